@@ -1,0 +1,50 @@
+"""What can go wrong, each with the numbers or the place that a caller needs to act on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class ActiveEvalError(Exception):
+    """Base of every error that activeeval raises on purpose; its text is one line."""
+
+
+class InputError(ActiveEvalError, ValueError):
+    """An argument or a table is wrong; the text names the place and what was expected."""
+
+
+class FormatError(InputError):
+    """A file is wrong at a line: ``path:line: what is wrong, the text, what was expected``.
+
+    Attributes
+    ----------
+    path : str
+        The file as the caller named it.
+    line : int or None
+        1-based line number; None where the file as a whole is meant.
+    """
+
+    def __init__(self, path: str | Path, line: int | None, problem: str) -> None:
+        self.path = str(path)
+        self.line = line
+        place = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(f"{place}: {problem}")
+
+
+class BudgetError(ActiveEvalError, ValueError):
+    """The budget cannot pay for what must be possible.
+
+    Attributes
+    ----------
+    budget, needed : float
+        What was given and the least that works, in the unit of the item costs.
+    """
+
+    def __init__(self, problem: str, *, budget: float, needed: float) -> None:
+        self.budget = budget
+        self.needed = needed
+        super().__init__(problem)
+
+
+class StateError(ActiveEvalError, RuntimeError):
+    """A step was asked for out of turn, as an estimate while judgments are awaited."""

@@ -1,0 +1,78 @@
+"""Checking kernels: each returns the index of the first bad row, or -1.
+
+They read what the door of the library is given, once, at the speed of memory.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+
+_FNV_OFFSET = np.uint64(14695981039346656037)
+_FNV_PRIME = np.uint64(1099511628211)
+
+
+@_jit
+def row_hashes(codes):
+    """Return a 64-bit hash of every row of ``codes`` (n, width), trailing zeros left out."""
+    n, width = codes.shape
+    out = np.empty(n, np.uint64)
+    for i in range(n):
+        h = _FNV_OFFSET
+        for k in range(width):
+            c = codes[i, k]
+            if c == 0:
+                break
+            h = (h ^ np.uint64(c)) * _FNV_PRIME
+        out[i] = h ^ (h >> np.uint64(32))
+    return out
+
+
+@_jit
+def first_repeated_hash(hashes, offsets):
+    """Return the first segment in which a hash occurs twice, or -1."""
+    for q in range(offsets.size - 1):
+        segment = np.sort(hashes[offsets[q] : offsets[q + 1]])
+        for i in range(1, segment.size):
+            if segment[i] == segment[i - 1]:
+                return q
+    return -1
+
+
+@_jit
+def first_bad_ranked_item(query_offsets, offsets, items):
+    """Return ``(query, place, kind)`` of the first bad entry of a ranking, or ``(-1, -1, 0)``.
+
+    kind 1: the item is not one of the query's; kind 2: it stands in the list twice.
+    """
+    last_seen = np.full(query_offsets[-1], -1, np.int64)
+    for q in range(query_offsets.size - 1):
+        for place in range(offsets[q], offsets[q + 1]):
+            z = items[place]
+            if z < query_offsets[q] or z >= query_offsets[q + 1]:
+                return q, place, 1
+            if last_seen[z] >= 0:
+                return q, place, 2
+            last_seen[z] = place
+    return -1, -1, 0
+
+
+@_jit
+def first_bad_probability_row(probs, tolerance):
+    """Return the first row of ``probs`` (n, n_grades) that is not a distribution, or -1.
+
+    A row fails where an entry is negative or not a number, or where its sum is off 1 by more
+    than ``tolerance``; the comparison is written so that NaN fails it.
+    """
+    n, n_grades = probs.shape
+    for i in range(n):
+        total = 0.0
+        lowest = 0.0
+        for y in range(n_grades):
+            total += probs[i, y]
+            lowest = min(lowest, probs[i, y])
+        if not (abs(total - 1.0) <= tolerance and lowest >= 0.0):
+            return i
+    return -1

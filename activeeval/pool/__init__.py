@@ -1,0 +1,12 @@
+"""The nouns of the ground: a pool of queries with their items, rankings of them, judgments.
+
+Each is frozen and validated once, here; everything above relies on it and checks no more.
+The item axis is flat: query ``q`` owns the items ``query_offsets[q] … query_offsets[q+1] − 1``.
+"""
+
+from activeeval.pool.doors import as_ids, whole_grades
+from activeeval.pool.judgments import Judgments
+from activeeval.pool.queries import QueryPool
+from activeeval.pool.rankings import Rankings
+
+__all__ = ["Judgments", "QueryPool", "Rankings", "as_ids", "whole_grades"]

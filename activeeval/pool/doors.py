@@ -1,0 +1,88 @@
+"""Checks that arrays pass once, at the door of the nouns, and never again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Texts = NDArray[np.str_]
+
+
+def as_ids(values: ArrayLike | Iterable[Any], what: str) -> Texts:
+    """Return ids as an array of text; whole numbers become their decimal text.
+
+    Raises
+    ------
+    InputError
+        Where an id is empty or neither text nor a whole number; names its position.
+    """
+    array = values if isinstance(values, np.ndarray) else None
+    if array is None:
+        values = list(values)  # type: ignore[arg-type]
+        for i, value in enumerate(values):
+            if isinstance(value, bool) or not isinstance(value, (str, int, np.integer)):
+                raise InputError(f"{what}[{i}] must be text or a whole number, got {value!r}")
+        array = np.array([str(v) for v in values], dtype=np.str_) if values else np.empty(0, dtype="U1")
+    elif array.dtype.kind in "iu":
+        array = array.astype(np.str_)
+    elif array.dtype.kind == "O":
+        return as_ids(array.tolist(), what)
+    elif array.dtype.kind != "U":
+        raise InputError(f"{what} must hold text or whole numbers, got dtype {array.dtype}")
+    if array.ndim != 1:
+        raise InputError(f"{what} must be one-dimensional, got shape {array.shape}")
+    empty = np.flatnonzero(array == "") if array.size else np.empty(0, dtype=np.int64)
+    if empty.size:
+        raise InputError(f"{what}[{empty[0]}] is empty")
+    return np.ascontiguousarray(array)
+
+
+def frozen(array: NDArray[Any]) -> Any:
+    copy = np.array(array, order="C", copy=True)
+    copy.setflags(write=False)
+    return copy
+
+
+def numbers(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"{what} must be numbers: {problem}") from None
+    if array.shape != shape:
+        raise InputError(f"{what} must have shape {shape}, got {array.shape}")
+    return array
+
+
+def segment_offsets(values: ArrayLike, what: str, n_queries: int, total: int) -> Ints:
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" and array.size:
+        raise InputError(f"{what} must be whole numbers, got dtype {array.dtype}")
+    if array.shape != (n_queries + 1,):
+        raise InputError(f"{what} must have shape ({n_queries + 1},), one more than the queries, got {array.shape}")
+    offsets = array.astype(np.int64)
+    if offsets[0] != 0 or offsets[-1] != total:
+        raise InputError(f"{what} must run from 0 to {total}, got {offsets[0]} … {offsets[-1]}")
+    if np.any(np.diff(offsets) < 0):
+        raise InputError(f"{what} must not decrease, but does after position {int(np.argmax(np.diff(offsets) < 0))}")
+    return offsets
+
+
+def whole_grades(grades: ArrayLike, n_items: int) -> Ints:
+    """Return grades as whole numbers of shape (n_items,), or say what is wrong with them."""
+    array = np.asarray(grades)
+    if array.shape != (n_items,):
+        raise InputError(f"grades must have shape ({n_items},), got {array.shape}")
+    if array.dtype.kind in "iub":
+        return array.astype(np.int64)
+    values = numbers(array, "grades", (n_items,))
+    bad = np.flatnonzero(~(np.isfinite(values) & (values == np.floor(values))))
+    if bad.size:
+        raise InputError(f"grades must be whole numbers, got {values[bad[0]]} at item position {bad[0]}")
+    return values.astype(np.int64)

@@ -1,0 +1,64 @@
+"""Judgments of a pool's items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.errors import InputError
+from activeeval.pool.doors import Ints, frozen, whole_grades
+from activeeval.pool.queries import QueryPool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgments:
+    """Grades of a pool's items; a negative grade means that nobody judged the item.
+
+    Parameters
+    ----------
+    pool : QueryPool
+    grades : array of int, shape (n_items,)
+    max_grade : int, optional
+        The largest grade of the scale; a grade above it is an error. By default the largest
+        grade that occurs.
+    """
+
+    pool: QueryPool
+    grades: Ints
+    max_grade: int = field(default=None)  # type: ignore[arg-type]
+
+    def __post_init__(self) -> None:
+        grades = whole_grades(self.grades, self.pool.n_items)
+        largest = int(grades.max())
+        top = max(largest, 0) if self.max_grade is None else int(self.max_grade)
+        if largest > top:
+            place = self.pool.place(int(np.argmax(grades > top)))
+            raise InputError(f"grade {largest} of {place} is above max_grade {top}")
+        object.__setattr__(self, "grades", frozen(grades))
+        object.__setattr__(self, "max_grade", top)
+
+    @classmethod
+    def from_ids(
+        cls, pool: QueryPool, grades: Mapping[str, Mapping[str, int]], max_grade: int | None = None
+    ) -> Judgments:
+        """Take grades from a dict of dicts, query id → item id → grade; the rest is not judged."""
+        positions = pool.item_positions()
+        query_index = {str(q): i for i, q in enumerate(pool.query_ids)}
+        out = np.full(pool.n_items, -1, dtype=np.int64)
+        for query, of_query in grades.items():
+            for item, grade in of_query.items():
+                key = (query_index.get(str(query), -1), str(item))
+                if key not in positions:
+                    raise InputError(f"a judgment names item {str(item)!r} of query {str(query)!r}, not in the pool")
+                if isinstance(grade, bool) or int(grade) != grade:
+                    raise InputError(f"the grade of item {str(item)!r} of query {str(query)!r} is {grade!r}, not whole")
+                out[positions[key]] = int(grade)
+        return cls(pool, out, max_grade)  # type: ignore[arg-type]
+
+    @property
+    def is_judged(self) -> NDArray[np.bool_]:
+        """Whether each item has been judged, shape (n_items,)."""
+        return self.grades >= 0

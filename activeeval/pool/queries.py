@@ -1,0 +1,174 @@
+"""The pool of queries and their items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.errors import InputError
+from activeeval.pool.doors import Floats, Ints, Texts, as_ids, frozen, numbers, segment_offsets
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryPool:
+    """A pool of unjudged queries and the items that may be judged for each.
+
+    Parameters
+    ----------
+    query_ids : array of str or int, shape (n_queries,)
+        Unique; whole numbers become text.
+    query_offsets : array of int, shape (n_queries + 1,)
+        Where each query's items start on the flat item axis. A query needs at least one item.
+    item_ids : array of str or int, shape (n_items,), or None
+        Unique within a query. None numbers the items of each query from 1.
+    item_costs : array of float, shape (n_items,), optional
+        Cost of judging each item, positive; 1 by default.
+    query_costs : array of float, shape (n_queries,), optional
+        Overhead that is paid once for each judged query, not negative; 0 by default.
+    query_probs : array of float, shape (n_queries,), optional
+        The query distribution p(x), positive, summing to 1; uniform by default.
+
+    Raises
+    ------
+    InputError
+        Names the first place that is wrong.
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q1", "q2"], [0, 2, 5], ["a", "b", "a", "b", "c"])
+    >>> pool.n_queries, pool.n_items
+    (2, 5)
+    """
+
+    query_ids: Texts
+    query_offsets: Ints
+    item_ids: Texts = field(default=None)  # type: ignore[arg-type]
+    item_costs: Floats = field(default=None)  # type: ignore[arg-type]
+    query_costs: Floats = field(default=None)  # type: ignore[arg-type]
+    query_probs: Floats = field(default=None)  # type: ignore[arg-type]
+
+    def __post_init__(self) -> None:
+        query_ids = as_ids(self.query_ids, "query_ids")
+        n_queries = query_ids.size
+        if n_queries == 0:
+            raise InputError("the pool is empty: query_ids holds no query")
+        last = np.asarray(self.query_offsets)
+        n_items = int(last[-1]) if self.item_ids is None and last.size else np.size(self.item_ids)
+        offsets = segment_offsets(self.query_offsets, "query_offsets", n_queries, n_items)
+        _check_queries(query_ids, offsets)
+        freeze = object.__setattr__
+        freeze(self, "query_ids", frozen(query_ids))
+        freeze(self, "query_offsets", frozen(offsets))
+        freeze(self, "item_ids", frozen(_item_ids(self.item_ids, query_ids, offsets)))
+        freeze(self, "item_costs", frozen(self._item_costs(n_items)))
+        freeze(self, "query_costs", frozen(self._query_costs(n_queries)))
+        freeze(self, "query_probs", frozen(self._query_probs(n_queries)))
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries, m."""
+        return self.query_ids.size
+
+    @property
+    def n_items(self) -> int:
+        """Number of items over all queries."""
+        return self.item_ids.size
+
+    @property
+    def item_queries(self) -> Ints:
+        """Index of the query that owns each item, shape (n_items,)."""
+        return np.repeat(np.arange(self.n_queries), np.diff(self.query_offsets))
+
+    def item_positions(self) -> dict[tuple[int, str], int]:
+        """Map (query index, item id) to the position on the flat item axis."""
+        keys = zip(self.item_queries.tolist(), self.item_ids.tolist(), strict=True)
+        return {key: z for z, key in enumerate(keys)}
+
+    def place(self, item: int) -> str:
+        """Name an item of the flat axis for a message: ``item 'd7' of query 'q3'``."""
+        query = int(np.searchsorted(self.query_offsets, item, side="right")) - 1
+        return f"item {str(self.item_ids[item])!r} of query {str(self.query_ids[query])!r}"
+
+    def replace(self, **changes: Any) -> QueryPool:
+        """Return a pool with some fields changed, validated anew."""
+        names = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")
+        return QueryPool(**({name: getattr(self, name) for name in names} | changes))
+
+    def _item_costs(self, n_items: int) -> Floats:
+        if self.item_costs is None:
+            return np.ones(n_items)
+        costs = numbers(self.item_costs, "item_costs", (n_items,))
+        bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
+        if bad.size:
+            query = int(np.searchsorted(self.query_offsets, bad[0], side="right")) - 1
+            at = f"item {str(self.item_ids[bad[0]])!r} of " if self.item_ids is not None else ""
+            raise InputError(
+                f"item_costs must be positive, got {costs[bad[0]]} at {at}query {str(self.query_ids[query])!r}"
+            )
+        return costs
+
+    def _query_costs(self, n_queries: int) -> Floats:
+        if self.query_costs is None:
+            return np.zeros(n_queries)
+        costs = numbers(self.query_costs, "query_costs", (n_queries,))
+        bad = np.flatnonzero(~((costs >= 0) & np.isfinite(costs)))
+        if bad.size:
+            raise InputError(
+                f"query_costs must not be negative, got {costs[bad[0]]} at query {str(self.query_ids[bad[0]])!r}"
+            )
+        return costs
+
+    def _query_probs(self, n_queries: int) -> Floats:
+        if self.query_probs is None:
+            return np.full(n_queries, 1.0 / n_queries)
+        probs = numbers(self.query_probs, "query_probs", (n_queries,))
+        bad = np.flatnonzero(~((probs > 0) & np.isfinite(probs)))
+        if bad.size:
+            raise InputError(
+                f"query_probs must be positive, got {probs[bad[0]]} at query {str(self.query_ids[bad[0]])!r}"
+            )
+        if abs(probs.sum() - 1) > 1e-9:
+            raise InputError(f"query_probs must sum to 1, got {probs.sum()!r}")
+        return probs
+
+
+def _check_queries(query_ids: Texts, offsets: Ints) -> None:
+    unique, first, counts = np.unique(query_ids, return_index=True, return_counts=True)
+    if unique.size < query_ids.size:
+        repeated = unique[counts > 1]
+        earliest = repeated[np.argmin(first[counts > 1])]
+        raise InputError(f"query_ids holds {str(earliest)!r} twice")
+    empty = np.flatnonzero(np.diff(offsets) == 0)
+    if empty.size:
+        raise InputError(f"query {str(query_ids[empty[0]])!r} has no items")
+
+
+def _item_ids(values: ArrayLike | None, query_ids: Texts, offsets: Ints) -> Texts:
+    if values is None:
+        lengths = np.diff(offsets)
+        return (np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths) + 1).astype(np.str_)
+    item_ids = as_ids(values, "item_ids")
+    if item_ids.size != offsets[-1]:
+        raise InputError(f"item_ids must have shape ({offsets[-1]},), got {item_ids.shape}")
+    _check_items_unique(item_ids, query_ids, offsets)
+    return item_ids
+
+
+def _check_items_unique(item_ids: Texts, query_ids: Texts, offsets: Ints) -> None:
+    from activeeval.kernels import checks
+
+    start = np.int64(0)
+    hashes = checks.row_hashes(item_ids.view(np.uint32).reshape(item_ids.size, -1))
+    while True:
+        suspect = checks.first_repeated_hash(hashes, offsets[start:])
+        if suspect < 0:
+            return
+        query = start + suspect
+        ids = item_ids[offsets[query] : offsets[query + 1]]
+        unique, counts = np.unique(ids, return_counts=True)
+        if unique.size < ids.size:
+            raise InputError(f"query {str(query_ids[query])!r} holds item {str(unique[counts > 1][0])!r} twice")
+        start = query + 1

@@ -1,0 +1,133 @@
+"""Rankings of a pool's items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.errors import InputError
+from activeeval.pool.doors import Floats, Ints, Texts, frozen, numbers, segment_offsets
+from activeeval.pool.queries import QueryPool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rankings:
+    """One ranked list for each query of a pool, best item first; lists may be partial or empty.
+
+    Parameters
+    ----------
+    pool : QueryPool
+    offsets : array of int, shape (n_queries + 1,)
+        Where each query's list starts in `items`.
+    items : array of int, shape (offsets[-1],)
+        Positions on the pool's flat item axis, best first.
+
+    Raises
+    ------
+    InputError
+        Where an item belongs to another query or stands in its list twice.
+    """
+
+    pool: QueryPool
+    offsets: Ints
+    items: Ints
+
+    def __post_init__(self) -> None:
+        from activeeval.kernels import checks
+
+        items = np.asarray(self.items)
+        if items.ndim != 1 or (items.size and items.dtype.kind not in "iu"):
+            raise InputError(f"items must be a vector of positions, got dtype {items.dtype}, shape {items.shape}")
+        offsets = segment_offsets(self.offsets, "offsets", self.pool.n_queries, items.size)
+        object.__setattr__(self, "offsets", frozen(offsets))
+        object.__setattr__(self, "items", frozen(items.astype(np.int64)))
+        query, place, kind = checks.first_bad_ranked_item(self.pool.query_offsets, self.offsets, self.items)
+        if kind:
+            name, rank = str(self.pool.query_ids[query]), place - offsets[query] + 1
+            if kind == 1:
+                raise InputError(
+                    f"query {name!r} ranks item position {self.items[place]} at rank {rank}, not one of its own"
+                )
+            item = str(self.pool.item_ids[self.items[place]])
+            raise InputError(f"query {name!r} ranks item {item!r} twice, again at rank {rank}")
+
+    @classmethod
+    def from_scores(cls, pool: QueryPool, scores: ArrayLike) -> Rankings:
+        """Rank items by score descending, ties by item id descending (as trec_eval does).
+
+        Parameters
+        ----------
+        scores : array of float, shape (n_items,)
+            NaN marks an item that is not ranked.
+        """
+        values = numbers(scores, "scores", (pool.n_items,))
+        infinite = np.flatnonzero(np.isinf(values))
+        if infinite.size:
+            raise InputError(f"scores must be finite, got {values[infinite[0]]} at {pool.place(int(infinite[0]))}")
+        ranked = np.flatnonzero(~np.isnan(values))
+        queries = pool.item_queries[ranked]
+        order = np.lexsort((-values[ranked], queries))
+        if _has_ties(values[ranked][order], queries[order]):
+            order = np.lexsort((_descending_codes(pool.item_ids[ranked]), -values[ranked], queries))
+        offsets = np.concatenate(([0], np.cumsum(np.bincount(queries, minlength=pool.n_queries))))
+        return cls(pool, offsets, ranked[order])
+
+    @classmethod
+    def from_ids(cls, pool: QueryPool, lists: Mapping[str, Sequence[str]]) -> Rankings:
+        """Rank by lists of item ids, best first; queries that are not named stay unranked."""
+        positions = pool.item_positions()
+        found: list[list[int]] = [[] for _ in range(pool.n_queries)]
+        query_index = {str(q): i for i, q in enumerate(pool.query_ids)}
+        for query, ids in lists.items():
+            if str(query) not in query_index:
+                raise InputError(f"the ranking names query {str(query)!r}, which the pool does not hold")
+            q = query_index[str(query)]
+            for item in ids:
+                if (q, str(item)) not in positions:
+                    raise InputError(f"query {str(query)!r} ranks item {str(item)!r}, which the pool does not hold")
+                found[q].append(positions[q, str(item)])
+        offsets = np.concatenate(([0], np.cumsum([len(f) for f in found])))
+        return cls(pool, offsets, np.array([z for f in found for z in f], dtype=np.int64))
+
+    @classmethod
+    def empty(cls, pool: QueryPool) -> Rankings:
+        """Return the ranking that ranks nothing."""
+        return cls(pool, np.zeros(pool.n_queries + 1, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+    @property
+    def lengths(self) -> Ints:
+        """Number of ranked items of each query, shape (n_queries,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def ranks(self) -> Ints:
+        """1-based rank of every entry of `items`, shape (items.size,)."""
+        return np.arange(self.items.size) - np.repeat(self.offsets[:-1], self.lengths) + 1
+
+    def without(self, fraction: float, rng: np.random.Generator | int | None = None) -> Rankings:
+        """Remove a fraction of the items of every list at random: a simulated index update.
+
+        A list of n loses ``⌊fraction · n + u⌋`` items with u uniform, so that lists of every
+        length lose that fraction on average.
+        """
+        if not 0 <= fraction <= 1:
+            raise InputError(f"the fraction to remove must lie in [0, 1], got {fraction}")
+        rng = np.random.default_rng(rng)
+        n_removed = np.floor(fraction * self.lengths + rng.random(self.pool.n_queries)).astype(np.int64)
+        queries = np.repeat(np.arange(self.pool.n_queries), self.lengths)
+        shuffled = np.lexsort((rng.random(self.items.size), queries))
+        keep = np.ones(self.items.size, dtype=bool)
+        keep[shuffled[self.ranks - 1 < n_removed[queries]]] = False
+        kept = np.bincount(queries[keep], minlength=self.pool.n_queries)
+        return Rankings(self.pool, np.concatenate(([0], np.cumsum(kept))), self.items[keep])
+
+
+def _has_ties(values: Floats, queries: Ints) -> bool:
+    return bool(np.any((values[1:] == values[:-1]) & (queries[1:] == queries[:-1])))
+
+
+def _descending_codes(ids: Texts) -> Ints:
+    return -np.unique(ids, return_inverse=True)[1].astype(np.int64)
