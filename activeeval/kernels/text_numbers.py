@@ -1,0 +1,142 @@
+"""Reading kernels: bytes of text to numbers, spans and codes.
+
+A decimal text is ``m · 10^e`` with whole m and e. Where ``m ≤ 2^53`` and ``|e| ≤ 22`` both m and
+``10^|e|`` are doubles without rounding, so that one multiplication or division, which IEEE 754
+rounds correctly, gives the double nearest to the text. All other texts are left to the caller
+(kind SLOW), who has them read by Python.
+
+Texts become rows of code points: the memory of a numpy array of text of that width.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+
+READ, SLOW, BAD = 0, 1, 2
+
+_NEWLINE, _SPACE, _PLUS, _MINUS, _POINT, _ZERO, _NINE = 10, 32, 43, 45, 46, 48, 57
+_UPPER_E, _LOWER_E = 69, 101
+_MANTISSA_ROOM = 10**17
+_EXACT_INTEGER = 2**53
+_EXPONENT_ROOM = 100_000
+_POWERS = np.array([float(10**k) for k in range(23)])
+
+
+@_jit
+def skip_blanks(data, i):
+    """Return the first place from ``i`` on that holds no white space, or holds the line's end."""
+    while i < data.size and data[i] <= _SPACE and data[i] != _NEWLINE:
+        i += 1
+    return i
+
+
+@_jit
+def token_end(data, i):
+    """Return the first place from ``i`` on that holds white space."""
+    while i < data.size and data[i] > _SPACE:
+        i += 1
+    return i
+
+
+@_jit
+def number_at(data, i):
+    """Read the number that starts at ``i``; return ``(stop, kind, value)``.
+
+    kind READ: value is the nearest double; SLOW: well formed, yet not for the exact path; BAD: the
+    token is no decimal number. A number ends at white space or at the end of the data.
+    """
+    end = data.size
+    negative = i < end and data[i] == _MINUS
+    if negative or (i < end and data[i] == _PLUS):
+        i += 1
+    mantissa = np.int64(0)
+    exponent = np.int64(0)
+    n_digits = 0
+    slow = False
+    past_point = False
+    while i < end:
+        c = data[i]
+        if _ZERO <= c <= _NINE:
+            n_digits += 1
+            if mantissa < _MANTISSA_ROOM:
+                mantissa = mantissa * 10 + (np.int64(c) - _ZERO)
+                exponent -= past_point
+            else:
+                slow = True
+        elif c == _POINT and not past_point:
+            past_point = True
+        else:
+            break
+        i += 1
+    if n_digits == 0:
+        return i, BAD, 0.0
+    if i < end and (data[i] == _LOWER_E or data[i] == _UPPER_E):
+        i, written, well_formed = _exponent_at(data, i + 1)
+        if not well_formed:
+            return i, BAD, 0.0
+        exponent += written
+    if i < end and data[i] > _SPACE:
+        return i, BAD, 0.0
+    if slow or mantissa > _EXACT_INTEGER or exponent > 22 or exponent < -22:
+        return i, SLOW, 0.0
+    value = mantissa * _POWERS[exponent] if exponent >= 0 else mantissa / _POWERS[-exponent]
+    return i, READ, -value if negative else value
+
+
+@_jit
+def _exponent_at(data, i):
+    """Read the whole number after the ``e`` of a number; return ``(stop, exponent, well_formed)``."""
+    end = data.size
+    negative = i < end and data[i] == _MINUS
+    if negative or (i < end and data[i] == _PLUS):
+        i += 1
+    start = i
+    exponent = np.int64(0)
+    while i < end and _ZERO <= data[i] <= _NINE:
+        if exponent < _EXPONENT_ROOM:
+            exponent = exponent * 10 + (np.int64(data[i]) - _ZERO)
+        i += 1
+    return i, -exponent if negative else exponent, i > start
+
+
+@_jit
+def text_census(data):
+    """Return ``(n_newlines, all bytes or-ed, smallest byte)`` of the data."""
+    n_newlines = 0
+    union = np.uint8(0)
+    smallest = np.uint8(255)
+    for i in range(data.size):
+        c = data[i]
+        n_newlines += c == _NEWLINE
+        union |= c
+        smallest = min(smallest, c)
+    return n_newlines, union, smallest
+
+
+@_jit
+def span_codes(data, spans, width):
+    """Return the code points of UTF-8 spans (n, 2), zeros behind them, shape (n, width).
+
+    The bytes must be valid UTF-8; the leading byte tells how many follow: 110xxxxx one,
+    1110xxxx two, 11110xxx three, each of them adding six bits.
+    """
+    n = spans.shape[0]
+    out = np.zeros((n, width), np.uint32)
+    for row in range(n):
+        k = 0
+        i = spans[row, 0]
+        while i < spans[row, 1]:
+            c = np.uint32(data[i])
+            i += 1
+            if c >= 0x80:
+                n_more = 1 if c < 0xE0 else (2 if c < 0xF0 else 3)
+                c = c & np.uint32(0x3F >> n_more)
+                for _ in range(n_more):
+                    c = (c << np.uint32(6)) | (np.uint32(data[i]) & np.uint32(0x3F))
+                    i += 1
+            out[row, k] = c
+            k += 1
+    return out
