@@ -2,8 +2,13 @@
 
 A decimal text is ``m · 10^e`` with whole m and e. Where ``m ≤ 2^53`` and ``|e| ≤ 22`` both m and
 ``10^|e|`` are doubles without rounding, so that one multiplication or division, which IEEE 754
-rounds correctly, gives the double nearest to the text. All other texts are left to the caller
-(kind SLOW), who has them read by Python.
+rounds correctly, gives the double nearest to the text.
+
+A longer m with ``−22 ≤ e < 0`` is split into doubles ``m = h + l``. With ``D = 10^|e|`` and
+``q = fl(h / D)`` the remainder ``r = h − q·D`` is a double, found exactly by Dekker's product, and
+``m / D = q + c`` with ``c = (r + l) / D``, known to a few parts in 2^53. Where ``q + c (1 ± 2^-48)``
+round to one double, that one is the nearest. All other texts are left to the caller (kind SLOW),
+who has them read by Python.
 
 Texts become rows of code points: the memory of a numpy array of text of that width.
 """
@@ -22,6 +27,8 @@ _UPPER_E, _LOWER_E = 69, 101
 _MANTISSA_ROOM = 10**17
 _EXACT_INTEGER = 2**53
 _EXPONENT_ROOM = 100_000
+_SPLITTER = 134217729.0
+_DOUBT = 2.0**-48
 _POWERS = np.array([float(10**k) for k in range(23)])
 
 
@@ -80,10 +87,34 @@ def number_at(data, i):
         exponent += written
     if i < end and data[i] > _SPACE:
         return i, BAD, 0.0
-    if slow or mantissa > _EXACT_INTEGER or exponent > 22 or exponent < -22:
+    if slow or exponent < -22 or exponent > 22 or (exponent >= 0 and mantissa > _EXACT_INTEGER):
         return i, SLOW, 0.0
-    value = mantissa * _POWERS[exponent] if exponent >= 0 else mantissa / _POWERS[-exponent]
+    if mantissa > _EXACT_INTEGER:
+        value, certain = _long_quotient(mantissa, _POWERS[-exponent])
+        if not certain:
+            return i, SLOW, 0.0
+    else:
+        value = mantissa * _POWERS[exponent] if exponent >= 0 else mantissa / _POWERS[-exponent]
     return i, READ, -value if negative else value
+
+
+@_jit
+def _long_quotient(m, D):
+    """Return the double nearest to ``m / D`` for ``2^53 < m < 2^62``, and whether that is certain."""
+    h = np.float64(m)
+    low = np.float64(m - np.int64(h))
+    q = h / D
+    product = q * D
+    big = q * _SPLITTER
+    q_high = big - (big - q)
+    q_low = q - q_high
+    big = D * _SPLITTER
+    D_high = big - (big - D)
+    D_low = D - D_high
+    error = ((q_high * D_high - product) + q_high * D_low + q_low * D_high) + q_low * D_low
+    c = (((h - product) - error) + low) / D
+    margin = abs(c) * _DOUBT
+    return q + c, q + (c + margin) == q + (c - margin)
 
 
 @_jit

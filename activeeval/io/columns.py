@@ -1,0 +1,132 @@
+"""Lines of columns that white space separates: the common form of score, run and judgment files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.errors import FormatError
+from activeeval.io.files import Bytes, PathLike, exact_floats, line_of, open_bytes, shown, span_texts, token_at
+from activeeval.io.keys import distinct_texts, first_repeated_pair
+from activeeval.kernels import columns_text, text_numbers
+from activeeval.pool.doors import Texts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LARGEST_WHOLE = 2.0**31
+_KINDS = {"-": columns_text.LEFT_OUT, "t": columns_text.TEXT, "n": columns_text.NUMBER}
+_SLOW_ROOM = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The rows of one file: spans of the text columns, values of the number columns."""
+
+    path: str
+    data: Bytes
+    spans: Ints
+    numbers: Floats
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.numbers)
+
+    def texts(self, k: int) -> Texts:
+        """Return the k-th text column, shape (n_rows,)."""
+        return span_texts(self.path, self.data, self.spans[:, k])
+
+    def floats(self, k: int) -> Floats:
+        """Return the k-th number column, shape (n_rows,)."""
+        return np.ascontiguousarray(self.numbers[:, k])
+
+    def wholes(self, k: int, what: str) -> Ints:
+        """Return the k-th number column as whole numbers, or name the line of one that is not."""
+        values = self.numbers[:, k]
+        bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) >= LARGEST_WHOLE))
+        if bad.size:
+            self.fail(int(bad[0]), f"the {what} {float(values[bad[0]])!r} is not a whole number, expected one")
+        return values.astype(np.int64)
+
+    def fail(self, row: int, problem: str) -> NoReturn:
+        """Raise the error that names the line of a row."""
+        raise FormatError(self.path, self.line(row), problem)
+
+    def line(self, row: int) -> int:
+        """Return the 1-based line of a row."""
+        if self.spans.shape[1]:
+            return line_of(self.data, int(self.spans[row, 0, 0]))
+        lines = self.data.tobytes().split(b"\n")
+        held = [number for number, line in enumerate(lines, start=1) if line.strip() and not line.startswith(b"#")]
+        return held[row]
+
+    def pairs(self) -> tuple[Texts, Texts]:
+        """Return the first two text columns, query and document, or name a pair that comes twice."""
+        query_ids, doc_ids = self.texts(0), self.texts(1)
+        repeated = first_repeated_pair(distinct_texts(query_ids)[1], doc_ids)
+        if repeated is not None:
+            first, again = repeated
+            of = f"document {shown(str(doc_ids[again]))} of query {shown(str(query_ids[again]))}"
+            self.fail(again, f"{of} is there twice, first at line {self.line(first)}; expected it once")
+        return query_ids, doc_ids
+
+
+def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
+    """Read a file line by line; blank lines and lines that start with ``#`` are left out.
+
+    Parameters
+    ----------
+    kinds : str
+        One letter a column: ``t`` text, ``n`` finite number, ``-`` not read.
+    expected : str
+        The columns as a message names them: ``query iteration document grade``.
+
+    Raises
+    ------
+    FormatError
+        ``path:line`` where a line has another number of columns or a number is none.
+    """
+    data = open_bytes(path)
+    codes = np.array([_KINDS[kind] for kind in kinds], dtype=np.int64)
+    n_lines = int(text_numbers.text_census(data)[0]) + 1
+    spans = np.empty((n_lines, kinds.count("t"), 2), dtype=np.int64)
+    numbers = np.empty((n_lines, kinds.count("n")))
+    slow = np.empty((_SLOW_ROOM, 3), dtype=np.int64)
+    state = np.zeros(3, dtype=np.int64)
+    name = os.fspath(path)
+    while state[0] < data.size:
+        state[2] = 0
+        code, place = columns_text.read_column_rows(data, state, codes, spans, numbers, slow)
+        _fill_slow(name, data, numbers, slow[: state[2]])
+        if code != columns_text.FINE:
+            _complain(name, data, int(code), int(place), kinds, expected)
+    n_rows = int(state[1])
+    if n_rows == 0:
+        raise FormatError(name, None, f"no data lines, expected lines of: {expected}")
+    return Columns(name, data, spans[:n_rows], numbers[:n_rows])
+
+
+def _fill_slow(path: str, data: Bytes, numbers: Floats, slow: Ints) -> None:
+    values = exact_floats(data, slow[:, 1:])
+    infinite = np.flatnonzero(np.isinf(values))
+    if infinite.size:
+        place = int(slow[infinite[0], 1])
+        raise FormatError(
+            path, line_of(data, place), f"the number {token_at(data, place)} is too large, expected a finite number"
+        )
+    numbers.reshape(-1)[slow[:, 0]] = values
+
+
+def _complain(path: str, data: Bytes, code: int, place: int, kinds: str, expected: str) -> NoReturn:
+    number = line_of(data, min(place, data.size - 1))
+    if code == columns_text.BAD_NUMBER:
+        problem = f"{token_at(data, place)} is not a finite number, expected: {expected}"
+        raise FormatError(path, number, problem)
+    line = data.tobytes().split(b"\n")[number - 1]
+    text = shown(line.decode("utf-8").strip())
+    raise FormatError(path, number, f"{len(line.split())} columns in {text}, expected {len(kinds)}: {expected}")

@@ -1,0 +1,209 @@
+"""Files as they come and go: plain or gzip bytes in, whole files or none out."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import mmap
+import os
+import shutil
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.errors import FormatError, InputError
+from activeeval.kernels import text_numbers
+from activeeval.pool.doors import Texts
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+PathLike = str | os.PathLike[str]
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_UTF8_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_LONGEST_ID = 4096
+
+
+def open_bytes(path: PathLike) -> Bytes:
+    """Return the bytes of a text file, unpacked where it is gzip, without a byte order mark.
+
+    Gzip is told by its first two bytes, not by the name. A plain file is mapped, not copied.
+
+    Raises
+    ------
+    InputError
+        Where the file is missing, a directory, or not to be read.
+    FormatError
+        Where it is empty, a broken gzip, not UTF-8, or holds a NUL byte; names the line.
+    """
+    data = np.frombuffer(_content(path), dtype=np.uint8)
+    if data[:3].tobytes() == _UTF8_MARK:
+        data = data[3:]
+    if data.size == 0:
+        raise FormatError(os.fspath(path), None, "the file is empty")
+    _check_text(path, data)
+    return data
+
+
+def open_text(path: PathLike) -> str:
+    """Return the text of a file, plain or gzip; errors as `open_bytes` has them."""
+    return open_bytes(path).tobytes().decode("utf-8")
+
+
+def read_binary(path: PathLike) -> bytes:
+    """Return the bytes of a file as they are, for formats that are not text."""
+    content = _plain_content(path)
+    if len(content) == 0:
+        raise FormatError(os.fspath(path), None, "the file is empty")
+    return bytes(content)
+
+
+def bare_suffix(path: PathLike) -> str:
+    """Return the lower-case suffix of a name, ``.gz`` left out: ``.csv`` of ``a.CSV.gz``."""
+    name = Path(path)
+    if name.suffix.lower() == ".gz":
+        name = name.with_suffix("")
+    return name.suffix.lower()
+
+
+def line_of(data: Bytes, place: int) -> int:
+    """Return the 1-based line that holds a place in the data."""
+    return int(np.count_nonzero(data[:place] == 10)) + 1
+
+
+def token_at(data: Bytes, place: int) -> str:
+    """Return the text from a place to the next white space, for a message."""
+    token = data[place : place + 200].tobytes().split(b"\n", 1)[0].split(maxsplit=1)
+    return shown(token[0].decode("utf-8", "replace")) if token else "''"
+
+
+def shown(text: str) -> str:
+    """Quote a text for a message, shortened where it is long."""
+    return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+def span_texts(path: PathLike, data: Bytes, spans: Ints) -> Texts:
+    """Return the texts of byte spans (n, 2) as an array of text, shape (n,)."""
+    lengths = spans[:, 1] - spans[:, 0]
+    width = int(lengths.max(initial=1))
+    if width > _LONGEST_ID:
+        row = int(lengths.argmax())
+        problem = f"an id of {width} bytes, {token_at(data, int(spans[row, 0]))}, expected at most {_LONGEST_ID}"
+        raise FormatError(os.fspath(path), line_of(data, int(spans[row, 0])), problem)
+    codes = text_numbers.span_codes(data, np.ascontiguousarray(spans), width)
+    texts: Texts = codes.view(f"U{width}").reshape(-1)
+    return texts
+
+
+def exact_floats(data: Bytes, spans: Ints) -> NDArray[np.float64]:
+    """Have Python read the numbers that the exact path of the kernels leaves."""
+    view = data.data
+    return np.array([float(view[start:stop].tobytes()) for start, stop in spans.tolist()], dtype=np.float64)
+
+
+@contextmanager
+def write_atomically(path: PathLike, binary: bool = False) -> Iterator[IO[Any]]:
+    """Open a file for writing that appears under its name only when all of it is written.
+
+    The text goes to a temporary name in the same folder, which replaces `path` at the end and is
+    removed on any exception. A name that ends in ``.gz`` is packed. What is there and no regular
+    file, as ``/dev/stdout``, is written to directly.
+
+    Raises
+    ------
+    InputError
+        ``path: cannot write: <reason>`` where the system refuses.
+    """
+    target = os.path.realpath(path)
+    special = os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode) and not os.path.isdir(target)
+    folder, name = os.path.split(target)
+    temporary = target if special else os.path.join(folder, f".{name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as raw:
+            with _encoded(raw, str(path), binary) as handle:
+                yield handle
+            raw.flush()
+            if not special:
+                os.fsync(raw.fileno())
+        if not special:
+            if os.path.exists(target):
+                shutil.copymode(target, temporary)
+            os.replace(temporary, target)
+    except BaseException as problem:
+        if not special:
+            with suppress(OSError):
+                os.unlink(temporary)
+        if isinstance(problem, OSError) and not isinstance(problem, BrokenPipeError):
+            raise InputError(f"{os.fspath(path)}: cannot write: {problem.strerror or problem}") from None
+        raise
+
+
+@contextmanager
+def _encoded(raw: IO[bytes], path: str, binary: bool) -> Iterator[IO[Any]]:
+    # mtime 0: the same table packs to the same bytes on every day
+    packed = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) if path.lower().endswith(".gz") else None
+    stream: IO[Any] = packed or raw  # type: ignore[assignment]
+    if binary:
+        yield stream
+    else:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        yield text
+        text.flush()
+        text.detach()
+    if packed is not None:
+        packed.close()
+
+
+def _content(path: PathLike) -> bytearray | mmap.mmap:
+    content = _plain_content(path)
+    if content[:2] != _GZIP_MAGIC:
+        return content
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
+            return bytearray(packed.read())
+    except EOFError:
+        raise FormatError(os.fspath(path), None, "the gzip file is cut short, expected its end marker") from None
+    except (gzip.BadGzipFile, zlib.error) as problem:
+        raise FormatError(os.fspath(path), None, f"the gzip file is broken: {problem}") from None
+
+
+def _plain_content(path: PathLike) -> bytearray | mmap.mmap:
+    try:
+        with open(path, "rb") as handle:
+            status = os.fstat(handle.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
+                return bytearray(handle.read())
+            # a private mapping is writable, as all other arrays that the kernels are given
+            return mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_COPY)
+    except FileNotFoundError:
+        raise InputError(f"{os.fspath(path)}: no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{os.fspath(path)}: is a directory, expected a file") from None
+    except OSError as problem:
+        raise InputError(f"{os.fspath(path)}: cannot read: {problem.strerror or problem}") from None
+    except ValueError as problem:
+        raise InputError(f"{os.fspath(path)!r}: cannot read: {problem}") from None
+
+
+def _check_text(path: PathLike, data: Bytes) -> None:
+    _, union, smallest = text_numbers.text_census(data)
+    if data[:2].tobytes() in _UTF16_MARKS:
+        raise FormatError(os.fspath(path), 1, "the text is UTF-16, expected UTF-8")
+    if union >= 0x80:
+        try:
+            str(data.data, "utf-8")
+        except UnicodeDecodeError as problem:
+            wrong = data[problem.start : problem.end].tobytes()
+            raise FormatError(
+                os.fspath(path), line_of(data, problem.start), f"the bytes {wrong!r} are not UTF-8, expected UTF-8 text"
+            ) from None
+    if smallest == 0:
+        place = int(np.argmin(data))
+        raise FormatError(os.fspath(path), line_of(data, place), "a NUL byte, expected text")

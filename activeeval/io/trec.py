@@ -1,0 +1,185 @@
+"""TREC text: judgments (qrels), rankings (runs), and judgments with their probabilities (prels)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.errors import InputError
+from activeeval.io.columns import read_columns
+from activeeval.io.files import PathLike, span_texts, write_atomically
+from activeeval.pool.doors import Texts, as_ids
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_QRELS = "query iteration document grade"
+_RUN = "query Q0 document rank score tag"
+_PRELS = "query document grade method probability"
+_NOT_ONE_WORD = re.compile(r"[\x00-\x20]|^#")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Qrels:
+    """Graded judgments, one row a judgment; a negative grade means pooled, not judged.
+
+    Attributes
+    ----------
+    query_ids, doc_ids : ndarray of str, shape (n,)
+    grades : ndarray of int64, shape (n,)
+    """
+
+    query_ids: Texts
+    doc_ids: Texts
+    grades: Ints
+
+    def __post_init__(self) -> None:
+        _close(self, {"query_ids": "U", "doc_ids": "U", "grades": "i"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Ranked documents, one row a document, in the order of the file.
+
+    Attributes
+    ----------
+    query_ids, doc_ids : ndarray of str, shape (n,)
+    scores : ndarray of float64, shape (n,)
+    ranks : ndarray of int64, shape (n,)
+        The rank column as it stands; it may start at 0, 1 or anywhere.
+    name : str
+        The tag of the first line.
+    """
+
+    query_ids: Texts
+    doc_ids: Texts
+    scores: Floats
+    ranks: Ints
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        _close(self, {"query_ids": "U", "doc_ids": "U", "scores": "f", "ranks": "i"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prels:
+    """Judgments of sampled documents with their inclusion probabilities.
+
+    Attributes
+    ----------
+    query_ids, doc_ids : ndarray of str, shape (n,)
+    grades : ndarray of int64, shape (n,)
+    methods : ndarray of int64, shape (n,)
+        Which sampling method chose the document, a number of the writer's own.
+    probs : ndarray of float64, shape (n,)
+        Inclusion probabilities, in (0, 1].
+    """
+
+    query_ids: Texts
+    doc_ids: Texts
+    grades: Ints
+    methods: Ints
+    probs: Floats
+
+    def __post_init__(self) -> None:
+        _close(self, {"query_ids": "U", "doc_ids": "U", "grades": "i", "methods": "i", "probs": "f"})
+
+
+def read_qrels(path: PathLike) -> Qrels:
+    """Read judgments: ``query iteration document grade``.
+
+    Raises
+    ------
+    FormatError
+        ``path:line`` where a line has not four columns, a grade is not whole, or a document
+        is judged twice for a query.
+    """
+    columns = read_columns(path, "t-tn", _QRELS)
+    grades = columns.wholes(0, "grade")
+    return Qrels(*columns.pairs(), grades)
+
+
+def read_run(path: PathLike) -> Run:
+    """Read a run: ``query Q0 document rank score tag``.
+
+    Raises
+    ------
+    FormatError
+        ``path:line`` where a line has not six columns, a score is no finite number, a rank is
+        not whole, or a document is ranked twice for a query.
+    """
+    columns = read_columns(path, "t-tnnt", _RUN)
+    name = str(span_texts(columns.path, columns.data, columns.spans[:1, 2])[0])
+    ranks = columns.wholes(0, "rank")
+    return Run(*columns.pairs(), columns.floats(1), ranks, name)
+
+
+def read_prels(path: PathLike) -> Prels:
+    """Read sampled judgments: ``query document grade method probability``.
+
+    Raises
+    ------
+    FormatError
+        ``path:line``, as `read_qrels`; also where a probability is not in (0, 1].
+    """
+    columns = read_columns(path, "ttnnn", _PRELS)
+    grades, methods, probs = columns.wholes(0, "grade"), columns.wholes(1, "method"), columns.floats(2)
+    bad = np.flatnonzero(~((probs > 0) & (probs <= 1)))
+    if bad.size:
+        columns.fail(int(bad[0]), f"the probability {float(probs[bad[0]])!r} is out of range, expected one in (0, 1]")
+    return Prels(*columns.pairs(), grades, methods, probs)
+
+
+def write_qrels(qrels: Qrels, path: PathLike) -> None:
+    """Write judgments as ``query 0 document grade``; the file appears whole or not at all."""
+    queries, documents = _words(qrels.query_ids, "query"), _words(qrels.doc_ids, "document")
+    rows = zip(queries, documents, qrels.grades.tolist(), strict=True)
+    _write_lines(path, (f"{query} 0 {document} {grade}\n" for query, document, grade in rows))
+
+
+def write_run(run: Run, path: PathLike) -> None:
+    """Write a run as ``query Q0 document rank score tag``; the file appears whole or not at all."""
+    queries, documents = _words(run.query_ids, "query"), _words(run.doc_ids, "document")
+    tag = run.name or "activeeval"
+    rows = zip(queries, documents, run.ranks.tolist(), run.scores.tolist(), strict=True)
+    _write_lines(path, (f"{query} Q0 {document} {rank} {score!r} {tag}\n" for query, document, rank, score in rows))
+
+
+def write_prels(prels: Prels, path: PathLike) -> None:
+    """Write ``query document grade method probability``; the file appears whole or not at all."""
+    queries, documents = _words(prels.query_ids, "query"), _words(prels.doc_ids, "document")
+    rows = zip(queries, documents, prels.grades.tolist(), prels.methods.tolist(), prels.probs.tolist(), strict=True)
+    _write_lines(path, (f"{q} {d} {grade} {method} {prob!r}\n" for q, d, grade, method, prob in rows))
+
+
+def _write_lines(path: PathLike, lines: Iterable[str]) -> None:
+    with write_atomically(path) as handle:
+        handle.writelines(lines)
+
+
+def _words(ids: Texts, what: str) -> list[str]:
+    words: list[str] = ids.tolist()
+    for word in words:
+        if _NOT_ONE_WORD.search(word):
+            raise InputError(f"the {what} id {word!r} cannot stand in TREC text, expected one word without white space")
+    return words
+
+
+def _close(table: object, kinds: dict[str, str]) -> None:
+    """Bring the columns of a frozen table to their types and one length, and make them read-only."""
+    n_rows = np.size(getattr(table, next(iter(kinds))))
+    for name, kind in kinds.items():
+        given = getattr(table, name)
+        if kind == "U":
+            column = as_ids(given, name)
+        else:
+            column = np.ascontiguousarray(given, dtype=np.float64 if kind == "f" else np.int64)
+        if column.shape != (n_rows,):
+            raise InputError(f"{name} must have shape ({n_rows},), got {column.shape}")
+        column = column.view()
+        column.setflags(write=False)
+        object.__setattr__(table, name, column)
