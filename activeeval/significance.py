@@ -1,0 +1,264 @@
+"""Paired comparison of two runs on the same queries, and the interval of one run's mean."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, stdtr
+from scipy.stats import rankdata
+
+from activeeval.errors import InputError
+from activeeval.results import t_quantile
+
+Floats = NDArray[np.float64]
+
+ROUNDING = 1e-12
+"""Scores that differ by less than this share of the larger one are tied."""
+LARGEST_EXACT = 50
+"""Nonzero differences up to which the signed-rank distribution is counted out."""
+BLOCK_SIGNS = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class MeanSummary:
+    """The mean of per-query scores with its t interval.
+
+    Attributes
+    ----------
+    mean, std_error, low, high : float
+        In the unit of the measure; one query gives an infinite std_error and interval.
+    n : int
+        Number of queries.
+    """
+
+    mean: float
+    std_error: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class PairedComparison:
+    """Two runs compared query by query, first − second.
+
+    Attributes
+    ----------
+    difference, std_error, low, high : float
+        Mean difference, its standard error and t interval, in the unit of the measure.
+    p_t, p_wilcoxon, p_randomization : float
+        Two-sided p values of the paired t test, Wilcoxon's signed-rank test and the randomization
+        (sign-flip) test.
+    wins, ties, losses : int
+        Queries on which the first run is better, equal, worse.
+    n : int
+        Number of queries.
+    """
+
+    difference: float
+    std_error: float
+    low: float
+    high: float
+    p_t: float
+    p_wilcoxon: float
+    p_randomization: float
+    wins: int
+    ties: int
+    losses: int
+    n: int
+
+
+def mean_interval(scores: ArrayLike, level: float = 0.95) -> MeanSummary:
+    """Return the mean of per-query scores with its t interval.
+
+    Parameters
+    ----------
+    scores : array of float, shape (n,)
+    level : float
+        Confidence level, strictly between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        Where the scores are empty or not finite.
+
+    Examples
+    --------
+    >>> summary = mean_interval([1.0, 2.0, 3.0])
+    >>> summary.mean, round(summary.low, 3), round(summary.high, 3)
+    (2.0, -0.484, 4.484)
+    """
+    values = _scores(scores, "scores")
+    mean, n = float(values.mean()), values.size
+    if n == 1:
+        t_quantile(level, 1)
+        return MeanSummary(mean, math.inf, -math.inf, math.inf, 1)
+    std_error = 0.0 if np.ptp(values) == 0 else float(values.std(ddof=1)) / math.sqrt(n)
+    half = float(t_quantile(level, n - 1)) * std_error
+    return MeanSummary(mean, std_error, mean - half, mean + half, n)
+
+
+def compare_scores(
+    first: ArrayLike,
+    second: ArrayLike,
+    level: float = 0.95,
+    n_permutations: int = 10_000,
+    rng: np.random.Generator | int | None = None,
+) -> PairedComparison:
+    """Compare two runs by their scores on the same queries.
+
+    Parameters
+    ----------
+    first, second : array of float, shape (n,)
+        Scores of one measure, in the same order of queries. Scores that differ by no more than
+        rounding (a share of 1e-12) are tied.
+    level : float
+        Confidence level of the interval.
+    n_permutations : int
+        Sign flips of the randomization test. All of them are enumerated where the k queries that
+        are not tied allow 2^k ≤ n_permutations; else p = (r + 1)/(n_permutations + 1), with r of
+        the drawn flips at least as far from 0 as the observed difference.
+    rng : Generator, int or None
+        Of the flips; the same seed gives the same p.
+
+    Returns
+    -------
+    PairedComparison
+        Where all queries are tied the three p values are 1.
+
+    Notes
+    -----
+    Wilcoxon's test drops ties and gives equal absolute differences their mean rank. Its
+    distribution is counted out, also with such ranks, for up to 50 differences; beyond, it is the
+    normal one with its variance corrected for equal ranks and without continuity correction.
+
+    Raises
+    ------
+    InputError
+        Where the scores are empty, not finite or of different number.
+
+    Examples
+    --------
+    >>> result = compare_scores([0.5, 0.75, 0.5, 1.0], [0.25, 0.25, 0.5, 0.5])
+    >>> result.wins, result.ties, result.losses, result.p_randomization
+    (3, 1, 0, 0.25)
+    """
+    ours, theirs = _scores(first, "first"), _scores(second, "second")
+    if ours.size != theirs.size:
+        raise InputError(f"first holds {ours.size} scores, second {theirs.size}: both must score the same queries")
+    if isinstance(n_permutations, bool) or int(n_permutations) != n_permutations or n_permutations < 1:
+        raise InputError(f"n_permutations must be a whole number of at least 1, got {n_permutations!r}")
+    differences = ours - theirs
+    differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(ours), np.abs(theirs))] = 0.0
+    summary = mean_interval(differences, level)
+    untied = differences[differences != 0]
+    return PairedComparison(
+        difference=summary.mean,
+        std_error=summary.std_error,
+        low=summary.low,
+        high=summary.high,
+        p_t=_t_test(summary),
+        p_wilcoxon=_signed_rank_test(untied),
+        p_randomization=_randomization_test(untied, int(n_permutations), np.random.default_rng(rng)),
+        wins=int((differences > 0).sum()),
+        ties=differences.size - untied.size,
+        losses=int((differences < 0).sum()),
+        n=differences.size,
+    )
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Adjust p values for their number by Holm's step-down method.
+
+    Parameters
+    ----------
+    p_values : array of float, shape (n,)
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Adjusted p values, in the order given: those at most α may be rejected together with a
+        chance of at most α that any of them is rejected wrongly.
+
+    Raises
+    ------
+    InputError
+        Where there is none or one lies outside [0, 1].
+
+    Examples
+    --------
+    >>> holm([0.25, 0.0625, 0.125])
+    array([0.25  , 0.1875, 0.25  ])
+    """
+    values = _scores(p_values, "p_values")
+    outside = np.flatnonzero((values < 0) | (values > 1))
+    if outside.size:
+        raise InputError(f"p_values must lie in [0, 1], got {values[outside[0]]} at position {outside[0]}")
+    order = np.argsort(values, kind="stable")
+    stepped = np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1))
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def _scores(values: ArrayLike, what: str) -> Floats:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"{what} must be numbers: {problem}") from None
+    if array.ndim != 1:
+        raise InputError(f"{what} must be one-dimensional, got shape {array.shape}")
+    if array.size == 0:
+        raise InputError(f"{what} is empty")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if bad.size:
+        raise InputError(f"{what} must be finite, got {array[bad[0]]} at position {bad[0]}")
+    return array
+
+
+def _t_test(summary: MeanSummary) -> float:
+    if summary.mean == 0 or summary.n == 1:
+        return 1.0
+    if summary.std_error == 0:
+        return 0.0
+    return float(2 * stdtr(summary.n - 1, -abs(summary.mean) / summary.std_error))
+
+
+def _signed_rank_test(differences: Floats) -> float:
+    n = differences.size
+    if n == 0:
+        return 1.0
+    sizes = np.abs(differences)
+    # Equal differences of decimal scores differ in their last digits; they must share a rank.
+    doubled = np.rint(2 * rankdata(np.round(sizes / sizes.max(), 12))).astype(np.int64)
+    smaller = int(min(doubled[differences > 0].sum(), doubled[differences < 0].sum()))
+    if n > LARGEST_EXACT:
+        return float(min(1.0, 2 * ndtr((smaller - doubled.sum() / 2) / math.sqrt((doubled**2).sum() / 4))))
+    chances = np.zeros(doubled.sum() + 1)
+    chances[0] = 1.0
+    for rank in doubled:
+        chances[rank:] = (chances[rank:] + chances[:-rank]) / 2
+        chances[:rank] /= 2
+    return float(min(1.0, 2 * chances[: smaller + 1].sum()))
+
+
+def _randomization_test(differences: Floats, n_permutations: int, random: np.random.Generator) -> float:
+    n = differences.size
+    total = differences.sum()
+    # A sum that equals the observed one up to rounding is as extreme as it.
+    least = abs(total) - ROUNDING * np.abs(differences).sum()
+    exact = n < 63 and 2**n <= n_permutations
+    n_flips = 2**n if exact else n_permutations
+    extreme = 0
+    size = max(1, BLOCK_SIGNS // max(n, 1))
+    for start in range(0, n_flips, size):
+        stop = min(start + size, n_flips)
+        if exact:
+            kept = (np.arange(start, stop)[:, None] >> np.arange(n)) & 1
+        else:
+            kept = random.integers(0, 2, size=(stop - start, n), dtype=np.int8)
+        extreme += int((np.abs(2 * (kept @ differences) - total) >= least).sum())
+    return extreme / n_flips if exact else (extreme + 1) / (n_flips + 1)
