@@ -18,7 +18,7 @@ from activeeval.pool.doors import Texts
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LARGEST_WHOLE = 2.0**31
+_LARGEST_WHOLE = 2.0**53
 _KINDS = {"-": columns_text.LEFT_OUT, "t": columns_text.TEXT, "n": columns_text.NUMBER}
 _SLOW_ROOM = 1 << 16
 
@@ -48,7 +48,7 @@ class Columns:
     def wholes(self, k: int, what: str) -> Ints:
         """Return the k-th number column as whole numbers, or name the line of one that is not."""
         values = self.numbers[:, k]
-        bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) >= LARGEST_WHOLE))
+        bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) >= _LARGEST_WHOLE))
         if bad.size:
             self.fail(int(bad[0]), f"the {what} {float(values[bad[0]])!r} is not a whole number, expected one")
         return values.astype(np.int64)

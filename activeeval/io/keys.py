@@ -62,6 +62,16 @@ def first_repeated_pair(owners: Ints, texts: Texts) -> tuple[int, int] | None:
         seed += 1
 
 
+def places_within(codes: Ints) -> Ints:
+    """Return the 1-based place of each row among the rows of its code, shape (n,)."""
+    order = np.argsort(codes, kind="stable")
+    counts = np.bincount(codes)
+    starts = np.cumsum(counts) - counts
+    places = np.empty(codes.size, dtype=np.int64)
+    places[order] = np.arange(codes.size) - np.repeat(starts, counts) + 1
+    return places
+
+
 def positions_in(pool: QueryPool, query_ids: Texts, doc_ids: Texts) -> Ints:
     """Return the position on the pool's item axis of each (query, document), -1 where it holds none."""
     names, codes = distinct_texts(query_ids)

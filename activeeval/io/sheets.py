@@ -1,0 +1,277 @@
+"""Tables with named columns: CSV in its spreadsheet dialects, JSON lines, parquet, data frames."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from activeeval.errors import FormatError
+from activeeval.io.files import PathLike, bare_suffix, open_text, read_binary, shown
+from activeeval.pool.doors import Texts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+_LARGEST_WHOLE = 2**53
+_COMMA_NUMBER = re.compile(r"\s*[+-]?\d*,\d+\s*")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet:
+    """Columns by name, with the place of every row for messages.
+
+    Attributes
+    ----------
+    source : str
+        The file as the caller named it, or what stands for it.
+    columns : dict of str to list or ndarray
+        Values as they came: text from CSV, typed ones from JSON lines, parquet and frames.
+    lines : sequence of int or None
+        Line on which each row starts; None where rows have no lines.
+    """
+
+    source: str
+    columns: dict[str, Any]
+    lines: Sequence[int] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+    def column(self, what: str, names: Sequence[str]) -> str:
+        """Return the first of `names` that is a column, or say that none is."""
+        for name in names:
+            if name in self.columns:
+                return name
+        line = 1 if self.lines is not None else None
+        held = ", ".join(self.columns) or "no columns"
+        raise FormatError(self.source, line, f"no {what} column in: {held}; expected {' or '.join(names)}")
+
+    def fail(self, row: int, name: str, problem: str) -> NoReturn:
+        """Raise the error that names a cell."""
+        if self.lines is not None:
+            raise FormatError(self.source, self.lines[row], f"column {name}: {problem}")
+        raise FormatError(self.source, None, f"row {row + 1}, column {name}: {problem}")
+
+    def place(self, row: int) -> str:
+        """Name a row for a message."""
+        return f"line {self.lines[row]}" if self.lines is not None else f"row {row + 1}"
+
+    def texts(self, name: str) -> Texts:
+        """Return a column of ids; whole numbers become their decimal text."""
+        values = self.columns[name]
+        if isinstance(values, np.ndarray):
+            if values.dtype.kind in "iu":
+                return values.astype(np.str_)
+            values = values.tolist()
+        for row, value in enumerate(values):
+            if isinstance(value, bool) or not isinstance(value, (str, int)):
+                problem = "is empty" if _is_empty(value) else f"holds {shown(str(value))}"
+                self.fail(row, name, f"{problem}, expected an id, text or a whole number")
+            if value == "":
+                self.fail(row, name, "is empty, expected an id")
+        return np.array([str(value) for value in values], dtype=np.str_)
+
+    def words(self, name: str) -> list[str]:
+        """Return a column of free text; an empty cell is the empty text."""
+        return ["" if _is_empty(value) else str(value) for value in self.columns[name]]
+
+    def floats(self, name: str, empty: float | None = None) -> Floats:
+        """Return a column of finite numbers; an empty cell is `empty`, or an error without one."""
+        values = self.columns[name]
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+            out = values.astype(np.float64)
+        else:
+            out = np.empty(len(values))
+            for row, value in enumerate(values):
+                out[row] = self._number(row, name, value, empty)
+        bad = np.flatnonzero(~np.isfinite(out))
+        if bad.size:
+            self.fail(int(bad[0]), name, f"holds {out[bad[0]]}, expected a finite number")
+        return out
+
+    def wholes(self, name: str, empty: int | None = None, least: int | None = None) -> Ints:
+        """Return a column of whole numbers, ``2`` or ``2.0``, none but `empty` below `least`."""
+        values = self.floats(name, empty)
+        bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) >= _LARGEST_WHOLE))
+        if bad.size:
+            self.fail(int(bad[0]), name, f"holds {float(values[bad[0]])!r}, expected a whole number")
+        out = values.astype(np.int64)
+        if least is not None:
+            cells = self.columns[name]
+            for row in np.flatnonzero(out < least).tolist():
+                if not _is_empty(cells[row]):
+                    self.fail(row, name, f"holds {out[row]}, expected a whole number from {least} on")
+        return out
+
+    def _number(self, row: int, name: str, value: Any, empty: float | None) -> float:
+        if _is_empty(value):
+            if empty is None:
+                self.fail(row, name, "is empty, expected a number")
+            return empty
+        if isinstance(value, str) and _COMMA_NUMBER.fullmatch(value):
+            self.fail(row, name, f"{shown(value)} has a decimal comma, expected a decimal point")
+        number = _as_float(value)
+        if number is None:
+            self.fail(row, name, f"{shown(str(value))} is not a number, expected one")
+        return number
+
+
+def _as_float(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal, np.number)):
+        return None
+    # Python would take 1_000 for a number; no file format does
+    if isinstance(value, str) and "_" in value:
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+    except OverflowError:
+        return math.inf
+
+
+def read_sheet(path: PathLike) -> Sheet:
+    """Read a table by the suffix of its name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
+
+    Raises
+    ------
+    FormatError
+        ``path:line`` where a row is broken; the file as a whole where it holds no rows.
+    """
+    readers: dict[str, Callable[[PathLike], Sheet]] = {
+        ".csv": _read_csv,
+        ".tsv": _read_csv,
+        ".jsonl": _read_jsonl,
+        ".parquet": _read_parquet,
+    }
+    suffix = bare_suffix(path)
+    if suffix not in readers:
+        raise FormatError(os.fspath(path), None, f"no table by its name, expected it to end in {', '.join(SUFFIXES)}")
+    sheet = readers[suffix](path)
+    if sheet.n_rows == 0:
+        raise FormatError(os.fspath(path), None, "the table holds no rows")
+    return sheet
+
+
+def frame_sheet(frame: Any, source: str) -> Sheet:
+    """Take the columns of a data frame of any kind that narwhals reads.
+
+    Raises
+    ------
+    TypeError
+        Where it is none.
+    """
+    native = nw.from_native(frame)
+    table = native.collect() if isinstance(native, nw.LazyFrame) else native
+    columns: dict[str, Any] = {}
+    for name in table.columns:
+        series = table[name]
+        is_plain = series.dtype.is_numeric() and not series.dtype.is_decimal() and series.null_count() == 0
+        columns[str(name)] = series.to_numpy() if is_plain else series.to_list()
+    return Sheet(source, columns)
+
+
+def _is_empty(value: Any) -> bool:
+    return (
+        value is None or (isinstance(value, str) and not value.strip()) or (isinstance(value, float) and value != value)
+    )
+
+
+def _read_csv(path: PathLike) -> Sheet:
+    name, text = os.fspath(path), open_text(path)
+    n_before = 0
+    first = text.split("\n", 1)[0].strip()
+    separator = "\t" if bare_suffix(path) == ".tsv" else max(",;\t", key=first.count)
+    if re.fullmatch(r"sep=.", first, re.IGNORECASE):
+        separator, text, n_before = first[4], text.split("\n", 1)[1] if "\n" in text else "", 1
+    header: list[str] | None = None
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for line, cells in _csv_records(name, text, separator, n_before):
+        if not any(cell.strip() for cell in cells):
+            continue
+        if header is None:
+            header = _header(name, line, cells)
+            continue
+        while len(cells) > len(header) and not cells[-1].strip():
+            cells.pop()
+        if len(cells) != len(header):
+            problem = f"{len(cells)} cells in {shown(separator.join(cells))}, expected {len(header)}"
+            raise FormatError(name, line, f"{problem}: {', '.join(header)}")
+        rows.append(cells)
+        lines.append(line)
+    if header is None:
+        raise FormatError(name, None, "the table holds no rows")
+    return Sheet(name, dict(zip(header, map(list, zip(*rows, strict=True)), strict=False)), lines)
+
+
+def _csv_records(name: str, text: str, separator: str, n_before: int) -> Iterable[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    while True:
+        line = reader.line_num + 1 + n_before
+        try:
+            yield line, next(reader)
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            raise FormatError(name, line, f"the quoting is broken: {problem}; expected a closed quoted cell") from None
+
+
+def _header(path: str, line: int, cells: list[str]) -> list[str]:
+    names = [cell.strip() for cell in cells]
+    while names and not names[-1]:
+        names.pop()
+    for k, name in enumerate(names):
+        if not name:
+            raise FormatError(path, line, f"column {k + 1} has no name, expected a header with a name for every column")
+        if name in names[:k]:
+            raise FormatError(path, line, f"column {shown(name)} is there twice, expected it once")
+    return names
+
+
+def _read_jsonl(path: PathLike) -> Sheet:
+    name = os.fspath(path)
+    records: list[dict[str, Any]] = []
+    lines: list[int] = []
+    for line, text in enumerate(open_text(path).split("\n"), start=1):
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as problem:
+            raise FormatError(
+                name, line, f"{shown(text.strip())} is not JSON: {problem}; expected one object"
+            ) from None
+        if not isinstance(record, dict):
+            raise FormatError(name, line, f"{shown(text.strip())} is not an object, expected one object a line")
+        records.append(record)
+        lines.append(line)
+    keys = dict.fromkeys(key for record in records for key in record)
+    return Sheet(name, {key: [record.get(key) for record in records] for key in keys}, lines)
+
+
+def _read_parquet(path: PathLike) -> Sheet:
+    content = read_binary(path)
+    try:
+        frame = pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, OSError, ValueError) as problem:
+        reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
+        raise FormatError(Path(path), None, f"cannot be read as parquet: {reason}") from None
+    return frame_sheet(frame, os.fspath(path))

@@ -1,0 +1,168 @@
+"""Judgments and runs brought onto one pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.errors import InputError
+from activeeval.io.keys import distinct_texts, pair_keys
+from activeeval.io.trec import Qrels, Run
+from activeeval.kernels import columns_text
+from activeeval.pool import QueryPool, Rankings
+from activeeval.pool.doors import Texts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+TIES = ("id", "rank", "input")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TablePool:
+    """A pool with what judgments and runs say of its items.
+
+    Attributes
+    ----------
+    pool : QueryPool
+    grades : ndarray of int64, shape (n_items,)
+        -1 where nobody judged the item.
+    scores : ndarray of float64, shape (n_runs, n_items)
+        NaN where the run does not hold the item.
+    rankings : list of Rankings
+        One for each run.
+    n_missing : list of int
+        For each run, how many queries of the pool it leaves out.
+    n_ignored : list of int
+        For each run, how many of its queries the pool does not hold.
+    """
+
+    pool: QueryPool
+    grades: Ints
+    scores: Floats
+    rankings: list[Rankings]
+    n_missing: list[int]
+    n_ignored: list[int]
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The rows of one table whose query the pool holds."""
+
+    held: Ints
+    owners: Ints
+    doc_ids: Texts
+    names: list[str]
+
+
+def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int, ties: str = "id") -> TablePool:
+    """Make the pool of all judged items and of all items that the evaluated runs hold.
+
+    The queries are those of the judgments, in order of first appearance; without judgments,
+    those of the evaluated runs. A query's items are its judged ones, then the others in the
+    order in which the evaluated runs bring them.
+
+    Parameters
+    ----------
+    qrels : Qrels or None
+    runs : sequence of Run
+    evaluated : int
+        The first so many runs bring items; the others only score what is there.
+    ties : {"id", "rank", "input"}
+        Ranking is by score descending; equal scores by document id descending (trec_eval), by
+        the rank column ascending, or in the order of the rows.
+    """
+    if ties not in TIES:
+        raise InputError(f"ties must be one of {', '.join(TIES)}, got {ties!r}")
+    if not 0 <= evaluated <= len(runs) or (qrels is None and evaluated == 0):
+        least = 0 if qrels is not None else 1
+        raise InputError(f"evaluated must lie from {least} to the number of runs, {len(runs)}, got {evaluated}")
+    tables: list[Qrels | Run] = [*([] if qrels is None else [qrels]), *runs]
+    n_defining = evaluated + (qrels is not None)
+    distinct = [distinct_texts(table.query_ids) for table in tables]
+    naming = distinct[:1] if qrels is not None else distinct[:evaluated]
+    query_ids = list(dict.fromkeys(name for names, _ in naming for name in names.tolist()))
+    index = {name: q for q, name in enumerate(query_ids)}
+    rows = [_rows(table, names, codes, index) for table, (names, codes) in zip(tables, distinct, strict=True)]
+    if not any(part.held.size for part in rows[:n_defining]):
+        raise InputError("the judgments and the evaluated runs hold no document")
+    pool, items = _pool(query_ids, rows, n_defining)
+    grades = np.full(pool.n_items, -1, dtype=np.int64)
+    if qrels is not None:
+        grades[items[0]] = np.maximum(qrels.grades[rows[0].held], -1)
+        rows, items = rows[1:], items[1:]
+    scores = np.full((len(runs), pool.n_items), np.nan)
+    rankings = []
+    for r, run in enumerate(runs):
+        kept = items[r] >= 0
+        positions, places = items[r][kept], rows[r].held[kept]
+        scores[r, positions] = run.scores[places]
+        rankings.append(_ranking(pool, run, scores[r], positions, places, ties))
+    n_held = [sum(name in index for name in part.names) for part in rows]
+    return TablePool(
+        pool,
+        grades,
+        scores,
+        rankings,
+        [pool.n_queries - n for n in n_held],
+        [len(part.names) - n for part, n in zip(rows, n_held, strict=True)],
+    )
+
+
+def _rows(table: Qrels | Run, names: Texts, codes: Ints, index: dict[str, int]) -> _Rows:
+    listed = names.tolist()
+    owners = np.array([index.get(name, -1) for name in listed], dtype=np.int64)[codes]
+    held = np.flatnonzero(owners >= 0)
+    doc_ids = table.doc_ids if held.size == owners.size else table.doc_ids[held]
+    return _Rows(held, owners[held], doc_ids, listed)
+
+
+def _pool(query_ids: list[str], rows: list[_Rows], n_defining: int) -> tuple[QueryPool, list[Ints]]:
+    """Return the pool and, for each table, the item of each of its held rows or -1."""
+    seed = 0
+    while True:
+        found = _items(rows, n_defining, seed)
+        if found is not None:
+            break
+        seed += 1
+    item_owners, item_ids, items = found
+    order = np.argsort(item_owners, kind="stable")
+    position = np.empty(order.size + 1, dtype=np.int64)
+    position[order] = np.arange(order.size)
+    position[-1] = -1
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(item_owners, minlength=len(query_ids)))))
+    pool = QueryPool(np.array(query_ids, dtype=np.str_), offsets, item_ids[order])
+    return pool, [position[part] for part in items]
+
+
+def _items(rows: list[_Rows], n_defining: int, seed: int) -> tuple[Ints, Texts, list[Ints]] | None:
+    """Number the distinct pairs of the defining tables; None where two pairs share a key."""
+    starts = np.concatenate(([0], np.cumsum([part.held.size for part in rows]))).astype(np.int64)
+    places = columns_text.first_places(np.concatenate([pair_keys(part.owners, part.doc_ids, seed) for part in rows]))
+    defining = places[: starts[n_defining]]
+    is_first = defining == np.arange(defining.size)
+    numbers = np.append(np.cumsum(is_first) - 1, -1)
+    items = [numbers[np.minimum(places[a:b], defining.size)] for a, b in pairwise(starts)]
+    masks = [is_first[a:b] for a, b in pairwise(starts[: n_defining + 1])]
+    item_owners = np.concatenate([part.owners[mask] for part, mask in zip(rows, masks, strict=False)])
+    item_ids = np.concatenate([part.doc_ids[mask] for part, mask in zip(rows, masks, strict=False)])
+    for part, item in zip(rows, items, strict=True):
+        held = item >= 0
+        same = (item_owners[item[held]] == part.owners[held]) & (item_ids[item[held]] == part.doc_ids[held])
+        if not same.all():
+            return None
+    return item_owners, item_ids, items
+
+
+def _ranking(pool: QueryPool, run: Run, scores: Floats, positions: Ints, places: Ints, ties: str) -> Rankings:
+    if ties == "id":
+        return Rankings.from_scores(pool, scores)
+    owners = pool.item_queries[positions]
+    second = run.ranks[places] if ties == "rank" else places
+    order = np.lexsort((second, -run.scores[places], owners))
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=pool.n_queries))))
+    return Rankings(pool, offsets, positions[order])
