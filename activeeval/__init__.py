@@ -1,3 +1,74 @@
-"""activeeval: measure search quality with a fraction of the judgments."""
+"""activeeval: measure search quality with a fraction of the judgments.
+
+The public names, imported when they are first used: ``import activeeval`` alone imports neither
+numba nor scikit-learn.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "activeeval.errors": ("ActiveEvalError", "BudgetError", "FormatError", "InputError", "StateError"),
+    "activeeval.pool": ("Judgments", "QueryPool", "Rankings"),
+    "activeeval.results": ("Estimate", "Interval", "Moments"),
+    "activeeval.measures": (
+        "AP",
+        "DCG",
+        "ERR",
+        "NDCG",
+        "RBP",
+        "RR",
+        "Additive",
+        "Cascade",
+        "Judged",
+        "Precision",
+        "Target",
+        "parse_measure",
+    ),
+    "activeeval.design": ("Design", "optimal_sampling_probs"),
+    "activeeval.methods": ("METHODS", "Method"),
+    "activeeval.campaign": ("Campaign", "Draw"),
+    "activeeval.simulation": ("replicate", "simulate"),
+    "activeeval.significance": ("compare_scores", "holm", "mean_interval"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+if TYPE_CHECKING:
+    from activeeval.campaign import Campaign, Draw
+    from activeeval.design import Design, optimal_sampling_probs
+    from activeeval.errors import ActiveEvalError, BudgetError, FormatError, InputError, StateError
+    from activeeval.measures import (
+        AP,
+        DCG,
+        ERR,
+        NDCG,
+        RBP,
+        RR,
+        Additive,
+        Cascade,
+        Judged,
+        Precision,
+        Target,
+        parse_measure,
+    )
+    from activeeval.methods import METHODS, Method
+    from activeeval.pool import Judgments, QueryPool, Rankings
+    from activeeval.results import Estimate, Interval, Moments
+    from activeeval.significance import compare_scores, holm, mean_interval
+    from activeeval.simulation import replicate, simulate
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'activeeval' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

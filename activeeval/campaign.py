@@ -1,0 +1,292 @@
+"""The conductor: ask for a query to judge, tell its grades, estimate, replay.
+
+A campaign's state is a function of its design, its budget and an append-only log of events; a
+live run appends an event and applies it, a replay applies the same events again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design import Design
+from activeeval.errors import InputError, StateError
+from activeeval.estimation import JudgedSample, estimate
+from activeeval.kernels import replication
+from activeeval.results import Estimate
+
+Ints = NDArray[np.int64]
+Judge = Callable[[str, list[str]], Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A query that was drawn, recorded with its probabilities before anyone judges it.
+
+    Attributes
+    ----------
+    number : int
+        1 for the first draw.
+    query : int
+        Index of the query in the pool.
+    query_id : str
+    items : tuple of int
+        Positions of the items to judge on the flat item axis, in judging order.
+    item_ids : tuple of str
+    query_prob : float
+        q(x) of this draw; 1 in a census.
+    importance_weight : float
+        p(x) / q(x).
+    depth : int
+        Number of items to judge, from the first in judging order.
+    cost : float
+        What judging it costs; 0 for a query that was drawn before.
+    """
+
+    number: int
+    query: int
+    query_id: str
+    items: tuple[int, ...]
+    item_ids: tuple[str, ...]
+    query_prob: float
+    importance_weight: float
+    depth: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The grades that came back for a draw, aligned with its items."""
+
+    number: int
+    grades: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """No further draw: the budget cannot pay for the one that came up, or the sample is complete."""
+
+    reason: str
+
+
+Event = Draw | Told | Ended
+
+
+class Campaign:
+    """Algorithm 1, one judgment at a time.
+
+    Parameters
+    ----------
+    design : Design
+    budget : float
+        In the unit of the item costs.
+    rng : Generator, SeedSequence or int, optional
+        The same seed gives the same draws.
+    expected : bool
+        False (default): a hard budget that is never overspent; the first draw that it cannot pay
+        ends the campaign. True: n* = Λ / E_q[λ] draws, whose cost is the budget in expectation.
+
+    Raises
+    ------
+    BudgetError
+        Where a hard budget is below the dearest single query, or an expected one below one draw.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, QueryPool, Rankings, Target
+    >>> from activeeval.methods import METHODS
+    >>> pool = QueryPool(["q1", "q2", "q3"], [0, 2, 4, 6], list("ababab"))
+    >>> target = Target(DCG(), Rankings.from_scores(pool, [2, 1, 2, 1, 2, 1]))
+    >>> campaign = Campaign(METHODS["passive"].design(target), budget=4, rng=0)
+    >>> campaign.run(lambda query_id, item_ids: [1] * len(item_ids)).n_queries
+    2
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        budget: float,
+        *,
+        rng: np.random.Generator | np.random.SeedSequence | int | None = None,
+        expected: bool = False,
+    ) -> None:
+        if not expected:
+            design.check_hard_budget(budget)
+        self.design = design
+        self.budget = float(budget)
+        self.expected = expected
+        self.is_census = not expected and design.is_census(budget)
+        self._limit = design.n_draws(budget) if expected else 0
+        self._rng = np.random.default_rng(rng)
+        self._cumulative = np.cumsum(design.sampling_probs)
+        self._weights = design.importance_weights
+        self._costs = design.costs
+        self._log: list[Event] = []
+        self._draws: list[Draw] = []
+        self._first_draw: dict[int, int] = {}
+        self._awaited: dict[int, Draw] = {}
+        self._grades: Ints = np.full(design.pool.n_items, -1, dtype=np.int64)
+        self._spent = 0.0
+        self._ended = ""
+
+    @property
+    def log(self) -> tuple[Event, ...]:
+        """Everything that happened, in order; `replay` makes the same campaign of it."""
+        return tuple(self._log)
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """All draws so far, those of queries drawn before included."""
+        return tuple(self._draws)
+
+    @property
+    def spent(self) -> float:
+        """What the draws so far cost."""
+        return self._spent
+
+    @property
+    def awaited(self) -> tuple[Draw, ...]:
+        """Draws whose grades have not been told."""
+        return tuple(self._awaited.values())
+
+    @property
+    def ended(self) -> str:
+        """Why there will be no further draw; empty while there may be one."""
+        return self._ended
+
+    def ask(self) -> Draw | None:
+        """Return the next draw that somebody has to judge, or None when the campaign has ended.
+
+        A query that was drawn before is recorded as a draw and not returned. Several draws may be
+        asked for before any is told.
+        """
+        while not self._ended:
+            event = self._next_event()
+            self._append(event)
+            if isinstance(event, Draw) and event.number in self._awaited:
+                return event
+        return None
+
+    def tell(self, draw: Draw, grades: Sequence[int]) -> None:
+        """Record the grades of a draw's items, in the order of ``draw.items``.
+
+        Raises
+        ------
+        StateError
+            Where the draw is not awaited.
+        InputError
+            Where the number of grades is wrong or a grade is not a grade of the measure. −1 is an
+            item that could not be judged and earns nothing.
+        """
+        if draw.number not in self._awaited:
+            raise StateError(f"draw {draw.number} of query {draw.query_id!r} does not wait for grades")
+        values = [int(g) if not isinstance(g, bool) and int(g) == g else None for g in grades]
+        if len(values) != len(draw.items):
+            raise InputError(f"query {draw.query_id!r} has {len(draw.items)} items to judge, got {len(values)} grades")
+        top = self.design.target.measure.max_grade
+        for item_id, given, value in zip(draw.item_ids, grades, values, strict=True):
+            if value is None or value < -1 or (top is not None and value > top):
+                scale = "0, 1, 2 …" if top is None else f"0 … {top}"
+                place = f"item {item_id!r} of query {draw.query_id!r}"
+                raise InputError(f"the grade of {place} must be one of {scale} (or -1), got {given!r}")
+        self._append(Told(draw.number, tuple(v for v in values if v is not None)))
+
+    def run(self, judge: Judge) -> Estimate:
+        """Ask, have ``judge(query_id, item_ids)`` return the grades, tell, until the end; estimate."""
+        while (draw := self.ask()) is not None:
+            self.tell(draw, judge(draw.query_id, list(draw.item_ids)))
+        return self.estimate()
+
+    def estimate(self) -> Estimate:
+        """Return the estimate from all draws.
+
+        Raises
+        ------
+        StateError
+            Where draws still wait for grades: to leave them out would bias the estimate.
+        """
+        if self._awaited:
+            n, first = len(self._awaited), next(iter(self._awaited.values()))
+            raise StateError(f"{n} draws wait for grades, the first is draw {first.number} of {first.query_id!r}")
+        return estimate(self._sample(), self.design.estimator, self.design.name)
+
+    @classmethod
+    def replay(
+        cls,
+        design: Design,
+        budget: float,
+        log: Iterable[Event],
+        *,
+        rng: np.random.Generator | np.random.SeedSequence | int | None = None,
+        expected: bool = False,
+    ) -> Self:
+        """Return the campaign that a log describes, ready to go on with the same ``rng``.
+
+        Raises
+        ------
+        StateError
+            Where a logged draw is not the one that this design and seed give.
+        """
+        campaign = cls(design, budget, rng=rng, expected=expected)
+        for event in log:
+            if not isinstance(event, Told) and (expected_event := campaign._next_event()) != event:
+                raise StateError(f"the log says {event}, but this design and seed give {expected_event}")
+            campaign._append(event)
+        return campaign
+
+    def _sample(self) -> JudgedSample:
+        values = self.design.target.values(self._grades)
+        weights = self.design.query_probs
+        n_queries = len(self._first_draw)
+        is_census = n_queries == self.design.pool.n_queries
+        if not is_census:
+            values = values[[draw.query for draw in self._draws]]
+            weights = np.array([draw.importance_weight for draw in self._draws])
+        n_items = int(self.design.item_counts[list(self._first_draw)].sum())
+        return JudgedSample(values, weights, len(self._draws), n_queries, n_items, self._spent, is_census)
+
+    def _next_event(self) -> Event:
+        n = len(self._draws)
+        if self.is_census:
+            return Ended("every query has been drawn") if n == self.design.pool.n_queries else self._draw(n, 1.0)
+        if self.expected and n == self._limit:
+            return Ended(f"all {n} draws are done")
+        query = int(replication.locate(self._cumulative, self._rng.random()))
+        draw = self._draw(query, float(self.design.sampling_probs[query]))
+        if not self.expected and self._spent + draw.cost > self.budget:
+            return Ended(f"query {draw.query_id!r} came up, which the budget cannot pay for")
+        return draw
+
+    def _draw(self, query: int, query_prob: float) -> Draw:
+        pool, design = self.design.pool, self.design
+        items = design.items[design.offsets[query] : design.offsets[query + 1]]
+        return Draw(
+            number=len(self._draws) + 1,
+            query=query,
+            query_id=str(pool.query_ids[query]),
+            items=tuple(items.tolist()),
+            item_ids=tuple(pool.item_ids[items].tolist()),
+            query_prob=query_prob,
+            importance_weight=float(pool.query_probs[query] / query_prob),
+            depth=items.size,
+            cost=0.0 if query in self._first_draw else float(self._costs[query]),
+        )
+
+    def _append(self, event: Event) -> None:
+        self._log.append(event)
+        if isinstance(event, Draw):
+            self._draws.append(event)
+            self._spent += event.cost
+            if event.query not in self._first_draw:
+                self._first_draw[event.query] = event.number
+                if event.items:
+                    self._awaited[event.number] = event
+        elif isinstance(event, Told):
+            draw = self._awaited.pop(event.number)
+            self._grades[list(draw.items)] = event.grades
+        else:
+            self._ended = event.reason

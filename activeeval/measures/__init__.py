@@ -1,0 +1,24 @@
+"""Measures as values: what a ranking is worth once its items are graded, or how that is distributed before."""
+
+from activeeval.measures.families import Additive, Cascade
+from activeeval.measures.named import DCG, ERR, RBP, RR, Precision
+from activeeval.measures.parsing import parse_measure
+from activeeval.measures.ranked import AP, NDCG, Judged
+from activeeval.measures.target import Measure, SampledMeasure, Target
+
+__all__ = [
+    "AP",
+    "DCG",
+    "ERR",
+    "NDCG",
+    "RBP",
+    "RR",
+    "Additive",
+    "Cascade",
+    "Judged",
+    "Measure",
+    "Precision",
+    "SampledMeasure",
+    "Target",
+    "parse_measure",
+]

@@ -1,0 +1,80 @@
+"""What every measure checks before a kernel runs, and the one array type that kernels are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.errors import InputError
+from activeeval.pool import QueryPool, Rankings, whole_grades
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_PROBABILITY_TOLERANCE = 1e-6
+
+
+def sealed(array: ArrayLike, dtype: Any = np.float64) -> NDArray[Any]:
+    """Return a contiguous read-only view: one array type for every kernel, so that each compiles once."""
+    view = np.ascontiguousarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+def check_cutoff(cutoff: int | None) -> None:
+    """Raise InputError unless a cutoff is a positive whole number or None."""
+    if cutoff is not None and (isinstance(cutoff, bool) or int(cutoff) != cutoff or cutoff < 1):
+        raise InputError(f"a cutoff must be a positive whole number, got {cutoff!r}")
+
+
+def check_pool(pool: QueryPool, *rankings: Rankings) -> None:
+    """Raise InputError where a ranking was made for another pool."""
+    for ranking in rankings:
+        if ranking.pool is not pool and not np.array_equal(ranking.pool.query_offsets, pool.query_offsets):
+            raise InputError("the ranking belongs to another pool")
+
+
+def longest_list(*rankings: Rankings) -> int:
+    """Return the length of the longest list of any of the rankings."""
+    return max(int(ranking.lengths.max()) for ranking in rankings)
+
+
+def checked_grades(pool: QueryPool, grades: ArrayLike, max_grade: int | None) -> tuple[Ints, int]:
+    """Return grades for a kernel and the number of grades on the scale."""
+    from activeeval.kernels import scores
+
+    whole = sealed(whole_grades(grades, pool.n_items), np.int64)
+    if max_grade is None:
+        return whole, max(int(whole.max()), 1) + 1
+    bad = scores.first_grade_above(whole, max_grade)
+    if bad >= 0:
+        raise InputError(f"grade {whole[bad]} of {pool.place(bad)} is above the measure's largest, {max_grade}")
+    return whole, max_grade + 1
+
+
+def checked_nodes(pool: QueryPool, grade_probs: ArrayLike, node_weights: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Return grade probabilities as (n_nodes, n_items, n_grades) and the weights of the nodes.
+
+    Raises
+    ------
+    InputError
+        Where the shape does not fit the pool or a row is not a distribution.
+    """
+    from activeeval.kernels import checks
+
+    nodes = np.asarray(grade_probs, dtype=np.float64)
+    if node_weights is None:
+        nodes = nodes[None] if nodes.ndim == 2 else nodes
+    if nodes.ndim != 3 or nodes.shape[1] != pool.n_items or (node_weights is None and len(nodes) != 1):
+        wanted = f"({pool.n_items}, n_grades)" if node_weights is None else f"(n_nodes, {pool.n_items}, n_grades)"
+        raise InputError(f"grade_probs must have shape {wanted}, got {np.shape(grade_probs)}")
+    for probs in nodes:
+        row = checks.first_bad_probability_row(sealed(probs), _PROBABILITY_TOLERANCE)
+        if row >= 0:
+            text = ", ".join(f"{p:g}" for p in probs[row])
+            raise InputError(f"grade_probs of {pool.place(row)} must be ≥ 0 and sum to 1, got [{text}]")
+    weights = np.ones(1) if node_weights is None else np.asarray(node_weights, dtype=np.float64)
+    if weights.shape != (len(nodes),) or not (np.all(weights >= 0) and abs(weights.sum() - 1) <= 1e-9):
+        raise InputError(f"node_weights must be {len(nodes)} numbers ≥ 0 that sum to 1, got {weights.tolist()}")
+    return nodes, weights

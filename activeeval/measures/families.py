@@ -1,0 +1,235 @@
+"""The two families that have moments: additive and cascade measures.
+
+*Additive* L = Σ_i c_i g(y_i), as DCG, RBP and P. *Cascade* L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)),
+as ERR and RR. A measure is a value: what a grade is worth, what a rank is worth, and a cutoff.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.errors import InputError
+from activeeval.measures.doors import check_cutoff, check_pool, checked_grades, checked_nodes, longest_list, sealed
+from activeeval.measures.rules import (
+    Discounts,
+    Exponential,
+    GradeRule,
+    as_discounts,
+    as_rule,
+    log_discount,
+    reciprocal_discount,
+)
+from activeeval.pool import QueryPool, Rankings
+from activeeval.results import Moments
+
+Floats = NDArray[np.float64]
+Kernel = Callable[..., None]
+
+
+class _Family:
+    """What both families share; each brings a rule for grades and two kernels."""
+
+    __slots__ = ()
+    _rule_field: ClassVar[str]
+    discounts: Discounts
+    cutoff: int | None
+    name: str
+
+    @property
+    def _rule(self) -> GradeRule:
+        rule: GradeRule = getattr(self, self._rule_field)
+        return rule
+
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        raise TypeError("only a family has kernels")
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the measure knows, None where it takes any."""
+        return self._rule.max_grade
+
+    def bound_to(self, max_grade: int) -> Self:
+        """Return the measure with an open grade scale closed at ``max_grade``, a closed one as it is."""
+        changed: Self = replace(self, **{self._rule_field: self._rule.bound_to(max_grade)})  # type: ignore[type-var]
+        return changed
+
+    def discount_vector(self, longest: int) -> Floats:
+        """Return the discounts of the ranks that count in lists of up to ``longest`` items.
+
+        A vector shorter than a list cuts it, as does the cutoff.
+        """
+        depth = longest if self.cutoff is None else min(self.cutoff, longest)
+        if not callable(self.discounts):
+            return sealed(np.asarray(self.discounts, dtype=np.float64)[:depth])
+        vector = np.asarray(self.discounts(np.arange(1.0, depth + 1.0)), dtype=np.float64)
+        if vector.shape != (depth,) or not np.all(np.isfinite(vector)):
+            raise InputError(
+                f"discounts must give one finite number a rank, got shape {vector.shape} for {depth} ranks"
+            )
+        return sealed(vector)
+
+    def score(self, pool: QueryPool, grades: ArrayLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
+        """Return the value of each query, or the difference ``ranking − versus``.
+
+        Parameters
+        ----------
+        grades : array of int, shape (n_items,)
+            A negative grade means not judged: no gain, the rank is kept.
+
+        Returns
+        -------
+        ndarray, shape (n_queries,)
+
+        Raises
+        ------
+        InputError
+            Where a grade is above the measure's largest.
+        """
+        whole, n_grades = checked_grades(pool, grades, self.max_grade)
+        values = sealed(self._rule.values(n_grades))
+        kernel, _ = self._kernels()
+        rankings = [ranking] if versus is None else [ranking, versus]
+        check_pool(pool, *rankings)
+        out = np.empty((2, pool.n_queries))
+        for row, one in zip(out, rankings, strict=False):
+            kernel(whole, values, self.discount_vector(longest_list(one)), one.offsets, one.items, row)
+        scores: Floats = out[0] if versus is None else out[0] - out[1]
+        return scores
+
+    def moments(
+        self,
+        pool: QueryPool,
+        grade_probs: ArrayLike,
+        ranking: Rankings,
+        versus: Rankings | None = None,
+        node_weights: ArrayLike | None = None,
+    ) -> Moments:
+        """Return E[L], E[L²] and Var[L] of each query under a grade model, eqs. (16)–(18).
+
+        Parameters
+        ----------
+        grade_probs : array of float, shape (n_items, n_grades)
+            p(y = k) of every item. With a query factor, shape (n_nodes, n_items, n_grades): grades
+            are independent given a node.
+        versus : Rankings, optional
+            The moments are then of the difference ``ranking − versus``.
+        node_weights : array of float, shape (n_nodes,)
+            Probability of each node of the query factor.
+
+        Raises
+        ------
+        InputError
+            Where the columns do not fit the measure's grades or a row is not a distribution.
+        """
+        other = Rankings.empty(pool) if versus is None else versus
+        check_pool(pool, ranking, other)
+        nodes, weights = checked_nodes(pool, grade_probs, node_weights)
+        values = sealed(self._rule.values(self._check_columns(nodes.shape[2])))
+        discounts = self.discount_vector(longest_list(ranking, other))
+        lists = (ranking.offsets, ranking.items, other.offsets, other.items)
+        _, kernel = self._kernels()
+        means, variances = np.empty((2, len(nodes), pool.n_queries))
+        for probs, mean, variance in zip(nodes, means, variances, strict=True):
+            kernel(pool.query_offsets, sealed(probs), values, discounts, *lists, mean, variance)
+        mean = weights @ means
+        variance = weights @ (variances + (means - mean) ** 2)
+        return Moments(mean, variance + mean**2, variance)
+
+    def _check_columns(self, n_grades: int) -> int:
+        if n_grades < 2 or (self.max_grade is not None and n_grades != self.max_grade + 1):
+            wanted = "at least 2" if self.max_grade is None else str(self.max_grade + 1)
+            raise InputError(f"grade_probs must have {wanted} columns, one for each grade of {self}, got {n_grades}")
+        return n_grades
+
+    def __str__(self) -> str:
+        own = f"p={self.discounts.p:g}" if hasattr(self.discounts, "p") else ""
+        inside = ",".join(part for part in (own, str(self._rule)) if part)
+        at = "" if self.cutoff is None else f"@{self.cutoff}"
+        return f"{self.name}({inside}){at}" if inside else f"{self.name}{at}"
+
+
+@dataclass(frozen=True, slots=True)
+class Additive(_Family):
+    """L = Σ_i c_i g(y_i): DCG, RBP, P, CG, learned gains and discounts.
+
+    Parameters
+    ----------
+    gains : array of float, shape (max_grade + 1,), or rule, optional
+        Gain of each grade; 2^y − 1 by default.
+    discounts : array of float or callable, optional
+        Weight of each rank, as a vector or a function of the rank array; 1 / log2(1 + rank) by
+        default. A vector shorter than a ranking cuts it.
+    cutoff : int, optional
+        Ranks beyond it count nothing.
+    name : str
+        How the measure is written.
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 3], ["a", "b", "c"])
+    >>> ranking = Rankings.from_scores(pool, [3.0, 2.0, 1.0])
+    >>> Additive([0, 1, 3], [1.0, 0.5]).score(pool, [2, 1, 2], ranking)
+    array([3.5])
+    """
+
+    _rule_field: ClassVar[str] = "gains"
+    gains: Any = None
+    discounts: Any = log_discount
+    cutoff: int | None = None
+    name: str = "Additive"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gains", Exponential() if self.gains is None else as_rule(self.gains, "gains"))
+        object.__setattr__(self, "discounts", as_discounts(self.discounts))
+        check_cutoff(self.cutoff)
+
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        from activeeval.kernels import moments, scores
+
+        return scores.additive_scores, moments.additive_moments
+
+
+@dataclass(frozen=True, slots=True)
+class Cascade(_Family):
+    """L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)): ERR, RR, any stop probabilities and discounts.
+
+    Parameters
+    ----------
+    stop_probs : array of float, shape (max_grade + 1,), or rule
+        Probability that a user stops at an item of each grade, in [0, 1].
+    discounts : array of float or callable, optional
+        Value of stopping at each rank, as a vector or a function of the rank array; 1 / rank by
+        default. A vector shorter than a ranking cuts it.
+    cutoff : int, optional
+        Ranks beyond it count nothing.
+    name : str
+        How the measure is written.
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 2], ["a", "b"])
+    >>> ranking = Rankings.from_scores(pool, [2.0, 1.0])
+    >>> Cascade([0, 0.5]).score(pool, [1, 1], ranking)
+    array([0.625])
+    """
+
+    _rule_field: ClassVar[str] = "stop_probs"
+    stop_probs: Any
+    discounts: Any = reciprocal_discount
+    cutoff: int | None = None
+    name: str = "Cascade"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stop_probs", as_rule(self.stop_probs, "stop_probs", lower=0.0, upper=1.0))
+        object.__setattr__(self, "discounts", as_discounts(self.discounts))
+        check_cutoff(self.cutoff)
+
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        from activeeval.kernels import moments, scores
+
+        return scores.cascade_scores, moments.cascade_moments

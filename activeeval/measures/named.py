@@ -1,0 +1,87 @@
+"""The measures that the field knows by name, as instances of the two families."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from activeeval.errors import InputError
+from activeeval.measures.families import Additive, Cascade
+from activeeval.measures.rules import (
+    AtLeast,
+    ConstantDiscount,
+    Exponential,
+    GeometricDiscount,
+    GradeRule,
+    Linear,
+    Stop,
+    as_rule,
+    log_discount,
+    reciprocal_discount,
+)
+
+
+def gain_rule(gains: str | ArrayLike | GradeRule | None, default: GradeRule) -> GradeRule:
+    """Return the rule for gains given as ``"linear"``, ``"exp"``, a vector or None."""
+    if gains is None:
+        return default
+    if isinstance(gains, str):
+        if gains not in ("linear", "exp"):
+            raise InputError(f"gains must be 'linear', 'exp' or a number for each grade, got {gains!r}")
+        return Linear() if gains == "linear" else Exponential()
+    return as_rule(gains, "gains")
+
+
+def relevance_rule(rel: int) -> AtLeast:
+    """Return the rule that calls grades from ``rel`` on relevant."""
+    if isinstance(rel, bool) or int(rel) != rel or rel < 0:
+        raise InputError(f"rel must be a grade, got {rel!r}")
+    return AtLeast(int(rel))
+
+
+def DCG(gains: str | ArrayLike | None = None, cutoff: int | None = None) -> Additive:
+    """Return discounted cumulative gain Σ g(y_i) / log2(1 + i), eq. (1); gains 2^y − 1 by default.
+
+    Examples
+    --------
+    >>> print(DCG(cutoff=10), DCG("linear"))
+    DCG(dcg='exp-log2')@10 DCG(dcg='log2')
+    """
+    return Additive(gain_rule(gains, Exponential()), log_discount, cutoff, "DCG")
+
+
+def ERR(max_grade: int | None = None, cutoff: int | None = None) -> Cascade:
+    """Return expected reciprocal rank, eq. (2), with stop probability (2^y − 1) / 2^max_grade.
+
+    ``max_grade`` None takes the largest grade of what is scored; `bound_to` closes the scale.
+
+    Examples
+    --------
+    >>> print(ERR(4, cutoff=20), ERR().bound_to(2))
+    ERR(max_rel=4)@20 ERR(max_rel=2)
+    """
+    if max_grade is not None and (isinstance(max_grade, bool) or int(max_grade) != max_grade or max_grade < 1):
+        raise InputError(f"max_grade must be a positive whole number, got {max_grade!r}")
+    return Cascade(Stop(max_grade), reciprocal_discount, cutoff, "ERR")
+
+
+def RBP(p: float = 0.8, rel: int = 1, gains: Any = None, cutoff: int | None = None) -> Additive:
+    """Return rank-biased precision (1 − p) Σ p^(i−1) g(y_i); binary at ``rel`` unless gains are given."""
+    if not 0 < p < 1:
+        raise InputError(f"p must lie strictly between 0 and 1, got {p!r}")
+    return Additive(gain_rule(gains, relevance_rule(rel)), GeometricDiscount(float(p)), cutoff, "RBP")
+
+
+def Precision(cutoff: int, rel: int = 1) -> Additive:
+    """Return the share of relevant items among the first ``cutoff`` ranks."""
+    return Additive(relevance_rule(rel), ConstantDiscount(1.0 / cutoff), cutoff, "P") if cutoff else _no_cutoff()
+
+
+def _no_cutoff() -> Additive:
+    raise InputError("P needs a cutoff, as P@10")
+
+
+def RR(rel: int = 1, cutoff: int | None = None) -> Cascade:
+    """Return the reciprocal rank of the first relevant item: the cascade whose user stops there for certain."""
+    return Cascade(relevance_rule(rel), reciprocal_discount, cutoff, "RR")

@@ -1,0 +1,145 @@
+"""Measure strings as the field writes them: ``Name(k=v,…)@cutoff``, and the spellings of other tools."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from activeeval.errors import InputError
+from activeeval.measures.named import DCG, ERR, RBP, RR, Precision
+from activeeval.measures.ranked import AP, NDCG, Judged
+from activeeval.measures.target import Measure
+
+_FORMULATIONS = {"log2": "linear", "exp-log2": "exp"}
+_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "nDCG": ("dcg", "gains"),
+    "DCG": ("dcg", "gains"),
+    "ERR": ("max_rel",),
+    "RBP": ("p", "rel", "gains"),
+    "P": ("rel",),
+    "RR": ("rel",),
+    "AP": ("rel",),
+    "Judged": (),
+}
+_SPELLINGS = {
+    "ndcg": ("nDCG", {"dcg": "log2"}),
+    "ndcg_cut": ("nDCG", {"dcg": "log2"}),
+    "ndcg_burges": ("nDCG", {"dcg": "exp-log2"}),
+    "NDCG": ("nDCG", {}),
+    "dcg": ("DCG", {"dcg": "log2"}),
+    "dcg_burges": ("DCG", {"dcg": "exp-log2"}),
+    "err": ("ERR", {}),
+    "rbp": ("RBP", {}),
+    "Precision": ("P", {}),
+    "precision": ("P", {}),
+    "MRR": ("RR", {}),
+    "mrr": ("RR", {}),
+    "recip_rank": ("RR", {}),
+    "MAP": ("AP", {}),
+    "map": ("AP", {}),
+    "map_cut": ("AP", {}),
+    "judged": ("Judged", {}),
+}
+_TEXT = re.compile(r"\s*(?P<name>[A-Za-z][A-Za-z_]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<cutoff>\S+))?\s*")
+_TREC_CUTOFF = re.compile(r"(?P<name>[A-Za-z_]+?)_(?P<cutoff>\d+)")
+_RANX_RBP = re.compile(r"rbp\.(?P<digits>\d+)")
+
+
+def parse_measure(text: str) -> Measure:
+    """Return the measure that a string names.
+
+    Names and parameters are those of ir_measures: nDCG, DCG (dcg='log2' | 'exp-log2', gains={…}),
+    ERR (max_rel), RBP (p, rel), P, RR, AP (rel), Judged; the spellings of trec_eval
+    (``ndcg_cut_10``, ``P_10``) and ranx (``ndcg@10``, ``ndcg_burges@10``) are read too. Plain nDCG
+    is linear, plain DCG the exponential one; ``str`` of the result prints every parameter.
+
+    Raises
+    ------
+    InputError
+        Where the name, a parameter or the cutoff is not known.
+
+    Examples
+    --------
+    >>> print(parse_measure("ERR(max_rel=4)@20"), parse_measure("ndcg_cut_10"), parse_measure("DCG@5"))
+    ERR(max_rel=4)@20 nDCG(dcg='log2')@10 DCG(dcg='exp-log2')@5
+    """
+    if match := _RANX_RBP.fullmatch(text.strip()):
+        return RBP(p=float(f"0.{match['digits']}"))
+    name, inside, cutoff_text = _split(text)
+    name, preset = _SPELLINGS.get(name, (name, {}))
+    if name not in _PARAMETERS:
+        raise InputError(f"unknown measure {text!r}; known: {', '.join(_PARAMETERS)}, as nDCG@10 or ERR(max_rel=4)@20")
+    parameters = preset | _parameters(text, inside, _PARAMETERS[name])
+    try:
+        return _BUILDERS[name](parameters, _cutoff(text, cutoff_text))
+    except InputError as problem:
+        raise InputError(f"measure {text!r}: {problem}") from None
+
+
+def _split(text: str) -> tuple[str, str, str | None]:
+    match = _TEXT.fullmatch(text)
+    if match:
+        return match["name"], match["inside"] or "", match["cutoff"]
+    if trec := _TREC_CUTOFF.fullmatch(text.strip()):
+        return trec["name"], "", trec["cutoff"]
+    raise InputError(f"cannot read the measure {text!r}; expected Name(k=v,…)@cutoff, as nDCG@10 or ERR(max_rel=4)@20")
+
+
+def _parameters(text: str, inside: str, known: tuple[str, ...]) -> dict[str, Any]:
+    try:
+        call = ast.parse(f"f({inside})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError
+        found = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+    except (ValueError, SyntaxError):
+        raise InputError(f"measure {text!r}: cannot read the parameters {inside!r}; expected k=v, k=v") from None
+    for key in found:
+        if key not in known:
+            choices = f"known: {', '.join(known)}" if known else "it takes none"
+            raise InputError(f"measure {text!r}: unknown parameter {key!r}; {choices}")
+    return found
+
+
+def _cutoff(text: str, cutoff: str | None) -> int | None:
+    if cutoff is None:
+        return None
+    if not cutoff.isdecimal() or int(cutoff) < 1:
+        raise InputError(f"the cutoff must be a positive whole number, got {cutoff!r}")
+    return int(cutoff)
+
+
+def _gains(parameters: Mapping[str, Any]) -> Any:
+    """Return gains from ``gains={grade: gain}`` or ``dcg='log2' | 'exp-log2'``; None where neither is given."""
+    gains = parameters.get("gains")
+    if gains is not None:
+        if not isinstance(gains, dict) or sorted(gains) != list(range(len(gains))):
+            raise InputError(f"gains must map each grade from 0 to a number, got {gains!r}")
+        return [gains[y] for y in range(len(gains))]
+    formulation = parameters.get("dcg")
+    if formulation is not None and formulation not in _FORMULATIONS:
+        raise InputError(f"dcg must be 'log2' or 'exp-log2', got {formulation!r}")
+    return None if formulation is None else _FORMULATIONS[formulation]
+
+
+def _precision(parameters: Mapping[str, Any], cutoff: int | None) -> Measure:
+    if cutoff is None:
+        raise InputError("P needs a cutoff, as P@10")
+    return Precision(cutoff, **parameters)
+
+
+def _rbp(parameters: Mapping[str, Any], cutoff: int | None) -> Measure:
+    return RBP(parameters.get("p", 0.8), parameters.get("rel", 1), _gains(parameters), cutoff)
+
+
+_BUILDERS: dict[str, Callable[[Mapping[str, Any], int | None], Measure]] = {
+    "nDCG": lambda parameters, cutoff: NDCG(_gains(parameters) or "linear", cutoff),
+    "DCG": lambda parameters, cutoff: DCG(_gains(parameters), cutoff),
+    "ERR": lambda parameters, cutoff: ERR(parameters.get("max_rel"), cutoff),
+    "RBP": _rbp,
+    "P": _precision,
+    "RR": lambda parameters, cutoff: RR(parameters.get("rel", 1), cutoff),
+    "AP": lambda parameters, cutoff: AP(parameters.get("rel", 1), cutoff),
+    "Judged": lambda parameters, cutoff: Judged(cutoff),
+}

@@ -1,0 +1,174 @@
+"""How a grade becomes a gain or a stop probability, and a rank a discount: small values that print themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.errors import InputError
+
+Floats = NDArray[np.float64]
+Discounts = tuple[float, ...] | Callable[[Any], ArrayLike]
+
+
+class GradeRule(Protocol):
+    """Maps the grades 0 … n_grades − 1 to values; ``max_grade`` None means that any scale will do."""
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the rule has a value for."""
+        ...
+
+    def values(self, n_grades: int) -> Floats:
+        """Return one value for each grade, shape (n_grades,)."""
+        ...
+
+    def bound_to(self, max_grade: int) -> GradeRule:
+        """Return the rule with an open scale closed at ``max_grade``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A rule that works on a scale of any length."""
+
+    @property
+    def max_grade(self) -> int | None:
+        return None
+
+    def bound_to(self, max_grade: int) -> Any:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential(_Open):
+    """g(y) = 2^y − 1."""
+
+    def values(self, n_grades: int) -> Floats:
+        return np.exp2(np.arange(n_grades, dtype=np.float64)) - 1
+
+    def __str__(self) -> str:
+        return "dcg='exp-log2'"
+
+
+@dataclass(frozen=True, slots=True)
+class Linear(_Open):
+    """g(y) = y."""
+
+    def values(self, n_grades: int) -> Floats:
+        return np.arange(n_grades, dtype=np.float64)
+
+    def __str__(self) -> str:
+        return "dcg='log2'"
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast(_Open):
+    """g(y) = 1 where y ≥ rel, else 0."""
+
+    rel: int = 1
+
+    def values(self, n_grades: int) -> Floats:
+        return (np.arange(n_grades) >= self.rel).astype(np.float64)
+
+    def __str__(self) -> str:
+        return f"rel={self.rel}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """ℓ(y) = (2^y − 1) / 2^max_grade, the probability that a user stops at an item of grade y."""
+
+    max_grade: int | None = None
+
+    def values(self, n_grades: int) -> Floats:
+        top = n_grades - 1 if self.max_grade is None else self.max_grade
+        return (np.exp2(np.arange(n_grades, dtype=np.float64)) - 1) / 2.0**top
+
+    def bound_to(self, max_grade: int) -> Stop:
+        return self if self.max_grade is not None else replace(self, max_grade=max_grade)
+
+    def __str__(self) -> str:
+        return "" if self.max_grade is None else f"max_rel={self.max_grade}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A value for each grade 0 … Y, given one by one."""
+
+    table: tuple[float, ...]
+
+    @property
+    def max_grade(self) -> int | None:
+        return len(self.table) - 1
+
+    def values(self, n_grades: int) -> Floats:
+        return np.array(self.table[:n_grades])
+
+    def bound_to(self, max_grade: int) -> Table:
+        return self
+
+    def __str__(self) -> str:
+        return "gains={" + ",".join(f"{y}:{g:g}" for y, g in enumerate(self.table)) + "}"
+
+
+def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.inf) -> GradeRule:
+    """Return a rule; a vector becomes a `Table` once its values are finite and within the bounds."""
+    if isinstance(values, (Exponential, Linear, AtLeast, Stop, Table)):
+        return values
+    vector = np.asarray(values, dtype=np.float64)
+    if vector.ndim != 1 or vector.size < 2:
+        raise InputError(f"{what} must hold a value for each of two grades or more, got shape {vector.shape}")
+    bad = np.flatnonzero(~(np.isfinite(vector) & (vector >= lower) & (vector <= upper)))
+    if bad.size:
+        bounds = "finite" if upper == np.inf else f"between {lower:g} and {upper:g}"
+        raise InputError(f"{what} must be {bounds}, got {vector[bad[0]]} for grade {bad[0]}")
+    return Table(tuple(vector.tolist()))
+
+
+def as_discounts(discounts: Any) -> Discounts:
+    """Return discounts as a function of ranks or a tuple of finite numbers."""
+    if callable(discounts):
+        function: Callable[[Any], ArrayLike] = discounts
+        return function
+    vector = np.asarray(discounts, dtype=np.float64)
+    if vector.ndim != 1 or vector.size == 0:
+        raise InputError(f"discounts must hold a number for each rank, got shape {vector.shape}")
+    bad = np.flatnonzero(~np.isfinite(vector))
+    if bad.size:
+        raise InputError(f"discounts must be finite, got {vector[bad[0]]} at rank {bad[0] + 1}")
+    return tuple(vector.tolist())
+
+
+def log_discount(ranks: Any) -> Any:
+    """1 / log2(1 + rank)."""
+    return 1.0 / np.log2(1.0 + ranks)
+
+
+def reciprocal_discount(ranks: Any) -> Any:
+    """1 / rank."""
+    return 1.0 / ranks
+
+
+@dataclass(frozen=True, slots=True)
+class GeometricDiscount:
+    """(1 − p) p^(rank − 1)."""
+
+    p: float
+
+    def __call__(self, ranks: Any) -> Any:
+        return (1.0 - self.p) * self.p ** (ranks - 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantDiscount:
+    """The same weight at every rank."""
+
+    weight: float
+
+    def __call__(self, ranks: Any) -> Any:
+        return np.full(np.shape(ranks), self.weight)

@@ -1,0 +1,101 @@
+"""What is to be estimated: the performance of one ranking, or the difference of two, by a measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.errors import InputError
+from activeeval.measures.doors import check_pool, longest_list
+from activeeval.pool import QueryPool, Rankings
+from activeeval.results import Moments
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Measure(Protocol):
+    """A value for each query once the grades are known."""
+
+    @property
+    def cutoff(self) -> int | None: ...
+
+    @property
+    def max_grade(self) -> int | None: ...
+
+    def bound_to(self, max_grade: int) -> Self: ...
+
+    def score(
+        self, pool: QueryPool, grades: ArrayLike, ranking: Rankings, versus: Rankings | None = None
+    ) -> Floats: ...
+
+
+@runtime_checkable
+class SampledMeasure(Measure, Protocol):
+    """A measure whose distribution under a grade model is known, so that it can be sampled for."""
+
+    def discount_vector(self, longest: int) -> Floats: ...
+
+    def moments(
+        self,
+        pool: QueryPool,
+        grade_probs: ArrayLike,
+        ranking: Rankings,
+        versus: Rankings | None = None,
+        node_weights: ArrayLike | None = None,
+    ) -> Moments: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """L of a ranking, or δ = L(ranking) − L(versus): the only place where the two differ.
+
+    Parameters
+    ----------
+    measure : SampledMeasure
+    ranking : Rankings
+    versus : Rankings, optional
+        The ranking to compare with.
+    """
+
+    measure: SampledMeasure
+    ranking: Rankings
+    versus: Rankings | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.measure, SampledMeasure):
+            raise InputError(f"{self.measure} has no moments to sample by; choose DCG, ERR, RBP, P or RR")
+        if self.versus is not None:
+            check_pool(self.pool, self.versus)
+
+    @property
+    def pool(self) -> QueryPool:
+        """The pool that is ranked."""
+        return self.ranking.pool
+
+    def values(self, grades: ArrayLike) -> Floats:
+        """Return L or δ of every query for known grades, shape (n_queries,)."""
+        return self.measure.score(self.pool, grades, self.ranking, self.versus)
+
+    def moments(self, grade_probs: ArrayLike, node_weights: ArrayLike | None = None) -> Moments:
+        """Return the moments of L or δ of every query under a grade model."""
+        return self.measure.moments(self.pool, grade_probs, self.ranking, self.versus, node_weights)
+
+    def judging_lists(self) -> tuple[Ints, Ints]:
+        """Return (offsets, items): what must be judged to know each query's value, in judging order.
+
+        The union of both rankings down to the measure's cutoff, by better rank, at equal rank the
+        first ranking's item first.
+        """
+        from activeeval.kernels import judging
+
+        other = Rankings.empty(self.pool) if self.versus is None else self.versus
+        depth = self.measure.discount_vector(longest_list(self.ranking, other)).size
+        offsets = np.empty(self.pool.n_queries + 1, dtype=np.int64)
+        items = np.empty(self.ranking.items.size + other.items.size, dtype=np.int64)
+        lists = (self.ranking.offsets, self.ranking.items, other.offsets, other.items)
+        n = judging.judging_lists(self.pool.query_offsets, depth, *lists, offsets, items)
+        return offsets, items[:n]
