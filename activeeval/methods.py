@@ -103,9 +103,7 @@ METHODS = {
     for method in (
         Method("passive", "the reference: queries drawn by traffic, judged whole", optimal=False),
         Method("active", "the paper's: a grade model is at hand and queries differ in cost"),
-        Method(
-            "active_uniC", "active, blind to cost: queries cost about the same, or cost is unknown", ignores_cost=True
-        ),
+        Method("active_uniC", "active, but blind to cost: what a query costs is not known", ignores_cost=True),
         Method("active_uniD", "active without a grade model: nothing has been judged yet", ignores_model=True),
     )
 }

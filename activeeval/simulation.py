@@ -202,14 +202,16 @@ def _replicate_chunk(
     arrays: tuple[NDArray[Any], ...], seeds: Sequence[np.random.SeedSequence], n_uniforms: int
 ) -> Floats:
     """Run the repetitions of one chunk, again with longer sequences where one was too short."""
-    *_, bounds, _ = arrays
+    cumulative, query_probs, weights, values, costs, item_counts, bounds, limits = arrays
     out = np.empty((len(seeds), bounds.size, 6))
     todo = np.arange(len(seeds))
     while todo.size:
-        uniforms = np.stack([np.random.default_rng(seeds[r]).random(n_uniforms) for r in todo])
+        uniforms = np.stack([np.random.default_rng(seeds[r]).random(n_uniforms) for r in todo.tolist()])
         part = np.empty((todo.size, bounds.size, 6))
         complete = np.empty(todo.size, dtype=np.bool_)
-        replication.replicate(uniforms, *arrays, part, complete)
+        replication.replicate(
+            uniforms, cumulative, query_probs, weights, values, costs, item_counts, bounds, limits, part, complete
+        )
         out[todo[complete]] = part[complete]
         todo = todo[~complete]
         n_uniforms *= 2

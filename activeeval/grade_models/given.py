@@ -14,7 +14,8 @@ from activeeval.grade_models.base import GradeModel
 from activeeval.grade_models.probabilities import Floats, Ints, as_grades, as_probabilities, from_cumulative
 
 SMALLEST_CUMULATIVE = 1e-6
-SMALLEST_SLOPE = 1e-3
+LOG_SLOPE_BOUNDS = (-5.0, 5.0)
+OWN_SHIFT = 4.0
 
 
 class GivenProbabilities(GradeModel):
@@ -24,9 +25,10 @@ class GivenProbabilities(GradeModel):
 
         logit p'(y ≤ k) = a · logit p(y ≤ k) − b_k,      a > 0,
 
-    by the logistic losses of all thresholds {y ≤ k} and a Gaussian prior around the identity
-    a = 1, b = 0. The loss is convex. Rows whose p'(y ≤ k) cross, which different b_k allow, are
-    rearranged (sorted). Without labels nothing is changed.
+    by the logistic losses of all thresholds {y ≤ k} and a Gaussian prior around the identity:
+    log a ~ N(0, 1/π), b_k = b + d_k with b ~ N(0, 1/π) and d_k ~ N(0, 1/(4π)), so that a shift which
+    all thresholds share is learned first. Rows whose p'(y ≤ k) cross, which different b_k allow,
+    are rearranged (sorted). Without labels nothing is changed.
 
     Parameters
     ----------
@@ -35,8 +37,11 @@ class GivenProbabilities(GradeModel):
     max_grade : int, optional
         Columns of zeros are added up to this grade; by default the columns of X are the grades.
     prior_precision : float
-        Of a and of every b_k. A label informs on b_k by at most 1/4, so that 20 weighs as much as
-        80 labels or more: a few labels of calibrated probabilities then change next to nothing.
+        π, above. A label informs on a shift by at most 1/4 for each threshold, so that 40 weighs as
+        much as 160 labels of two grades. Measured with four grades: labels of calibrated
+        probabilities raise the log-loss of 1.1 by 0.004 at most, at any number of them; 30 labels
+        of distorted ones win back a quarter to a half of what the distortion costs, 300 three
+        quarters or more.
 
     Attributes
     ----------
@@ -51,7 +56,7 @@ class GivenProbabilities(GradeModel):
     array([[0.25, 0.75]])
     """
 
-    def __init__(self, recalibrate: bool = True, max_grade: int | None = None, prior_precision: float = 20.0) -> None:
+    def __init__(self, recalibrate: bool = True, max_grade: int | None = None, prior_precision: float = 40.0) -> None:
         self.recalibrate = recalibrate
         self.max_grade = max_grade
         self.prior_precision = prior_precision
@@ -114,39 +119,40 @@ class GivenProbabilities(GradeModel):
     def _learn(self, probs: Floats, grades: Ints) -> None:
         logits = _cumulative_logits(probs)
         signs = np.where(grades[:, None] <= np.arange(logits.shape[1]), 1.0, -1.0)
-        identity = np.concatenate(([1.0], np.zeros(logits.shape[1])))
         solution = minimize(
             recalibration_loss,
-            identity,
+            np.zeros(logits.shape[1] + 2),
             args=(logits, signs, self.prior_precision),
             jac=True,
             method="L-BFGS-B",
-            bounds=[(SMALLEST_SLOPE, None)] + [(None, None)] * logits.shape[1],
+            bounds=[LOG_SLOPE_BOUNDS] + [(None, None)] * (logits.shape[1] + 1),
         )
-        self.slope_, self.shifts_ = float(solution.x[0]), solution.x[1:]
+        self.slope_ = float(np.exp(solution.x[0]))
+        self.shifts_ = solution.x[1] + solution.x[2:]
         self.is_identity_ = False
 
 
 def recalibration_loss(params: Floats, logits: Floats, signs: Floats, precision: float) -> tuple[float, Floats]:
-    """Return the loss of a and b_k and its gradient.
+    """Return the negative log posterior of the recalibration and its gradient.
 
     Parameters
     ----------
-    params : array, shape (1 + n_thresholds,)
-        a, then b_k.
+    params : array, shape (2 + n_thresholds,)
+        log a, the shared shift b, then each threshold's own d_k.
     logits : array, shape (n, n_thresholds)
         logit p(y ≤ k).
     signs : array, shape (n, n_thresholds)
         1 where y ≤ k, else −1.
     precision : float
-        Of the prior around a = 1, b = 0.
+        π, of the prior of log a and b; d_k has four times as much.
     """
-    slope, shifts = params[0], params[1:]
+    slope, shifts = np.exp(params[0]), params[1] + params[2:]
     margins = signs * (slope * logits - shifts)
     pulls = -signs * expit(-margins)
-    away = np.concatenate(([slope - 1], shifts))
-    loss = np.logaddexp(0, -margins).sum() + 0.5 * precision * (away @ away)
-    gradient = np.concatenate(([(pulls * logits).sum()], -pulls.sum(axis=0))) + precision * away
+    pulled = precision * np.concatenate((params[:2], OWN_SHIFT * params[2:]))
+    loss = np.logaddexp(0, -margins).sum() + 0.5 * (params @ pulled)
+    of_shifts = -pulls.sum(axis=0)
+    gradient = np.concatenate(([slope * (pulls * logits).sum(), of_shifts.sum()], of_shifts)) + pulled
     return float(loss), gradient
 
 

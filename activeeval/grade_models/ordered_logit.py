@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from activeeval.grade_models.probabilities import Floats, Ints
 LOSSES = ("proportional-odds", "all-threshold", "immediate-threshold")
 TOLERANCES = {"ftol": 1e-13, "gtol": 1e-8, "maxfun": 100_000}
 LOG_GAP_BOUNDS = (-30.0, 10.0)
+SMALLEST_CURVATURE = 1e-10
 
 
 class OrderedLogitModel(ThresholdModel):
@@ -159,42 +161,67 @@ def proportional_odds_loss(params: Floats, Z: Floats, codes: Ints, alpha: float)
 def fit_proportional_odds(Z: Floats, codes: Ints, alpha: float, max_iter: int) -> tuple[OptimizeResult, Floats]:
     """Maximise the posterior of w and θ; return SciPy's solution and θ."""
     theta = _first_thresholds(codes)
-    start = np.concatenate((np.zeros(Z.shape[1]), theta[:1], np.log(np.diff(theta))))
-    bounds = [(None, None)] * (Z.shape[1] + 1) + [LOG_GAP_BOUNDS] * (theta.size - 1)
-    solution = minimize(
-        proportional_odds_loss,
-        start,
-        args=(Z, codes, alpha),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": max_iter} | TOLERANCES,
-    )
+    start = np.concatenate((theta[:1], np.log(np.diff(theta))))
+    bounds = [(None, None)] + [LOG_GAP_BOUNDS] * (theta.size - 1)
+
+    def loss_and_gradient(params: Floats) -> tuple[float, Floats]:
+        return proportional_odds_loss(params, Z, codes, alpha)
+
+    solution = _minimise(loss_and_gradient, start, bounds, _whitening(Z, alpha), max_iter)
     return solution, _thresholds(solution.x[Z.shape[1] :])
 
 
 def fit_mord(Z: Floats, codes: Ints, alpha: float, max_iter: int, loss: str) -> tuple[OptimizeResult, Floats]:
     """Minimise mord's all-threshold or immediate-threshold loss; return SciPy's solution and θ."""
-    n, n_features = Z.shape
+    n = codes.size
     theta = _first_thresholds(codes)
+    start = np.concatenate((theta[:1], np.diff(theta)))
+    bounds = [(None, None)] + [(0, None)] * (theta.size - 1)
     distance = np.arange(theta.size) - np.arange(theta.size + 1)[:, None]
     weights = np.ones(distance.shape) if loss == "all-threshold" else np.isin(distance, (-1, 0)).astype(np.float64)
     arguments = (Z, codes, alpha, theta.size + 1, weights, np.tri(theta.size), None)
 
+    # mord's own fit hands L-BFGS-B the option `disp`, which SciPy 1.16 deprecates and 1.18 drops:
+    # its loss and gradient are minimised here instead, which no version of SciPy minds.
     def loss_and_gradient(params: Floats) -> tuple[float, Floats]:
         return obj_margin(params, *arguments) / n, grad_margin(params, *arguments) / n
 
-    # mord's own fit hands L-BFGS-B the option `disp`, which SciPy 1.16 deprecates and 1.18 drops:
-    # its loss and gradient are minimised here instead, which no version of SciPy minds.
+    solution = _minimise(loss_and_gradient, start, bounds, _whitening(Z, alpha), max_iter)
+    return solution, np.cumsum(solution.x[Z.shape[1] :])
+
+
+def _minimise(
+    loss_and_gradient: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    bounds: Sequence[tuple[float | None, float | None]],
+    whitening: Floats,
+    max_iter: int,
+) -> OptimizeResult:
+    """Minimise over (w, the rest) from w = 0 and `start`, stepping in v with w = whitening · v."""
+    n_features = whitening.shape[0]
+
+    def in_white(params: Floats) -> tuple[float, Floats]:
+        value, gradient = loss_and_gradient(np.concatenate((whitening @ params[:n_features], params[n_features:])))
+        return value, np.concatenate((whitening @ gradient[:n_features], gradient[n_features:]))
+
     solution = minimize(
-        loss_and_gradient,
-        np.concatenate((np.zeros(n_features), theta[:1], np.diff(theta))),
+        in_white,
+        np.concatenate((np.zeros(n_features), start)),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(None, None)] * (n_features + 1) + [(0, None)] * (theta.size - 1),
+        bounds=[(None, None)] * n_features + list(bounds),
         options={"maxiter": max_iter} | TOLERANCES,
     )
-    return solution, np.cumsum(solution.x[n_features:])
+    solution.x[:n_features] = whitening @ solution.x[:n_features]
+    return solution
+
+
+def _whitening(Z: Floats, alpha: float) -> Floats:
+    """Return (ZᵀZ/4n + α/n)^(−1/2): features that nearly repeat one another would take L-BFGS thousands of steps."""
+    n = Z.shape[0]
+    curvatures, directions = np.linalg.eigh(Z.T @ Z / (4 * n) + alpha / n * np.eye(Z.shape[1]))
+    floored = np.maximum(curvatures, SMALLEST_CURVATURE * max(curvatures[-1], 1.0))
+    return np.asarray((directions / np.sqrt(floored)) @ directions.T, dtype=np.float64)
 
 
 def _thresholds(params: Floats) -> Floats:

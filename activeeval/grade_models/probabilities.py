@@ -122,9 +122,9 @@ def as_features(X: Any, what: str = "X") -> NDArray[Any]:
     except (TypeError, ValueError) as problem:
         raise InputError(f"{what} must be numbers: {problem}") from None
     if matrix.ndim != 2:
-        raise InputError(f"{what} must have shape (n, n_features), got {matrix.shape}")
+        raise InputError(f"{what} must have shape (n, n_features), got {matrix.shape}. Reshape your data")
     if matrix.shape[1] == 0:
-        raise InputError(f"{what} has no columns")
+        raise InputError(f"{what} has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.")
     # The extremes show an infinity without a mask of the matrix's size.
     if matrix.size and np.isinf((np.fmin.reduce(matrix, axis=None), np.fmax.reduce(matrix, axis=None))).any():
         row, column = np.argwhere(np.isinf(matrix))[0]

@@ -17,11 +17,9 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 def text_keys(texts: Texts, seed: int = 0) -> Keys:
     """Return a 64-bit key of every text, the same for the same text in any array."""
-    texts = np.array(texts, dtype=texts.dtype if texts.dtype.itemsize else "U1", order="C", copy=None)
-    if not texts.flags.writeable:
-        # one mutability, so that the kernel compiles once
-        texts = texts.copy()
-    codes = texts.view(np.uint32).reshape(texts.size, -1)
+    # always read-only, so that the kernel compiles for one type
+    codes = np.ascontiguousarray(texts).view(np.uint32).reshape(texts.size, -1)
+    codes.setflags(write=False)
     keys: Keys = columns_text.text_hashes(codes, np.uint64(seed))
     return keys
 

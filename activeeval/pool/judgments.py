@@ -28,7 +28,7 @@ class Judgments:
 
     pool: QueryPool
     grades: Ints
-    max_grade: int = field(default=None)  # type: ignore[arg-type]
+    max_grade: int = field(default=None)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         grades = whole_grades(self.grades, self.pool.n_items)
