@@ -1,0 +1,22 @@
+"""Where the real files lie that some tests read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def kit():
+    """Return a function from a name below the data kit to its path; skips where it is missing."""
+    root = Path(os.environ.get("ACTIVEEVAL_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
+
+    def find(name: str) -> Path:
+        path = root / name
+        if not path.exists():
+            pytest.skip(f"needs {path}; set ACTIVEEVAL_DATA to the folder of the data kit")
+        return path
+
+    return find

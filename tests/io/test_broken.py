@@ -1,0 +1,110 @@
+"""Every reader says of every broken file, in one line, where it is wrong and what was expected."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+from broken import BROKEN
+
+from activeeval.errors import InputError
+from activeeval.io.draws import read_draws
+from activeeval.io.files import write_atomically
+from activeeval.io.letor import read_letor
+from activeeval.io.tables import load_qrels, load_run, read_costs
+from activeeval.io.trec import read_qrels, read_run
+
+READERS = (read_letor, read_qrels, read_run, read_draws, load_qrels, load_run, read_costs)
+
+
+def break_off(path, problem):
+    with write_atomically(path) as handle:
+        handle.write("half")
+        raise problem
+
+
+def test_the_corpus_is_large():
+    assert len(BROKEN) >= 70
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "reader", "expected"),
+    [case[1:] for case in BROKEN],
+    ids=[f"{case[3].__name__}: {case[0]}" for case in BROKEN],
+)
+def test_a_broken_file_is_one_clear_line(tmp_path, file, content, reader, expected):
+    path = tmp_path / file
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        reader(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert re.fullmatch(re.escape(str(tmp_path)) + "/" + expected, message), message
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
+def test_a_missing_file_and_a_directory(tmp_path, reader):
+    with pytest.raises(InputError, match=r"gone.csv: no such file$"):
+        reader(tmp_path / "gone.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match=r"folder.csv: is a directory, expected a file$"):
+        reader(tmp_path / "folder.csv")
+
+
+def test_a_file_that_may_not_be_read(tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("needs a user whom file permissions bind; root reads everything")
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"1 qid:1\n")
+    path.chmod(0)
+    with pytest.raises(InputError, match=r"a.txt: cannot read: Permission denied$"):
+        read_letor(path)
+
+
+def test_no_permission_and_a_path_with_nul(tmp_path, monkeypatch):
+    def refuse(*arguments, **options):
+        raise PermissionError(13, "Permission denied")
+
+    with pytest.raises(InputError, match="cannot read: embedded null byte"):
+        read_qrels("a\0b")
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(InputError, match=r"a.txt: cannot read: Permission denied$"):
+        read_letor(tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize("problem", [KeyboardInterrupt(), ValueError("no")], ids=["interrupt", "error"])
+def test_a_write_that_breaks_off_leaves_all_as_it_was(tmp_path, problem):
+    path = tmp_path / "out.txt"
+    path.write_text("before")
+    with pytest.raises(type(problem)):
+        break_off(path, problem)
+    assert path.read_text() == "before"
+    assert [p.name for p in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_a_full_disk_is_one_line(tmp_path):
+    path = tmp_path / "out.txt"
+    with pytest.raises(InputError, match=r"out.txt: cannot write: No space left on device$"):
+        break_off(path, OSError(28, "No space left on device"))
+    assert list(tmp_path.iterdir()) == []
+    with (
+        pytest.raises(InputError, match=r"/dev/full: cannot write: No space left on device$"),
+        write_atomically("/dev/full") as handle,
+    ):
+        handle.write("text")
+    with pytest.raises(InputError, match="cannot write: No such file"), write_atomically(tmp_path / "no" / "x"):
+        pass
+
+
+def test_a_write_keeps_mode_and_follows_links(tmp_path):
+    target, link = tmp_path / "target.txt", tmp_path / "link.txt"
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    with write_atomically(link) as handle:
+        handle.write("né\r\n")
+    assert link.is_symlink()
+    assert target.read_bytes() == "né\r\n".encode()
+    assert target.stat().st_mode & 0o777 == 0o640

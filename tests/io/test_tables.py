@@ -1,0 +1,218 @@
+"""One door for every kind of table, and the pool that judgments and runs make."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from activeeval.errors import InputError
+from activeeval.io import keys, table_pool
+from activeeval.io.tables import load_probabilities, load_qrels, load_run, pool_from_tables, read_costs
+from activeeval.io.trec import Qrels, Run, read_qrels, read_run
+from activeeval.pool import QueryPool, Rankings
+
+VOCABULARIES = [
+    ("query_id", "doc_id", "relevance"),
+    ("q_id", "doc_id", "score"),
+    ("qid", "docno", "label"),
+]
+ROWS = [("7", "007", 1), ("7", "1e5", 0), ("b", 'x,"y"', 2)]
+POOL = QueryPool(["1", "2"], [0, 2, 3], ["a", "b", "a"])
+
+
+def columns(names):
+    return {name: list(values) for name, values in zip(names, zip(*ROWS, strict=True), strict=True)}
+
+
+def pairs(table):
+    return list(zip(table.query_ids.tolist(), table.doc_ids.tolist(), table.grades.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("names", VOCABULARIES, ids="/".join)
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table], ids=lambda kind: str(kind))
+def test_frames_of_every_kind_and_vocabulary(kind, names):
+    assert pairs(load_qrels(kind(columns(names)))) == ROWS
+
+
+@pytest.mark.parametrize("names", VOCABULARIES, ids="/".join)
+def test_files_of_every_kind(tmp_path, names):
+    frame = pl.DataFrame(columns(names))
+    frame.write_csv(tmp_path / "a.csv")
+    frame.write_csv(tmp_path / "a.tsv", separator="\t")
+    frame.write_parquet(tmp_path / "a.parquet")
+    frame.write_ndjson(tmp_path / "a.jsonl")
+    for suffix in ("csv", "tsv", "parquet", "jsonl"):
+        assert pairs(load_qrels(tmp_path / f"a.{suffix}")) == ROWS, suffix
+    (tmp_path / "a.txt").write_text("7 0 d 1\n")
+    assert pairs(load_qrels(str(tmp_path / "a.txt"))) == [("7", "d", 1)]
+
+
+def test_dicts_and_what_is_there_already():
+    qrels = load_qrels({1: {"a": 2, "b": np.int64(0)}, "q": {"a": 1.0}})
+    assert pairs(qrels) == [("1", "a", 2), ("1", "b", 0), ("q", "a", 1)]
+    assert load_qrels(qrels) is qrels
+    run = load_run({"q": {"a": 0.5, "b": 3}, "r": {"c": Decimal("0.25")}})
+    assert run.scores.tolist() == [0.5, 3.0, 0.25]
+    assert run.ranks.tolist() == [1, 2, 1]
+    assert load_run(run) is run
+
+
+def test_integer_ids_in_frames_become_text_and_ranks_are_kept():
+    frame = pd.DataFrame({"qid": [1, 1], "docno": [10, 9], "docid": [0, 1], "score": [0.5, 0.7], "rank": [0, 1]})
+    run = load_run(frame)
+    assert (run.query_ids.tolist(), run.doc_ids.tolist()) == (["1", "1"], ["10", "9"])
+    assert run.ranks.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ({"q": {"d": 0.5}}, "the judgments dict: row 1, column relevance: holds 0.5, expected a whole number"),
+        ({"q": {"d": True}}, "the judgments dict: row 1, column relevance: 'True' is not a number, expected one"),
+        ({"q": {"d": None}}, "the judgments dict: row 1, column relevance: is empty, expected a number"),
+        ({"q": [1]}, r"judgments of query 'q' must be a dict, document to relevance, got \[1\]"),
+        ({}, "the judgments dict holds no rows"),
+        (
+            {1: {"d": 1}, "1": {"d": 1}},
+            "row 2, column doc_id: document 'd' of query '1' is there twice, first at row 1",
+        ),
+        (7, "judgments must come as a path, a dict of dicts or a data frame, got int"),
+        (pd.DataFrame({"a": [1]}), "the judgments frame: no grade column in: a; expected relevance or label"),
+        (pd.DataFrame({"qid": [1.5], "docno": ["d"], "label": [1]}), "row 1, column qid: holds '1.5', expected an id"),
+        (pd.DataFrame({"qid": [None], "docno": ["d"], "label": [1]}), "row 1, column qid: is empty, expected an id"),
+        (
+            pl.DataFrame({"qid": ["q"], "docno": ["d"], "label": [None]}),
+            "row 1, column label: is empty, expected a number",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_python_table_is_said(source, expected):
+    with pytest.raises(InputError, match=expected):
+        load_qrels(source)
+
+
+def test_probabilities_are_aligned_with_a_pool():
+    frame = pl.DataFrame(
+        {"qid": [2, 1, 1, 9], "docid": ["a", "b", "a", "z"], "p1": [0.25, 0.5, 1, 0], "p0": [0.75, 0.5, 0, 1]}
+    )
+    probabilities = load_probabilities(frame)
+    assert probabilities.align(POOL).tolist() == [[0, 1], [0.5, 0.5], [0.75, 0.25]]
+    with pytest.raises(InputError, match="no probabilities for item 'b' of query '1', nor for 1 more"):
+        load_probabilities(frame[2:]).align(POOL)
+    with pytest.raises(InputError, match="probabilities must come as a path or a data frame, got dict"):
+        load_probabilities({"q": {"d": 1}})
+
+
+def test_costs_come_by_line_or_by_id(tmp_path):
+    (tmp_path / "a.txt").write_text("1\n2.5\n4\n")
+    assert read_costs(tmp_path / "a.txt").align(POOL).tolist() == [1, 2.5, 4]
+    (tmp_path / "a.csv").write_text("cost;doc_id;query_id\n1;a;2\n2;b;1\n3;a;1\n")
+    assert read_costs(tmp_path / "a.csv").align(POOL).tolist() == [3, 2, 1]
+    (tmp_path / "b.txt").write_text("1\n2.5\n")
+    with pytest.raises(InputError, match=r"b.txt: 2 costs for 3 items"):
+        read_costs(tmp_path / "b.txt").align(POOL)
+    (tmp_path / "b.csv").write_text("query_id,doc_id,cost\n1,a,2\n1,b,2\n")
+    with pytest.raises(InputError, match=r"b.csv: no cost for item 'a' of query '2'$"):
+        read_costs(tmp_path / "b.csv").align(POOL)
+
+
+QRELS = load_qrels({"q2": {"a": 1, "b": -2}, "q1": {"c": 0}})
+RUN = Run(["q1", "q1", "q2", "q3"], ["c", "d", "b", "x"], [1.0, 1.0, 2.0, 9.0], [2, 1, 1, 1], "one")
+LATER = Run(["q2", "q2"], ["a", "e"], [0.5, 0.75], [1, 2], "two")
+
+
+def ids(pool, rankings):
+    return pool.item_ids[rankings.items].tolist()
+
+
+def test_a_pool_of_judgments_and_runs():
+    table = pool_from_tables(QRELS, [RUN, LATER], evaluated=1)
+    assert table.pool.query_ids.tolist() == ["q2", "q1"]
+    assert table.pool.query_offsets.tolist() == [0, 2, 4]
+    assert table.pool.item_ids.tolist() == ["a", "b", "c", "d"]
+    assert table.grades.tolist() == [1, -1, 0, -1]
+    np.testing.assert_array_equal(table.scores, [[np.nan, 2, 1, 1], [0.5, np.nan, np.nan, np.nan]])
+    assert ids(table.pool, table.rankings[0]) == ["b", "d", "c"]
+    assert (table.n_missing, table.n_ignored) == ([0, 1], [1, 0])
+
+
+@pytest.mark.parametrize(("ties", "expected"), [("id", "dc"), ("rank", "dc"), ("input", "cd")])
+def test_ties(ties, expected):
+    rankings = pool_from_tables(QRELS, [RUN], evaluated=1, ties=ties).rankings[0]
+    assert ids(rankings.pool, rankings) == ["b", *expected]
+
+
+def test_without_judgments_the_evaluated_runs_make_the_pool():
+    table = pool_from_tables(None, [RUN, LATER], evaluated=1)
+    assert table.pool.query_ids.tolist() == ["q1", "q2", "q3"]
+    assert table.grades.tolist() == [-1] * 4
+    assert np.isnan(table.scores[1]).all()
+    assert (table.n_missing, table.n_ignored) == ([0, 2], [0, 0])
+    both = pool_from_tables(None, [RUN, LATER], evaluated=2)
+    assert both.pool.item_ids.tolist() == ["c", "d", "b", "a", "e", "x"]
+
+
+def test_judgments_alone_make_a_pool():
+    table = pool_from_tables(QRELS, [], evaluated=0)
+    assert table.scores.shape == (0, 3)
+    assert table.pool.n_items == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"evaluated": 3}, "evaluated must lie from 0 to the number of runs, 2, got 3"),
+        ({"evaluated": 1, "ties": "coin"}, "ties must be one of id, rank, input, got 'coin'"),
+    ],
+)
+def test_wrong_arguments(arguments, expected):
+    with pytest.raises(InputError, match=expected):
+        pool_from_tables(QRELS, [RUN, LATER], **arguments)
+    with pytest.raises(InputError, match="evaluated must lie from 1"):
+        pool_from_tables(None, [RUN], evaluated=0)
+
+
+def test_colliding_hashes_cost_time_but_no_truth(monkeypatch):
+    honest = keys.text_keys
+
+    def colliding(texts, seed=0):
+        found = honest(texts, seed)
+        return found if seed >= 2 else found & np.uint64(1)
+
+    expected = pool_from_tables(QRELS, [RUN, LATER], evaluated=2)
+    monkeypatch.setattr(keys, "text_keys", colliding)
+    assert keys.first_repeated_pair(np.array([0, 0, 1, 0]), np.array(["a", "b", "a", "b"])) == (1, 3)
+    found = pool_from_tables(QRELS, [RUN, LATER], evaluated=2)
+    assert found.pool.item_ids.tolist() == expected.pool.item_ids.tolist()
+    np.testing.assert_array_equal(found.scores, expected.scores)
+    assert keys.positions_in(POOL, np.array(["2", "1", "3"]), np.array(["a", "c", "a"])).tolist() == [2, -1, -1]
+
+
+def test_the_real_runs_make_the_pool_that_plain_loops_make(kit):
+    qrels = read_qrels(kit("trec-robust03/robust03_qrels.txt.gz"))
+    names = ["pircRBa1", "NLPR03vb10", "humR03dc"]
+    runs = [read_run(kit(f"trec-robust03/runs/input.{name}.gz")) for name in names]
+    table = pool_from_tables(qrels, runs, evaluated=2)
+    grades, items = {}, {}
+    for q, d, g in pairs(qrels):
+        grades[q, d] = g
+        items.setdefault(q, {})[d] = None
+    for run in runs[:2]:
+        for q, d in zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True):
+            items[q][d] = None
+    flat = [(q, d) for q, of_query in items.items() for d in of_query]
+    pool = table.pool
+    assert list(zip(pool.query_ids[pool.item_queries].tolist(), pool.item_ids.tolist(), strict=True)) == flat
+    assert table.grades.tolist() == [grades.get(key, -1) for key in flat]
+    for r, run in enumerate(runs):
+        triples = zip(run.query_ids.tolist(), run.doc_ids.tolist(), run.scores.tolist(), strict=True)
+        scores = {(q, d): s for q, d, s in triples}
+        np.testing.assert_array_equal(table.scores[r], [scores.get(key, np.nan) for key in flat])
+    assert isinstance(table.rankings[0], Rankings)
+    assert isinstance(table, table_pool.TablePool)
+    assert isinstance(qrels, Qrels)
