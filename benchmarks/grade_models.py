@@ -5,6 +5,8 @@ the paper does; "4/5" trains on four and scores the fifth. The loss of a query i
 items of −log p(grade); the table shows its mean over queries, and its difference to the first model
 with the standard error over queries.
 
+"tuned" chooses the leaf size or the prior on half of the training queries and refits on all.
+
     python benchmarks/grade_models.py --data ../shared/data
 """
 
@@ -21,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval.grade_models import ForestGradeModel, OrderedLogitModel, UniformGradeModel
+from activeeval.grade_models import ForestGradeModel, OrderedLogitModel, UniformGradeModel, tune_grade_model
 from activeeval.io.letor import read_letor
 
 N_FOLDS = 5
@@ -51,6 +53,16 @@ class ClassFrequencies:
         return np.tile(self.shares_, (len(X), 1))
 
 
+class Tuned:
+    """A model whose parameters are chosen on half of the training queries."""
+
+    def __init__(self, model, grid, seed):
+        self.model, self.grid, self.seed = model, grid, seed
+
+    def fit(self, X, y, queries):
+        return tune_grade_model(self.model, self.grid, X, y, queries, rng=self.seed)
+
+
 def candidates(max_grade, n_trees, seed):
     forest = {"n_estimators": n_trees, "max_grade": max_grade, "random_state": seed}
     return {
@@ -59,17 +71,23 @@ def candidates(max_grade, n_trees, seed):
         "proportional odds": OrderedLogitModel(max_grade=max_grade),
         "all-threshold": OrderedLogitModel(loss="all-threshold", max_grade=max_grade),
         "immediate-threshold": OrderedLogitModel(loss="immediate-threshold", max_grade=max_grade),
+        "one forest, tuned": Tuned(ForestGradeModel(**forest), {"min_samples_leaf": [5, 20, 50]}, seed),
+        "prop. odds, tuned": Tuned(OrderedLogitModel(max_grade=max_grade), {"alpha": [1, 10, 100, 1000]}, seed),
+        "all-thr., tuned": Tuned(
+            OrderedLogitModel(loss="all-threshold", max_grade=max_grade), {"alpha": [1, 10, 100, 1000]}, seed
+        ),
         "class frequencies": ClassFrequencies(max_grade),
         "uniform": UniformGradeModel(max_grade),
     }
 
 
-def held_out(model, X, y, fold_of_row, trains_on_one):
+def held_out(model, X, y, query_of_row, fold_of_row, trains_on_one):
     """Return the mean loss of every row over the folds that held it out, seconds, share with p(y) = 0."""
     losses, times_held, zeros, start = np.zeros(y.size), np.zeros(y.size), 0, time.perf_counter()
     for fold in range(N_FOLDS):
         trains = (fold_of_row == fold) == trains_on_one
-        probs = model.fit(X[trains], y[trains]).predict_proba(X[~trains])
+        queries = (query_of_row[trains],) if isinstance(model, Tuned) else ()
+        probs = model.fit(X[trains], y[trains], *queries).predict_proba(X[~trains])
         of_grade = probs[np.arange(len(probs)), y[~trains]]
         losses[~trains] -= np.log(np.maximum(of_grade, SMALLEST))
         times_held[~trains] += 1
@@ -82,12 +100,13 @@ def compare(name, paths, args):
     X, y, starts = data.features, data.grades, data.query_offsets
     lengths = np.diff(starts)
     fold_of_query = np.random.default_rng(args.seed).permutation(lengths.size) % N_FOLDS
-    fold_of_row = np.repeat(fold_of_query, lengths)
+    query_of_row = np.repeat(np.arange(lengths.size), lengths)
+    fold_of_row = fold_of_query[query_of_row]
     rows = []
     for share, trains_on_one in (("1/5", True), ("4/5", False)):
         reference = None
         for model_name, model in candidates(int(y.max()), args.trees, args.seed).items():
-            losses, seconds, zeros = held_out(model, X, y, fold_of_row, trains_on_one)
+            losses, seconds, zeros = held_out(model, X, y, query_of_row, fold_of_row, trains_on_one)
             of_query = np.add.reduceat(losses, starts[:-1]) / lengths
             reference = of_query if reference is None else reference
             difference = of_query - reference

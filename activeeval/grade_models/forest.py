@@ -15,6 +15,7 @@ from activeeval.grade_models.base import ThresholdModel
 from activeeval.grade_models.probabilities import Floats, Ints
 
 BLOCK_ROWS = 8192
+LARGEST_SEED = int(np.iinfo(np.int32).max)
 
 
 class ForestGradeModel(ThresholdModel):
@@ -39,14 +40,20 @@ class ForestGradeModel(ThresholdModel):
         Largest grade; by default the largest of the training data.
     n_jobs : int, optional
         Parallel jobs of joblib. The result is the same, bit for bit, whatever their number.
-    random_state : int, RandomState or None
+    random_state : int, Generator, RandomState or None
         Seed of bootstrap samples and splits.
+
+    Attributes
+    ----------
+    forests_ : list of RandomForestRegressor
+        One, or with `separate` one for each grade of the training data but the largest.
 
     Notes
     -----
     Missing values (NaN) are scikit-learn's own: each split learns to which side they go, for one
     and for several outputs alike; a feature that only misses values at prediction sends them to
-    the child that held more training items. Values are held in single precision.
+    the child that held more training items. Values are held in single precision. A grade that no
+    leaf of an item holds has probability 0 there: few trees with small leaves are overconfident.
 
     Examples
     --------
@@ -81,17 +88,23 @@ class ForestGradeModel(ThresholdModel):
         single = _single_precision(features)
         below = (codes[:, None] <= np.arange(codes.max())).astype(np.float64)
         targets = list(below.T) if self.separate else [below]
-        random = check_random_state(self.random_state)
-        self.forests_ = [self._forest(random).fit(single, t.ravel() if t.shape[-1] == 1 else t) for t in targets]
+        try:
+            seeds = _seeds(self.random_state, len(targets))
+            self.forests_ = [
+                self._forest(seed).fit(single, target.ravel() if target.shape[-1] == 1 else target)
+                for seed, target in zip(seeds, targets, strict=True)
+            ]
+        except ValueError as problem:
+            raise InputError(f"the forest cannot be grown: {problem}") from problem
 
-    def _forest(self, random: np.random.RandomState) -> RandomForestRegressor:
+    def _forest(self, seed: int) -> RandomForestRegressor:
         return RandomForestRegressor(
             n_estimators=self.n_estimators,
             min_samples_leaf=self.min_samples_leaf,
             max_features=self.max_features,
             max_samples=self.max_samples,
             n_jobs=self.n_jobs,
-            random_state=random.randint(np.iinfo(np.int32).max),
+            random_state=seed,
         )
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
@@ -103,6 +116,12 @@ class ForestGradeModel(ThresholdModel):
             delayed(_mean_of_trees)(self.forests_, single[start : start + BLOCK_ROWS]) for start in starts
         )
         return np.concatenate(blocks)
+
+
+def _seeds(random_state: Any, n: int) -> list[int]:
+    if isinstance(random_state, np.random.Generator):
+        return [int(seed) for seed in random_state.integers(LARGEST_SEED, size=n)]
+    return [int(seed) for seed in check_random_state(random_state).randint(LARGEST_SEED, size=n)]
 
 
 def _mean_of_trees(forests: list[RandomForestRegressor], block: NDArray[np.float32]) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import expit, logit
+from sklearn.base import clone
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import GradeModel
@@ -104,7 +105,7 @@ class GivenProbabilities(GradeModel):
             Names the first row that is no probability distribution.
         """
         if not hasattr(self, "classes_"):
-            self.fit(X)
+            return np.asarray(clone(self).fit(X).predict_proba(X), dtype=np.float64)
         self._check_columns(X)
         given = as_probabilities(X, "X")
         if self.is_identity_:

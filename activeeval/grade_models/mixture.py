@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import GradeModel
-from activeeval.grade_models.probabilities import Floats, as_grades, average_probabilities, mixture_weights
+from activeeval.grade_models.probabilities import Floats, Ints, as_grades, average_probabilities, mixture_weights
 
 
 class MixtureGradeModel(GradeModel):
@@ -56,9 +56,18 @@ class MixtureGradeModel(GradeModel):
         self._check_models()
         as_grades(y, np.shape(X)[0] if np.ndim(X) else 0, top)
         self.models_ = [clone(model).fit(X, y) for model in self.models]
-        self.n_features_in_ = self.models_[0].n_features_in_
-        self.classes_ = np.arange(self._n_grades([model.classes_.size for model in self.models_]))
+        self._n_grades([model.classes_.size for model in self.models_])
         return self
+
+    @property
+    def classes_(self) -> Ints:
+        """The grades 0 … n_grades − 1 of fitted models."""
+        return np.arange(self._n_grades([model.classes_.size for model in self._fitted()]))
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features of the fitted models."""
+        return int(self._fitted()[0].n_features_in_)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the weighted mean of the models' probabilities, shape (n, n_grades)."""

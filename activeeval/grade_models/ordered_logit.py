@@ -33,7 +33,8 @@ class OrderedLogitModel(ThresholdModel):
     loss : {"proportional-odds", "all-threshold", "immediate-threshold"}
         "proportional-odds" maximises the posterior of the grades. The other two are mord's
         surrogates (Rennie and Srebro 2005): the sum of logistic losses over all thresholds
-        (LogisticAT) or over the two next to the grade (LogisticIT).
+        (LogisticAT) or over the two next to the grade (LogisticIT). The thresholds of the last
+        are no quantiles: they may coincide, which gives a grade that occurs probability 0.
     max_grade : int, optional
         Largest grade; by default the largest of the training data.
     max_iter : int

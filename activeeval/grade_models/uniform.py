@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import GradeModel
@@ -47,9 +48,8 @@ class UniformGradeModel(GradeModel):
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return 1/(Y + 1) for every row and grade, shape (n, n_grades); only X's length matters."""
-        if not hasattr(self, "classes_"):
-            self.fit(X)
-        return np.full((np.shape(X)[0], self.classes_.size), 1.0 / self.classes_.size)
+        n_grades = (self if hasattr(self, "classes_") else clone(self).fit(X)).classes_.size
+        return np.full((np.shape(X)[0], n_grades), 1.0 / n_grades)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_") or self.max_grade is not None

@@ -71,6 +71,16 @@ def test_a_value_missing_only_at_prediction_is_no_error(items):
     np.testing.assert_allclose(probs.sum(), 1)
 
 
+def test_a_generator_seeds_it_and_wrong_parameters_are_one_error(items):
+    X, y = items(100, 1)
+    probs = [ForestGradeModel(3, random_state=np.random.default_rng(s)).fit(X, y).predict_proba(X) for s in (0, 0, 1)]
+    np.testing.assert_array_equal(probs[0], probs[1])
+    assert np.any(probs[0] != probs[2])
+    for wrong in ({"n_estimators": 0}, {"max_features": "all"}, {"max_samples": -1}, {"random_state": "x"}):
+        with pytest.raises(InputError, match="forest cannot be grown"):
+            ForestGradeModel(**wrong).fit(X, y)
+
+
 def test_values_beyond_single_precision_are_named(items):
     X, y = items(60, 1)
     X[4, 1] = 1e39

@@ -109,6 +109,13 @@ def test_recalibration_gradient_is_the_derivative():
     np.testing.assert_allclose(recalibration_loss(params, logits, signs, 2.0)[1], numeric, rtol=1e-6, atol=1e-7)
 
 
+def test_predicting_without_a_fit_leaves_no_trace():
+    model = GivenProbabilities()
+    assert model.predict_proba([[0.5, 0.5]]).shape == (1, 2)
+    assert model.predict_proba([[0.5, 0.25, 0.25]]).shape == (1, 3)
+    assert vars(model) == vars(GivenProbabilities())
+
+
 def test_more_grades_than_columns_get_zeros():
     probs, y = calibrated(30, np.random.default_rng(2))
     model = GivenProbabilities(max_grade=5).fit(probs, y)
@@ -166,6 +173,10 @@ def test_mixture_is_the_weighted_mean_padded_to_the_widest(items):
     expected = 0.25 / 6 + 0.75 * np.pad(forest.predict_proba(X), ((0, 0), (0, 2)))
     np.testing.assert_allclose(mixture.predict_proba(X), expected, rtol=1e-12)
     np.testing.assert_allclose(clone(mixture).fit(X, y).predict_proba(X), expected, rtol=1e-12)
+    np.testing.assert_array_equal(clone(mixture).fit(X, y).classes_, np.arange(6))
+    pair = MixtureGradeModel([forest, OrderedLogitModel(max_grade=4).fit(X, y)])
+    np.testing.assert_array_equal(pair.classes_, np.arange(5))
+    assert pair.n_features_in_ == 5
     wide = MixtureGradeModel([forest, uniform], max_grade=7)
     assert wide.predict_proba(X).shape == wide.fit(X, y).predict_proba(X).shape == (200, 8)
 

@@ -180,7 +180,7 @@ def test_sparse_features_are_refused_with_advice(items):
         "check_estimators_dtypes",
         "check_estimators_pickle",
         "check_estimators_overwrite_params",
-        "check_dont_overwrite_attributes",
+        "check_dont_overwrite_parameters",
         "check_dict_unchanged",
         "check_fit_idempotent",
         "check_methods_sample_order_invariance",
