@@ -149,6 +149,11 @@ class Campaign:
         return self._spent
 
     @property
+    def grades(self) -> Ints:
+        """Grades told so far, shape (n_items,); −1 where none was."""
+        return self._grades.copy()
+
+    @property
     def awaited(self) -> tuple[Draw, ...]:
         """Draws whose grades have not been told."""
         return tuple(self._awaited.values())

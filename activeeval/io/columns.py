@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError
-from activeeval.io.files import Bytes, PathLike, exact_floats, line_of, open_bytes, shown, span_texts, token_at
+from activeeval.errors import FormatError, InputError
+from activeeval.io.files import (
+    Bytes,
+    PathLike,
+    exact_floats,
+    line_of,
+    line_text,
+    open_bytes,
+    shown,
+    span_texts,
+    token_at,
+)
 from activeeval.io.keys import distinct_texts, first_repeated_pair
 from activeeval.kernels import columns_text, text_numbers
-from activeeval.pool.doors import Texts
+from activeeval.pool.doors import Texts, as_ids, numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -111,6 +121,30 @@ def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
     return Columns(name, data, spans[:n_rows], numbers[:n_rows])
 
 
+def typed_column(values: Any, name: str, kind: str) -> Any:
+    """Return a column as text (``U``), finite floats (``f``) or whole numbers (``i``), or say why not."""
+    if kind == "U":
+        return as_ids(values, name)
+    array = np.asarray(values)
+    if kind == "i":
+        return np.ascontiguousarray(_wholes(array, name))
+    out = np.ascontiguousarray(numbers(array, name, (array.size,)))
+    bad = np.flatnonzero(~np.isfinite(out))
+    if bad.size:
+        raise InputError(f"{name}[{bad[0]}] must be a finite number, got {out[bad[0]]}")
+    return out
+
+
+def _wholes(array: NDArray[Any], name: str) -> Ints:
+    if array.dtype.kind in "iu" and array.ndim == 1:
+        return array.astype(np.int64)
+    values = numbers(array, name, (array.size,))
+    bad = np.flatnonzero(~((values == np.floor(values)) & (np.abs(values) < _LARGEST_WHOLE)))
+    if bad.size:
+        raise InputError(f"{name}[{bad[0]}] must be a whole number, got {values[bad[0]]}")
+    return values.astype(np.int64)
+
+
 def _fill_slow(path: str, data: Bytes, numbers: Floats, slow: Ints) -> None:
     values = exact_floats(data, slow[:, 1:])
     infinite = np.flatnonzero(np.isinf(values))
@@ -127,6 +161,5 @@ def _complain(path: str, data: Bytes, code: int, place: int, kinds: str, expecte
     if code == columns_text.BAD_NUMBER:
         problem = f"{token_at(data, place)} is not a finite number, expected: {expected}"
         raise FormatError(path, number, problem)
-    line = data.tobytes().split(b"\n")[number - 1]
-    text = shown(line.decode("utf-8").strip())
-    raise FormatError(path, number, f"{len(line.split())} columns in {text}, expected {len(kinds)}: {expected}")
+    line = line_text(data, place)
+    raise FormatError(path, number, f"{len(line.split())} columns in {shown(line)}, expected {len(kinds)}: {expected}")

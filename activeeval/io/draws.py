@@ -13,10 +13,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError
+from activeeval.io.columns import typed_column
 from activeeval.io.files import PathLike, bare_suffix, write_atomically
 from activeeval.io.keys import places_within
 from activeeval.io.sheets import SUFFIXES, Sheet, read_sheet
-from activeeval.pool.doors import Texts, as_ids
+from activeeval.pool.doors import Texts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -151,10 +152,9 @@ def _column(sheet: Sheet, name: str) -> Any:
 
 
 def _typed(name: str, values: Any) -> Any:
-    if name in _IDS:
-        return as_ids(values, name)
-    kind = np.str_ if name in _WORDS else np.float64 if name in _FLOATS else np.int64
-    return np.ascontiguousarray(values, dtype=kind)
+    if name in _WORDS:
+        return np.ascontiguousarray(values, dtype=np.str_)
+    return typed_column(values, name, "U" if name in _IDS else "f" if name in _FLOATS else "i")
 
 
 def _cells(name: str, values: NDArray[Any]) -> list[Any]:

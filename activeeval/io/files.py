@@ -78,6 +78,13 @@ def line_of(data: Bytes, place: int) -> int:
     return int(np.count_nonzero(data[:place] == 10)) + 1
 
 
+def line_text(data: Bytes, place: int) -> str:
+    """Return the stripped text of the line that holds a place, the start of it where it is long."""
+    before = data[max(place - 10_000, 0) : place].tobytes().rpartition(b"\n")[2]
+    after = data[place : place + 10_000].tobytes().partition(b"\n")[0]
+    return (before + after).decode("utf-8", "replace").strip()
+
+
 def token_at(data: Bytes, place: int) -> str:
     """Return the text from a place to the next white space, for a message."""
     token = data[place : place + 200].tobytes().split(b"\n", 1)[0].split(maxsplit=1)

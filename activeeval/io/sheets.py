@@ -80,6 +80,8 @@ class Sheet:
             if values.dtype.kind in "iu":
                 return values.astype(np.str_)
             values = values.tolist()
+        if set(map(type, values)) <= {str} and "" not in values:
+            return np.array(values, dtype=np.str_)
         for row, value in enumerate(values):
             if isinstance(value, bool) or not isinstance(value, (str, int)):
                 problem = "is empty" if _is_empty(value) else f"holds {shown(str(value))}"
@@ -98,9 +100,9 @@ class Sheet:
         if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
             out = values.astype(np.float64)
         else:
-            out = np.empty(len(values))
-            for row, value in enumerate(values):
-                out[row] = self._number(row, name, value, empty)
+            out = np.array(
+                [self._number(row, name, value, empty) for row, value in enumerate(values)], dtype=np.float64
+            )
         bad = np.flatnonzero(~np.isfinite(out))
         if bad.size:
             self.fail(int(bad[0]), name, f"holds {out[bad[0]]}, expected a finite number")
@@ -125,12 +127,22 @@ class Sheet:
             if empty is None:
                 self.fail(row, name, "is empty, expected a number")
             return empty
-        if isinstance(value, str) and _COMMA_NUMBER.fullmatch(value):
-            self.fail(row, name, f"{shown(value)} has a decimal comma, expected a decimal point")
         number = _as_float(value)
+        if number is None and isinstance(value, str) and _COMMA_NUMBER.fullmatch(value):
+            self.fail(row, name, f"{shown(value)} has a decimal comma, expected a decimal point")
         if number is None:
             self.fail(row, name, f"{shown(str(value))} is not a number, expected one")
         return number
+
+
+def _plain_floats(values: Sequence[Any]) -> Floats | None:
+    """Read a column at once that holds nothing but well-formed numbers as text; None otherwise."""
+    if set(map(type, values)) <= {str} and "_" not in "".join(values):
+        try:
+            return np.array(list(map(float, values)), dtype=np.float64)
+        except ValueError:
+            return None
+    return None
 
 
 def _as_float(value: Any) -> float | None:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
-from activeeval.io.columns import read_columns
+from activeeval.io.columns import read_columns, typed_column
 from activeeval.io.files import PathLike, span_texts, write_atomically
-from activeeval.pool.doors import Texts, as_ids
+from activeeval.pool.doors import Texts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -173,11 +173,7 @@ def _close(table: object, kinds: dict[str, str]) -> None:
     """Bring the columns of a frozen table to their types and one length, and make them read-only."""
     n_rows = np.size(getattr(table, next(iter(kinds))))
     for name, kind in kinds.items():
-        given = getattr(table, name)
-        if kind == "U":
-            column = as_ids(given, name)
-        else:
-            column = np.ascontiguousarray(given, dtype=np.float64 if kind == "f" else np.int64)
+        column = typed_column(getattr(table, name), name, kind)
         if column.shape != (n_rows,):
             raise InputError(f"{name} must have shape ({n_rows},), got {column.shape}")
         column = column.view()

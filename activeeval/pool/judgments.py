@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
 from activeeval.pool.doors import Ints, frozen, whole_grades
 from activeeval.pool.queries import QueryPool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Judgments:
     """Grades of a pool's items; a negative grade means that nobody judged the item.
 
@@ -28,16 +28,17 @@ class Judgments:
 
     pool: QueryPool
     grades: Ints
-    max_grade: int = field(default=None)  # type: ignore[assignment]
+    max_grade: int
 
-    def __post_init__(self) -> None:
-        grades = whole_grades(self.grades, self.pool.n_items)
-        largest = int(grades.max())
-        top = max(largest, 0) if self.max_grade is None else int(self.max_grade)
+    def __init__(self, pool: QueryPool, grades: ArrayLike, max_grade: int | None = None) -> None:
+        checked = whole_grades(grades, pool.n_items)
+        largest = int(checked.max())
+        top = max(largest, 0) if max_grade is None else int(max_grade)
         if largest > top:
-            place = self.pool.place(int(np.argmax(grades > top)))
+            place = pool.place(int(np.argmax(checked > top)))
             raise InputError(f"grade {largest} of {place} is above max_grade {top}")
-        object.__setattr__(self, "grades", frozen(grades))
+        object.__setattr__(self, "pool", pool)
+        object.__setattr__(self, "grades", frozen(checked))
         object.__setattr__(self, "max_grade", top)
 
     @classmethod

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
 from activeeval.pool.doors import Floats, Ints, Texts, as_ids, frozen, numbers, segment_offsets
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class QueryPool:
     """A pool of unjudged queries and the items that may be judged for each.
 
@@ -45,27 +45,35 @@ class QueryPool:
 
     query_ids: Texts
     query_offsets: Ints
-    item_ids: Texts = field(default=None)  # type: ignore[arg-type]
-    item_costs: Floats = field(default=None)  # type: ignore[arg-type]
-    query_costs: Floats = field(default=None)  # type: ignore[arg-type]
-    query_probs: Floats = field(default=None)  # type: ignore[arg-type]
+    item_ids: Texts
+    item_costs: Floats
+    query_costs: Floats
+    query_probs: Floats
 
-    def __post_init__(self) -> None:
-        query_ids = as_ids(self.query_ids, "query_ids")
-        n_queries = query_ids.size
-        if n_queries == 0:
+    def __init__(
+        self,
+        query_ids: ArrayLike,
+        query_offsets: ArrayLike,
+        item_ids: ArrayLike | None = None,
+        item_costs: ArrayLike | None = None,
+        query_costs: ArrayLike | None = None,
+        query_probs: ArrayLike | None = None,
+    ) -> None:
+        queries = as_ids(query_ids, "query_ids")
+        if queries.size == 0:
             raise InputError("the pool is empty: query_ids holds no query")
-        last = np.asarray(self.query_offsets)
-        n_items = int(last[-1]) if self.item_ids is None and last.size else np.size(self.item_ids)
-        offsets = segment_offsets(self.query_offsets, "query_offsets", n_queries, n_items)
-        _check_queries(query_ids, offsets)
+        ends = np.asarray(query_offsets)
+        n_items = int(ends[-1]) if item_ids is None and ends.size else np.size(item_ids)  # type: ignore[arg-type]
+        offsets = segment_offsets(query_offsets, "query_offsets", queries.size, n_items)
+        _check_queries(queries, offsets)
+        items = _item_ids(item_ids, queries, offsets)
         freeze = object.__setattr__
-        freeze(self, "query_ids", frozen(query_ids))
+        freeze(self, "query_ids", frozen(queries))
         freeze(self, "query_offsets", frozen(offsets))
-        freeze(self, "item_ids", frozen(_item_ids(self.item_ids, query_ids, offsets)))
-        freeze(self, "item_costs", frozen(self._item_costs(n_items)))
-        freeze(self, "query_costs", frozen(self._query_costs(n_queries)))
-        freeze(self, "query_probs", frozen(self._query_probs(n_queries)))
+        freeze(self, "item_ids", frozen(items))
+        freeze(self, "item_costs", frozen(self._item_costs(item_costs)))
+        freeze(self, "query_costs", frozen(self._query_costs(query_costs)))
+        freeze(self, "query_probs", frozen(self._query_probs(query_probs)))
 
     @property
     def n_queries(self) -> int:
@@ -97,39 +105,57 @@ class QueryPool:
         names = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")
         return QueryPool(**({name: getattr(self, name) for name in names} | changes))
 
-    def _item_costs(self, n_items: int) -> Floats:
-        if self.item_costs is None:
-            return np.ones(n_items)
-        costs = numbers(self.item_costs, "item_costs", (n_items,))
+    def subset(self, queries: ArrayLike) -> tuple[QueryPool, NDArray[np.int64]]:
+        """Return the pool of some queries, and where its items stood on this pool's item axis.
+
+        Parameters
+        ----------
+        queries : array of int
+            Indices of the queries to keep, in the order they are to have. Their p(x) is scaled to
+            sum to 1 again.
+        """
+        chosen = np.asarray(queries, dtype=np.int64)
+        lengths = np.diff(self.query_offsets)[chosen]
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        items = np.arange(offsets[-1]) + np.repeat(self.query_offsets[chosen] - offsets[:-1], lengths)
+        probs = self.query_probs[chosen]
+        part = QueryPool(
+            self.query_ids[chosen],
+            offsets,
+            self.item_ids[items],
+            self.item_costs[items],
+            self.query_costs[chosen],
+            probs / probs.sum(),
+        )
+        return part, items
+
+    def _item_costs(self, values: ArrayLike | None) -> Floats:
+        if values is None:
+            return np.ones(self.n_items)
+        costs = numbers(values, "item_costs", (self.n_items,))
         bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
         if bad.size:
-            query = int(np.searchsorted(self.query_offsets, bad[0], side="right")) - 1
-            at = f"item {str(self.item_ids[bad[0]])!r} of " if self.item_ids is not None else ""
-            raise InputError(
-                f"item_costs must be positive, got {costs[bad[0]]} at {at}query {str(self.query_ids[query])!r}"
-            )
+            raise InputError(f"item_costs must be positive, got {costs[bad[0]]} at {self.place(int(bad[0]))}")
         return costs
 
-    def _query_costs(self, n_queries: int) -> Floats:
-        if self.query_costs is None:
-            return np.zeros(n_queries)
-        costs = numbers(self.query_costs, "query_costs", (n_queries,))
+    def _query_costs(self, values: ArrayLike | None) -> Floats:
+        if values is None:
+            return np.zeros(self.n_queries)
+        costs = numbers(values, "query_costs", (self.n_queries,))
         bad = np.flatnonzero(~((costs >= 0) & np.isfinite(costs)))
         if bad.size:
-            raise InputError(
-                f"query_costs must not be negative, got {costs[bad[0]]} at query {str(self.query_ids[bad[0]])!r}"
-            )
+            query = str(self.query_ids[bad[0]])
+            raise InputError(f"query_costs must not be negative, got {costs[bad[0]]} at query {query!r}")
         return costs
 
-    def _query_probs(self, n_queries: int) -> Floats:
-        if self.query_probs is None:
-            return np.full(n_queries, 1.0 / n_queries)
-        probs = numbers(self.query_probs, "query_probs", (n_queries,))
+    def _query_probs(self, values: ArrayLike | None) -> Floats:
+        if values is None:
+            return np.full(self.n_queries, 1.0 / self.n_queries)
+        probs = numbers(values, "query_probs", (self.n_queries,))
         bad = np.flatnonzero(~((probs > 0) & np.isfinite(probs)))
         if bad.size:
-            raise InputError(
-                f"query_probs must be positive, got {probs[bad[0]]} at query {str(self.query_ids[bad[0]])!r}"
-            )
+            query = str(self.query_ids[bad[0]])
+            raise InputError(f"query_probs must be positive, got {probs[bad[0]]} at query {query!r}")
         if abs(probs.sum() - 1) > 1e-9:
             raise InputError(f"query_probs must sum to 1, got {probs.sum()!r}")
         return probs

@@ -13,7 +13,7 @@ from activeeval.pool.doors import Floats, Ints, Texts, frozen, numbers, segment_
 from activeeval.pool.queries import QueryPool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Rankings:
     """One ranked list for each query of a pool, best item first; lists may be partial or empty.
 
@@ -35,13 +35,14 @@ class Rankings:
     offsets: Ints
     items: Ints
 
-    def __post_init__(self) -> None:
+    def __init__(self, pool: QueryPool, offsets: ArrayLike, items: ArrayLike) -> None:
         from activeeval.kernels import checks
 
-        items = np.asarray(self.items)
+        items = np.asarray(items)
         if items.ndim != 1 or (items.size and items.dtype.kind not in "iu"):
             raise InputError(f"items must be a vector of positions, got dtype {items.dtype}, shape {items.shape}")
-        offsets = segment_offsets(self.offsets, "offsets", self.pool.n_queries, items.size)
+        offsets = segment_offsets(offsets, "offsets", pool.n_queries, items.size)
+        object.__setattr__(self, "pool", pool)
         object.__setattr__(self, "offsets", frozen(offsets))
         object.__setattr__(self, "items", frozen(items.astype(np.int64)))
         query, place, kind = checks.first_bad_ranked_item(self.pool.query_offsets, self.offsets, self.items)
@@ -96,6 +97,17 @@ class Rankings:
     def empty(cls, pool: QueryPool) -> Rankings:
         """Return the ranking that ranks nothing."""
         return cls(pool, np.zeros(pool.n_queries + 1, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+    def restricted_to(self, pool: QueryPool, items: ArrayLike) -> Rankings:
+        """Return the lists of a `QueryPool.subset`; ``items`` are its items on this pool's axis."""
+        kept = np.asarray(items, dtype=np.int64)
+        rank = np.zeros(self.pool.n_items, dtype=np.int64)
+        rank[self.items] = self.ranks
+        ranked = np.flatnonzero(rank[kept] > 0)
+        queries = pool.item_queries[ranked]
+        order = ranked[np.lexsort((rank[kept][ranked], queries))]
+        counts = np.bincount(queries, minlength=pool.n_queries)
+        return Rankings(pool, np.concatenate(([0], np.cumsum(counts))), order)
 
     @property
     def lengths(self) -> Ints:

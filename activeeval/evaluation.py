@@ -1,0 +1,137 @@
+"""The short way in: one run evaluated, or two compared, with as few judgments as the budget allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.campaign import Campaign
+from activeeval.errors import InputError
+from activeeval.io.tables import load_qrels, load_run
+from activeeval.measures import Measure, Target, parse_measure
+from activeeval.methods import find_method
+from activeeval.results import Estimate
+from activeeval.workload import Workload, from_tables
+
+Judge = Callable[[str, list[str]], Sequence[int]]
+
+
+def evaluate(
+    qrels_or_judge: Any,
+    run: Any,
+    *,
+    measure: str | Measure = "DCG@10",
+    budget: float | None = None,
+    method: str | None = None,
+    grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None = None,
+    max_grade: int | None = None,
+    overhead: float = 0.0,
+    rng: np.random.Generator | int | None = None,
+) -> Estimate:
+    """Estimate the performance of a run.
+
+    Parameters
+    ----------
+    qrels_or_judge : path, dict of dicts, frame, or callable
+        Judgments that are looked up as they are asked for (an item without one earns nothing), or
+        ``judge(query_id, item_ids) -> grades`` that is called for every drawn query.
+    run : path, dict of dicts or frame
+    measure : str or Measure
+    budget : float, optional
+        How much may be judged: in units of the mean cost of judging a query whole. None judges
+        everything, and the answer is exact.
+    method : str, optional
+        ``active`` where `grade_probs` are given, ``active_uniD`` (no grade model) otherwise.
+    grade_probs : array of shape (n_items, n_grades), or callable of the pool, optional
+        The grade model.
+    max_grade : int, optional
+        Largest grade of the scale; taken from the judgments where there are some.
+    overhead : float
+        Cost of turning to a query, in items.
+    rng : Generator or int, optional
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}}
+    >>> run = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
+    >>> round(evaluate(qrels, run, measure="DCG").value, 3)
+    1.446
+    """
+    return _estimate(qrels_or_judge, [run], measure, budget, method, grade_probs, max_grade, overhead, rng)
+
+
+def compare(
+    qrels_or_judge: Any,
+    run_a: Any,
+    run_b: Any,
+    *,
+    measure: str | Measure = "DCG@10",
+    budget: float | None = None,
+    method: str | None = None,
+    grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None = None,
+    max_grade: int | None = None,
+    overhead: float = 0.0,
+    rng: np.random.Generator | int | None = None,
+) -> Estimate:
+    """Estimate by how much run A performs better than run B; everything else as in `evaluate`.
+
+    Examples
+    --------
+    >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}}
+    >>> first = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
+    >>> second = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 1.0, "b": 2.0}}
+    >>> round(compare(qrels, first, second, measure="DCG").value, 3)
+    -0.554
+    """
+    return _estimate(qrels_or_judge, [run_a, run_b], measure, budget, method, grade_probs, max_grade, overhead, rng)
+
+
+def _estimate(
+    qrels_or_judge: Any,
+    runs: Sequence[Any],
+    measure: str | Measure,
+    budget: float | None,
+    method: str | None,
+    grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None,
+    max_grade: int | None,
+    overhead: float,
+    rng: np.random.Generator | int | None,
+) -> Estimate:
+    is_judge = callable(qrels_or_judge)
+    qrels = None if is_judge else load_qrels(qrels_or_judge)
+    workload = from_tables(qrels, [load_run(run) for run in runs], evaluated=len(runs)).with_costs(None, overhead)
+    if qrels is not None:
+        max_grade = max(workload.max_grade, max_grade or 0)
+    target = Target(_bound(measure, max_grade), workload.ranking, workload.versus)  # type: ignore[arg-type]
+    probs = grade_probs(workload.pool) if callable(grade_probs) else grade_probs
+    name = method or ("active" if probs is not None else "active_uniD" if budget is not None else "passive")
+    design = find_method(name).design(target, probs, max_grade=max_grade)
+    limit = float(design.costs.sum()) if budget is None else budget * float(design.costs.mean())
+    judge = qrels_or_judge if is_judge else _lookup(workload)
+    return Campaign(design, limit, rng=rng).run(judge)
+
+
+def _bound(measure: str | Measure, max_grade: int | None) -> Measure:
+    parsed = parse_measure(measure) if isinstance(measure, str) else measure
+    if max_grade is not None:
+        return parsed.bound_to(max_grade)
+    if parsed.max_grade is None and str(parsed).startswith("ERR"):
+        raise InputError("ERR needs the largest grade of the scale: give max_grade, or write ERR(max_rel=4)")
+    return parsed
+
+
+def _lookup(workload: Workload) -> Judge:
+    pool, places = workload.pool, workload.pool.item_positions()
+    index = {name: q for q, name in enumerate(pool.query_ids.tolist())}
+
+    def judge(query_id: str, item_ids: list[str]) -> Sequence[int]:
+        return [int(workload.grades[places[index[query_id], item]]) for item in item_ids]
+
+    return judge

@@ -1,0 +1,262 @@
+"""From files or tables to what a method needs: a pool, rankings, labels where there are any, a grade model.
+
+The pieces are read by io, modelled by grade_models and put together here, for the command line and
+for `activeeval.evaluate` and `activeeval.compare` alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.errors import InputError
+from activeeval.grade_models import (
+    ForestGradeModel,
+    GivenProbabilities,
+    OrderedLogitModel,
+    run_features,
+    tune_grade_model,
+)
+from activeeval.io.letor import LetorData, read_letor
+from activeeval.io.scores import read_scores_of
+from activeeval.io.tables import Costs, Probabilities, pool_from_tables
+from activeeval.io.trec import Qrels, Run
+from activeeval.pool import QueryPool, Rankings
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_GRIDS: dict[str, dict[str, list[Any]]] = {
+    "forest": {"min_samples_leaf": [5, 20, 50], "max_features": ["sqrt", 0.5]},
+    "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Training:
+    """Labelled rows for a grade model: features or given probabilities, grades, and each row's query."""
+
+    features: Floats
+    grades: Ints
+    queries: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Workload:
+    """A pool with one ranking or two to evaluate on it.
+
+    Attributes
+    ----------
+    pool : QueryPool
+    ranking : Rankings
+    versus : Rankings or None
+    grades : ndarray of int64, shape (n_items,)
+        Labels; negative where nobody judged the item.
+    features : ndarray of float64, shape (n_items, n_features)
+    training : Training or None
+        Rows that a grade model may learn from; none of them belongs to the pool.
+    notes : tuple of str
+        What the user should be told about the input.
+    """
+
+    pool: QueryPool
+    ranking: Rankings
+    versus: Rankings | None
+    grades: Ints
+    features: Floats
+    training: Training | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def max_grade(self) -> int:
+        """Largest grade of the labels, of the pool and of the training rows; at least 1."""
+        seen = [int(self.grades.max(initial=1))]
+        if self.training is not None:
+            seen.append(int(self.training.grades.max(initial=1)))
+        return max(1, *seen)
+
+    def with_costs(self, item_costs: ArrayLike | None, overhead: float) -> Workload:
+        """Return the workload with item costs and an overhead per query, in mean item costs."""
+        if not (np.isfinite(overhead) and overhead >= 0):
+            raise InputError(f"the overhead must be a number that is not negative, got {overhead!r}")
+        costed = self.pool.replace(item_costs=item_costs)
+        charged = costed.replace(query_costs=np.full(costed.n_queries, overhead * costed.item_costs.mean()))
+        return self._onto(charged, np.arange(charged.n_items))
+
+    def updated_index(self, fraction: float, rng: np.random.Generator) -> Workload:
+        """Return the workload that compares the ranking with itself after a simulated index update."""
+        if not 0 < fraction < 1:
+            raise InputError(f"the share of items that an index update removes must lie in (0, 1), got {fraction!r}")
+        return replace(self, versus=self.ranking.without(fraction, rng))
+
+    def held_out(self, fraction: float, rng: np.random.Generator) -> Workload:
+        """Set a share of the queries aside to train on; the pool is the rest.
+
+        The rows to train on are the items that a ranking holds; an item that nobody judged counts
+        as grade 0, which is what it earns.
+        """
+        n = round(fraction * self.pool.n_queries)
+        if not 0 < fraction < 1 or not 0 < n < self.pool.n_queries:
+            raise InputError(
+                f"the training fraction {fraction!r} of {self.pool.n_queries} queries must leave some on either side"
+            )
+        order = rng.permutation(self.pool.n_queries)
+        is_training = np.zeros(self.pool.n_queries, dtype=bool)
+        is_training[order[:n]] = True
+        is_ranked = np.zeros(self.pool.n_items, dtype=bool)
+        for ranking in (self.ranking, self.versus):
+            if ranking is not None:
+                is_ranked[ranking.items] = True
+        rows = np.flatnonzero(is_training[self.pool.item_queries] & is_ranked)
+        training = Training(self.features[rows], np.maximum(self.grades[rows], 0), self.pool.item_queries[rows])
+        rest, items = self.pool.subset(np.flatnonzero(~is_training))
+        return replace(self._onto(rest, items), training=training)
+
+    def _onto(self, pool: QueryPool, items: Ints) -> Workload:
+        versus = None if self.versus is None else self.versus.restricted_to(pool, items)
+        return replace(
+            self,
+            pool=pool,
+            ranking=self.ranking.restricted_to(pool, items),
+            versus=versus,
+            grades=self.grades[items],
+            features=self.features[items],
+        )
+
+
+def from_letor(
+    paths: Sequence[str], scores: Sequence[str], versus_scores: Sequence[str] = (), train: Sequence[str] = ()
+) -> Workload:
+    """Read a pool from LETOR files and its rankings from score files aligned with them."""
+    data = read_letor(paths)
+    pool = data.pool()
+    ranking = Rankings.from_scores(pool, read_scores_of(scores, data))
+    versus = Rankings.from_scores(pool, read_scores_of(versus_scores, data)) if versus_scores else None
+    training = _letor_training(train, data) if train else None
+    return Workload(pool, ranking, versus, data.grades, _features(data), training)
+
+
+def _features(data: LetorData) -> Floats:
+    if data.features is None:
+        raise InputError(f"{', '.join(data.paths)}: no features were read")
+    return data.features
+
+
+def _letor_training(paths: Sequence[str], pool_data: LetorData) -> Training:
+    data = read_letor(paths)
+    shared = set(data.query_ids.tolist()) & set(pool_data.query_ids.tolist())
+    if shared:
+        raise InputError(
+            f"{', '.join(data.paths)}: query {min(shared)!r} is in the pool too; train on queries that are not evaluated"
+        )
+    width, given = _features(pool_data).shape[1], _features(data)
+    if given.shape[1] > width:
+        raise InputError(f"{', '.join(data.paths)}: {given.shape[1]} features, the pool has {width}")
+    features = np.pad(given, ((0, 0), (0, width - given.shape[1])))
+    queries = np.repeat(np.arange(len(data.query_ids)), np.diff(data.query_offsets))
+    return Training(features, data.grades, queries)
+
+
+def from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int, ties: str = "id") -> Workload:
+    """Put judgments and runs together; features are what the runs say of each item.
+
+    Parameters
+    ----------
+    qrels : Qrels or None
+        Labels; without them the pool is what the evaluated runs hold.
+    runs : sequence of Run
+        The first ``evaluated`` (one or two) are ranked, all are features.
+    """
+    tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
+    notes = []
+    for run, n_missing, n_ignored in zip(runs[:evaluated], tables.n_missing, tables.n_ignored, strict=False):
+        if n_missing:
+            notes.append(
+                f"{n_missing} of {tables.pool.n_queries} queries are missing from run {run.name!r}: they score 0"
+            )
+        if n_ignored:
+            notes.append(f"{n_ignored} queries of run {run.name!r} have no judgments: ignored")
+    return Workload(
+        tables.pool,
+        tables.rankings[0],
+        tables.rankings[1] if evaluated > 1 else None,
+        tables.grades,
+        run_features(tables.pool, tables.scores),
+        notes=tuple(notes),
+    )
+
+
+def item_costs(kind: str | Costs, workload: Workload) -> Floats | None:
+    """Return item costs: ``uniform`` (None), ``log-length:FEATURE`` = log(e + feature), or a file's.
+
+    Parameters
+    ----------
+    kind : str or Costs
+    """
+    if isinstance(kind, Costs):
+        return kind.align(workload.pool)
+    if kind == "uniform":
+        return None
+    name, _, column = kind.partition(":")
+    n_features = workload.features.shape[1]
+    if name != "log-length" or not column.isdecimal() or not 1 <= int(column) <= n_features:
+        raise InputError(
+            f"the cost {kind!r} is not uniform, log-length:FEATURE with FEATURE from 1 to {n_features}, or a file"
+        )
+    lengths = workload.features[:, int(column) - 1]
+    bad = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
+    if bad.size:
+        raise InputError(f"feature {column} is no length at {workload.pool.place(int(bad[0]))}: {lengths[bad[0]]}")
+    return np.asarray(np.log(np.e + lengths))
+
+
+def grade_probabilities(
+    workload: Workload,
+    kind: str,
+    max_grade: int,
+    rng: np.random.Generator,
+    *,
+    tune: bool = False,
+    n_jobs: int | None = None,
+) -> Floats:
+    """Return p(y = k) of every item by a model of a kind: ``forest``, ``logit`` or ``uniform``."""
+    if kind == "uniform":
+        return np.full((workload.pool.n_items, max_grade + 1), 1.0 / (max_grade + 1))
+    if kind not in _GRIDS:
+        raise InputError(f"unknown model {kind!r}; known: forest, logit, uniform, probs=FILE")
+    if workload.training is None:
+        raise InputError(f"the {kind} model has nothing to learn from: give training data, or use the uniform model")
+    seed = int(rng.integers(2**31))
+    model: Any = (
+        ForestGradeModel(max_grade=max_grade, random_state=seed, n_jobs=n_jobs)
+        if kind == "forest"
+        else OrderedLogitModel(max_grade=max_grade)
+    )
+    rows = workload.training
+    if tune:
+        model = tune_grade_model(model, _GRIDS[kind], rows.features, rows.grades, rows.queries, rng)
+    else:
+        model.fit(rows.features, rows.grades)
+    return np.asarray(model.predict_proba(workload.features))
+
+
+def given_probabilities(workload: Workload, probs: Probabilities, max_grade: int) -> Workload:
+    """Return the workload with given probabilities in the features' place, so that they are what is recalibrated."""
+    aligned = probs.align(workload.pool)
+    if aligned.shape[1] > max_grade + 1:
+        raise InputError(f"{probs.source}: probabilities of {aligned.shape[1]} grades for a scale of {max_grade + 1}")
+    return replace(workload, features=np.pad(aligned, ((0, 0), (0, max_grade + 1 - aligned.shape[1]))))
+
+
+def recalibrated(workload: Workload, max_grade: int) -> Floats:
+    """Return given probabilities, recalibrated on the training rows where there are some."""
+    model = GivenProbabilities(max_grade=max_grade)
+    rows = workload.training
+    if rows is None:
+        model.fit(workload.features)
+    else:
+        model.fit(rows.features, rows.grades)
+    return np.asarray(model.predict_proba(workload.features))

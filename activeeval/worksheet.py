@@ -1,0 +1,191 @@
+"""The draws table on its way to judges and back: a campaign's draws as rows, judged rows as an estimate.
+
+A row is an item of a draw. Rows of a query that was drawn before repeat its items at no cost; one
+judgment of an item serves all its rows. A drawn query with nothing to judge has one row that says
+so, as its value 0 counts like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.campaign import Campaign, Draw
+from activeeval.errors import InputError, StateError
+from activeeval.estimation import ESTIMATORS, JudgedSample, estimate
+from activeeval.io.draws import DrawsTable
+from activeeval.measures import Measure, SampledMeasure
+from activeeval.methods import METHODS
+from activeeval.pool import QueryPool, Rankings
+from activeeval.results import Estimate
+
+Ints = NDArray[np.int64]
+CENSUS = "census"
+NOTHING = "(nothing to judge)"
+
+
+def to_table(campaign: Campaign) -> DrawsTable:
+    """Return every draw of a campaign, one row an item, with the grades told so far.
+
+    The design is the method's name; ``census`` says that the whole pool was drawn.
+    """
+    design, draws = campaign.design, campaign.draws
+    items = np.array([z for draw in draws for z in (draw.items or (-1,))], dtype=np.int64)
+    sizes = [max(len(draw.items), 1) for draw in draws]
+    per_row = np.repeat(np.arange(len(draws)), sizes)
+    is_item = items >= 0
+
+    def of_draw(values: Sequence[Any]) -> NDArray[Any]:
+        return np.array(values)[per_row]
+
+    def of_item(values: NDArray[Any], otherwise: Any) -> NDArray[Any]:
+        return np.where(is_item, values[items], otherwise)
+
+    return DrawsTable(
+        draw=of_draw([draw.number for draw in draws]),
+        query_id=of_draw([draw.query_id for draw in draws]),
+        doc_id=of_item(design.pool.item_ids, NOTHING),
+        query_prob=of_draw([draw.query_prob for draw in draws]),
+        item_prob=np.ones(items.size),
+        depth=of_draw([draw.depth for draw in draws]),
+        weight=of_draw([draw.importance_weight for draw in draws]),
+        cost=_row_costs(campaign, draws, of_item(design.pool.item_costs, 0.0), sizes),
+        design=np.full(items.size, CENSUS if campaign.is_census else design.name),
+        grade=of_item(campaign.grades, 0),
+        rank=of_item(_rank_of_item(design.target.ranking), 0),
+        versus_rank=of_item(_rank_of_item(design.target.versus or Rankings.empty(design.pool)), 0),
+        measure=np.full(items.size, str(design.target.measure)),
+    )
+
+
+def _row_costs(campaign: Campaign, draws: Sequence[Draw], costs: NDArray[Any], sizes: Sequence[int]) -> NDArray[Any]:
+    """Charge each row its item and the first row of a query its overhead; what was drawn before is free."""
+    is_paid = np.array([draw.cost > 0 for draw in draws])
+    charged = np.where(np.repeat(is_paid, sizes), costs, 0.0)
+    overhead = campaign.design.pool.query_costs[[draw.query for draw in draws]]
+    charged[np.cumsum(sizes) - sizes] += np.where(is_paid, overhead, 0.0)
+    return charged
+
+
+def _rank_of_item(ranking: Rankings) -> Ints:
+    ranks = np.zeros(ranking.pool.n_items, dtype=np.int64)
+    ranks[ranking.items] = ranking.ranks
+    return ranks
+
+
+def estimate_table(table: DrawsTable, measure: Measure | None = None) -> Estimate:
+    """Return the estimate of a judged draws table.
+
+    Parameters
+    ----------
+    measure : Measure, optional
+        By default the one that the table names.
+
+    Raises
+    ------
+    StateError
+        Where an item has no grade yet: to leave it out would bias the estimate.
+    InputError
+        Where rows contradict each other: two grades for an item, two weights in a draw, a gap in
+        the ranks, more than one design or measure.
+    """
+    measure = _measure(table, measure)
+    design = _only(table.design, "design")
+    first_rows, draw_queries = _draws(table)
+    pool, rows = _judged_pool(table)
+    grades = _grades(table, pool, rows)
+    ranking, versus = (_ranking(pool, ranks[rows], what) for ranks, what in _rank_columns(table))
+    values = measure.score(pool, grades, ranking, versus)
+    weights = table.weight[first_rows]
+    index = {name: q for q, name in enumerate(pool.query_ids.tolist())}
+    drawn = [index[name] for name in draw_queries]
+    n_items = int(np.count_nonzero(pool.item_ids != NOTHING))
+    sample = JudgedSample(
+        values[drawn], weights, len(drawn), pool.n_queries, n_items, float(table.cost.sum()), design == CENSUS
+    )
+    method = METHODS.get(design)
+    return estimate(sample, method.estimator if method else next(iter(ESTIMATORS)), design)
+
+
+def _measure(table: DrawsTable, measure: Measure | None) -> Measure:
+    from activeeval.measures import parse_measure
+
+    if table.n_rows == 0:
+        raise InputError("the draws table has no rows")
+    if measure is None:
+        text = _only(table.measure, "measure")
+        if not text:
+            raise InputError("the draws table names no measure: say which is to be estimated")
+        measure = parse_measure(text)
+    if not isinstance(measure, SampledMeasure):
+        raise InputError(f"{measure} cannot be computed from the judged items alone; choose DCG, ERR, RBP, P or RR")
+    return measure
+
+
+def _only(column: NDArray[np.str_], what: str) -> str:
+    values = np.unique(column)
+    if values.size > 1:
+        raise InputError(f"the draws table holds more than one {what}: {values[0]!s}, {values[1]!s}")
+    return str(values[0])
+
+
+def _draws(table: DrawsTable) -> tuple[Ints, list[str]]:
+    """Return the first row of every draw and its query, once a draw is seen to hold one query and one weight."""
+    numbers, first, inverse = np.unique(table.draw, return_index=True, return_inverse=True)
+    for column, what in ((table.query_id, "query"), (table.weight, "weight")):
+        differs = np.flatnonzero(column != column[first][inverse])
+        if differs.size:
+            raise InputError(f"draw {table.draw[differs[0]]} holds more than one {what}, one is {column[differs[0]]}")
+    weights = table.weight[first]
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+    if bad.size:
+        raise InputError(f"the weight of draw {numbers[bad[0]]} must be positive, got {weights[bad[0]]}")
+    return first, table.query_id[first].tolist()
+
+
+def _judged_pool(table: DrawsTable) -> tuple[QueryPool, Ints]:
+    """Return the drawn queries with their items, and the first row of each item."""
+    keys: dict[str, dict[str, int]] = {}
+    for row, (query, doc) in enumerate(zip(table.query_id.tolist(), table.doc_id.tolist(), strict=True)):
+        keys.setdefault(query, {}).setdefault(doc, row)
+    rows = np.array([row for docs in keys.values() for row in docs.values()], dtype=np.int64)
+    offsets = np.concatenate(([0], np.cumsum([len(docs) for docs in keys.values()])))
+    return QueryPool(list(keys), offsets, table.doc_id[rows]), rows
+
+
+def _grades(table: DrawsTable, pool: QueryPool, rows: Ints) -> Ints:
+    """Return the grade of each item from whichever of its rows has one."""
+    places = pool.item_positions()
+    index = {name: q for q, name in enumerate(pool.query_ids.tolist())}
+    grades = table.grade[rows].copy()
+    for query, doc, grade in zip(table.query_id.tolist(), table.doc_id.tolist(), table.grade.tolist(), strict=True):
+        z = places[index[query], doc]
+        if grade >= 0 and grades[z] >= 0 and grade != grades[z]:
+            raise InputError(f"{pool.place(z)} has two grades, {grades[z]} and {grade}")
+        grades[z] = max(grades[z], grade)
+    unjudged = np.flatnonzero(grades < 0)
+    if unjudged.size:
+        raise StateError(
+            f"{unjudged.size} of {grades.size} items have no grade yet, the first is {pool.place(unjudged[0])}"
+        )
+    return grades
+
+
+def _rank_columns(table: DrawsTable) -> list[tuple[Ints, str]]:
+    return [(table.rank, "rank"), (table.versus_rank, "versus_rank")]
+
+
+def _ranking(pool: QueryPool, ranks: Ints, what: str) -> Rankings:
+    ranked = np.flatnonzero(ranks > 0)
+    queries = pool.item_queries[ranked]
+    order = np.lexsort((ranks[ranked], queries))
+    counts = np.bincount(queries, minlength=pool.n_queries)
+    ranking = Rankings(pool, np.concatenate(([0], np.cumsum(counts))), ranked[order])
+    gap = np.flatnonzero(ranks[ranking.items] != ranking.ranks)
+    if gap.size:
+        place = pool.place(int(ranking.items[gap[0]]))
+        raise InputError(f"{what} {ranks[ranking.items[gap[0]]]} at {place}: expected {ranking.ranks[gap[0]]}")
+    return ranking
