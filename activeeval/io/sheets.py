@@ -99,6 +99,8 @@ class Sheet:
         values = self.columns[name]
         if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
             out = values.astype(np.float64)
+        elif (plain := _plain_floats(values)) is not None:
+            out = plain
         else:
             out = np.array(
                 [self._number(row, name, value, empty) for row, value in enumerate(values)], dtype=np.float64
@@ -217,7 +219,7 @@ def _read_csv(path: PathLike) -> Sheet:
     rows: list[list[str]] = []
     lines: list[int] = []
     for line, cells in _csv_records(name, text, separator, n_before):
-        if not any(cell.strip() for cell in cells):
+        if not "".join(cells).strip():
             continue
         if header is None:
             header = _header(name, line, cells)

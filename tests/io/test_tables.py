@@ -22,7 +22,11 @@ VOCABULARIES = [
     ("qid", "docno", "label"),
 ]
 ROWS = [("7", "007", 1), ("7", "1e5", 0), ("b", 'x,"y"', 2)]
-POOL = QueryPool(["1", "2"], [0, 2, 3], ["a", "b", "a"])
+
+
+@pytest.fixture
+def pool():
+    return QueryPool(["1", "2"], [0, 2, 3], ["a", "b", "a"])
 
 
 def columns(names):
@@ -96,32 +100,36 @@ def test_what_is_wrong_with_a_python_table_is_said(source, expected):
         load_qrels(source)
 
 
-def test_probabilities_are_aligned_with_a_pool():
+def test_probabilities_are_aligned_with_a_pool(pool):
     frame = pl.DataFrame(
         {"qid": [2, 1, 1, 9], "docid": ["a", "b", "a", "z"], "p1": [0.25, 0.5, 1, 0], "p0": [0.75, 0.5, 0, 1]}
     )
     probabilities = load_probabilities(frame)
-    assert probabilities.align(POOL).tolist() == [[0, 1], [0.5, 0.5], [0.75, 0.25]]
+    assert probabilities.align(pool).tolist() == [[0, 1], [0.5, 0.5], [0.75, 0.25]]
     with pytest.raises(InputError, match="no probabilities for item 'b' of query '1', nor for 1 more"):
-        load_probabilities(frame[2:]).align(POOL)
+        load_probabilities(frame[2:]).align(pool)
     with pytest.raises(InputError, match="probabilities must come as a path or a data frame, got dict"):
         load_probabilities({"q": {"d": 1}})
 
 
-def test_costs_come_by_line_or_by_id(tmp_path):
+def test_costs_come_by_line_or_by_id(tmp_path, pool):
     (tmp_path / "a.txt").write_text("1\n2.5\n4\n")
-    assert read_costs(tmp_path / "a.txt").align(POOL).tolist() == [1, 2.5, 4]
+    assert read_costs(tmp_path / "a.txt").align(pool).tolist() == [1, 2.5, 4]
     (tmp_path / "a.csv").write_text("cost;doc_id;query_id\n1;a;2\n2;b;1\n3;a;1\n")
-    assert read_costs(tmp_path / "a.csv").align(POOL).tolist() == [3, 2, 1]
+    assert read_costs(tmp_path / "a.csv").align(pool).tolist() == [3, 2, 1]
     (tmp_path / "b.txt").write_text("1\n2.5\n")
     with pytest.raises(InputError, match=r"b.txt: 2 costs for 3 items"):
-        read_costs(tmp_path / "b.txt").align(POOL)
+        read_costs(tmp_path / "b.txt").align(pool)
     (tmp_path / "b.csv").write_text("query_id,doc_id,cost\n1,a,2\n1,b,2\n")
     with pytest.raises(InputError, match=r"b.csv: no cost for item 'a' of query '2'$"):
-        read_costs(tmp_path / "b.csv").align(POOL)
+        read_costs(tmp_path / "b.csv").align(pool)
 
 
-QRELS = load_qrels({"q2": {"a": 1, "b": -2}, "q1": {"c": 0}})
+@pytest.fixture
+def qrels():
+    return load_qrels({"q2": {"a": 1, "b": -2}, "q1": {"c": 0}})
+
+
 RUN = Run(["q1", "q1", "q2", "q3"], ["c", "d", "b", "x"], [1.0, 1.0, 2.0, 9.0], [2, 1, 1, 1], "one")
 LATER = Run(["q2", "q2"], ["a", "e"], [0.5, 0.75], [1, 2], "two")
 
@@ -130,8 +138,8 @@ def ids(pool, rankings):
     return pool.item_ids[rankings.items].tolist()
 
 
-def test_a_pool_of_judgments_and_runs():
-    table = pool_from_tables(QRELS, [RUN, LATER], evaluated=1)
+def test_a_pool_of_judgments_and_runs(qrels):
+    table = pool_from_tables(qrels, [RUN, LATER], evaluated=1)
     assert table.pool.query_ids.tolist() == ["q2", "q1"]
     assert table.pool.query_offsets.tolist() == [0, 2, 4]
     assert table.pool.item_ids.tolist() == ["a", "b", "c", "d"]
@@ -142,8 +150,8 @@ def test_a_pool_of_judgments_and_runs():
 
 
 @pytest.mark.parametrize(("ties", "expected"), [("id", "dc"), ("rank", "dc"), ("input", "cd")])
-def test_ties(ties, expected):
-    rankings = pool_from_tables(QRELS, [RUN], evaluated=1, ties=ties).rankings[0]
+def test_ties(ties, expected, qrels):
+    rankings = pool_from_tables(qrels, [RUN], evaluated=1, ties=ties).rankings[0]
     assert ids(rankings.pool, rankings) == ["b", *expected]
 
 
@@ -157,8 +165,8 @@ def test_without_judgments_the_evaluated_runs_make_the_pool():
     assert both.pool.item_ids.tolist() == ["c", "d", "b", "a", "e", "x"]
 
 
-def test_judgments_alone_make_a_pool():
-    table = pool_from_tables(QRELS, [], evaluated=0)
+def test_judgments_alone_make_a_pool(qrels):
+    table = pool_from_tables(qrels, [], evaluated=0)
     assert table.scores.shape == (0, 3)
     assert table.pool.n_items == 3
 
@@ -170,27 +178,27 @@ def test_judgments_alone_make_a_pool():
         ({"evaluated": 1, "ties": "coin"}, "ties must be one of id, rank, input, got 'coin'"),
     ],
 )
-def test_wrong_arguments(arguments, expected):
+def test_wrong_arguments(arguments, expected, qrels):
     with pytest.raises(InputError, match=expected):
-        pool_from_tables(QRELS, [RUN, LATER], **arguments)
+        pool_from_tables(qrels, [RUN, LATER], **arguments)
     with pytest.raises(InputError, match="evaluated must lie from 1"):
         pool_from_tables(None, [RUN], evaluated=0)
 
 
-def test_colliding_hashes_cost_time_but_no_truth(monkeypatch):
+def test_colliding_hashes_cost_time_but_no_truth(monkeypatch, pool, qrels):
     honest = keys.text_keys
 
     def colliding(texts, seed=0):
         found = honest(texts, seed)
         return found if seed >= 2 else found & np.uint64(1)
 
-    expected = pool_from_tables(QRELS, [RUN, LATER], evaluated=2)
+    expected = pool_from_tables(qrels, [RUN, LATER], evaluated=2)
     monkeypatch.setattr(keys, "text_keys", colliding)
     assert keys.first_repeated_pair(np.array([0, 0, 1, 0]), np.array(["a", "b", "a", "b"])) == (1, 3)
-    found = pool_from_tables(QRELS, [RUN, LATER], evaluated=2)
+    found = pool_from_tables(qrels, [RUN, LATER], evaluated=2)
     assert found.pool.item_ids.tolist() == expected.pool.item_ids.tolist()
     np.testing.assert_array_equal(found.scores, expected.scores)
-    assert keys.positions_in(POOL, np.array(["2", "1", "3"]), np.array(["a", "c", "a"])).tolist() == [2, -1, -1]
+    assert keys.positions_in(pool, np.array(["2", "1", "3"]), np.array(["a", "c", "a"])).tolist() == [2, -1, -1]
 
 
 def test_the_real_runs_make_the_pool_that_plain_loops_make(kit):
