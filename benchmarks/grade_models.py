@@ -3,7 +3,7 @@
 Queries are split at random into five folds. "1/5" trains on one fold and scores the other four, as
 the paper does; "4/5" trains on four and scores the fifth. The loss of a query is the mean over its
 items of −log p(grade); the table shows its mean over queries, and its difference to the first model
-with the standard error over queries.
+with the standard error over queries, which does not tell how much another training sample would change.
 
 "tuned" chooses the leaf size or the prior on half of the training queries and refits on all.
 
