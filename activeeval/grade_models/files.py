@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import joblib
@@ -32,7 +32,7 @@ def save_model(model: GradeModel, path: str | Path) -> None:
     content = {
         "format": FORMAT,
         "version": VERSION,
-        "libraries": {name: version(name) for name in LIBRARIES},
+        "libraries": {name: _version(name) for name in LIBRARIES},
         "class": type(model).__name__,
         "model": model,
     }
@@ -72,3 +72,10 @@ def load_model(path: str | Path) -> GradeModel:
     if not isinstance(model, GradeModel):
         raise FormatError(path, None, f"holds a {type(model).__name__}, a grade model was expected")
     return model
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        return "unknown"

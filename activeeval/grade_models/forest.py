@@ -52,7 +52,8 @@ class ForestGradeModel(ThresholdModel):
     -----
     Missing values (NaN) are scikit-learn's own: each split learns to which side they go, for one
     and for several outputs alike; a feature that only misses values at prediction sends them to
-    the child that held more training items. Values are held in single precision. A grade that no
+    the child that held more training items (scikit-learn 1.5 does not split on missing values of a
+    feature that is constant otherwise). Values are held in single precision. A grade that no
     leaf of an item holds has probability 0 there: few trees with small leaves are overconfident.
 
     Examples

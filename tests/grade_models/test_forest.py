@@ -57,12 +57,12 @@ def _bootstrap(model, n):
 
 def test_what_is_missing_is_learned(items):
     """Half of the items of grade 1 miss their only feature, no other item does."""
-    X = np.zeros((400, 1))
+    X = np.random.default_rng(0).normal(size=(400, 1))
     y = np.repeat([0, 1], 200)
     X[300:] = np.nan
     probs = ForestGradeModel(n_estimators=20, random_state=0).fit(X, y).predict_proba([[0.0], [np.nan]])
     assert probs[1, 1] > 0.99
-    assert abs(probs[0, 1] - 1 / 3) < 0.1
+    assert abs(probs[0, 1] - 1 / 3) < 0.2
 
 
 def test_a_value_missing_only_at_prediction_is_no_error(items):
