@@ -35,15 +35,18 @@ def distinct_texts(texts: Texts) -> tuple[Texts, Ints]:
     """Return the distinct texts in order of first appearance, and the index of each row's."""
     if texts.size == 0:
         return texts, np.empty(0, dtype=np.int64)
+    # ids of queries come in long runs, so that few texts need a key
+    starts = np.flatnonzero(np.concatenate(([True], texts[1:] != texts[:-1])))
+    heads = texts[starts]
     seed = 0
     while True:
-        places = columns_text.first_places(text_keys(texts, seed))
-        if np.array_equal(texts[places], texts):
+        places = columns_text.first_places(text_keys(heads, seed))
+        if np.array_equal(heads[places], heads):
             break
         seed += 1
-    is_first = places == np.arange(texts.size)
-    index = np.cumsum(is_first) - 1
-    return texts[is_first], index[places].astype(np.int64)
+    is_first = places == np.arange(heads.size)
+    index = (np.cumsum(is_first) - 1)[places].astype(np.int64)
+    return heads[is_first], np.repeat(index, np.diff(starts, append=texts.size))
 
 
 def first_repeated_pair(owners: Ints, texts: Texts) -> tuple[int, int] | None:

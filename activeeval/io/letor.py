@@ -67,10 +67,10 @@ class LetorData:
         return QueryPool(
             self.query_ids,
             self.query_offsets,
-            self.item_ids,  # type: ignore[arg-type]
-            item_costs,  # type: ignore[arg-type]
-            query_costs,  # type: ignore[arg-type]
-            query_probs,  # type: ignore[arg-type]
+            self.item_ids,
+            item_costs,
+            query_costs,
+            query_probs,
         )
 
     def judgments(self) -> Ints:

@@ -1,0 +1,33 @@
+"""Columns out to a file that every tool reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from activeeval.errors import InputError
+from activeeval.io.files import PathLike, bare_suffix, write_atomically
+
+
+def write_columns(columns: Mapping[str, Any], path: PathLike) -> None:
+    """Write equally long columns by the suffix of the name: .csv, .tsv, .jsonl or .parquet.
+
+    Raises
+    ------
+    InputError
+        Where the suffix is none of these, or the file cannot be written.
+    """
+    frame = pl.DataFrame({name: list(map(str, c)) if c.dtype.kind == "U" else c for name, c in columns.items()})
+    suffix = bare_suffix(path)
+    if suffix not in (".csv", ".tsv", ".jsonl", ".parquet"):
+        raise InputError(f"{os.fspath(path)}: expected a name that ends in .csv, .tsv, .jsonl or .parquet")
+    with write_atomically(path, binary=suffix == ".parquet") as handle:
+        if suffix == ".parquet":
+            frame.write_parquet(handle)
+        elif suffix == ".jsonl":
+            handle.write(frame.write_ndjson())
+        else:
+            handle.write(frame.write_csv(separator="\t" if suffix == ".tsv" else ","))
