@@ -10,7 +10,7 @@ import shutil
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,6 +29,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LONGEST_ID = 4096
+_STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def open_bytes(path: PathLike) -> Bytes:
@@ -129,11 +130,11 @@ def write_atomically(path: PathLike, binary: bool = False) -> Iterator[IO[Any]]:
         ``path: cannot write: <reason>`` where the system refuses.
     """
     target = os.path.realpath(path)
-    special = os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode) and not os.path.isdir(target)
+    special = _is_special(path, target)
     folder, name = os.path.split(target)
-    temporary = target if special else os.path.join(folder, f".{name}.{os.getpid()}.tmp")
+    temporary = os.fspath(path) if special else os.path.join(folder, f".{name}.{os.getpid()}.tmp")
     try:
-        with open(temporary, "wb") as raw:
+        with _opened(temporary, special) as raw:
             with _encoded(raw, str(path), binary) as handle:
                 yield handle
             raw.flush()
@@ -152,20 +153,34 @@ def write_atomically(path: PathLike, binary: bool = False) -> Iterator[IO[Any]]:
         raise
 
 
+def _opened(path: str, special: bool) -> IO[bytes]:
+    # opened by name, a redirected standard output would be written from its start again
+    if path in _STANDARD:
+        return open(os.dup(_STANDARD[path]), "wb")
+    return open(path, "ab" if special else "wb")
+
+
+def _is_special(path: PathLike, target: str) -> bool:
+    # /dev/stdout may lead to a regular file, which other output goes to as well
+    if os.path.abspath(path).startswith(("/dev/", "/proc/")):
+        return True
+    return os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode) and not os.path.isdir(target)
+
+
 @contextmanager
 def _encoded(raw: IO[bytes], path: str, binary: bool) -> Iterator[IO[Any]]:
-    # mtime 0: the same table packs to the same bytes on every day
-    packed = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) if path.lower().endswith(".gz") else None
-    stream: IO[Any] = packed or raw  # type: ignore[assignment]
-    if binary:
-        yield stream
-    else:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        yield text
-        text.flush()
-        text.detach()
-    if packed is not None:
-        packed.close()
+    with ExitStack() as stack:
+        stream: IO[Any] = raw
+        if path.lower().endswith(".gz"):
+            # mtime 0: the same table packs to the same bytes on every day
+            packed: Any = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
+            stream = stack.enter_context(packed)
+        if binary:
+            yield stream
+        else:
+            text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+            stack.callback(text.detach)
+            yield text
 
 
 def _content(path: PathLike) -> bytearray | mmap.mmap:

@@ -74,14 +74,15 @@ def test_no_permission_and_a_path_with_nul(tmp_path, monkeypatch):
         read_letor(tmp_path / "a.txt")
 
 
+@pytest.mark.parametrize("name", ["out.txt", "out.txt.gz"])
 @pytest.mark.parametrize("problem", [KeyboardInterrupt(), ValueError("no")], ids=["interrupt", "error"])
-def test_a_write_that_breaks_off_leaves_all_as_it_was(tmp_path, problem):
-    path = tmp_path / "out.txt"
+def test_a_write_that_breaks_off_leaves_all_as_it_was(tmp_path, problem, name):
+    path = tmp_path / name
     path.write_text("before")
     with pytest.raises(type(problem)):
         break_off(path, problem)
     assert path.read_text() == "before"
-    assert [p.name for p in tmp_path.iterdir()] == ["out.txt"]
+    assert [p.name for p in tmp_path.iterdir()] == [name]
 
 
 def test_a_full_disk_is_one_line(tmp_path):
