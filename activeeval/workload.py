@@ -71,12 +71,19 @@ class Workload:
     notes: tuple[str, ...] = ()
 
     @property
+    def has_labels(self) -> bool:
+        """Whether any item of the pool or of the training rows has a label."""
+        return self.training is not None or bool((self.grades >= 0).any())
+
+    @property
     def max_grade(self) -> int:
         """Largest grade of the labels, of the pool and of the training rows; at least 1."""
-        seen = [int(self.grades.max(initial=1))]
-        if self.training is not None:
-            seen.append(int(self.training.grades.max(initial=1)))
-        return max(1, *seen)
+        trained = 1 if self.training is None else int(self.training.grades.max(initial=1))
+        return max(trained, int(self.grades.max(initial=1)))
+
+    def without_labels(self) -> Workload:
+        """Return the workload with the labels of the pool forgotten; those of the training rows stay."""
+        return replace(self, grades=np.full_like(self.grades, -1))
 
     def with_costs(self, item_costs: ArrayLike | None, overhead: float) -> Workload:
         """Return the workload with item costs and an overhead per query, in mean item costs."""
@@ -150,7 +157,7 @@ def _letor_training(paths: Sequence[str], pool_data: LetorData) -> Training:
     shared = set(data.query_ids.tolist()) & set(pool_data.query_ids.tolist())
     if shared:
         raise InputError(
-            f"{', '.join(data.paths)}: query {min(shared)!r} is in the pool too; train on queries that are not evaluated"
+            f"{', '.join(data.paths)}: query {min(shared)!r} is in the pool too; train on queries outside it"
         )
     width, given = _features(pool_data).shape[1], _features(data)
     if given.shape[1] > width:
@@ -222,9 +229,24 @@ def grade_probabilities(
     tune: bool = False,
     n_jobs: int | None = None,
 ) -> Floats:
-    """Return p(y = k) of every item by a model of a kind: ``forest``, ``logit`` or ``uniform``."""
+    """Return p(y = k) of every item, shape (n_items, max_grade + 1).
+
+    Parameters
+    ----------
+    kind : {"forest", "logit", "uniform", "given"}
+        ``given`` recalibrates the probabilities that stand in the features' place.
+    tune : bool
+        Choose the parameters of a forest or logit on half of the training queries.
+
+    Raises
+    ------
+    InputError
+        Where a model has nothing to learn from.
+    """
     if kind == "uniform":
         return np.full((workload.pool.n_items, max_grade + 1), 1.0 / (max_grade + 1))
+    if kind == "given":
+        return _recalibrated(workload, max_grade)
     if kind not in _GRIDS:
         raise InputError(f"unknown model {kind!r}; known: forest, logit, uniform, probs=FILE")
     if workload.training is None:
@@ -243,20 +265,26 @@ def grade_probabilities(
     return np.asarray(model.predict_proba(workload.features))
 
 
-def given_probabilities(workload: Workload, probs: Probabilities, max_grade: int) -> Workload:
-    """Return the workload with given probabilities in the features' place, so that they are what is recalibrated."""
-    aligned = probs.align(workload.pool)
-    if aligned.shape[1] > max_grade + 1:
-        raise InputError(f"{probs.source}: probabilities of {aligned.shape[1]} grades for a scale of {max_grade + 1}")
-    return replace(workload, features=np.pad(aligned, ((0, 0), (0, max_grade + 1 - aligned.shape[1]))))
+def given_probabilities(workload: Workload, probs: Probabilities) -> Workload:
+    """Return the workload with given probabilities in the features' place, so that they can be recalibrated."""
+    return replace(workload, features=probs.align(workload.pool))
 
 
-def recalibrated(workload: Workload, max_grade: int) -> Floats:
+def with_grades(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
+    """Return probabilities with ``n_grades`` columns: grades that no label has get 0, or their uniform share."""
+    missing = n_grades - probs.shape[1]
+    if missing <= 0:
+        return probs
+    return np.full((len(probs), n_grades), 1.0 / n_grades) if is_uniform else np.pad(probs, ((0, 0), (0, missing)))
+
+
+def _recalibrated(workload: Workload, max_grade: int) -> Floats:
     """Return given probabilities, recalibrated on the training rows where there are some."""
+    missing = max_grade + 1 - workload.features.shape[1]
     model = GivenProbabilities(max_grade=max_grade)
     rows = workload.training
     if rows is None:
-        model.fit(workload.features)
+        model.fit(np.pad(workload.features, ((0, 0), (0, missing))))
     else:
-        model.fit(rows.features, rows.grades)
-    return np.asarray(model.predict_proba(workload.features))
+        model.fit(np.pad(rows.features, ((0, 0), (0, missing))), rows.grades)
+    return np.asarray(model.predict_proba(np.pad(workload.features, ((0, 0), (0, missing)))))

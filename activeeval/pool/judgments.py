@@ -57,7 +57,7 @@ class Judgments:
                 if isinstance(grade, bool) or int(grade) != grade:
                     raise InputError(f"the grade of item {str(item)!r} of query {str(query)!r} is {grade!r}, not whole")
                 out[positions[key]] = int(grade)
-        return cls(pool, out, max_grade)  # type: ignore[arg-type]
+        return cls(pool, out, max_grade)
 
     @property
     def is_judged(self) -> NDArray[np.bool_]:

@@ -1,0 +1,5 @@
+"""``python -m activeeval``."""
+
+from activeeval.cli import main
+
+main()

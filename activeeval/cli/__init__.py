@@ -1,0 +1,67 @@
+"""The command line: parse, call the library, render. Exit codes: 0 ok, 1 an error in one line, 2 wrong usage."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from activeeval import __version__
+from activeeval.cli.demo import demo
+from activeeval.cli.sampling import design, estimate, sample
+from activeeval.cli.score import score
+from activeeval.cli.simulate import simulate
+from activeeval.errors import ActiveEvalError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="activeeval")
+@click.option("--quiet", is_flag=True, help="Say nothing on stderr but errors.")
+def cli(quiet: bool) -> None:
+    """Measure search quality with a fraction of the judgments.
+
+    Numbers go to stdout, talk to stderr. Exit codes: 0 ok, 1 something is wrong (said in one line), 2 wrong usage.
+    """
+
+
+for _command in (demo, score, simulate, sample, estimate, design):
+    cli.add_command(_command)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        code = cli.main(arguments, prog_name="activeeval", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as problem:
+        problem.show()
+        return problem.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return _complain("interrupted")
+    except ActiveEvalError as problem:
+        return _complain(str(problem))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as problem:
+        return _complain(f"{problem.filename or 'stdout'}: {problem.strerror}")
+    except MemoryError as problem:
+        return _complain(f"not enough memory: {problem}")
+    return code if isinstance(code, int) else 0
+
+
+def _complain(problem: str) -> int:
+    print(f"activeeval: {' '.join(problem.split())}", file=sys.stderr)
+    return 1
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    code = run()
+    try:
+        sys.stdout.close()
+    except OSError:
+        os._exit(code or 1)
+    sys.exit(code)

@@ -1,0 +1,202 @@
+"""The options that describe a pool, shared by simulate, sample and design, and what they are turned into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from activeeval.measures import Measure, Target
+    from activeeval.workload import Workload
+
+_OPTIONS = (
+    click.option("--letor", multiple=True, metavar="FILE", help="Pool from a LETOR/SVMlight file; repeatable."),
+    click.option("--qrels", metavar="FILE", help="Pool from judgments, with --run."),
+    click.option("--run", "runs", multiple=True, metavar="FILE", help="TREC run to evaluate."),
+    click.option("--pool-run", "pool_runs", multiple=True, metavar="FILE", help="Run for features only; repeatable."),
+    click.option("--scores", multiple=True, metavar="FILE", help="Scores that rank the items, one file a --letor."),
+    click.option("--versus-scores", multiple=True, metavar="FILE", help="Scores of the ranking to compare with."),
+    click.option("--versus-run", metavar="FILE", help="Run to compare with."),
+    click.option("--index-update", type=float, metavar="SHARE", help="Compare with the ranking less a share of items."),
+    click.option("--ties", type=click.Choice(("id", "rank", "input")), default="id", show_default=True,
+                 help="Order of equal scores in a run: document id descending, the rank column, or input order."),
+    click.option("--model", metavar="forest|logit|uniform|probs=FILE",
+                 help="Grade model. Default: forest with training data, else uniform."),
+    click.option("--train", multiple=True, metavar="FILE", help="LETOR file to train the model on; repeatable."),
+    click.option("--train-fraction", type=float, metavar="SHARE", help="Share of the queries set aside to train on."),
+    click.option("--tune", is_flag=True, help="Choose the model's parameters on half of the training queries."),
+    click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale; the largest label."),
+    click.option("--overhead", type=float, default=0.0, show_default=True,
+                 help="Cost of turning to a query, in mean item costs."),
+    click.option("--cost", default="uniform", show_default=True, metavar="uniform|log-length:FEATURE|FILE",
+                 help="Cost of judging an item; log-length is log(e + feature)."),
+    click.option("--defensive-share", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+                 help="Share of p mixed into q, which bounds the weights."),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer."),
+)  # fmt: skip
+
+
+def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that describe a pool."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class PoolOptions:
+    """The values of `pool_options`."""
+
+    letor: tuple[str, ...]
+    qrels: str | None
+    runs: tuple[str, ...]
+    pool_runs: tuple[str, ...]
+    scores: tuple[str, ...]
+    versus_scores: tuple[str, ...]
+    versus_run: str | None
+    index_update: float | None
+    ties: str
+    model: str | None
+    train: tuple[str, ...]
+    train_fraction: float | None
+    tune: bool
+    max_grade: int | None
+    overhead: float
+    cost: str
+    defensive_share: float
+    seed: int
+
+    def check(self) -> None:
+        """Raise a usage error where options contradict each other."""
+        if bool(self.letor) == bool(self.runs):
+            raise click.UsageError("give either --letor with --scores, or --run (with --qrels to simulate)")
+        if len(self.runs) > 1:
+            raise click.UsageError("--run is given once; --versus-run is the second ranking, --pool-run adds features")
+        if self.letor and not self.scores:
+            raise click.UsageError("--letor needs --scores: one score file for each --letor, aligned with its lines")
+        mixed = {"--qrels": self.qrels, "--pool-run": self.pool_runs, "--versus-run": self.versus_run}
+        if self.letor and any(mixed.values()):
+            raise click.UsageError(f"{next(k for k, v in mixed.items() if v)} goes with --run, not with --letor")
+        mixed = {"--scores": self.scores, "--versus-scores": self.versus_scores, "--train": self.train}
+        if self.runs and any(mixed.values()):
+            raise click.UsageError(f"{next(k for k, v in mixed.items() if v)} goes with --letor, not with --run")
+        if sum(map(bool, (self.versus_scores, self.versus_run, self.index_update is not None))) > 1:
+            raise click.UsageError("give one ranking to compare with: --versus-scores, --versus-run or --index-update")
+        if self.train and self.train_fraction is not None:
+            raise click.UsageError("give --train or --train-fraction, not both")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A workload with its grade model, ready for methods."""
+
+    workload: Workload
+    probs: NDArray[np.float64]
+    max_grade: int
+    model: str
+    seed: np.random.SeedSequence
+
+    def target(self, text: str) -> Target:
+        """Return what a measure string asks to estimate."""
+        from activeeval.measures import Target, parse_measure
+
+        measure: Measure = parse_measure(text).bound_to(self.max_grade)
+        return Target(measure, self.workload.ranking, self.workload.versus)  # type: ignore[arg-type]
+
+    def probs_for(self, target: Target) -> NDArray[np.float64]:
+        """Return the model's probabilities with a column for each grade of a measure."""
+        from activeeval.workload import with_grades
+
+        n_grades = (target.measure.max_grade or self.max_grade) + 1
+        return with_grades(self.probs, n_grades, is_uniform=self.model == "uniform")
+
+
+def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
+    """Read the files, set costs, set training queries aside, fit the model.
+
+    Without ``use_labels`` no label of the pool is looked at, only those of the training rows.
+    """
+    import numpy as np
+
+    from activeeval.cli.output import say
+    from activeeval.workload import grade_probabilities
+
+    options.check()
+    *streams, seed = np.random.SeedSequence(options.seed).spawn(4)
+    split_rng, update_rng, model_rng = map(np.random.default_rng, streams)
+    workload = _load(options, use_labels)
+    for note in workload.notes:
+        say(note)
+    workload, model = _with_model_inputs(options, workload)
+    if options.train_fraction is not None:
+        workload = workload.held_out(options.train_fraction, split_rng)
+    if not use_labels:
+        workload = workload.without_labels()
+    workload = workload.with_costs(workload.pool.item_costs, options.overhead)
+    if options.index_update is not None:
+        workload = workload.updated_index(options.index_update, update_rng)
+    max_grade = _max_grade(options, workload, model)
+    if model == "uniform" and options.model is None:
+        say("no training data: the uniform grade model is used (--train, --train-fraction or --model change that)")
+    probs = grade_probabilities(workload, model, max_grade, model_rng, tune=options.tune)
+    return Case(workload, probs, max_grade, model, seed)
+
+
+def _load(options: PoolOptions, use_labels: bool) -> Workload:
+    from activeeval.io.tables import load_qrels, load_run
+    from activeeval.workload import from_letor, from_tables
+
+    if options.letor:
+        return from_letor(options.letor, options.scores, options.versus_scores, options.train)
+    if use_labels and options.qrels is None:
+        raise click.UsageError("--run needs --qrels here: the labels of the pool")
+    if options.train_fraction is not None and options.qrels is None:
+        raise click.UsageError("--train-fraction needs --qrels: labels to train on")
+    names = [*options.runs, *([options.versus_run] if options.versus_run else []), *options.pool_runs]
+    qrels = load_qrels(options.qrels) if options.qrels else None
+    evaluated = 2 if options.versus_run else 1
+    return from_tables(qrels, [load_run(name) for name in names], evaluated=evaluated, ties=options.ties)
+
+
+def _with_model_inputs(options: PoolOptions, workload: Workload) -> tuple[Workload, str]:
+    """Return the workload with item costs and, for given probabilities, those as features; and the kind of model."""
+    from activeeval.io.tables import load_probabilities, read_costs
+    from activeeval.workload import given_probabilities, item_costs
+
+    kind = options.cost
+    is_file = kind != "uniform" and not kind.startswith("log-length")
+    workload = workload.with_costs(item_costs(read_costs(kind) if is_file else kind, workload), 0.0)
+    has_training = bool(options.train) or options.train_fraction is not None
+    model = options.model or ("forest" if has_training else "uniform")
+    name, _, path = model.partition("=")
+    if name != "probs":
+        return workload, model
+    if not path:
+        raise InputError("--model probs=FILE needs the name of a file")
+    if options.train:
+        raise click.UsageError("given probabilities are recalibrated with --train-fraction, not with --train")
+    return given_probabilities(workload, load_probabilities(path)), "given"
+
+
+def _max_grade(options: PoolOptions, workload: Workload, model: str) -> int:
+    seen = workload.max_grade if workload.has_labels else 0
+    columns = workload.features.shape[1] - 1 if model == "given" else 0
+    top = max(seen, columns, options.max_grade or 0)
+    if options.max_grade is not None and top > options.max_grade:
+        raise InputError(f"the data hold grade {top}, above --max-grade {options.max_grade}")
+    if top == 0:
+        raise click.UsageError("--max-grade is needed: without labels nothing tells the largest grade of the scale")
+    return top
+
+
+def distinct(values: Sequence[float]) -> list[float]:
+    """Return repeated numbers once each, ascending."""
+    return sorted(set(values))

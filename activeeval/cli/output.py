@@ -1,0 +1,93 @@
+"""Where the command line speaks: data on stdout, talk on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+FORMATS = ("text", "jsonl", "tsv", "md", "latex")
+_PATIENCE = 2.0
+
+output_option = click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Format of the numbers.",
+)
+places_option = click.option(
+    "-p",
+    "--places",
+    type=click.IntRange(-1),
+    default=4,
+    show_default=True,
+    help="Decimal places; -1 prints all digits.",
+)
+
+
+def emit(rows: Sequence[Mapping[str, Any]], form: str, places: int = 4) -> None:
+    """Print rows on stdout."""
+    from activeeval.report import render
+
+    click.echo(render(rows, form, places))
+
+
+def say(message: str) -> None:
+    """Print a line on stderr, unless --quiet."""
+    context = click.get_current_context(silent=True)
+    if context is None or not (context.find_root().params.get("quiet")):
+        click.echo(f"activeeval: {message}", err=True)
+
+
+def show_table(rows: Sequence[Mapping[str, str]], title: str) -> None:
+    """Print rows for reading: a drawn table on a terminal, aligned columns elsewhere."""
+    if not sys.stdout.isatty():
+        click.echo(title)
+        emit(rows, "text")
+        click.echo()
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    for name in rows[0]:
+        table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row.values())
+    Console().print(table)
+
+
+@contextmanager
+def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
+    """Yield a function to call after each of ``total`` steps; it draws a bar once two seconds have passed.
+
+    Nothing is drawn where stderr is not a terminal or with --quiet.
+    """
+    context = click.get_current_context(silent=True)
+    is_quiet = context is not None and context.find_root().params.get("quiet")
+    if is_quiet or not sys.stderr.isatty():
+        yield lambda step: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    started = time.monotonic()
+    done = 0
+    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        task = bar.add_task(what, total=total, visible=False)
+
+        def advance(step: str) -> None:
+            nonlocal done
+            done += 1
+            visible = time.monotonic() - started > _PATIENCE
+            bar.update(task, completed=done, description=step, visible=visible, refresh=visible)
+
+        yield advance

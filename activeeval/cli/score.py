@@ -1,0 +1,139 @@
+"""``activeeval score``: runs against judgments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli.output import emit, output_option, places_option, say
+
+if TYPE_CHECKING:
+    from activeeval.io.tables import TablePool
+    from activeeval.scoring import RunScores
+    from activeeval.significance import PairedComparison
+
+
+@click.command()
+@click.argument("qrels", metavar="QRELS")
+@click.argument("run", metavar="RUN")
+@click.argument("measures", metavar="MEASURE...", nargs=-1, required=True)
+@click.option("--versus", metavar="RUN2", help="Compare with this run: difference, interval, tests.")
+@click.option("-q", "by_query", is_flag=True, help="Print every query.")
+@click.option("-n", "no_summary", is_flag=True, help="Leave out the summary.")
+@click.option(
+    "--ties",
+    type=click.Choice(("id", "rank", "input")),
+    default="id",
+    show_default=True,
+    help="Order of equal scores: document id descending (trec_eval), the rank column, or input order.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Confidence level of the intervals.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the randomization test.")
+@places_option
+@output_option
+def score(
+    qrels: str,
+    run: str,
+    measures: tuple[str, ...],
+    versus: str | None,
+    by_query: bool,
+    no_summary: bool,
+    ties: str,
+    level: float,
+    seed: int,
+    places: int,
+    form: str,
+) -> None:
+    """Score a run against judgments, with intervals.
+
+    MEASURE is written as ir_measures does: nDCG@10 (linear gains), "nDCG(dcg='exp-log2')@10", DCG@10 (2^y - 1),
+    "ERR(max_rel=4)@20", RBP(p=0.9), P@5, RR, AP, Judged@10. A bare ERR takes the largest grade of the judgments.
+
+    A judged query that the run lacks scores 0; a query without judgments is ignored; an item nobody judged earns
+    nothing and keeps its rank. All three are counted.
+    """  # fmt: skip
+    from activeeval.io.tables import load_qrels, load_run, pool_from_tables
+    from activeeval.measures import parse_measure
+    from activeeval.scoring import compare_runs, score_run
+
+    parsed = [parse_measure(text) for text in measures]
+    runs = [load_run(name) for name in ([run] if versus is None else [run, versus])]
+    tables = pool_from_tables(load_qrels(qrels), runs, evaluated=len(runs), ties=ties)
+    _tell(tables, [run] if versus is None else [run, versus])
+    rows: list[dict[str, Any]] = []
+    for measure in parsed:
+        bound = measure.bound_to(max(1, int(tables.grades.max())))
+        scored = [score_run(tables, i, bound, level) for i in range(len(runs))]
+        if by_query:
+            rows += _query_rows(tables, scored)
+        if not no_summary:
+            comparison = compare_runs(scored[0], scored[1], level, seed) if versus else None
+            rows.append(_summary_row(scored, comparison, level))
+    if form == "jsonl" or not (by_query and not no_summary):
+        emit(rows, form, places)
+        return
+    for one_kind in ([r for r in rows if r["query_id"] != "all"], [r for r in rows if r["query_id"] == "all"]):
+        emit(one_kind, form, places)
+
+
+def _tell(tables: TablePool, names: list[str]) -> None:
+    n_queries = tables.pool.n_queries
+    for name, n_missing, n_ignored in zip(names, tables.n_missing, tables.n_ignored, strict=True):
+        if n_missing:
+            say(f"{name}: {n_missing} of {n_queries} judged queries are missing from the run and score 0")
+        if n_ignored:
+            say(f"{name}: {n_ignored} queries have no judgments and are ignored")
+
+
+def _query_rows(tables: TablePool, scored: list[RunScores]) -> list[dict[str, Any]]:
+    rows = []
+    for q, name in enumerate(tables.pool.query_ids.tolist()):
+        row = {"query_id": name, "measure": scored[0].measure, "value": float(scored[0].values[q])}
+        if len(scored) > 1:
+            other = float(scored[1].values[q])
+            row |= {"versus_value": other, "difference": row["value"] - other}
+        rows.append(row)
+    return rows
+
+
+def _summary_row(scored: list[RunScores], comparison: PairedComparison | None, level: float) -> dict[str, Any]:
+    first = scored[0]
+    row: dict[str, Any] = {
+        "query_id": "all",
+        "measure": first.measure,
+        "value": first.summary.mean,
+        "low": first.summary.low,
+        "high": first.summary.high,
+        "level": level,
+        "queries": first.summary.n,
+        "judged": first.judged,
+        "missing": first.n_missing,
+        "ignored": first.n_ignored,
+        "tied_at_cutoff": first.n_tied,
+    }
+    if comparison is not None:
+        second = scored[1]
+        row |= {
+            "versus_value": second.summary.mean,
+            "versus_judged": second.judged,
+            "versus_missing": second.n_missing,
+            "versus_ignored": second.n_ignored,
+            "versus_tied_at_cutoff": second.n_tied,
+            "difference": comparison.difference,
+            "difference_low": comparison.low,
+            "difference_high": comparison.high,
+            "p_t": comparison.p_t,
+            "p_wilcoxon": comparison.p_wilcoxon,
+            "p_randomization": comparison.p_randomization,
+            "wins": comparison.wins,
+            "ties": comparison.ties,
+            "losses": comparison.losses,
+        }
+    return row

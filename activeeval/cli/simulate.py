@@ -1,0 +1,110 @@
+"""``activeeval simulate``: what each method would have saved on a pool whose labels are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli.inputs import Case, PoolOptions, distinct, load_case, pool_options
+from activeeval.cli.output import emit, output_option, places_option, progress, say, show_table
+
+if TYPE_CHECKING:
+    from activeeval.simulation import Summary
+
+DEFAULT_BUDGETS = (20.0, 50.0, 100.0)
+
+
+@click.command()
+@pool_options
+@click.option("--measure", "measures", multiple=True, default=("DCG",), show_default=True, help="Repeatable.")
+@click.option("--method", "methods", multiple=True, help="Repeatable; default: every method. See the list below.")
+@click.option(
+    "--budget",
+    "budgets",
+    multiple=True,
+    type=float,
+    help="Repeatable, in mean costs of judging a query whole. Default: 20, 50, 100.",
+)
+@click.option("--expected", is_flag=True, help="Budgets are met in expectation, by n* draws, not as a hard limit.")
+@click.option("--repetitions", type=click.IntRange(2), default=2000, show_default=True)
+@click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
+@places_option
+@output_option
+def simulate(
+    measures: tuple[str, ...],
+    methods: tuple[str, ...],
+    budgets: tuple[float, ...],
+    expected: bool,
+    repetitions: int,
+    plot: str | None,
+    places: int,
+    form: str,
+    **options: Any,
+) -> None:
+    """Replay sampling thousands of times on a labelled pool and compare the methods.
+
+    Methods: passive (the reference, always run), active, active_uniC (blind to cost), active_uniD (no grade model).
+
+    The pool comes from --letor with --scores, or from --qrels with --run. A budget of 1 pays for judging one query
+    whole on average: its overhead and the items down to the measure's cutoff, of both rankings in a comparison.
+
+    \b
+    activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --measure DCG --budget 30 --budget 60
+    activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 --measure ERR@10
+    """  # fmt: skip
+    case = load_case(PoolOptions(**options), use_labels=True)
+    chosen = distinct(budgets or DEFAULT_BUDGETS)
+    panels: dict[str, list[Summary]] = {}
+    with progress(len(measures), "simulating") as advance:
+        for text in dict.fromkeys(measures):
+            name, summaries = _simulate(case, text, methods, chosen, repetitions, expected, options["defensive_share"])
+            panels[name] = summaries
+            advance(name)
+    _show(panels, case, form, places)
+    if plot:
+        from activeeval.report import plot_errors
+
+        plot_errors(panels, plot)
+        say(f"wrote {plot}")
+
+
+def _simulate(
+    case: Case,
+    measure: str,
+    methods: tuple[str, ...],
+    budgets: list[float],
+    repetitions: int,
+    expected: bool,
+    defensive_share: float,
+) -> tuple[str, list[Summary]]:
+    from activeeval.errors import BudgetError, InputError
+    from activeeval.methods import METHODS, find_method
+    from activeeval.simulation import simulate as run
+
+    target = case.target(measure)
+    probs = case.probs_for(target)
+    names = dict.fromkeys(["passive", *(methods or METHODS)])
+    designs = {name: find_method(name).design(target, probs, defensive_share=defensive_share) for name in names}
+    unit = float(designs["passive"].costs.mean())
+    seed = case.seed.spawn(1)[0]
+    try:
+        summaries = run(designs, case.workload.grades, budgets, repetitions, seed, unit=unit, expected=expected)
+    except BudgetError as problem:
+        raise InputError(
+            f"--budget {problem.budget / unit:g} is too small for {target.measure}: {problem}; "
+            f"the smallest that works is {problem.needed / unit:.4g} (a unit costs {unit:g})"
+        ) from None
+    return str(target.measure), summaries
+
+
+def _show(panels: dict[str, list[Summary]], case: Case, form: str, places: int) -> None:
+    from activeeval.report import plain_rows, summary_rows
+
+    if form != "text":
+        emit([row for name, summaries in panels.items() for row in summary_rows(name, summaries)], form, places)
+        return
+    for name, summaries in panels.items():
+        what = "difference of two rankings" if case.workload.versus is not None else "one ranking"
+        title = f"{name}, {what}: {case.workload.pool.n_queries} queries, truth {summaries[0].truth:.4f}, "
+        show_table(plain_rows(summaries), title + f"{summaries[0].repetitions} repetitions")

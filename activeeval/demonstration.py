@@ -1,0 +1,54 @@
+"""The demonstration: the generated pool, a forest trained on its first tenth, the methods compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from activeeval.generated import generate_pool, ranked_by_expected_grade
+from activeeval.grade_models import ForestGradeModel
+from activeeval.measures import DCG, ERR, SampledMeasure, Target
+from activeeval.methods import METHODS
+from activeeval.pool import Rankings
+from activeeval.simulation import Summary, simulate
+
+MAX_GRADE = 4
+BUDGETS = (15.0, 30.0, 60.0, 120.0)
+
+
+def recipe_forest(seed: int) -> ForestGradeModel:
+    """Return the recipe's model: one multi-output forest of 60 trees."""
+    return ForestGradeModel(
+        n_estimators=60, min_samples_leaf=20, max_features=0.5, max_samples=0.5, max_grade=MAX_GRADE, random_state=seed
+    )
+
+
+def cases(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[], list[Summary]]]:
+    """Return the cases by title, each to be run by a call; the pool and the model are made at the first."""
+    pool_rng, update_rng, simulation_rng = np.random.default_rng(seed).spawn(3)
+    training, evaluated = generate_pool(n_queries, pool_rng).split(max(n_queries // 10, 1))
+    model = recipe_forest(seed).fit(training.features, training.grades)
+    probs = model.predict_proba(evaluated.features)
+    ranking = ranked_by_expected_grade(evaluated.pool, probs)
+    updated = ranking.without(0.1, update_rng)
+    budgets = [b for b in BUDGETS if b < evaluated.pool.n_queries]
+
+    def case(measure: SampledMeasure, versus: Rankings | None, seeds: np.random.Generator) -> list[Summary]:
+        target = Target(measure, ranking, versus)
+        designs = {name: method.design(target, probs) for name, method in METHODS.items()}
+        unit = float(designs["passive"].costs.mean())
+        dearest = float(designs["passive"].costs.max())
+        payable = [b for b in budgets if b * unit >= dearest]
+        return simulate(designs, evaluated.grades, payable, repetitions, seeds, unit=unit)
+
+    named = [
+        (f"{measure}, {what}", measure, versus)
+        for what, versus in (("one ranking", None), ("index update", updated))
+        for measure in (DCG(), ERR(MAX_GRADE))
+    ]
+    seeds = simulation_rng.spawn(len(named))
+    return {
+        title: lambda measure=measure, versus=versus, s=s: case(measure, versus, s)  # type: ignore[misc]
+        for (title, measure, versus), s in zip(named, seeds, strict=True)
+    }

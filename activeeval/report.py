@@ -1,0 +1,201 @@
+"""Results as tables and pictures. Matplotlib is imported where something is drawn."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design import Design
+from activeeval.errors import InputError
+from activeeval.simulation import Summary
+
+Row = Mapping[str, Any]
+FORMATS = ("text", "jsonl", "tsv", "md", "latex")
+_COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
+    """Return rows as text in a format; every row has the same fields.
+
+    Parameters
+    ----------
+    form : {"text", "jsonl", "tsv", "md", "latex"}
+    places : int
+        Decimal places of numbers that are not whole; −1 prints all digits. JSON lines always do.
+    """
+    if form == "jsonl":
+        return "\n".join(json.dumps({k: _finite(v) for k, v in row.items()}, ensure_ascii=False) for row in rows)
+    header = list(rows[0]) if rows else []
+    cells = [[format_cell(row[name], places) for name in header] for row in rows]
+    if form == "tsv":
+        return "\n".join("\t".join(line) for line in [header, *cells])
+    if form == "md":
+        lines = [header, ["---"] * len(header), *cells]
+        return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    if form == "latex":
+        return _latex(header, cells)
+    if form != "text":
+        raise InputError(f"unknown format {form!r}; known: {', '.join(FORMATS)}")
+    return _text(header, cells)
+
+
+def format_cell(value: Any, places: int = 4) -> str:
+    """Return one value as text; nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return "inf" if value > 0 else "-inf" if value < 0 else "nan"
+        return repr(value) if places < 0 else f"{value:.{places}f}"
+    return str(value)
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _text(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)] if header else []
+    is_number = [all(_looks_numeric(line[i]) for line in cells) for i in range(len(header))]
+
+    def line(texts: Sequence[str]) -> str:
+        parts = (
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(texts, widths, is_number, strict=True)
+        )
+        return "  ".join(parts).rstrip()
+
+    return "\n".join([line(header), *map(line, cells)])
+
+
+def _looks_numeric(text: str) -> bool:
+    return text == "" or text.lstrip("-")[:1].isdigit() or text in ("inf", "-inf", "nan")
+
+
+def _latex(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    def line(texts: Sequence[str]) -> str:
+        escaped = (
+            t.replace("\\", "\\textbackslash{}").replace("_", "\\_").replace("%", "\\%").replace("&", "\\&")
+            for t in texts
+        )
+        return "  " + " & ".join(escaped) + " \\\\"
+
+    body = [
+        f"\\begin{{tabular}}{{{'l' * len(header)}}}",
+        line(header),
+        "  \\hline",
+        *map(line, cells),
+        "\\end{tabular}",
+    ]
+    return "\n".join(body)
+
+
+def summary_rows(measure: str, summaries: Sequence[Summary], *, with_errors: bool = True) -> list[dict[str, Any]]:
+    """Return one row for each summary, its fields in the order of `Summary`, the measure first."""
+    rows = []
+    for summary in summaries:
+        fields = {name: getattr(summary, name) for name in summary.__dataclass_fields__}
+        kept = fields if with_errors else {k: v for k, v in fields.items() if not k.endswith("_se")}
+        rows.append({"measure": measure, **kept})
+    return rows
+
+
+def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
+    """Return rows for reading: each figure with its Monte-Carlo standard error in brackets."""
+    named = (("rmse", 4), ("bias", 4), ("coverage", 3), ("width", 3), ("queries", 1), ("items", 0), ("spent", 1))
+    rows = []
+    for summary in summaries:
+        row = {"method": summary.method, "budget": f"{summary.budget:g}"}
+        row |= {name: f"{getattr(summary, name):.{places}f}" for name, places in named}
+        row["efficiency"] = f"{summary.efficiency:.2f} ({summary.efficiency_se:.2f})"
+        row["labels saved"] = "" if summary.labels_saved is None else f"{summary.labels_saved:.0%}"
+        if summary.selection_error is not None:
+            row["wrong winner"] = f"{summary.selection_error:.3f} ({summary.selection_error_se:.3f})"
+        rows.append(row)
+    return rows
+
+
+def design_columns(design: Design) -> dict[str, NDArray[Any]]:
+    """Return what a design says of each query, column by column."""
+    return {
+        "query_id": design.pool.query_ids,
+        "query_prob": design.query_probs,
+        "sampling_prob": design.sampling_probs,
+        "weight": design.importance_weights,
+        "mean": design.predictions,
+        "variance": design.variances,
+        "cost": design.costs,
+        "n_items": design.item_counts,
+    }
+
+
+def _figure(path: str | Path, n_panels: int, width: float = 4.6) -> tuple[Any, Any]:
+    if Path(path).suffix.lower() not in _PICTURES:
+        raise InputError(f"{path}: expected a picture's name that ends in {', '.join(_PICTURES)}")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * n_panels, 3.6), layout="constrained")
+    return figure, figure.subplots(1, n_panels, squeeze=False)[0]
+
+
+def _save(figure: Any, path: str | Path) -> None:
+    from activeeval.io.files import write_atomically
+
+    with write_atomically(path, binary=True) as handle:
+        figure.savefig(handle, format=Path(path).suffix[1:].lower(), dpi=150)
+
+
+def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> None:
+    """Draw root mean squared error over budget, a panel for each entry, a line for each method.
+
+    Bars are ± 2 Monte-Carlo standard errors.
+    """
+    figure, axes = _figure(path, len(panels))
+    for axis, (title, summaries) in zip(axes, panels.items(), strict=True):
+        methods = list(dict.fromkeys(s.method for s in summaries))
+        for method, colour in zip(methods, _COLOURS * len(methods), strict=False):
+            own = [s for s in summaries if s.method == method]
+            bars = [2 * s.rmse_se for s in own]
+            style = {"linestyle": "--"} if method == "passive" else {}
+            axis.errorbar(
+                [s.budget for s in own],
+                [s.rmse for s in own],
+                bars,
+                label=method,
+                color=colour,
+                marker="o",
+                ms=3,
+                **style,
+            )
+        axis.set(xscale="log", yscale="log", title=title, xlabel="budget (mean cost of a query)")
+        budgets = sorted({s.budget for s in summaries})
+        axis.set_xticks(budgets, [f"{b:g}" for b in budgets])
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("root mean squared error")
+    axes[-1].legend(frameon=False, fontsize=8)
+    _save(figure, path)
+
+
+def plot_design(design: Design, path: str | Path) -> None:
+    """Draw the importance q/p of every query over its cost and its expected performance."""
+    if not np.all(np.isfinite(design.predictions)):
+        raise InputError(f"method {design.name!r} uses no model, so there is no expected performance to draw")
+    figure, axes = _figure(path, 1, width=6.0)
+    ratio = design.sampling_probs / design.query_probs
+    order = np.argsort(ratio)
+    dots = axes[0].scatter(
+        design.costs[order], design.predictions[order], c=ratio[order], s=9, cmap="viridis", norm="log", linewidths=0
+    )
+    axes[0].set(xlabel="cost of judging the query", ylabel=f"expected {design.target.measure}", title=design.name)
+    if design.costs.min() > 0:
+        axes[0].set_xscale("log")
+    figure.colorbar(dots, ax=axes[0], label="q / p")
+    _save(figure, path)

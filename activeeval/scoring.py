@@ -1,0 +1,74 @@
+"""Runs scored against judgments: per query, in the mean with its interval, and two runs compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.io.tables import TablePool
+from activeeval.measures import Judged, Measure
+from activeeval.pool import QueryPool, Rankings
+from activeeval.significance import MeanSummary, PairedComparison, compare_scores, mean_interval
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunScores:
+    """One run by one measure.
+
+    Attributes
+    ----------
+    measure : str
+        Written with all its parameters.
+    values : ndarray, shape (n_queries,)
+    summary : MeanSummary
+    judged : float
+        Mean share of judged items among those that count.
+    n_missing, n_ignored, n_tied : int
+        Judged queries missing from the run (they score 0), queries of the run without judgments,
+        queries whose cutoff falls between equal scores.
+    """
+
+    measure: str
+    values: Floats
+    summary: MeanSummary
+    judged: float
+    n_missing: int
+    n_ignored: int
+    n_tied: int
+
+
+def score_run(tables: TablePool, run: int, measure: Measure, level: float = 0.95) -> RunScores:
+    """Score the ``run``-th run of a table pool."""
+    ranking = tables.rankings[run]
+    values = measure.score(tables.pool, tables.grades, ranking)
+    judged = Judged(measure.cutoff).score(tables.pool, tables.grades, ranking)
+    held = ranking.lengths > 0
+    return RunScores(
+        measure=str(measure),
+        values=values,
+        summary=mean_interval(values, level),
+        judged=float(judged[held].mean()) if held.any() else 0.0,
+        n_missing=tables.n_missing[run],
+        n_ignored=tables.n_ignored[run],
+        n_tied=n_tied_at_cutoff(tables.pool, tables.scores[run], ranking, measure.cutoff),
+    )
+
+
+def compare_runs(
+    first: RunScores, second: RunScores, level: float = 0.95, rng: np.random.Generator | int | None = None
+) -> PairedComparison:
+    """Compare two runs query by query."""
+    return compare_scores(first.values, second.values, level, rng=rng)
+
+
+def n_tied_at_cutoff(pool: QueryPool, scores: Floats, ranking: Rankings, cutoff: int | None) -> int:
+    """Return the number of queries whose items at ranks ``cutoff`` and ``cutoff + 1`` score the same."""
+    if cutoff is None:
+        return 0
+    cut = np.flatnonzero(ranking.lengths > cutoff)
+    last = ranking.offsets[cut] + cutoff - 1
+    return int(np.count_nonzero(scores[ranking.items[last]] == scores[ranking.items[last + 1]]))
