@@ -1,0 +1,414 @@
+from __future__ import annotations
+
+import json
+import os
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from naive import (
+    additive_value,
+    cascade_moments,
+    cascade_value,
+    enumerated_moments,
+    pool_of,
+    random_lists,
+    random_probs,
+    rankings_of,
+)
+
+from activeeval import DCG, ERR, RR, Additive, Cascade, InputError, QueryPool, Rankings
+
+pytestmark = pytest.mark.kernel
+
+SHARED = Path(os.environ.get("ACTIVEEVAL_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+FAMILIES = {"additive": (Additive, additive_value), "cascade": (Cascade, cascade_value)}
+N_VECTORS = 120
+few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+
+
+def moments_of(measure, probs, ranking, versus=None, **nodes):
+    """Return the moments of a single query with as many items as ``probs`` has rows."""
+    pool = pool_of([np.shape(probs)[-2]])
+    lists = [None if one is None else rankings_of(pool, [one]) for one in (ranking, versus)]
+    moments = measure.moments(pool, probs, *lists, **nodes)
+    return moments.mean[0], moments.second[0], moments.variance[0]
+
+
+# The published vectors
+
+
+@cache
+def vectors():
+    path = SHARED / "vectors" / "moments.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+@pytest.fixture
+def vector(request):
+    if vectors() is None:
+        pytest.skip(f"no test vectors at {SHARED / 'vectors' / 'moments.json'}; set ACTIVEEVAL_SHARED")
+    return vectors()[request.param]
+
+
+def test_all_vectors_are_there():
+    if vectors() is None:
+        pytest.skip(f"no test vectors at {SHARED / 'vectors' / 'moments.json'}; set ACTIVEEVAL_SHARED")
+    assert len(vectors()) == N_VECTORS
+    assert any(v["style"] == "certain-stop" for v in vectors())
+
+
+@pytest.mark.parametrize("vector", range(N_VECTORS), indirect=True)
+def test_published_vector(vector):
+    family, _ = FAMILIES[vector["family"]]
+    measure = family(vector["gain_or_stop"], vector["discount"], vector["cutoff"])
+    probs, first, second = vector["grade_probabilities"], vector["ranking_1"], vector["ranking_2"]
+    scale = max(1.0, vector["second_moment_1"], vector["second_moment_2"])
+    for k, ranking in (("1", first), ("2", second)):
+        mean, square, _ = moments_of(measure, probs, ranking)
+        assert mean == pytest.approx(vector[f"mean_{k}"], rel=1e-12, abs=1e-12)
+        assert square == pytest.approx(vector[f"second_moment_{k}"], rel=1e-12, abs=1e-12)
+    mean, square, _ = moments_of(measure, probs, first, second)
+    expected = vector["second_moment_1"] - 2 * vector["cross_moment"] + vector["second_moment_2"]
+    assert mean == pytest.approx(vector["mean_1"] - vector["mean_2"], rel=1e-12, abs=1e-12)
+    assert square == pytest.approx(expected, rel=1e-12, abs=1e-12 * scale)
+
+
+# Against enumeration over all label vectors
+
+
+@st.composite
+def worths(draw, n_grades, certain=True):
+    """Stop probabilities or gains within [0, 1]; 0 and (unless ruled out) 1 come up often."""
+    edges = [0.0, 0.5, 1.0] if certain else [0.0, 0.5]
+    top = 1.0 if certain else 0.95
+    value = st.one_of(st.sampled_from(edges), st.floats(0.01, top))
+    return draw(st.lists(value, min_size=n_grades, max_size=n_grades))
+
+
+@st.composite
+def grade_probs(draw, n_items, n_grades):
+    weights = st.lists(st.integers(0, 8), min_size=n_grades, max_size=n_grades).filter(any)
+    rows = draw(st.lists(weights, min_size=n_items, max_size=n_items))
+    return [[w / sum(row) for w in row] for row in rows]
+
+
+@st.composite
+def lists_of(draw, n_items):
+    order = draw(st.permutations(range(n_items)))
+    return order[: draw(st.integers(0, n_items))]
+
+
+@st.composite
+def cases(draw, max_items, max_grades, max_queries=2, certain=True):
+    """Several queries, each with its grade model and two partial, perhaps disjoint, rankings."""
+    n_grades = draw(st.integers(2, max_grades))
+    sizes = draw(st.lists(st.integers(1, max_items), min_size=1, max_size=max_queries))
+    longest = max(sizes)
+    return {
+        "worth": draw(worths(n_grades, certain)),
+        "discounts": draw(st.lists(st.floats(0.05, 2.0), min_size=1, max_size=longest + 1)),
+        "cutoff": draw(st.one_of(st.none(), st.integers(1, longest + 1))),
+        "probs": [draw(grade_probs(n, n_grades)) for n in sizes],
+        "first": [draw(lists_of(n)) for n in sizes],
+        "second": [draw(lists_of(n)) for n in sizes],
+    }
+
+
+def both(case, family, versus=True):
+    """Return the moments of a case through the contract's names, the queries in one pool."""
+    pool = pool_of([len(p) for p in case["probs"]])
+    first, second = rankings_of(pool, case["first"]), rankings_of(pool, case["second"])
+    measure = family(case["worth"], case["discounts"], case["cutoff"])
+    return measure.moments(pool, np.concatenate(case["probs"]), first, second if versus else None)
+
+
+def assert_moments(moments, expected, rel=1e-10):
+    means, seconds = np.array(expected, dtype=float).T
+    np.testing.assert_allclose(moments.mean, means, rtol=rel, atol=1e-14)
+    np.testing.assert_allclose(moments.second, seconds, rtol=rel, atol=1e-14)
+    np.testing.assert_allclose(moments.variance, seconds - means**2, rtol=rel, atol=1e-13)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@few
+@given(case=cases(max_items=4, max_grades=3))
+def test_moments_are_those_of_enumeration(family, case):
+    make, value = FAMILIES[family]
+    c = case["discounts"][: case["cutoff"]]
+    queries = list(zip(case["probs"], case["first"], case["second"], strict=True))
+    alone = [enumerated_moments(value, probs, case["worth"], c, a) for probs, a, _ in queries]
+    assert_moments(both(case, make, versus=False), alone)
+    compared = [enumerated_moments(value, probs, case["worth"], c, a, b) for probs, a, b in queries]
+    assert_moments(both(case, make), compared)
+
+
+@few
+@given(case=cases(max_items=9, max_grades=4, certain=False))
+def test_cascade_moments_are_those_of_the_loop_over_pairs_of_ranks(case):
+    c = case["discounts"][: case["cutoff"]]
+    queries = list(zip(case["probs"], case["first"], case["second"], strict=True))
+    expected = [cascade_moments(probs, case["worth"], c, a, b) for probs, a, b in queries]
+    assert_moments(both(case, Cascade), expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_long_cascade_lists_are_those_of_the_loop_over_pairs_of_ranks(seed):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(20, 60))
+    probs = random_probs(random, n, 5)
+    first, second = random_lists(random, [n, n], least=15)
+    expected = cascade_moments(probs, [(2**y - 1) / 16 for y in range(5)], 1 / np.arange(1, n + 1), first, second)
+    assert moments_of(ERR(4), probs, first, second)[:2] == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_certain_stops_and_items_that_never_stop_a_user(seed):
+    random = np.random.default_rng(seed)
+    probs = random_probs(random, 6, 2)
+    probs[random.integers(6)] = [0.0, 1.0]
+    probs[random.integers(6)] = [1.0, 0.0]
+    first, second = random_lists(random, [6, 6], least=4)
+    expected = enumerated_moments(cascade_value, probs, [0, 1], 1 / np.arange(1, 7), first, second)
+    assert moments_of(RR(), probs, first, second)[:2] == pytest.approx(expected, rel=1e-10, abs=1e-15)
+
+
+# Cancellation: near-identical lists against exact arithmetic
+
+
+def exact(probs, measure, first, second):
+    """Return E[δ] and E[δ²] in rational arithmetic for the very floats that the kernel is given."""
+    rational = [[Fraction(p) for p in row] for row in probs]
+    stop_probs = [Fraction(2**y - 1, 2**measure.max_grade) for y in range(measure.max_grade + 1)]
+    c = [Fraction(v) for v in measure.discount_vector(max(len(first), len(second))).tolist()]
+    return cascade_moments(rational, stop_probs, c, first, second)
+
+
+def dyadic_probs(random, n_items, n_grades):
+    """Probabilities in 1024ths: their rows sum to 1 in floats and in rationals alike."""
+    cuts = np.sort(random.integers(1, 1024, size=(n_items, n_grades - 1)), axis=1)
+    edges = np.concatenate((np.zeros((n_items, 1)), cuts, np.full((n_items, 1), 1024)), axis=1)
+    return np.diff(edges, axis=1) / 1024
+
+
+def swapped(ranking, i, j):
+    copy = list(ranking)
+    copy[i], copy[j] = copy[j], copy[i]
+    return copy
+
+
+ORDER = list(range(40))
+NEAR_IDENTICAL = {
+    "differ first at rank 39": (ORDER, swapped(ORDER, 38, 39)),
+    "differ first at rank 21": (ORDER, ORDER[:20] + ORDER[:19:-1]),
+    "differ at rank 39 by another item": (ORDER, [*ORDER[:38], 40, 39]),
+    "one is longer by an item": (ORDER, ORDER[:39]),
+    "swap at the head, shared tail": (ORDER, swapped(ORDER, 0, 1)),
+    "swap in the middle": (ORDER, swapped(ORDER, 19, 20)),
+    "far swap, shared tail": (ORDER, swapped(ORDER, 2, 30)),
+    "another item at the head, shared tail": (ORDER, [40, *ORDER[1:]]),
+    "shared tail after another order of the head": (ORDER, ORDER[9::-1] + ORDER[10:]),
+}
+
+
+@pytest.mark.parametrize("name", NEAR_IDENTICAL)
+def test_near_identical_lists_keep_their_digits(name):
+    first, second = NEAR_IDENTICAL[name]
+    probs = dyadic_probs(np.random.default_rng(39), 41, 5)
+    mean, square = (float(v) for v in exact(probs, ERR(4), first, second))
+    assert square > 0
+    ours = moments_of(ERR(4), probs, first, second)
+    assert ours[:2] == pytest.approx((mean, square), rel=1e-9)
+    assert ours[2] == pytest.approx(square - mean**2, abs=1e-9 * square)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+def test_variance_of_a_nearly_certain_value_keeps_its_digits(order):
+    """E[L²] − E[L]² would leave no digit of it: the truth is below 1e-17 of E[L]²."""
+    tiny = 2.0**-60
+    probs = np.array([[tiny, 1.0], [tiny, 1.0], [1.0, 0.0]])
+    rational = [[Fraction(p), 1 - Fraction(p)] for p in probs[:, 0]]
+    c = [Fraction(1), Fraction(1, 2), Fraction(1, 4)]
+    mean, square = enumerated_moments(cascade_value, rational, [Fraction(0), Fraction(1, 2)], c, order)
+    assert square - mean**2 < 1e-17 * mean**2
+    _, _, variance = moments_of(Cascade([0, 0.5], [1, 0.5, 0.25]), probs, order)
+    assert variance == pytest.approx(float(square - mean**2), rel=1e-9)
+
+
+# Laws
+
+random_case = cases(max_items=12, max_grades=5, max_queries=3)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@few
+@given(case=random_case)
+def test_identical_rankings_differ_by_exactly_nothing(family, case):
+    moments = both(case | {"second": case["first"]}, FAMILIES[family][0])
+    assert np.all(moments.mean == 0)
+    assert np.all(moments.second == 0)
+    assert np.all(moments.variance == 0)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@few
+@given(case=random_case)
+def test_exchanging_the_rankings_turns_the_mean_and_keeps_the_second_moment(family, case):
+    one = both(case, FAMILIES[family][0])
+    other = both(case | {"first": case["second"], "second": case["first"]}, FAMILIES[family][0])
+    np.testing.assert_allclose(one.mean, -other.mean, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(one.second, other.second, rtol=1e-10, atol=1e-15)
+
+
+@pytest.mark.parametrize("versus", [False, True])
+@pytest.mark.parametrize("family", FAMILIES)
+@few
+@given(case=random_case)
+def test_the_second_moment_is_at_least_the_squared_mean(family, versus, case):
+    moments = both(case, FAMILIES[family][0], versus)
+    assert np.all(moments.variance >= 0)
+    assert np.all(moments.second >= moments.mean**2)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@few
+@given(case=random_case)
+def test_an_empty_ranking_to_compare_with_changes_nothing(family, case):
+    alone = both(case, FAMILIES[family][0], versus=False)
+    against_nothing = both(case | {"second": [[] for _ in case["first"]]}, FAMILIES[family][0])
+    np.testing.assert_array_equal(alone.mean, against_nothing.mean)
+    np.testing.assert_array_equal(alone.variance, against_nothing.variance)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@few
+@given(case=random_case, cutoff=st.integers(1, 8))
+def test_a_cutoff_is_the_measure_on_cut_lists(family, case, cutoff):
+    make, _ = FAMILIES[family]
+    longest = max(len(p) for p in case["probs"])
+    case = case | {"discounts": np.linspace(1, 2, longest), "cutoff": cutoff}
+    cut = case | {"cutoff": None} | {side: [one[:cutoff] for one in case[side]] for side in ("first", "second")}
+    for versus in (False, True):
+        one, other = both(case, make, versus), both(cut, make, versus)
+        np.testing.assert_array_equal(one.mean, other.mean)
+        np.testing.assert_array_equal(one.second, other.second)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@few
+@given(case=random_case, depth=st.integers(1, 8))
+def test_a_short_discount_vector_is_a_cutoff(family, case, depth):
+    make, _ = FAMILIES[family]
+    c = np.linspace(2, 1, 12)
+    short, cut = case | {"discounts": c[:depth], "cutoff": None}, case | {"discounts": c, "cutoff": depth}
+    np.testing.assert_array_equal(both(short, make).mean, both(cut, make).mean)
+    np.testing.assert_array_equal(both(short, make).second, both(cut, make).second)
+
+
+def test_known_grades_give_the_value_without_spread():
+    random = np.random.default_rng(7)
+    pool = pool_of([4, 9, 1])
+    grades = random.integers(0, 5, pool.n_items)
+    first, second = (rankings_of(pool, random_lists(random, [4, 9, 1])) for _ in range(2))
+    for measure in (DCG(), ERR(4), ERR(4, cutoff=3)):
+        moments = measure.moments(pool, np.eye(5)[grades], first, second)
+        np.testing.assert_allclose(moments.mean, measure.score(pool, grades, first, second), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(moments.variance, 0, atol=1e-15)
+
+
+@pytest.mark.parametrize("stop", [0.2, 0.5, 1e-3])
+def test_five_thousand_ranks_stay_finite(stop):
+    """f = 0.8 at every rank: on uncut lists the segment tree's multipliers overflow and give NaN."""
+    n = 5_000
+    random = np.random.default_rng(0)
+    lists = random.permutation(n), random.permutation(n)
+    certain = moments_of(Cascade([0.0, stop], reciprocal), np.tile([0.0, 1.0], (n, 1)), *lists)
+    assert certain == pytest.approx((0, 0, 0), abs=1e-12)
+    mean, square, variance = moments_of(Cascade([0.0, 1.0], reciprocal), np.tile([1 - stop, stop], (n, 1)), *lists)
+    assert mean == pytest.approx(0, abs=1e-12)
+    assert 0 < square < 2
+    assert square == pytest.approx(variance, rel=1e-12)
+
+
+def reciprocal(ranks):
+    return 1 / ranks
+
+
+# Query factors
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@few
+@given(data=st.data(), weights=st.lists(st.integers(0, 5), min_size=3, max_size=3).filter(any))
+def test_a_query_factor_is_the_mixture_of_its_nodes(family, data, weights):
+    case = data.draw(cases(max_items=4, max_grades=3, max_queries=1))
+    make, value = FAMILIES[family]
+    n_items, n_grades = np.shape(case["probs"][0])
+    nodes = [case["probs"][0], *(data.draw(grade_probs(n_items, n_grades)) for _ in range(2))]
+    weights = np.array(weights) / sum(weights)
+    c = case["discounts"][: case["cutoff"]]
+    for versus in ((), case["second"][0]):
+        parts = [enumerated_moments(value, probs, case["worth"], c, case["first"][0], versus) for probs in nodes]
+        expected = weights @ np.array(parts, dtype=float)
+        measure = make(case["worth"], case["discounts"], case["cutoff"])
+        ours = moments_of(measure, nodes, case["first"][0], versus, node_weights=weights)
+        assert ours[:2] == pytest.approx(expected, rel=1e-10, abs=1e-14)
+        assert ours[2] == pytest.approx(expected[1] - expected[0] ** 2, rel=1e-10, abs=1e-13)
+
+
+@few
+@given(case=random_case)
+def test_one_node_of_weight_one_is_no_node(case):
+    pool = pool_of([len(p) for p in case["probs"]])
+    first, second = rankings_of(pool, case["first"]), rankings_of(pool, case["second"])
+    measure = Cascade(case["worth"], case["discounts"], case["cutoff"])
+    probs = np.concatenate(case["probs"])
+    plain = measure.moments(pool, probs, first, second)
+    node = measure.moments(pool, probs[None], first, second, node_weights=[1.0])
+    np.testing.assert_array_equal(plain.mean, node.mean)
+    np.testing.assert_array_equal(plain.second, node.second)
+    np.testing.assert_array_equal(plain.variance, node.variance)
+
+
+# The door
+
+HALF = [[0.5, 0.5]] * 2
+
+
+@pytest.mark.parametrize(
+    ("probs", "weights", "message"),
+    [
+        ([[0.5, 0.5]], None, r"grade_probs must have shape \(2, n_grades\), got \(1, 2\)"),
+        ([[0.5, 0.6], [0.5, 0.5]], None, r"of item '1' of query 'q0' must be ≥ 0 and sum to 1, got \[0.5, 0.6\]"),
+        ([[1.0, 0.0], [1.5, -0.5]], None, r"of item '2' of query 'q0' must be ≥ 0 and sum to 1, got \[1.5, -0.5\]"),
+        ([[0.5, 0.5], [0.5, np.nan]], None, r"grade_probs of item '2' of query 'q0' must be"),
+        ([[0.5, 0.5], [np.inf, 0.5]], None, r"grade_probs of item '2' of query 'q0' must be"),
+        ([[1.0], [1.0]], None, r"grade_probs must have at least 2 columns, .*DCG\(dcg='exp-log2'\), got 1"),
+        ([HALF, HALF], [0.5, 0.6], r"node_weights must be 2 numbers ≥ 0 that sum to 1, got \[0.5, 0.6\]"),
+        ([HALF, HALF], [1.5, -0.5], r"node_weights must be 2 numbers ≥ 0"),
+        ([HALF, HALF], [1.0], r"node_weights must be 2 numbers"),
+        ([HALF, HALF], None, r"grade_probs must have shape \(2, n_grades\), got \(2, 2, 2\)"),
+        (HALF, [1.0], r"grade_probs must have shape \(n_nodes, 2, n_grades\), got \(2, 2\)"),
+    ],
+)
+def test_grade_probs_that_are_no_distribution_are_refused(probs, weights, message):
+    pool = pool_of([2])
+    with pytest.raises(InputError, match=message):
+        DCG().moments(pool, probs, rankings_of(pool, [[0, 1]]), node_weights=weights)
+
+
+@pytest.mark.parametrize("n_grades", [3, 6])
+def test_grade_probs_must_have_one_column_for_each_grade_of_the_measure(n_grades):
+    message = rf"must have 5 columns, one for each grade of ERR\(max_rel=4\), got {n_grades}"
+    with pytest.raises(InputError, match=message):
+        moments_of(ERR(4), np.full((2, n_grades), 1 / n_grades), [0, 1])
+
+
+def test_a_ranking_of_another_pool_is_refused():
+    pool, other = QueryPool(["q"], [0, 3]), QueryPool(["q"], [0, 2])
+    with pytest.raises(InputError, match="the ranking belongs to another pool"):
+        DCG().moments(pool, np.full((3, 2), 0.5), Rankings.empty(pool), Rankings.empty(other))
