@@ -1,0 +1,483 @@
+from __future__ import annotations
+
+import math
+import shutil
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import (
+    additive_value,
+    average_precision,
+    cascade_value,
+    dcg,
+    err,
+    ndcg,
+    pool_of,
+    random_lists,
+    rankings_of,
+)
+
+from activeeval import (
+    AP,
+    DCG,
+    ERR,
+    NDCG,
+    RBP,
+    RR,
+    Additive,
+    Cascade,
+    InputError,
+    Judged,
+    Precision,
+    QueryPool,
+    Rankings,
+    Target,
+    parse_measure,
+)
+
+
+class Collection:
+    """Random judgments and runs with ties, missing documents, unjudged documents, a query without either."""
+
+    def __init__(self, seed, ties=True):
+        random = np.random.default_rng(seed)
+        self.lengths = [1, 2, 3, *random.integers(1, 25, 30)]
+        n = sum(self.lengths)
+        docs = [f"d{d}" for length in self.lengths for d in random.permutation(120)[:length]]
+        offsets = np.concatenate(([0], np.cumsum(self.lengths)))
+        self.pool = QueryPool(np.arange(1, len(self.lengths) + 1), offsets, docs)
+        self.grades = random.choice([-1, 0, 0, 1, 2, 3, 4], n)
+        self.scores = random.integers(0, 6, n) / 4 if ties else random.permutation(n) / 4
+        self.scores[random.random(n) < 0.25] = np.nan
+        self.scores[offsets[5] : offsets[6]] = np.nan
+        self.grades[offsets[7] : offsets[8]] = 0
+        self.ranking = Rankings.from_scores(self.pool, self.scores)
+
+    def as_dicts(self):
+        queries = self.pool.query_ids[self.pool.item_queries].tolist()
+        rows = list(zip(queries, self.pool.item_ids.tolist(), strict=True))
+        qrels, run = {q: {} for q in self.pool.query_ids.tolist()}, {}
+        for (q, d), grade, score in zip(rows, self.grades.tolist(), self.scores.tolist(), strict=True):
+            if grade >= 0:
+                qrels[q][d] = grade
+            if not math.isnan(score):
+                run.setdefault(q, {})[d] = score
+        return {q: of for q, of in qrels.items() if of}, run
+
+    def of_queries(self):
+        """Yield (grades, ranked item numbers) of every query, both within the query."""
+        starts, ends = self.pool.query_offsets, self.ranking.offsets
+        for q in range(self.pool.n_queries):
+            ranked = self.ranking.items[ends[q] : ends[q + 1]] - starts[q]
+            yield self.grades[starts[q] : starts[q + 1]].tolist(), ranked.tolist()
+
+
+# Values against other evaluators
+
+
+def theirs(measure, collection, provider):
+    ir_measures = pytest.importorskip("ir_measures")
+    qrels, run = collection.as_dicts()
+    values = {m.query_id: m.value for m in ir_measures.providers.registry[provider].iter_calc([measure], qrels, run)}
+    return np.array([values.get(q, 0.0) for q in collection.pool.query_ids.tolist()])
+
+
+def burges(top=4):
+    return {y: 2**y - 1 for y in range(top + 1)}
+
+
+IR_MEASURES = [
+    ("nDCG", "nDCG", "pytrec_eval"),
+    ("nDCG@3", "nDCG@3", "pytrec_eval"),
+    ("nDCG@10", "ndcg_cut_10", "pytrec_eval"),
+    ("nDCG(gains={0:0,1:1,2:3,3:7,4:15})@5", "nDCG(dcg='exp-log2')@5", "pytrec_eval"),
+    ("nDCG(gains={0:0,1:1,2:3,3:7,4:15})", "ndcg_burges", "pytrec_eval"),
+    ("nDCG(gains={0:0,1:0,2:1,3:9,4:9})@7", "nDCG(gains={0:0,1:0,2:1,3:9,4:9})@7", "pytrec_eval"),
+    ("P@1", "P@1", "pytrec_eval"),
+    ("P(rel=3)@10", "P(rel=3)@10", "pytrec_eval"),
+    ("RR", "RR", "pytrec_eval"),
+    ("RR(rel=2)", "RR(rel=2)", "pytrec_eval"),
+    ("RR@10", "RR@10", "msmarco"),
+    ("AP", "AP", "pytrec_eval"),
+    ("AP(rel=2)@5", "AP(rel=2)@5", "pytrec_eval"),
+    ("Judged@1", "Judged@1", "judged"),
+    ("Judged@10", "judged@10", "judged"),
+]
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("name", "ours", "provider"), IR_MEASURES)
+def test_scores_are_those_of_ir_measures(name, ours, provider, seed):
+    ir_measures = pytest.importorskip("ir_measures")
+    collection = Collection(seed, ties=provider == "pytrec_eval")
+    expected = theirs(ir_measures.parse_measure(name), collection, provider)
+    values = parse_measure(ours).score(collection.pool, collection.grades, collection.ranking)
+    np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"), [("nDCG(dcg='exp-log2')@10", "nDCG(dcg='exp-log2')@10"), ("ERR@20", "ERR(max_rel=4)@20")]
+)
+def test_scores_are_those_of_gdeval(name, ours):
+    ir_measures = pytest.importorskip("ir_measures")
+    if shutil.which("perl") is None:
+        pytest.skip("gdeval is written in perl")
+    collection = Collection(4, ties=False)
+    expected = theirs(ir_measures.parse_measure(name), collection, "gdeval")
+    values = parse_measure(ours).score(collection.pool, collection.grades, collection.ranking)
+    np.testing.assert_allclose(values, expected, atol=5.1e-6)
+
+
+@pytest.mark.slow  # ranx compiles for half a minute where its cache is cold
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ndcg",
+        "ndcg@10",
+        "ndcg_burges@10",
+        "dcg@5",
+        "dcg_burges@5",
+        "dcg_burges",
+        "mrr",
+        "mrr@3",
+        "map",
+        "precision@5",
+        "rbp.95",
+    ],
+)
+def test_ranx_spellings_score_as_in_ranx(name):
+    ranx = pytest.importorskip("ranx")
+    collection = Collection(5, ties=False)
+    qrels, run = collection.as_dicts()
+    shared = sorted(set(qrels) & set(run))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        values = ranx.evaluate(
+            ranx.Qrels({q: qrels[q] for q in shared}), ranx.Run({q: run[q] for q in shared}), name, return_mean=False
+        )
+    ours = parse_measure(name).score(collection.pool, collection.grades, collection.ranking)
+    index = [collection.pool.query_ids.tolist().index(q) for q in shared]
+    np.testing.assert_allclose(ours[index], values, rtol=1e-9, atol=1e-12)
+
+
+# Values against plain loops
+
+
+def relevance_values(rel, top=4):
+    return [float(y >= rel) for y in range(top + 1)]
+
+
+PLAIN = {
+    "DCG": (DCG(), lambda y, r: dcg(y, r)),
+    "DCG@3": (DCG(cutoff=3), lambda y, r: dcg(y, r, cutoff=3)),
+    "DCG linear": (DCG("linear"), lambda y, r: dcg(y, r, gain=float)),
+    "nDCG exp@4": (NDCG("exp", 4), lambda y, r: ndcg(y, r, cutoff=4)),
+    "nDCG linear": (NDCG(), lambda y, r: ndcg(y, r, gain=float)),
+    "ERR": (ERR(4), lambda y, r: err(y, r, 4)),
+    "ERR@2": (ERR(6, cutoff=2), lambda y, r: err(y, r, 6, cutoff=2)),
+    "AP": (AP(), lambda y, r: average_precision(y, r)),
+    "AP(rel=0)": (AP(rel=0), lambda y, r: average_precision(y, r, rel=0)),
+    "AP(rel=3)@4": (AP(3, 4), lambda y, r: average_precision(y, r, 3, 4)),
+    "RBP": (RBP(0.7), lambda y, r: sum(0.3 * 0.7**i for i, z in enumerate(r) if y[z] >= 1)),
+    "RBP graded@3": (
+        RBP(0.9, gains=[0, 0.2, 0.4, 0.6, 1], cutoff=3),
+        lambda y, r: sum(0.1 * 0.9**i * [0, 0.2, 0.4, 0.6, 1][y[z]] for i, z in enumerate(r[:3]) if y[z] > 0),
+    ),
+    "P(rel=2)@5": (Precision(5, 2), lambda y, r: sum(y[z] >= 2 for z in r[:5]) / 5),
+    "RR(rel=2)@6": (RR(2, 6), lambda y, r: next((1 / (i + 1) for i, z in enumerate(r[:6]) if y[z] >= 2), 0.0)),
+    "Judged@4": (Judged(4), lambda y, r: np.mean([y[z] >= 0 for z in r[:4]]) if r else 0.0),
+    "Judged": (Judged(), lambda y, r: np.mean([y[z] >= 0 for z in r]) if r else 0.0),
+    "Additive": (
+        Additive([3, -1, 0, 2, 5], [1, 0.5, -0.25]),
+        lambda y, r: additive_value(y, [3, -1, 0, 2, 5], [1, 0.5, -0.25], r),
+    ),
+    "Cascade": (
+        Cascade([0, 0.1, 0.5, 0.7, 1], lambda rank: 1 / rank**2, 8),
+        lambda y, r: cascade_value(y, [0, 0.1, 0.5, 0.7, 1], [1 / i**2 for i in range(1, 9)], r),
+    ),
+}
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("name", PLAIN)
+def test_scores_are_those_of_plain_loops(name):
+    measure, plain = PLAIN[name]
+    for seed in range(3):
+        collection = Collection(seed)
+        expected = [plain(*query) for query in collection.of_queries()]
+        values = measure.score(collection.pool, collection.grades, collection.ranking)
+        np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("name", PLAIN)
+def test_versus_is_the_difference_of_two_scores(name):
+    measure, _ = PLAIN[name]
+    one = Collection(0)
+    other = rankings_of(one.pool, random_lists(np.random.default_rng(8), one.lengths))
+    alone = [measure.score(one.pool, one.grades, ranking) for ranking in (one.ranking, other)]
+    np.testing.assert_array_equal(measure.score(one.pool, one.grades, one.ranking, other), alone[0] - alone[1])
+
+
+@pytest.mark.kernel
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    grades=st.lists(st.integers(-2, 4), min_size=1, max_size=8),
+    stops=st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=5, max_size=5),
+    c=st.lists(st.floats(-1, 2), min_size=1, max_size=9),
+    cutoff=st.one_of(st.none(), st.integers(1, 9)),
+)
+def test_families_score_as_loops_whatever_the_worths(grades, stops, c, cutoff):
+    pool = pool_of([len(grades)])
+    ranking = rankings_of(pool, [range(len(grades))])
+    order = range(len(grades))
+    ours = [family(stops, c, cutoff).score(pool, grades, ranking)[0] for family in (Additive, Cascade)]
+    expected = [value(grades, stops, c[:cutoff], order) for value in (additive_value, cascade_value)]
+    assert ours == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.kernel
+def test_a_vector_of_discounts_and_a_callable_are_the_same_measure():
+    collection = Collection(1)
+    vector = 1 / np.sqrt(np.arange(1, 31))
+    for family, worth in ((Additive, [0, 1, 3, 7, 15]), (Cascade, [0, 0.1, 0.2, 0.4, 0.9])):
+        given, called = (
+            family(worth, discounts).score(collection.pool, collection.grades, collection.ranking)
+            for discounts in (vector, lambda ranks: 1 / np.sqrt(ranks))
+        )
+        np.testing.assert_allclose(given, called, rtol=1e-14)
+
+
+@pytest.mark.kernel
+def test_a_short_discount_vector_cuts_every_list():
+    collection = Collection(1)
+    args = collection.pool, collection.grades, collection.ranking
+    short, cut = Additive(None, [1.0, 0.5]).score(*args), Additive(None, [1.0, 0.5, 0.25, *[0.1] * 30], 2).score(*args)
+    np.testing.assert_array_equal(short, cut)
+
+
+@pytest.mark.kernel
+def test_an_unjudged_item_earns_nothing_and_keeps_its_rank():
+    pool = pool_of([3])
+    ranking = rankings_of(pool, [[0, 1, 2]])
+    assert DCG().score(pool, [-1, 1, -3], ranking)[0] == pytest.approx(1 / math.log2(3))
+    assert RR().score(pool, [-1, 1, -3], ranking)[0] == 0.5
+    assert AP().score(pool, [-1, 1, -3], ranking)[0] == 0.5
+    assert Additive([1, 1]).score(pool, [-1, 0, -1], ranking)[0] == pytest.approx(1 / math.log2(3))
+
+
+@pytest.mark.kernel
+def test_ideal_ranking_counts_judged_items_that_nobody_ranked():
+    pool = pool_of([3])
+    assert NDCG().score(pool, [1, 2, -1], rankings_of(pool, [[0]]))[0] == pytest.approx(1 / (2 + 1 / math.log2(3)))
+
+
+def test_an_open_scale_takes_the_largest_grade_of_what_is_scored():
+    pool = pool_of([1, 1])
+    ranking = rankings_of(pool, [[0], [0]])
+    np.testing.assert_allclose(ERR().score(pool, [2, 1], ranking), [0.75, 0.25])
+    np.testing.assert_allclose(ERR().bound_to(4).score(pool, [2, 1], ranking), [3 / 16, 1 / 16])
+    assert str(ERR(cutoff=3).bound_to(4)) == "ERR(max_rel=4)@3"
+    assert ERR(2).bound_to(4) == ERR(2)
+    assert DCG().bound_to(4) == DCG()
+
+
+# The door
+
+
+@pytest.mark.parametrize(
+    "measure", [ERR(4), NDCG([0, 1, 3, 7, 15]), Additive([0, 1, 3, 7, 15]), Cascade([0, 0, 0, 0, 1])]
+)
+def test_a_grade_above_the_scale_is_an_error(measure):
+    pool = pool_of([2, 2])
+    ranking = rankings_of(pool, [[0], [1]])
+    assert measure.max_grade == 4
+    with pytest.raises(InputError, match="grade 5 of item '1' of query 'q1' is above the measure's largest, 4"):
+        measure.score(pool, [4, 0, 5, 6], ranking)
+
+
+@pytest.mark.parametrize(
+    ("grades", "message"),
+    [
+        ([1], r"grades must have shape \(2,\), got \(1,\)"),
+        ([0.5, 1], "grades must be whole numbers, got 0.5 at item position 0"),
+        ([1, np.nan], "grades must be whole numbers, got nan at item position 1"),
+        ([1, np.inf], "grades must be whole numbers, got inf at item position 1"),
+        (["a", "b"], "grades must be numbers"),
+    ],
+)
+@pytest.mark.parametrize("measure", [DCG(), AP(), NDCG()])
+def test_grades_that_are_none_are_refused(measure, grades, message):
+    pool = pool_of([2])
+    with pytest.raises(InputError, match=message):
+        measure.score(pool, grades, rankings_of(pool, [[0, 1]]))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: DCG(cutoff=0), "a cutoff must be a positive whole number, got 0"),
+        (lambda: DCG(cutoff=2.5), "a cutoff must be a positive whole number, got 2.5"),
+        (lambda: AP(cutoff=-1), "a cutoff must be a positive whole number, got -1"),
+        (lambda: Judged(True), "a cutoff must be a positive whole number, got True"),
+        (lambda: Precision(0), "P needs a cutoff, as P@10"),
+        (lambda: DCG("log"), "gains must be 'linear', 'exp' or a number for each grade, got 'log'"),
+        (lambda: DCG([1]), r"gains must hold a value for each of two grades or more, got shape \(1,\)"),
+        (lambda: Additive([0, np.nan]), "gains must be finite, got nan for grade 1"),
+        (lambda: Cascade([0, 1.5]), "stop_probs must be between 0 and 1, got 1.5 for grade 1"),
+        (lambda: Cascade([-0.1, 0.5]), "stop_probs must be between 0 and 1, got -0.1 for grade 0"),
+        (lambda: Additive(None, [1, np.inf]), "discounts must be finite, got inf at rank 2"),
+        (lambda: Additive(None, []), r"discounts must hold a number for each rank, got shape \(0,\)"),
+        (lambda: ERR(0), "max_grade must be a positive whole number, got 0"),
+        (lambda: ERR(1.5), "max_grade must be a positive whole number, got 1.5"),
+        (lambda: RBP(1.0), "p must lie strictly between 0 and 1, got 1.0"),
+        (lambda: RR(-1), "rel must be a grade, got -1"),
+        (lambda: Target(NDCG(), Rankings.empty(pool_of([1]))), r"nDCG\(dcg='log2'\) has no moments to sample by"),
+    ],
+)
+def test_a_measure_that_makes_no_sense_is_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_a_discount_function_must_give_a_number_for_every_rank():
+    pool = pool_of([2])
+    ranking = rankings_of(pool, [[0, 1]])
+    for function in (lambda ranks: ranks[:1], lambda ranks: ranks * np.nan):
+        with pytest.raises(InputError, match="discounts must give one finite number a rank, got shape"):
+            Additive(None, function).score(pool, [1, 1], ranking)
+
+
+def test_a_ranking_of_another_pool_is_refused():
+    pool, other = pool_of([3]), pool_of([2])
+    for measure in (DCG(), NDCG()):
+        with pytest.raises(InputError, match="the ranking belongs to another pool"):
+            measure.score(pool, [0, 0, 0], Rankings.empty(other))
+    with pytest.raises(InputError, match="the ranking belongs to another pool"):
+        Target(DCG(), Rankings.empty(pool), Rankings.empty(other))
+
+
+# Measure strings
+
+SPELLINGS = {
+    "nDCG@10": "nDCG(dcg='log2')@10",
+    " nDCG @ 10 ": "nDCG(dcg='log2')@10",
+    "ndcg": "nDCG(dcg='log2')",
+    "ndcg@10": "nDCG(dcg='log2')@10",
+    "ndcg_cut_10": "nDCG(dcg='log2')@10",
+    "ndcg_burges@10": "nDCG(dcg='exp-log2')@10",
+    "nDCG(dcg='exp-log2')@10": "nDCG(dcg='exp-log2')@10",
+    "nDCG(gains={0:0,1:1,2:5})@5": "nDCG(gains={0:0,1:1,2:5})@5",
+    "DCG": "DCG(dcg='exp-log2')",
+    "DCG@5": "DCG(dcg='exp-log2')@5",
+    "DCG(dcg='log2')": "DCG(dcg='log2')",
+    "dcg@5": "DCG(dcg='log2')@5",
+    "dcg_burges@5": "DCG(dcg='exp-log2')@5",
+    "DCG(gains={0:0,1:0.5})": "DCG(gains={0:0,1:0.5})",
+    "ERR": "ERR",
+    "ERR@20": "ERR@20",
+    "ERR(max_rel=4)@20": "ERR(max_rel=4)@20",
+    "RBP": "RBP(p=0.8,rel=1)",
+    "RBP(p=0.5, rel=2)@10": "RBP(p=0.5,rel=2)@10",
+    "RBP(gains={0:0,1:0.5,2:1})": "RBP(p=0.8,gains={0:0,1:0.5,2:1})",
+    "rbp.95": "RBP(p=0.95,rel=1)",
+    "P@10": "P(rel=1)@10",
+    "P_10": "P(rel=1)@10",
+    "precision@5": "P(rel=1)@5",
+    "P(rel=2)@5": "P(rel=2)@5",
+    "RR": "RR(rel=1)",
+    "recip_rank": "RR(rel=1)",
+    "mrr@10": "RR(rel=1)@10",
+    "AP": "AP(rel=1)",
+    "map": "AP(rel=1)",
+    "map_cut_100": "AP(rel=1)@100",
+    "AP(rel=2)@100": "AP(rel=2)@100",
+    "Judged@10": "Judged@10",
+}
+
+
+@pytest.mark.parametrize(("text", "canonical"), SPELLINGS.items())
+def test_every_spelling_prints_the_canonical_one(text, canonical):
+    measure = parse_measure(text)
+    assert str(measure) == canonical
+    assert parse_measure(canonical) == measure
+
+
+def test_plain_ndcg_is_linear_and_plain_dcg_exponential():
+    assert parse_measure("nDCG@10") == NDCG("linear", 10)
+    assert parse_measure("DCG@10") == DCG("exp", 10) == DCG(cutoff=10)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        Precision(3),
+        Precision(7, rel=2),
+        NDCG("exp"),
+        NDCG([0, 1, 3], 5),
+        RBP(0.95, gains="exp"),
+        ERR(3),
+        RR(2, 4),
+        pytest.param(
+            RBP(0.123456789), marks=pytest.mark.xfail(strict=True, reason="families.__str__ prints p with six digits")
+        ),
+        pytest.param(
+            DCG([0, 1 / 3]), marks=pytest.mark.xfail(strict=True, reason="Table.__str__ prints gains with six digits")
+        ),
+    ],
+    ids=str,
+)
+def test_printing_and_parsing_give_the_measure_back(measure):
+    assert parse_measure(str(measure)) == measure
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "cannot read the measure ''; expected Name(k=v,…)@cutoff, as nDCG@10 or ERR(max_rel=4)@20"),
+        ("nDCG(", "cannot read the measure 'nDCG('; expected Name(k=v,…)@cutoff, as nDCG@10 or ERR(max_rel=4)@20"),
+        ("foo@3", "unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, RR, AP, Judged, as nDCG@10 or"),
+        ("nDCG@0", "measure 'nDCG@0': the cutoff must be a positive whole number, got '0'"),
+        ("nDCG@1.5", "measure 'nDCG@1.5': the cutoff must be a positive whole number, got '1.5'"),
+        ("P", "measure 'P': P needs a cutoff, as P@10"),
+        ("ERR(max=4)", "measure 'ERR(max=4)': unknown parameter 'max'; known: max_rel"),
+        ("Judged(rel=1)@5", "measure 'Judged(rel=1)@5': unknown parameter 'rel'; it takes none"),
+        ("ERR(max_rel=0)", "measure 'ERR(max_rel=0)': max_grade must be a positive whole number, got 0"),
+        ("RBP(p=1.5)", "measure 'RBP(p=1.5)': p must lie strictly between 0 and 1, got 1.5"),
+        ("nDCG(dcg='exp')", "measure \"nDCG(dcg='exp')\": dcg must be 'log2' or 'exp-log2', got 'exp'"),
+        ("nDCG(gains={1:1})", "measure 'nDCG(gains={1:1})': gains must map each grade from 0 to a number, got {1: 1}"),
+        ("nDCG(10)", "measure 'nDCG(10)': cannot read the parameters '10'; expected k=v, k=v"),
+        ("DCG(gains=__import__('os'))", "cannot read the parameters"),
+        ("AP(rel=-1)", "measure 'AP(rel=-1)': rel must be a grade, got -1"),
+    ],
+)
+def test_a_measure_string_that_is_none_says_why(text, message):
+    with pytest.raises(InputError) as problem:
+        parse_measure(text)
+    assert message in str(problem.value)
+
+
+@pytest.mark.xfail(
+    strict=True, raises=(TypeError, ValueError), reason="parameters of the wrong kind are not InputErrors"
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RBP(p='a')",
+        "RBP(p=None)",
+        "ERR(max_rel='x')",
+        "AP(rel='x')",
+        "AP(rel=None)",
+        "DCG(gains={0:0,1:'x'})",
+        "DCG(dcg=[1])",
+    ],
+)
+def test_a_parameter_of_the_wrong_kind_says_so(text):
+    try:
+        parse_measure(text)
+    except InputError as problem:
+        assert text in str(problem)
