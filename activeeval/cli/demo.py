@@ -38,6 +38,6 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
         raise click.UsageError(f"--out {out}: {problem.strerror}") from None
     plot_errors(panels, picture)
     click.echo(
-        "A budget of 1 pays for judging one query whole. Efficiency 2 means: as precise as passive with twice the labels."
+        "A budget of 1 pays for judging one query whole. Efficiency 2: as precise as passive with twice the labels."
     )
     say(f"wrote {picture}")

@@ -116,7 +116,8 @@ def design(measure: str, method: str, out: str, plot: str | None, **options: Any
     made, _ = _design(method, measure, options)
     write_columns(design_columns(made), out)
     say(
-        f"wrote {out}: {made.pool.n_queries} queries, {made.target.measure}, mean cost of a draw {made.expected_cost:.4g}"
+        f"wrote {out}: {made.pool.n_queries} queries, {made.target.measure}, "
+        f"a draw costs {made.expected_cost:.4g} on average"
     )
     if plot:
         plot_design(made, plot)
