@@ -1,0 +1,118 @@
+"""The layers of the house as a small directed graph, and who may import which library."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import activeeval
+
+HOUSE = Path(activeeval.__file__).parent
+
+GROUND = {"errors", "kernels", "pool", "results"}
+BELOW_CAMPAIGN = GROUND | {"measures", "design", "methods", "estimation"}
+BELOW_REPORT = BELOW_CAMPAIGN | {"campaign", "grade_models", "significance", "simulation", "generated", "io"}
+EVERYTHING = BELOW_REPORT | {"report", "workload", "worksheet", "scoring", "evaluation", "demonstration"}
+ALLOWED = {
+    # ground
+    "errors": set(),
+    "kernels": set(),
+    "pool": {"errors", "kernels"},
+    "results": {"errors"},
+    # beside
+    "io": GROUND,
+    # measures, models, decide, estimate
+    "measures": GROUND,
+    "grade_models": GROUND | {"measures"},
+    "generated": {"errors", "pool", "measures"},
+    "design": GROUND | {"measures"},
+    "estimation": {"errors", "results", "kernels", "design"},
+    "significance": {"errors", "results"},
+    "methods": {"errors", "pool", "measures", "design", "estimation"},
+    # conductor
+    "campaign": BELOW_CAMPAIGN,
+    # show
+    "simulation": BELOW_CAMPAIGN | {"campaign"},
+    "workload": GROUND | {"measures", "grade_models", "io"},
+    "worksheet": BELOW_CAMPAIGN | {"campaign", "io"},
+    "scoring": GROUND | {"measures", "significance", "io"},
+    "report": BELOW_REPORT,
+    "demonstration": BELOW_REPORT,
+    "evaluation": EVERYTHING - {"evaluation", "demonstration"},
+    # faces
+    "cli": EVERYTHING,
+    "__main__": {"cli"},
+}
+LIBRARIES = {
+    "numba": {"kernels"},
+    "sklearn": {"grade_models"},
+    "mord": {"grade_models"},
+    "scipy.optimize": {"grade_models"},
+    "click": {"cli"},
+    "rich": {"cli"},
+    "matplotlib": {"report"},
+}
+MODULES = [path for path in sorted(HOUSE.rglob("*.py")) if path != HOUSE / "__init__.py"]
+
+
+def room_of(path):
+    return path.relative_to(HOUSE).parts[0].removesuffix(".py")
+
+
+def imported(path):
+    """Yield the full name of everything that a module imports, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relatively"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_arrows_make_no_circle():
+    assert set().union(*ALLOWED.values()) <= set(ALLOWED)
+    TopologicalSorter(ALLOWED).prepare()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(HOUSE)))
+def test_imports_point_downward_only(path):
+    room = room_of(path)
+    assert room in ALLOWED, f"{room} has no place in the picture"
+    parts = [name.split(".") for name in imported(path)]
+    public = {"__version__"}  # the one name of the package itself that a room may want
+    rooms = {name[1] for name in parts if name[0] == "activeeval" and len(name) > 1} - {room} - public
+    assert rooms <= ALLOWED[room], f"{room} imports {sorted(rooms - ALLOWED[room])}"
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_libraries_stay_in_their_rooms(library):
+    users = {room_of(p) for p in MODULES if any(f"{name}.".startswith(f"{library}.") for name in imported(p))}
+    assert users <= LIBRARIES[library]
+
+
+def in_a_new_process(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.parametrize("module", ["activeeval", "activeeval.errors", "activeeval.cli"])
+def test_importing_the_package_is_light(module):
+    loaded = in_a_new_process(f"import sys, {module}; print(*{{name.split('.')[0] for name in sys.modules}})")
+    assert not {"numba", "sklearn", "mord", "matplotlib", "polars"} & set(loaded)
+
+
+def test_every_public_name_is_there_and_unknown_ones_are_not():
+    for name in activeeval.__all__:
+        assert getattr(activeeval, name) is not None
+        assert name in dir(activeeval)
+    with pytest.raises(AttributeError, match="module 'activeeval' has no attribute 'nothing'"):
+        _ = activeeval.nothing
+
+
+def test_the_contract_is_importable_from_the_top():
+    contract = "QueryPool Rankings DCG ERR Additive Cascade NDCG AP Precision RBP parse_measure Moments"
+    assert set(contract.split()) <= set(activeeval.__all__)
