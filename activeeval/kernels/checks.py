@@ -10,26 +10,6 @@ import numpy as np
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
-_FNV_OFFSET = np.uint64(14695981039346656037)
-_FNV_PRIME = np.uint64(1099511628211)
-
-
-@_jit
-def row_hashes(codes):
-    """Return a 64-bit hash of every row of ``codes`` (n, width), trailing zeros left out."""
-    n, width = codes.shape
-    out = np.empty(n, np.uint64)
-    for i in range(n):
-        h = _FNV_OFFSET
-        for k in range(width):
-            c = codes[i, k]
-            if c == 0:
-                break
-            h = (h ^ np.uint64(c)) * _FNV_PRIME
-        out[i] = h ^ (h >> np.uint64(32))
-    return out
-
-
 @_jit
 def first_repeated_hash(hashes, offsets):
     """Return the first segment in which a hash occurs twice, or -1."""

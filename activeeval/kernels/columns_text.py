@@ -1,6 +1,6 @@
 """Reading kernels for lines of columns that white space separates, and for the keys of their rows.
 
-Two rows hold the same key where their texts agree. The kernels compare 64-bit hashes of the texts
+Two rows hold the same key where their texts agree. The kernels compare hashes of the texts
 and leave it to the caller to compare the texts themselves; should two different texts share a
 hash, another `seed` parts them.
 """
@@ -15,10 +15,8 @@ FINE, TOO_FEW, TOO_MANY, BAD_NUMBER = 0, 1, 2, 3
 LEFT_OUT, TEXT, NUMBER = 0, 1, 2
 
 _NEWLINE, _HASH = 10, 35
-_PRIME = np.uint64(0x100000001B3)
-_BASIS = np.uint64(0xCBF29CE484222325)
-_MIX = np.uint64(0xFF51AFD7ED558CCD)
-_SHIFT = np.uint64(32)
+_PRIME_A, _PRIME_B = 2_147_483_647, 2_147_483_629
+_FACTOR_A, _FACTOR_B = 1_103_515_245, 1_664_525_069
 
 
 @_jit
@@ -86,17 +84,22 @@ def _columns_at(data, i, row, kinds, spans, numbers, slow, n_slow):
 
 @_jit
 def text_hashes(codes, seed):
-    """Return a 64-bit hash of every row of ``codes`` (n, width) uint32, trailing zeros left out."""
+    """Return a 62-bit hash of every row of ``codes`` (n, width) uint32, trailing zeros left out.
+
+    Two polynomials modulo primes below 2³¹, so that no product leaves 63 bits.
+    """
     n, width = codes.shape
     out = np.empty(n, np.uint64)
     for i in range(n):
-        h = _BASIS ^ seed
+        a = 1 + seed
+        b = 1 + seed
         for k in range(width):
-            if codes[i, k] == 0:
+            code = np.int64(codes[i, k])
+            if code == 0:
                 break
-            h = (h ^ np.uint64(codes[i, k])) * _PRIME
-        h = (h ^ (h >> _SHIFT)) * _MIX
-        out[i] = h ^ (h >> _SHIFT)
+            a = (a * _FACTOR_A + code) % _PRIME_A
+            b = (b * _FACTOR_B + code) % _PRIME_B
+        out[i] = np.uint64((a << 31) ^ b)
     return out
 
 

@@ -184,10 +184,12 @@ def _item_ids(values: ArrayLike | None, query_ids: Texts, offsets: Ints) -> Text
 
 
 def _check_items_unique(item_ids: Texts, query_ids: Texts, offsets: Ints) -> None:
-    from activeeval.kernels import checks
+    from activeeval.kernels import checks, columns_text
 
-    start = np.int64(0)
-    hashes = checks.row_hashes(item_ids.view(np.uint32).reshape(item_ids.size, -1))
+    codes = item_ids.view(np.uint32).reshape(item_ids.size, -1)
+    codes.setflags(write=False)  # one array type for the kernel
+    hashes = columns_text.text_hashes(codes, 0)
+    start = 0
     while True:
         suspect = checks.first_repeated_hash(hashes, offsets[start:])
         if suspect < 0:
