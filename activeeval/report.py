@@ -122,6 +122,19 @@ def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
     return rows
 
 
+def compact_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
+    """Return a row for each method: error at every budget with the efficiency, what is saved, coverage."""
+    rows = []
+    for method in dict.fromkeys(s.method for s in summaries):
+        own = [s for s in summaries if s.method == method]
+        row = {"method": method}
+        row |= {f"error at {s.budget:g}": f"{s.rmse:.3g} ({s.efficiency:.2f})" for s in own}
+        row["labels saved"] = "" if own[-1].labels_saved is None else f"{own[-1].labels_saved:.0%}"
+        row["coverage"] = f"{own[-1].coverage:.1%}"
+        rows.append(row)
+    return rows
+
+
 def design_columns(design: Design) -> dict[str, NDArray[Any]]:
     """Return what a design says of each query, column by column."""
     return {

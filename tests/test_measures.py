@@ -317,7 +317,7 @@ def test_grades_that_are_none_are_refused(measure, grades, message):
         (lambda: DCG(cutoff=2.5), "a cutoff must be a positive whole number, got 2.5"),
         (lambda: AP(cutoff=-1), "a cutoff must be a positive whole number, got -1"),
         (lambda: Judged(True), "a cutoff must be a positive whole number, got True"),
-        (lambda: Precision(0), "P needs a cutoff, as P@10"),
+        (lambda: Precision(None), "P needs a cutoff, as P@10"),
         (lambda: DCG("log"), "gains must be 'linear', 'exp' or a number for each grade, got 'log'"),
         (lambda: DCG([1]), r"gains must hold a value for each of two grades or more, got shape \(1,\)"),
         (lambda: Additive([0, np.nan]), "gains must be finite, got nan for grade 1"),
@@ -328,7 +328,7 @@ def test_grades_that_are_none_are_refused(measure, grades, message):
         (lambda: ERR(0), "max_grade must be a positive whole number, got 0"),
         (lambda: ERR(1.5), "max_grade must be a positive whole number, got 1.5"),
         (lambda: RBP(1.0), "p must lie strictly between 0 and 1, got 1.0"),
-        (lambda: RR(-1), "rel must be a grade, got -1"),
+        (lambda: RR(-1), "rel must be a whole number from 0, got -1"),
         (lambda: Target(NDCG(), Rankings.empty(pool_of([1]))), r"nDCG\(dcg='log2'\) has no moments to sample by"),
     ],
 )
@@ -405,10 +405,6 @@ def test_plain_ndcg_is_linear_and_plain_dcg_exponential():
     assert parse_measure("DCG@10") == DCG("exp", 10) == DCG(cutoff=10)
 
 
-def unprintable(measure, reason):
-    return pytest.param(measure, marks=pytest.mark.xfail(strict=True, reason=reason))
-
-
 @pytest.mark.parametrize(
     "measure",
     [
@@ -418,9 +414,9 @@ def unprintable(measure, reason):
         NDCG([0, 1, 3], 5),
         ERR(3),
         RR(2, 4),
-        unprintable(RBP(0.123456789), "families.__str__ prints p with six digits"),
-        unprintable(DCG([0, 1 / 3]), "Table.__str__ prints gains with six digits"),
-        unprintable(RBP(0.95, gains="exp"), "RBP prints dcg=, which parse_measure does not know for RBP"),
+        RBP(0.123456789),
+        DCG([0, 1 / 3]),
+        RBP(0.95, gains="exp"),
     ],
     ids=str,
 )
@@ -445,7 +441,7 @@ def test_printing_and_parsing_give_the_measure_back(measure):
         ("nDCG(gains={1:1})", "measure 'nDCG(gains={1:1})': gains must map each grade from 0 to a number, got {1: 1}"),
         ("nDCG(10)", "measure 'nDCG(10)': cannot read the parameters '10'; expected k=v, k=v"),
         ("DCG(gains=__import__('os'))", "cannot read the parameters"),
-        ("AP(rel=-1)", "measure 'AP(rel=-1)': rel must be a grade, got -1"),
+        ("AP(rel=-1)", "measure 'AP(rel=-1)': rel must be a whole number from 0, got -1"),
     ],
 )
 def test_a_measure_string_that_is_none_says_why(text, message):
@@ -465,14 +461,12 @@ WRONG_KINDS = [
 ]
 
 
-@pytest.mark.xfail(strict=True, raises=(TypeError, ValueError), reason="no InputError for values of the wrong kind")
 @pytest.mark.parametrize("text", WRONG_KINDS)
 def test_a_parameter_of_the_wrong_kind_says_so(text):
     with pytest.raises(InputError):
         parse_measure(text)
 
 
-@pytest.mark.xfail(strict=True, raises=TypeError, reason="check_cutoff lets 2.0 pass, discount_vector slices by it")
 def test_a_cutoff_is_a_whole_number_of_any_type():
     pool = pool_of([3])
     ranking = rankings_of(pool, [[0, 1, 2]])

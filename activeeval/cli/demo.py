@@ -21,7 +21,7 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     each method then measures one ranking, and the effect of an index update, thousands of times over.
     """
     from activeeval.demonstration import cases
-    from activeeval.report import plain_rows, plot_errors
+    from activeeval.report import compact_rows, plot_errors
 
     panels = {}
     steps = cases(queries, repetitions, seed)
@@ -30,7 +30,7 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
             panels[title] = run()
             advance(title)
     for title, summaries in panels.items():
-        show_table(plain_rows(summaries), f"{title}: truth {summaries[0].truth:.4f}, {repetitions} repetitions")
+        show_table(compact_rows(summaries), f"{title}: truth {summaries[0].truth:.4f}, {repetitions} repetitions")
     picture = Path(out) / "methods.png"
     try:
         picture.parent.mkdir(parents=True, exist_ok=True)

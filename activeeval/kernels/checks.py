@@ -10,6 +10,7 @@ import numpy as np
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
+
 @_jit
 def first_repeated_hash(hashes, offsets):
     """Return the first segment in which a hash occurs twice, or -1."""

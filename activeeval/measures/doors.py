@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,17 @@ def sealed(array: ArrayLike, dtype: Any = np.float64) -> NDArray[Any]:
     return view
 
 
-def check_cutoff(cutoff: int | None) -> None:
-    """Raise InputError unless a cutoff is a positive whole number or None."""
-    if cutoff is not None and (isinstance(cutoff, bool) or int(cutoff) != cutoff or cutoff < 1):
-        raise InputError(f"a cutoff must be a positive whole number, got {cutoff!r}")
+def whole_number(value: Any, what: str, least: int) -> int:
+    """Return a whole number of any type as an int, or say what it should have been."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not float(value).is_integer() or value < least:
+        kind = "a positive whole number" if least == 1 else f"a whole number from {least}"
+        raise InputError(f"{what} must be {kind}, got {value!r}")
+    return int(float(value))
+
+
+def checked_cutoff(cutoff: Any) -> int | None:
+    """Return a cutoff as a positive whole number or None."""
+    return None if cutoff is None else whole_number(cutoff, "a cutoff", 1)
 
 
 def check_pool(pool: QueryPool, *rankings: Rankings) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.measures.doors import check_cutoff, check_pool, checked_grades, checked_nodes, longest_list, sealed
+from activeeval.measures.doors import check_pool, checked_cutoff, checked_grades, checked_nodes, longest_list, sealed
 from activeeval.measures.rules import (
     Discounts,
     Exponential,
@@ -22,6 +22,7 @@ from activeeval.measures.rules import (
     as_discounts,
     as_rule,
     log_discount,
+    number_text,
     reciprocal_discount,
 )
 from activeeval.pool import QueryPool, Rankings
@@ -147,7 +148,7 @@ class _Family:
         return n_grades
 
     def __str__(self) -> str:
-        own = f"p={self.discounts.p:g}" if hasattr(self.discounts, "p") else ""
+        own = f"p={number_text(self.discounts.p)}" if hasattr(self.discounts, "p") else ""
         inside = ",".join(part for part in (own, str(self._rule)) if part)
         at = "" if self.cutoff is None else f"@{self.cutoff}"
         return f"{self.name}({inside}){at}" if inside else f"{self.name}{at}"
@@ -186,7 +187,7 @@ class Additive(_Family):
     def __post_init__(self) -> None:
         object.__setattr__(self, "gains", Exponential() if self.gains is None else as_rule(self.gains, "gains"))
         object.__setattr__(self, "discounts", as_discounts(self.discounts))
-        check_cutoff(self.cutoff)
+        object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
         from activeeval.kernels import moments, scores
@@ -227,7 +228,7 @@ class Cascade(_Family):
     def __post_init__(self) -> None:
         object.__setattr__(self, "stop_probs", as_rule(self.stop_probs, "stop_probs", lower=0.0, upper=1.0))
         object.__setattr__(self, "discounts", as_discounts(self.discounts))
-        check_cutoff(self.cutoff)
+        object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
         from activeeval.kernels import moments, scores

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
+from activeeval.measures.doors import whole_number
 from activeeval.measures.families import Additive, Cascade
 from activeeval.measures.rules import (
     AtLeast,
@@ -35,9 +37,7 @@ def gain_rule(gains: str | ArrayLike | GradeRule | None, default: GradeRule) -> 
 
 def relevance_rule(rel: int) -> AtLeast:
     """Return the rule that calls grades from ``rel`` on relevant."""
-    if isinstance(rel, bool) or int(rel) != rel or rel < 0:
-        raise InputError(f"rel must be a grade, got {rel!r}")
-    return AtLeast(int(rel))
+    return AtLeast(whole_number(rel, "rel", 0))
 
 
 def DCG(gains: str | ArrayLike | None = None, cutoff: int | None = None) -> Additive:
@@ -61,25 +61,23 @@ def ERR(max_grade: int | None = None, cutoff: int | None = None) -> Cascade:
     >>> print(ERR(4, cutoff=20), ERR().bound_to(2))
     ERR(max_rel=4)@20 ERR(max_rel=2)
     """
-    if max_grade is not None and (isinstance(max_grade, bool) or int(max_grade) != max_grade or max_grade < 1):
-        raise InputError(f"max_grade must be a positive whole number, got {max_grade!r}")
-    return Cascade(Stop(max_grade), reciprocal_discount, cutoff, "ERR")
+    top = None if max_grade is None else whole_number(max_grade, "max_grade", 1)
+    return Cascade(Stop(top), reciprocal_discount, cutoff, "ERR")
 
 
 def RBP(p: float = 0.8, rel: int = 1, gains: Any = None, cutoff: int | None = None) -> Additive:
     """Return rank-biased precision (1 − p) Σ p^(i−1) g(y_i); binary at ``rel`` unless gains are given."""
-    if not 0 < p < 1:
+    if not isinstance(p, Real) or not 0 < p < 1:
         raise InputError(f"p must lie strictly between 0 and 1, got {p!r}")
     return Additive(gain_rule(gains, relevance_rule(rel)), GeometricDiscount(float(p)), cutoff, "RBP")
 
 
-def Precision(cutoff: int, rel: int = 1) -> Additive:
+def Precision(cutoff: int | None, rel: int = 1) -> Additive:
     """Return the share of relevant items among the first ``cutoff`` ranks."""
-    return Additive(relevance_rule(rel), ConstantDiscount(1.0 / cutoff), cutoff, "P") if cutoff else _no_cutoff()
-
-
-def _no_cutoff() -> Additive:
-    raise InputError("P needs a cutoff, as P@10")
+    if cutoff is None:
+        raise InputError("P needs a cutoff, as P@10")
+    depth = whole_number(cutoff, "a cutoff", 1)
+    return Additive(relevance_rule(rel), ConstantDiscount(1.0 / depth), depth, "P")
 
 
 def RR(rel: int = 1, cutoff: int | None = None) -> Cascade:

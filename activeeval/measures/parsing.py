@@ -17,7 +17,7 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "nDCG": ("dcg", "gains"),
     "DCG": ("dcg", "gains"),
     "ERR": ("max_rel",),
-    "RBP": ("p", "rel", "gains"),
+    "RBP": ("p", "rel", "dcg", "gains"),
     "P": ("rel",),
     "RR": ("rel",),
     "AP": ("rel",),
@@ -118,15 +118,9 @@ def _gains(parameters: Mapping[str, Any]) -> Any:
             raise InputError(f"gains must map each grade from 0 to a number, got {gains!r}")
         return [gains[y] for y in range(len(gains))]
     formulation = parameters.get("dcg")
-    if formulation is not None and formulation not in _FORMULATIONS:
+    if formulation is not None and formulation not in list(_FORMULATIONS):
         raise InputError(f"dcg must be 'log2' or 'exp-log2', got {formulation!r}")
     return None if formulation is None else _FORMULATIONS[formulation]
-
-
-def _precision(parameters: Mapping[str, Any], cutoff: int | None) -> Measure:
-    if cutoff is None:
-        raise InputError("P needs a cutoff, as P@10")
-    return Precision(cutoff, **parameters)
 
 
 def _rbp(parameters: Mapping[str, Any], cutoff: int | None) -> Measure:
@@ -138,7 +132,7 @@ _BUILDERS: dict[str, Callable[[Mapping[str, Any], int | None], Measure]] = {
     "DCG": lambda parameters, cutoff: DCG(_gains(parameters), cutoff),
     "ERR": lambda parameters, cutoff: ERR(parameters.get("max_rel"), cutoff),
     "RBP": _rbp,
-    "P": _precision,
+    "P": lambda parameters, cutoff: Precision(cutoff, parameters.get("rel", 1)),
     "RR": lambda parameters, cutoff: RR(parameters.get("rel", 1), cutoff),
     "AP": lambda parameters, cutoff: AP(parameters.get("rel", 1), cutoff),
     "Judged": lambda parameters, cutoff: Judged(cutoff),

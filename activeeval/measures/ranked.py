@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.measures.doors import check_cutoff, check_pool, checked_grades, longest_list, sealed
+from activeeval.measures.doors import check_pool, checked_cutoff, checked_grades, longest_list, sealed
 from activeeval.measures.families import Additive
 from activeeval.measures.named import DCG, gain_rule, relevance_rule
 from activeeval.measures.rules import Linear
@@ -72,7 +72,7 @@ class NDCG(_Ranked):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gains", gain_rule(self.gains, Linear()))
-        check_cutoff(self.cutoff)
+        object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     @property
     def max_grade(self) -> int | None:
@@ -109,16 +109,15 @@ class AP(_Ranked):
     cutoff: int | None = None
 
     def __post_init__(self) -> None:
-        relevance_rule(self.rel)
-        check_cutoff(self.cutoff)
+        object.__setattr__(self, "rel", relevance_rule(self.rel).rel)
+        object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
         from activeeval.kernels import scores
 
         out = np.empty(pool.n_queries)
-        rel = max(int(self.rel), 0)
         scores.average_precisions(
-            grades, rel, self._depth(pool), pool.query_offsets, ranking.offsets, ranking.items, out
+            grades, self.rel, self._depth(pool), pool.query_offsets, ranking.offsets, ranking.items, out
         )
         return out
 
@@ -133,7 +132,7 @@ class Judged(_Ranked):
     cutoff: int | None = None
 
     def __post_init__(self) -> None:
-        check_cutoff(self.cutoff)
+        object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
         from activeeval.kernels import scores

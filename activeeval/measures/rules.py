@@ -32,6 +32,12 @@ class GradeRule(Protocol):
         ...
 
 
+def number_text(value: float) -> str:
+    """Write a number so that reading it gives the same number back, a whole one without a point."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
 @dataclass(frozen=True, slots=True)
 class _Open:
     """A rule that works on a scale of any length."""
@@ -113,14 +119,17 @@ class Table:
         return self
 
     def __str__(self) -> str:
-        return "gains={" + ",".join(f"{y}:{g:g}" for y, g in enumerate(self.table)) + "}"
+        return "gains={" + ",".join(f"{y}:{number_text(g)}" for y, g in enumerate(self.table)) + "}"
 
 
 def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.inf) -> GradeRule:
     """Return a rule; a vector becomes a `Table` once its values are finite and within the bounds."""
     if isinstance(values, (Exponential, Linear, AtLeast, Stop, Table)):
         return values
-    vector = np.asarray(values, dtype=np.float64)
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be numbers, one for each grade, got {values!r}") from None
     if vector.ndim != 1 or vector.size < 2:
         raise InputError(f"{what} must hold a value for each of two grades or more, got shape {vector.shape}")
     bad = np.flatnonzero(~(np.isfinite(vector) & (vector >= lower) & (vector <= upper)))
