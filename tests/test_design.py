@@ -239,7 +239,7 @@ def test_an_expected_budget_below_one_draw_is_refused_with_numbers():
 
 def test_a_hard_budget_below_the_dearest_query_is_refused_with_numbers():
     budgeted().check_hard_budget(9.0)
-    with pytest.raises(BudgetError, match="budget 8.9 is below the cost of the dearest query, 9 for 'q2'") as problem:
+    with pytest.raises(BudgetError, match=r"budget 8\.9 is below the cost of the dearest query, 9 for 'q2'") as problem:
         budgeted().check_hard_budget(8.9)
     assert (problem.value.budget, problem.value.needed) == (8.9, 9.0)
 
