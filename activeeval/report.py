@@ -154,8 +154,13 @@ def _figure(path: str | Path, n_panels: int, width: float = 4.6) -> tuple[Any, A
         raise InputError(f"{path}: expected a picture's name that ends in {', '.join(_PICTURES)}")
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width * n_panels, 3.6), layout="constrained")
-    return figure, figure.subplots(1, n_panels, squeeze=False)[0]
+    n_columns = n_panels if n_panels <= 3 else 2
+    n_rows = -(-n_panels // n_columns)
+    figure = Figure(figsize=(width * n_columns, 3.6 * n_rows), layout="constrained")
+    axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for unused in axes[n_panels:]:
+        unused.remove()
+    return figure, axes[:n_panels]
 
 
 def _save(figure: Any, path: str | Path) -> None:
@@ -171,6 +176,8 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> No
     Bars are ± 2 Monte-Carlo standard errors.
     """
     figure, axes = _figure(path, len(panels))
+    from matplotlib.ticker import LogLocator
+
     for axis, (title, summaries) in zip(axes, panels.items(), strict=True):
         methods = list(dict.fromkeys(s.method for s in summaries))
         for method, colour in zip(methods, _COLOURS * len(methods), strict=False):
@@ -191,9 +198,11 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> No
         budgets = sorted({s.budget for s in summaries})
         axis.set_xticks(budgets, [f"{b:g}" for b in budgets])
         axis.minorticks_off()
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter("{x:g}")
         axis.grid(alpha=0.3)
-    axes[0].set_ylabel("root mean squared error")
-    axes[-1].legend(frameon=False, fontsize=8)
+        axis.set_ylabel("root mean squared error")
+    axes[0].legend(frameon=False, fontsize=8)
     _save(figure, path)
 
 

@@ -37,7 +37,6 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     except OSError as problem:
         raise click.UsageError(f"--out {out}: {problem.strerror}") from None
     plot_errors(panels, picture)
-    click.echo(
-        "A budget of 1 pays for judging one query whole. Efficiency 2: as precise as passive with twice the labels."
-    )
+    click.echo("A budget of 1 pays for judging one query whole. Error: root mean squared; in brackets the efficiency,")
+    click.echo("how many times the labels passive would need for it. The last columns are for the largest budget.")
     say(f"wrote {picture}")

@@ -1,0 +1,46 @@
+# Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: demo test test-all lint types nojit notebooks bench clean
+
+demo: $(VENV)/installed
+	$(BIN)/activeeval demo
+
+test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: $(VENV)/installed-dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/installed-dev
+	$(BIN)/mypy
+
+nojit: $(VENV)/installed-dev
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests -m kernel
+
+notebooks: $(VENV)/installed-dev
+	$(BIN)/python -m pytest tests/test_notebooks.py
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python -m benchmarks.kernels
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/installed-dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@ $(VENV)/installed
+
+clean:
+	rm -rf $(VENV) demo-out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
