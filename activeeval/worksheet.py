@@ -37,6 +37,7 @@ def to_table(campaign: Campaign) -> DrawsTable:
     sizes = [max(len(draw.items), 1) for draw in draws]
     per_row = np.repeat(np.arange(len(draws)), sizes)
     is_item = items >= 0
+    versus = design.target.versus or Rankings.empty(design.pool)
 
     def of_draw(values: Sequence[Any]) -> NDArray[Any]:
         return np.array(values)[per_row]
@@ -55,8 +56,8 @@ def to_table(campaign: Campaign) -> DrawsTable:
         cost=_row_costs(campaign, draws, of_item(design.pool.item_costs, 0.0), sizes),
         design=np.full(items.size, CENSUS if campaign.is_census else design.name),
         grade=of_item(campaign.grades, 0),
-        rank=of_item(_rank_of_item(design.target.ranking), 0),
-        versus_rank=of_item(_rank_of_item(design.target.versus or Rankings.empty(design.pool)), 0),
+        rank=of_item(_rank_of_item(design.target.ranking, design.target.depth), 0),
+        versus_rank=of_item(_rank_of_item(versus, design.target.depth), 0),
         measure=np.full(items.size, str(design.target.measure)),
     )
 
@@ -70,9 +71,10 @@ def _row_costs(campaign: Campaign, draws: Sequence[Draw], costs: NDArray[Any], s
     return charged
 
 
-def _rank_of_item(ranking: Rankings) -> Ints:
+def _rank_of_item(ranking: Rankings, depth: int) -> Ints:
+    """Return the rank of every item, 0 where it is not ranked or too deep to count."""
     ranks = np.zeros(ranking.pool.n_items, dtype=np.int64)
-    ranks[ranking.items] = ranking.ranks
+    ranks[ranking.items] = np.where(ranking.ranks <= depth, ranking.ranks, 0)
     return ranks
 
 

@@ -76,6 +76,12 @@ class Target:
         """The pool that is ranked."""
         return self.ranking.pool
 
+    @property
+    def depth(self) -> int:
+        """The deepest rank that counts in either ranking."""
+        longest = longest_list(self.ranking, *(() if self.versus is None else (self.versus,)))
+        return self.measure.discount_vector(longest).size
+
     def values(self, grades: ArrayLike) -> Floats:
         """Return L or δ of every query for known grades, shape (n_queries,)."""
         return self.measure.score(self.pool, grades, self.ranking, self.versus)
@@ -93,9 +99,8 @@ class Target:
         from activeeval.kernels import judging
 
         other = Rankings.empty(self.pool) if self.versus is None else self.versus
-        depth = self.measure.discount_vector(longest_list(self.ranking, other)).size
         offsets = np.empty(self.pool.n_queries + 1, dtype=np.int64)
         items = np.empty(self.ranking.items.size + other.items.size, dtype=np.int64)
         lists = (self.ranking.offsets, self.ranking.items, other.offsets, other.items)
-        n = judging.judging_lists(self.pool.query_offsets, depth, *lists, offsets, items)
+        n = judging.judging_lists(self.pool.query_offsets, self.depth, *lists, offsets, items)
         return offsets, items[:n]
