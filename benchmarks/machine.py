@@ -1,0 +1,114 @@
+"""What a figure needs beside it: the command, versions, the machine; and how the figures are stored and shown."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+_PACKAGES = ("activeeval-ir", "numpy", "numba", "scipy", "scikit-learn", "polars")
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS")
+
+
+def data_folder() -> Path:
+    """Return the data kit: $ACTIVEEVAL_DATA, or ../shared/data beside the checkout; it may not exist."""
+    return Path(os.environ.get("ACTIVEEVAL_DATA") or ROOT.parent / "shared" / "data")
+
+
+def stay_on_one_core(module: str) -> None:
+    """Pin the process, and all it starts, to one core, and start it again with every thread pool at 1."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    if any(os.environ.get(name) != "1" for name in _ONE_THREAD):
+        os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+        sys.stdout.flush()
+        os.execv(sys.executable, [sys.executable, "-m", module, *sys.argv[1:]])
+
+
+def describe(module: str) -> dict:
+    """Return command, date, versions and the size of the machine."""
+    return {
+        "command": " ".join(["python -m", module, *sys.argv[1:]]),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}},
+        "git_commit": _git("rev-parse", "--short=12", "HEAD"),
+        "uncommitted_changes_to_activeeval": bool(_git("status", "--porcelain", "activeeval")),
+        "machine": {
+            "cpu": _first_value("/proc/cpuinfo", "model name") or platform.processor(),
+            "cores": os.cpu_count(),
+            "cores_used": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+            "memory_gb": round(int((_first_value("/proc/meminfo", "MemTotal") or "0").split()[0]) / 2**20, 1),
+            "load_before": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+            "system": platform.platform(terse=True),
+        },
+    }
+
+
+def figure(name: str, value: float, unit: str, *, at_most=None, at_least=None, **details) -> dict:
+    """Return one measured figure with its target, if it has one, and whether it is reached."""
+    row = {"what": name, "value": float(value), "unit": unit}
+    if at_most is not None:
+        row |= {"target": f"<= {at_most:g}", "reached": bool(value <= at_most)}
+    if at_least is not None:
+        row |= {"target": f">= {at_least:g}", "reached": bool(value >= at_least)}
+    return row | details
+
+
+def show(title: str, rows: list[dict]) -> None:
+    """Print the figures of a section as a table."""
+    print(f"\n{title}")
+    for row in rows:
+        value = f"{row['value']:.2g}" if 0 < abs(row["value"]) < 0.01 else f"{row['value']:,.2f}"
+        target = f"target {row['target']}" if "target" in row else ""
+        verdict = {True: "reached", False: "NOT REACHED"}.get(row.get("reached"), "")
+        note = row.get("note", "")
+        print(f"  {row['what']:52} {value:>12} {row['unit']:8} {target:16} {verdict:12} {note}".rstrip(), flush=True)
+
+
+def store(path: Path, result: dict) -> None:
+    """Write a result as JSON under its name only when it is complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(result, indent=1) + "\n")
+    partial.replace(path)
+
+
+def seconds(call, *arguments) -> float:
+    """Return how long one call takes."""
+    start = time.perf_counter()
+    call(*arguments)
+    return time.perf_counter() - start
+
+
+def median_seconds(call, repeats: int) -> float:
+    """Return the median time of several calls, after one that does not count."""
+    call()
+    return statistics.median(seconds(call) for _ in range(repeats))
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _git(*arguments: str) -> str | None:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _first_value(path: str, name: str) -> str | None:
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:
+        return None
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), None)

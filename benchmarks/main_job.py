@@ -1,0 +1,70 @@
+"""The whole main job once, small: what its first use compiles. benchmarks.start runs it in a process of its own.
+
+    python -m benchmarks.main_job FOLDER
+
+Reads LETOR, score and TREC files that it writes into FOLDER; pool, grade model, moments, designs, a
+campaign and a simulation for DCG and ERR, one ranking and a comparison.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from activeeval import DCG, ERR, METHODS, Campaign, Target, simulate
+from activeeval.generated import generate_pool, noisy_scores
+from activeeval.grade_models import ForestGradeModel
+from activeeval.io.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
+from activeeval.workload import Workload, from_letor, from_tables
+
+N_QUERIES = 60
+
+
+def write_inputs(folder: Path) -> None:
+    """Write a generated pool as LETOR text and score files, and as TREC judgments and runs."""
+    made = generate_pool(N_QUERIES, 0)
+    pool, features = made.pool, made.features
+    names = pool.query_ids[pool.item_queries]
+    with (folder / "pool.txt").open("w") as handle:
+        for name, item, grade, row in zip(names, pool.item_ids, made.grades, features, strict=True):
+            pairs = " ".join(f"{k}:{value:.6f}" for k, value in enumerate(row, start=1))
+            handle.write(f"{grade} qid:{name} {pairs} #docid = {item}\n")
+    write_qrels(Qrels(names, pool.item_ids, made.grades), folder / "qrels.txt")
+    for k, name in enumerate(("first", "second")):
+        scores = noisy_scores(features[:, 0], k)
+        np.savetxt(folder / f"{name}.scores", scores)
+        write_run(Run(names, pool.item_ids, scores, np.zeros(scores.size, np.int64), name), folder / f"{name}.run")
+
+
+def evaluate(workload: Workload) -> None:
+    """Model, moments, designs, campaign and simulation on one workload."""
+    rest = workload.held_out(0.4, np.random.default_rng(0))
+    forest = ForestGradeModel(n_estimators=5, max_grade=4, random_state=0)
+    probs = forest.fit(rest.training.features, rest.training.grades).predict_proba(rest.features)
+    for measure in (DCG(), ERR(4)):
+        for versus in (None, rest.versus):
+            target = Target(measure, rest.ranking, versus)
+            designs = {name: method.design(target, probs) for name, method in METHODS.items()}
+            unit = float(designs["passive"].costs.mean())
+            simulate(designs, rest.grades, [15.0], 20, 0, unit=unit)
+            campaign = Campaign(designs["active"], 15 * unit, rng=0)
+            while (draw := campaign.ask()) is not None:
+                campaign.tell(draw, rest.grades[list(draw.items)].tolist())
+            campaign.estimate()
+
+
+def main() -> None:
+    """Write where nothing is written yet, then read and evaluate."""
+    folder = Path(sys.argv[1])
+    if not (folder / "pool.txt").exists():
+        write_inputs(folder)
+    scores = [[str(folder / f"{name}.scores")] for name in ("first", "second")]
+    evaluate(from_letor([str(folder / "pool.txt")], *scores))
+    runs = [read_run(folder / f"{name}.run") for name in ("first", "second")]
+    evaluate(from_tables(read_qrels(folder / "qrels.txt"), runs, evaluated=2))
+
+
+if __name__ == "__main__":
+    main()

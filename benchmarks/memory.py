@@ -1,0 +1,55 @@
+"""Print the peak memory of each step from stored arrays to moments; benchmarks.kernels starts it on its own."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from activeeval import DCG, ERR, QueryPool, Rankings
+
+
+def peak_mb() -> float:
+    """Return the peak resident memory of this process since it was asked last.
+
+    On Linux VmHWM, which can be set back; getrusage cannot, and starts there from the peak of the
+    process that started this one. Elsewhere getrusage: the peak so far.
+    """
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        peak = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024 / 1e6
+        Path("/proc/self/clear_refs").write_text("5")
+    except (OSError, StopIteration):
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+    return peak
+
+
+def main() -> None:
+    """Load, take the moments, and print the peak of each step."""
+    folder = Path(sys.argv[1])
+    small = QueryPool(["a"], [0, 2])
+    one = Rankings.from_scores(small, [2.0, 1.0])
+    for measure in (DCG(), ERR(4)):
+        measure.moments(small, np.full((2, 5), 0.2), one, one)
+    peaks = {"importing and compiling": peak_mb()}
+    probs, offsets, first, second = (np.load(folder / f"{n}.npy") for n in ("probs", "offsets", "first", "second"))
+    peaks["loading probabilities and two lists as arrays"] = peak_mb()
+    pool = QueryPool(np.arange(offsets.size - 1), offsets)
+    peaks["making the pool"] = peak_mb()
+    ranking, versus = Rankings(pool, offsets, first), Rankings(pool, offsets, second)
+    peaks["making the rankings"] = peak_mb()
+    for measure in (DCG(), ERR(4)):
+        measure.moments(pool, probs, ranking)
+    peaks["taking moments, absolute"] = peak_mb()
+    for measure in (DCG(), ERR(4)):
+        measure.moments(pool, probs, ranking, versus)
+    peaks["taking moments, comparison"] = peak_mb()
+    json.dump(peaks, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

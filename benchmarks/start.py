@@ -1,0 +1,125 @@
+"""What it takes to start: cold imports, what the first use compiles; and the replicated simulation."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from activeeval import DCG, ERR, METHODS, Rankings, Target, simulate
+from activeeval.demonstration import recipe_forest
+from activeeval.generated import generate_pool, noisy_scores
+from activeeval.grade_models import ForestGradeModel
+from activeeval.io.letor import read_letor
+from activeeval.io.scores import read_scores_of
+from benchmarks.machine import ROOT, data_folder, figure, seconds
+
+BUDGETS = (10.0, 20.0, 40.0, 80.0, 160.0)
+PARTS = ("S1", "S2", "S3", "S4", "S5")
+FOLD_THAT_TESTS = {"S1": 2, "S2": 3, "S3": 4, "S4": 5, "S5": 1}
+
+
+def run(command: list[str], **environment: str) -> None:
+    """Run a command from the checkout; its output matters only where it fails."""
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+
+
+def time_start(repeats: int) -> dict:
+    """Time new processes (their files are in the system's cache), then the first use."""
+    script = Path(sys.executable).with_name("activeeval")
+    program = [str(script)] if script.exists() else [sys.executable, "-m", "activeeval"]
+    commands = {
+        "python alone": ([sys.executable, "-c", "pass"], {}),
+        "import activeeval": ([sys.executable, "-c", "import activeeval"], {"at_most": 0.5}),
+        "activeeval --help": ([*program, "--help"], {"at_most": 0.5}),
+        "activeeval simulate --help": ([*program, "simulate", "--help"], {}),
+    }
+    times = {name: [] for name in commands}
+    for _ in range(repeats):
+        for name, (command, _) in commands.items():
+            times[name].append(seconds(run, command))
+    rows = [
+        figure(name, statistics.median(times[name]), "s", **target, minimum_s=min(times[name]), n=repeats)
+        for name, (_, target) in commands.items()
+    ]
+    return {"figures": rows + first_use()}
+
+
+def first_use() -> list[dict]:
+    """Time the main job with an empty numba cache and again with the filled one."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cache:
+        command = [sys.executable, "-m", "benchmarks.main_job", folder]
+        run(command)
+        first = seconds(lambda: run(command, NUMBA_CACHE_DIR=cache))
+        again = [seconds(lambda: run(command, NUMBA_CACHE_DIR=cache)) for _ in range(3)]
+    cached = statistics.median(again)
+    return [
+        figure("main job, nothing compiled yet", first, "s"),
+        figure("main job, compiled before", cached, "s", times_s=again),
+        figure("compiling the main job, once", first - cached, "s", at_most=15),
+    ]
+
+
+def labelled_pool(seed: int):
+    """Return pool, grades, probabilities from models that did not see the query, two rankings, and the source."""
+    folder = data_folder() / "mq2008"
+    if not folder.exists():
+        print("no mq2008 in the data folder: a generated pool of its size is used")
+        training, rest = generate_pool(320, seed).split(160)
+        probs = recipe_forest(seed).fit(training.features, training.grades).predict_proba(rest.features)
+        scores = probs @ np.arange(5)
+        return rest.pool, rest.grades, probs, [scores, noisy_scores(scores, seed)], "generated, 160 queries"
+    data = read_letor([folder / f"{part}.txt.gz" for part in PARTS])
+    scores = [
+        read_scores_of([score_file(folder / "rankers" / ranker, part) for part in PARTS], data)
+        for ranker in ("RankBoost", "ListNet")
+    ]
+    part_of_row = np.repeat(np.arange(len(PARTS)), np.diff(data.file_offsets))
+    probs = np.empty((data.n_items, 3))
+    for part in range(len(PARTS)):
+        model = ForestGradeModel(n_estimators=40, max_grade=2, random_state=seed)
+        held_out = part_of_row == part
+        model.fit(data.features[~held_out], data.grades[~held_out])
+        probs[held_out] = model.predict_proba(data.features[held_out])
+    return data.pool(), data.grades, probs, scores, "MQ2008, RankBoost against ListNet"
+
+
+def score_file(folder: Path, part: str) -> Path:
+    """Return the test scores of a part; the kit spells their names in two ways."""
+    stem = f"Fold{FOLD_THAT_TESTS[part]}"
+    return next(path for path in sorted(folder.iterdir()) if path.name.startswith(stem))
+
+
+def time_simulation(repetitions: int, seed: int) -> dict:
+    """Time 4 methods at 5 budgets, summaries included, after a short run that compiles."""
+    pool, grades, probs, scores, source = labelled_pool(seed)
+    first, second = (Rankings.from_scores(pool, s) for s in scores)
+    rows = []
+    for measure in (DCG(), ERR(probs.shape[1] - 1)):
+        for versus in (None, second):
+            target = Target(measure, first, versus)
+            designs = {name: method.design(target, probs) for name, method in METHODS.items()}
+            unit = float(designs["passive"].costs.mean())
+            simulate(designs, grades, BUDGETS, 2, seed, unit=unit)
+            taken = [
+                seconds(lambda d=designs, u=unit: simulate(d, grades, BUDGETS, repetitions, seed, unit=u))
+                for _ in range(3)
+            ]
+            what = f"{measure}, {'one ranking' if versus is None else 'comparison'}"
+            rows.append(figure(what, statistics.median(taken), "s", at_most=3, times_s=taken))
+    return {
+        "pool": f"{source}: {pool.n_queries} queries, {pool.n_items} items",
+        "repetitions": repetitions,
+        "methods": list(METHODS),
+        "budgets": list(BUDGETS),
+        "figures": rows,
+    }
