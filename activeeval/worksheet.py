@@ -33,6 +33,7 @@ def to_table(campaign: Campaign) -> DrawsTable:
     The design is the method's name; ``census`` says that the whole pool was drawn.
     """
     design, draws = campaign.design, campaign.draws
+    is_census = len({draw.query for draw in draws}) == design.pool.n_queries
     items = np.array([z for draw in draws for z in (draw.items or (-1,))], dtype=np.int64)
     sizes = [max(len(draw.items), 1) for draw in draws]
     per_row = np.repeat(np.arange(len(draws)), sizes)
@@ -54,7 +55,7 @@ def to_table(campaign: Campaign) -> DrawsTable:
         depth=of_draw([draw.depth for draw in draws]),
         weight=of_draw([draw.importance_weight for draw in draws]),
         cost=_row_costs(campaign, draws, of_item(design.pool.item_costs, 0.0), sizes),
-        design=np.full(items.size, CENSUS if campaign.is_census else design.name),
+        design=np.full(items.size, CENSUS if is_census else design.name),
         grade=of_item(campaign.grades, 0),
         rank=of_item(_rank_of_item(design.target.ranking, design.target.depth), 0),
         versus_rank=of_item(_rank_of_item(versus, design.target.depth), 0),
@@ -91,8 +92,9 @@ def estimate_table(table: DrawsTable, measure: Measure | None = None) -> Estimat
     StateError
         Where an item has no grade yet: to leave it out would bias the estimate.
     InputError
-        Where rows contradict each other: two grades for an item, two weights in a draw, a gap in
-        the ranks, more than one design or measure.
+        Where rows contradict each other (two grades for an item, two weights in a draw, more than
+        one design or measure), where draws or items are missing, where the measure looks deeper
+        than the one that was sampled for.
     """
     measure = _measure(table, measure)
     design = _only(table.design, "design")
@@ -101,12 +103,20 @@ def estimate_table(table: DrawsTable, measure: Measure | None = None) -> Estimat
     grades = _grades(table, pool, rows)
     ranking, versus = (_ranking(pool, ranks[rows], what) for ranks, what in _rank_columns(table))
     values = measure.score(pool, grades, ranking, versus)
-    weights = table.weight[first_rows]
     index = {name: q for q, name in enumerate(pool.query_ids.tolist())}
-    drawn = [index[name] for name in draw_queries]
+    drawn = np.array([index[name] for name in draw_queries])
+    # every query has been judged: each counts once, by p = q · p/q
+    once = np.unique(drawn, return_index=True)[1] if design == CENSUS else np.arange(drawn.size)
+    weights = table.weight[first_rows] * (table.query_prob[first_rows] if design == CENSUS else 1.0)
     n_items = int(np.count_nonzero(pool.item_ids != NOTHING))
     sample = JudgedSample(
-        values[drawn], weights, len(drawn), pool.n_queries, n_items, float(table.cost.sum()), design == CENSUS
+        values[drawn[once]],
+        weights[once],
+        drawn.size,
+        pool.n_queries,
+        n_items,
+        float(table.cost.sum()),
+        design == CENSUS,
     )
     method = METHODS.get(design)
     return estimate(sample, method.estimator if method else next(iter(ESTIMATORS)), design)
@@ -117,14 +127,24 @@ def _measure(table: DrawsTable, measure: Measure | None) -> Measure:
 
     if table.n_rows == 0:
         raise InputError("the draws table has no rows")
-    if measure is None:
-        text = _only(table.measure, "measure")
-        if not text:
-            raise InputError("the draws table names no measure: say which is to be estimated")
-        measure = parse_measure(text)
+    text = _only(table.measure, "measure")
+    if measure is None and not text:
+        raise InputError("the draws table names no measure: say which is to be estimated")
+    sampled = parse_measure(text) if text else None
+    measure = measure or sampled
     if not isinstance(measure, SampledMeasure):
         raise InputError(f"{measure} cannot be computed from the judged items alone; choose DCG, ERR, RBP, P or RR")
+    if sampled is not None:
+        _check_depth(measure, sampled)
+        measure = measure if sampled.max_grade is None else measure.bound_to(sampled.max_grade)
+    if measure.max_grade is None and measure.bound_to(1).max_grade is not None:
+        raise InputError("ERR needs the largest grade of the scale, as ERR(max_rel=4)")
     return measure
+
+
+def _check_depth(measure: Measure, sampled: Measure) -> None:
+    if sampled.cutoff is not None and (measure.cutoff is None or measure.cutoff > sampled.cutoff):
+        raise InputError(f"{measure} looks deeper than {sampled}, for which the items were sampled")
 
 
 def _only(column: NDArray[np.str_], what: str) -> str:
@@ -141,11 +161,25 @@ def _draws(table: DrawsTable) -> tuple[Ints, list[str]]:
         differs = np.flatnonzero(column != column[first][inverse])
         if differs.size:
             raise InputError(f"draw {table.draw[differs[0]]} holds more than one {what}, one is {column[differs[0]]}")
+    _check_complete(table, numbers, inverse)
     weights = table.weight[first]
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
     if bad.size:
         raise InputError(f"the weight of draw {numbers[bad[0]]} must be positive, got {weights[bad[0]]}")
     return first, table.query_id[first].tolist()
+
+
+def _check_complete(table: DrawsTable, numbers: Ints, draw_of_row: Ints) -> None:
+    """Raise where rows were lost: to leave out a draw or an item would bias the estimate."""
+    gap = np.flatnonzero(np.diff(numbers, prepend=min(numbers[0], 1) - 1) > 1)
+    if gap.size:
+        raise InputError(f"draw {numbers[gap[0]] - 1} is missing, though the draws table holds draw {numbers[gap[0]]}")
+    n_rows = np.bincount(draw_of_row)
+    differs = np.flatnonzero((table.depth > 0) & (table.depth != n_rows[draw_of_row]))
+    if differs.size:
+        row = differs[0]
+        n, depth = n_rows[draw_of_row[row]], table.depth[row]
+        raise InputError(f"draw {table.draw[row]} has {n} rows, but its depth says that {depth} items are to be judged")
 
 
 def _judged_pool(table: DrawsTable) -> tuple[QueryPool, Ints]:
