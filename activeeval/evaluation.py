@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.campaign import Campaign
-from activeeval.errors import InputError
+from activeeval.design import check_budget
+from activeeval.errors import BudgetError, InputError
 from activeeval.io.tables import load_qrels, load_run
-from activeeval.measures import Measure, Target, parse_measure
+from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.methods import find_method
 from activeeval.results import Estimate
-from activeeval.workload import Workload, from_tables
+from activeeval.workload import Workload, budget_unit, from_tables, in_units, sampled_measure
 
 Judge = Callable[[str, list[str]], Sequence[int]]
 
@@ -56,6 +57,11 @@ def evaluate(
     Returns
     -------
     Estimate
+
+    Raises
+    ------
+    BudgetError
+        Where the budget does not pay for the dearest query; names the smallest that works.
 
     Examples
     --------
@@ -109,17 +115,22 @@ def _estimate(
     workload = from_tables(qrels, [load_run(run) for run in runs], evaluated=len(runs)).with_costs(None, overhead)
     if qrels is not None:
         max_grade = max(workload.max_grade, max_grade or 0)
-    target = Target(_bound(measure, max_grade), workload.ranking, workload.versus)  # type: ignore[arg-type]
+    target = Target(_bound(measure, max_grade), workload.ranking, workload.versus)
     probs = grade_probs(workload.pool) if callable(grade_probs) else grade_probs
     name = method or ("active" if probs is not None else "active_uniD" if budget is not None else "passive")
     design = find_method(name).design(target, probs, max_grade=max_grade)
-    limit = float(design.costs.sum()) if budget is None else budget * float(design.costs.mean())
+    unit = budget_unit(design)
+    limit = float(design.costs.sum()) if budget is None else check_budget(budget) * unit
     judge = qrels_or_judge if is_judge else _lookup(workload)
-    return Campaign(design, limit, rng=rng).run(judge)
+    try:
+        campaign = Campaign(design, limit, rng=rng)
+    except BudgetError as problem:
+        raise in_units(problem, unit) from None
+    return campaign.run(judge)
 
 
-def _bound(measure: str | Measure, max_grade: int | None) -> Measure:
-    parsed = parse_measure(measure) if isinstance(measure, str) else measure
+def _bound(measure: str | Measure, max_grade: int | None) -> SampledMeasure:
+    parsed = sampled_measure(measure)
     if max_grade is not None:
         return parsed.bound_to(max_grade)
     if parsed.max_grade is None and str(parsed).startswith("ERR"):

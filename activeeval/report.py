@@ -18,11 +18,12 @@ from activeeval.simulation import Summary
 Row = Mapping[str, Any]
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-_PICTURES = (".png", ".svg", ".pdf")
+PICTURES = (".png", ".svg", ".pdf")
+_LATEX = str.maketrans({c: f"\\{c}" for c in "_%&#${}"} | {"\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}"})
 
 
 def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
-    """Return rows as text in a format; every row has the same fields.
+    """Return rows as text in a format; a field that a row lacks is empty.
 
     Parameters
     ----------
@@ -32,8 +33,8 @@ def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
     """
     if form == "jsonl":
         return "\n".join(json.dumps({k: _finite(v) for k, v in row.items()}, ensure_ascii=False) for row in rows)
-    header = list(rows[0]) if rows else []
-    cells = [[format_cell(row[name], places) for name in header] for row in rows]
+    header = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[format_cell(row.get(name), places) for name in header] for row in rows]
     if form == "tsv":
         return "\n".join("\t".join(line) for line in [header, *cells])
     if form == "md":
@@ -81,10 +82,7 @@ def _looks_numeric(text: str) -> bool:
 
 def _latex(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     def line(texts: Sequence[str]) -> str:
-        escaped = (
-            t.replace("\\", "\\textbackslash{}").replace("_", "\\_").replace("%", "\\%").replace("&", "\\&")
-            for t in texts
-        )
+        escaped = (text.translate(_LATEX) for text in texts)
         return "  " + " & ".join(escaped) + " \\\\"
 
     body = [
@@ -150,8 +148,8 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
 
 
 def _figure(path: str | Path, n_panels: int, width: float = 4.6) -> tuple[Any, Any]:
-    if Path(path).suffix.lower() not in _PICTURES:
-        raise InputError(f"{path}: expected a picture's name that ends in {', '.join(_PICTURES)}")
+    if Path(path).suffix.lower() not in PICTURES:
+        raise InputError(f"{path}: expected a picture's name that ends in {', '.join(PICTURES)}")
     from matplotlib.figure import Figure
 
     n_columns = n_panels if n_panels <= 3 else 2

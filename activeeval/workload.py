@@ -6,6 +6,7 @@ for `activeeval.evaluate` and `activeeval.compare` alike.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.errors import InputError
+from activeeval.design import Design
+from activeeval.errors import BudgetError, InputError
 from activeeval.grade_models import (
     ForestGradeModel,
     GivenProbabilities,
@@ -25,10 +27,12 @@ from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.scores import read_scores_of
 from activeeval.io.tables import Costs, Probabilities, pool_from_tables
 from activeeval.io.trec import Qrels, Run
+from activeeval.measures import Measure, SampledMeasure, parse_measure
 from activeeval.pool import QueryPool, Rankings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_ROUNDING = 1e-12
 _GRIDS: dict[str, dict[str, list[Any]]] = {
     "forest": {"min_samples_leaf": [5, 20, 50], "max_features": ["sqrt", 0.5]},
     "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},
@@ -263,6 +267,39 @@ def grade_probabilities(
     else:
         model.fit(rows.features, rows.grades)
     return np.asarray(model.predict_proba(workload.features))
+
+
+def sampled_measure(measure: str | Measure) -> SampledMeasure:
+    """Return a measure, or what a string names, once it is seen to be one that can be sampled for."""
+    parsed = parse_measure(measure) if isinstance(measure, str) else measure
+    if not isinstance(parsed, SampledMeasure):
+        raise InputError(f"{parsed} has no moments to sample by; choose DCG, ERR, RBP, P or RR")
+    return parsed
+
+
+def budget_unit(design: Design) -> float:
+    """Return the cost of a budget of 1: the mean cost of judging a query whole.
+
+    It is a hair above the mean, so that rounding does not refuse the last of several queries of
+    one cost that a budget pays for exactly.
+    """
+    unit = float(design.costs.mean())
+    if unit == 0:
+        raise InputError("the ranking holds no item of the pool: there is nothing to judge")
+    return unit * (1 + _ROUNDING)
+
+
+def in_units(problem: BudgetError, unit: float) -> BudgetError:
+    """Return a refusal of a budget in the unit that the budget was given in."""
+    budget, needed = problem.budget / unit, problem.needed / unit
+    step = 10.0 ** (math.floor(math.log10(needed)) - 3)
+    enough = math.ceil(needed / step) * step
+    return BudgetError(
+        f"budget {budget:g} is too small: in item costs, {problem}; "
+        f"the smallest that works is {enough:.4g} (1 pays for {unit:g} in item costs)",
+        budget=budget,
+        needed=needed,
+    )
 
 
 def given_probabilities(workload: Workload, probs: Probabilities) -> Workload:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,31 +15,48 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from activeeval.measures import Measure, Target
+    from activeeval.measures import Target
     from activeeval.workload import Workload
 
+
+class FiniteRange(click.FloatRange):
+    """A range of floats that refuses NaN and infinity too."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number that a text stands for."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+POSITIVE = FiniteRange(0, min_open=True)
+SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
+level_option = click.option("--level", type=SHARE, default=0.95, show_default=True, help="Confidence of the intervals.")
 _OPTIONS = (
     click.option("--letor", multiple=True, metavar="FILE", help="Pool from a LETOR/SVMlight file; repeatable."),
-    click.option("--qrels", metavar="FILE", help="Pool from judgments, with --run."),
+    click.option("--qrels", metavar="FILE", help="Judgments of the pool's items, with --run."),
     click.option("--run", "runs", multiple=True, metavar="FILE", help="TREC run to evaluate."),
     click.option("--pool-run", "pool_runs", multiple=True, metavar="FILE", help="Run for features only; repeatable."),
-    click.option("--scores", multiple=True, metavar="FILE", help="Scores that rank the items, one file a --letor."),
-    click.option("--versus-scores", multiple=True, metavar="FILE", help="Scores of the ranking to compare with."),
-    click.option("--versus-run", metavar="FILE", help="Run to compare with."),
-    click.option("--index-update", type=float, metavar="SHARE", help="Compare with the ranking less a share of items."),
+    click.option("--scores", multiple=True, metavar="FILE",
+                 help="Scores that rank the items: a file for each --letor, a number a line."),
+    click.option("--versus-scores", multiple=True, metavar="FILE", help="Scores of a second ranking to compare with."),
+    click.option("--versus-run", metavar="FILE", help="TREC run to compare with."),
+    click.option("--index-update", type=SHARE, metavar="SHARE",
+                 help="Compare with the ranking less this share of its items, removed at random."),
     click.option("--ties", type=click.Choice(("id", "rank", "input")), default="id", show_default=True,
                  help="Order of equal scores in a run: document id descending, the rank column, or input order."),
     click.option("--model", metavar="forest|logit|uniform|probs=FILE",
                  help="Grade model. Default: forest with training data, else uniform."),
     click.option("--train", multiple=True, metavar="FILE", help="LETOR file to train the model on; repeatable."),
-    click.option("--train-fraction", type=float, metavar="SHARE", help="Share of the queries set aside to train on."),
+    click.option("--train-fraction", type=SHARE, metavar="SHARE", help="Share of the queries set aside to train on."),
     click.option("--tune", is_flag=True, help="Choose the model's parameters on half of the training queries."),
-    click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale; the largest label."),
-    click.option("--overhead", type=float, default=0.0, show_default=True,
+    click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest label."),
+    click.option("--overhead", type=FiniteRange(0), default=0.0, show_default=True,
                  help="Cost of turning to a query, in mean item costs."),
     click.option("--cost", default="uniform", show_default=True, metavar="uniform|log-length:FEATURE|FILE",
                  help="Cost of judging an item; log-length is log(e + feature)."),
-    click.option("--defensive-share", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+    click.option("--defensive-share", type=FiniteRange(0, 1), default=0.0, show_default=True,
                  help="Share of p mixed into q, which bounds the weights."),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer."),
 )  # fmt: skip
@@ -92,6 +110,15 @@ class PoolOptions:
             raise click.UsageError("give one ranking to compare with: --versus-scores, --versus-run or --index-update")
         if self.train and self.train_fraction is not None:
             raise click.UsageError("give --train or --train-fraction, not both")
+        if self.tune and not self.has_training:
+            raise click.UsageError("--tune needs labels to tune on: --train or --train-fraction")
+        if self.model == "probs=":
+            raise click.UsageError("--model probs=FILE needs the name of a file")
+
+    @property
+    def has_training(self) -> bool:
+        """Whether there is something to train a model on."""
+        return bool(self.train) or self.train_fraction is not None
 
 
 @dataclass(frozen=True)
@@ -106,17 +133,20 @@ class Case:
 
     def target(self, text: str) -> Target:
         """Return what a measure string asks to estimate."""
-        from activeeval.measures import Target, parse_measure
+        from activeeval.measures import Target
+        from activeeval.workload import sampled_measure
 
-        measure: Measure = parse_measure(text).bound_to(self.max_grade)
-        return Target(measure, self.workload.ranking, self.workload.versus)  # type: ignore[arg-type]
+        measure = sampled_measure(text).bound_to(self.max_grade)
+        return Target(measure, self.workload.ranking, self.workload.versus)
 
     def probs_for(self, target: Target) -> NDArray[np.float64]:
         """Return the model's probabilities with a column for each grade of a measure."""
         from activeeval.workload import with_grades
 
-        n_grades = (target.measure.max_grade or self.max_grade) + 1
-        return with_grades(self.probs, n_grades, is_uniform=self.model == "uniform")
+        top = target.measure.max_grade or self.max_grade
+        if top < self.max_grade:
+            raise InputError(f"the data hold grade {self.max_grade}, above the largest of {target.measure}, {top}")
+        return with_grades(self.probs, top + 1, is_uniform=self.model == "uniform")
 
 
 def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
@@ -140,6 +170,8 @@ def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
         workload = workload.held_out(options.train_fraction, split_rng)
     if not use_labels:
         workload = workload.without_labels()
+    elif not (workload.grades >= 0).any():
+        raise InputError("no item of the pool is judged, so there is no truth to compare with")
     workload = workload.with_costs(workload.pool.item_costs, options.overhead)
     if options.index_update is not None:
         workload = workload.updated_index(options.index_update, update_rng)
@@ -174,13 +206,11 @@ def _with_model_inputs(options: PoolOptions, workload: Workload) -> tuple[Worklo
     kind = options.cost
     is_file = kind != "uniform" and not kind.startswith("log-length")
     workload = workload.with_costs(item_costs(read_costs(kind) if is_file else kind, workload), 0.0)
-    has_training = bool(options.train) or options.train_fraction is not None
-    model = options.model or ("forest" if has_training else "uniform")
+    default = "forest" if options.has_training else "uniform"
+    model = default if options.model is None else options.model
     name, _, path = model.partition("=")
     if name != "probs":
         return workload, model
-    if not path:
-        raise InputError("--model probs=FILE needs the name of a file")
     if options.train:
         raise click.UsageError("given probabilities are recalibrated with --train-fraction, not with --train")
     return given_probabilities(workload, load_probabilities(path)), "given"
@@ -195,6 +225,17 @@ def _max_grade(options: PoolOptions, workload: Workload, model: str) -> int:
     if top == 0:
         raise click.UsageError("--max-grade is needed: without labels nothing tells the largest grade of the scale")
     return top
+
+
+def check_names(measures: Sequence[str], methods: Sequence[str]) -> None:
+    """Raise where a measure or a method is not on offer, before any file is read."""
+    from activeeval.methods import find_method
+    from activeeval.workload import sampled_measure
+
+    for text in measures:
+        sampled_measure(text)
+    for name in methods:
+        find_method(name)
 
 
 def distinct(values: Sequence[float]) -> list[float]:

@@ -6,9 +6,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
+
+from activeeval.errors import InputError
 
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _PATIENCE = 2.0
@@ -36,7 +39,19 @@ def emit(rows: Sequence[Mapping[str, Any]], form: str, places: int = 4) -> None:
     """Print rows on stdout."""
     from activeeval.report import render
 
-    click.echo(render(rows, form, places))
+    if rows:
+        click.echo(render(rows, form, places))
+
+
+def check_out(path: str, suffixes: Sequence[str]) -> None:
+    """Raise where a file could not be written in the end, before anything is computed for it."""
+    place = Path(path.lower().removesuffix(".gz"))
+    if place.suffix not in suffixes:
+        raise InputError(f"{path}: expected a name that ends in {', '.join(suffixes)}")
+    if Path(path).is_dir():
+        raise InputError(f"{path}: cannot write: Is a directory")
+    if not Path(path).parent.is_dir():
+        raise InputError(f"{path}: cannot write: there is no folder {str(Path(path).parent)!r}")
 
 
 def say(message: str) -> None:

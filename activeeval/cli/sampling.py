@@ -6,19 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import PoolOptions, load_case, pool_options
-from activeeval.cli.output import emit, output_option, places_option, say
+from activeeval.cli.inputs import POSITIVE, PoolOptions, check_names, level_option, load_case, pool_options
+from activeeval.cli.output import check_out, emit, output_option, places_option, say
 
 if TYPE_CHECKING:
     from activeeval.design import Design
 
-_method_option = click.option("--method", default="active", show_default=True, help="See activeeval simulate --help.")
-_measure_option = click.option("--measure", default="DCG", show_default=True)
+_method_option = click.option(
+    "--method", default="active", show_default=True, help="passive, active, active_uniC or active_uniD."
+)
+_measure_option = click.option(
+    "--measure", default="DCG", show_default=True, help="DCG, ERR, RBP, P or RR, as ERR(max_rel=4)@10."
+)
 
 
-def _design(method: str, measure: str, options: dict[str, Any]) -> tuple[Design, Any]:
+def _design(method: str, measure: str, out: str, options: dict[str, Any]) -> tuple[Design, Any]:
+    from activeeval.io.sheets import SUFFIXES
     from activeeval.methods import find_method
 
+    check_names([measure], [method])
+    check_out(out, SUFFIXES)
     case = load_case(PoolOptions(**options), use_labels=False)
     target = case.target(measure)
     chosen = find_method(method)
@@ -29,7 +36,7 @@ def _design(method: str, measure: str, options: dict[str, Any]) -> tuple[Design,
 @pool_options
 @_measure_option
 @_method_option
-@click.option("--budget", type=float, required=True, help="In mean costs of judging a query whole.")
+@click.option("--budget", type=POSITIVE, required=True, help="In mean costs of judging a query whole.")
 @click.option("--expected", is_flag=True, help="The budget is met in expectation, by n* draws, not as a hard limit.")
 @click.option("--out", required=True, metavar="FILE", help="Draws table to write: .csv, .tsv, .jsonl or .parquet.")
 def sample(measure: str, method: str, budget: float, expected: bool, out: str, **options: Any) -> None:
@@ -44,17 +51,15 @@ def sample(measure: str, method: str, budget: float, expected: bool, out: str, *
     from activeeval.campaign import Campaign
     from activeeval.errors import BudgetError, InputError
     from activeeval.io.draws import write_draws
+    from activeeval.workload import budget_unit, in_units
     from activeeval.worksheet import to_table
 
-    design, seed = _design(method, measure, options)
-    unit = float(design.costs.mean())
+    design, seed = _design(method, measure, out, options)
+    unit = budget_unit(design)
     try:
         campaign = Campaign(design, budget * unit, rng=seed, expected=expected)
     except BudgetError as problem:
-        raise InputError(
-            f"--budget {budget:g} is too small: {problem}; the smallest that works is {problem.needed / unit:.4g} "
-            f"(a unit costs {unit:g})"
-        ) from None
+        raise InputError(f"--{in_units(problem, unit)}") from None
     while campaign.ask() is not None:
         pass
     write_draws(to_table(campaign), out)
@@ -69,7 +74,7 @@ def sample(measure: str, method: str, budget: float, expected: bool, out: str, *
 @click.command()
 @click.argument("draws", metavar="DRAWS")
 @click.option("--measure", help="Measure to estimate; by default the one the table names.")
-@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True)
+@level_option
 @places_option
 @output_option
 def estimate(draws: str, measure: str | None, level: float, places: int, form: str) -> None:
@@ -111,14 +116,17 @@ def design(measure: str, method: str, out: str, plot: str | None, **options: Any
     Columns: query_id, query_prob (p), sampling_prob (q), weight (p/q), mean, variance, cost, n_items.
     """
     from activeeval.io.export import write_columns
-    from activeeval.report import design_columns, plot_design
+    from activeeval.report import PICTURES, design_columns, plot_design
 
-    made, _ = _design(method, measure, options)
+    if plot:
+        check_out(plot, PICTURES)
+    made, _ = _design(method, measure, out, options)
+    if plot:
+        plot_design(made, plot)
     write_columns(design_columns(made), out)
     say(
         f"wrote {out}: {made.pool.n_queries} queries, {made.target.measure}, "
         f"a draw costs {made.expected_cost:.4g} on average"
     )
     if plot:
-        plot_design(made, plot)
         say(f"wrote {plot}")

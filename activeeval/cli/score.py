@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli.inputs import level_option
 from activeeval.cli.output import emit, output_option, places_option, say
 
 if TYPE_CHECKING:
@@ -28,13 +29,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Order of equal scores: document id descending (trec_eval), the rank column, or input order.",
 )
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Confidence level of the intervals.",
-)
+@level_option
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the randomization test.")
 @places_option
 @output_option
@@ -63,6 +58,8 @@ def score(
     from activeeval.measures import parse_measure
     from activeeval.scoring import compare_runs, score_run
 
+    if no_summary and not by_query:
+        raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
     parsed = [parse_measure(text) for text in measures]
     runs = [load_run(name) for name in ([run] if versus is None else [run, versus])]
     tables = pool_from_tables(load_qrels(qrels), runs, evaluated=len(runs), ties=ties)
@@ -76,11 +73,15 @@ def score(
         if not no_summary:
             comparison = compare_runs(scored[0], scored[1], level, seed) if versus else None
             rows.append(_summary_row(scored, comparison, level))
-    if form == "jsonl" or not (by_query and not no_summary):
+    if form in ("jsonl", "tsv"):
         emit(rows, form, places)
         return
-    for one_kind in ([r for r in rows if r["query_id"] != "all"], [r for r in rows if r["query_id"] == "all"]):
-        emit(one_kind, form, places)
+    summary = [row for row in rows if "queries" in row]
+    queries = [row for row in rows if "queries" not in row]
+    emit(queries, form, places)
+    if queries and summary:
+        click.echo()
+    emit(summary, form, places)
 
 
 def _tell(tables: TablePool, names: list[str]) -> None:

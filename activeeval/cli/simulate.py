@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import Case, PoolOptions, distinct, load_case, pool_options
-from activeeval.cli.output import emit, output_option, places_option, progress, say, show_table
+from activeeval.cli.inputs import POSITIVE, Case, PoolOptions, check_names, distinct, load_case, pool_options
+from activeeval.cli.output import check_out, emit, output_option, places_option, progress, say, show_table
 
 if TYPE_CHECKING:
     from activeeval.simulation import Summary
@@ -17,13 +17,20 @@ DEFAULT_BUDGETS = (20.0, 50.0, 100.0)
 
 @click.command()
 @pool_options
-@click.option("--measure", "measures", multiple=True, default=("DCG",), show_default=True, help="Repeatable.")
-@click.option("--method", "methods", multiple=True, help="Repeatable; default: every method. See the list below.")
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    default=("DCG",),
+    show_default=True,
+    help="DCG, ERR, RBP, P or RR, as ERR(max_rel=4)@10; repeatable.",
+)
+@click.option("--method", "methods", multiple=True, help="Repeatable; default: every method.")
 @click.option(
     "--budget",
     "budgets",
     multiple=True,
-    type=float,
+    type=POSITIVE,
     help="Repeatable, in mean costs of judging a query whole. Default: 20, 50, 100.",
 )
 @click.option("--expected", is_flag=True, help="Budgets are met in expectation, by n* draws, not as a hard limit.")
@@ -53,6 +60,11 @@ def simulate(
     activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --measure DCG --budget 30 --budget 60
     activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 --measure ERR@10
     """  # fmt: skip
+    from activeeval.report import PICTURES, plot_errors
+
+    check_names(measures, methods)
+    if plot:
+        check_out(plot, PICTURES)
     case = load_case(PoolOptions(**options), use_labels=True)
     chosen = distinct(budgets or DEFAULT_BUDGETS)
     panels: dict[str, list[Summary]] = {}
@@ -63,8 +75,6 @@ def simulate(
             advance(name)
     _show(panels, case, form, places)
     if plot:
-        from activeeval.report import plot_errors
-
         plot_errors(panels, plot)
         say(f"wrote {plot}")
 
@@ -81,20 +91,20 @@ def _simulate(
     from activeeval.errors import BudgetError, InputError
     from activeeval.methods import METHODS, find_method
     from activeeval.simulation import simulate as run
+    from activeeval.workload import budget_unit, in_units
 
     target = case.target(measure)
     probs = case.probs_for(target)
     names = dict.fromkeys(["passive", *(methods or METHODS)])
     designs = {name: find_method(name).design(target, probs, defensive_share=defensive_share) for name in names}
-    unit = float(designs["passive"].costs.mean())
+    unit = budget_unit(designs["passive"])
     seed = case.seed.spawn(1)[0]
     try:
+        if expected:
+            max(designs.values(), key=lambda design: design.expected_cost).n_draws(budgets[0] * unit)
         summaries = run(designs, case.workload.grades, budgets, repetitions, seed, unit=unit, expected=expected)
     except BudgetError as problem:
-        raise InputError(
-            f"--budget {problem.budget / unit:g} is too small for {target.measure}: {problem}; "
-            f"the smallest that works is {problem.needed / unit:.4g} (a unit costs {unit:g})"
-        ) from None
+        raise InputError(f"{target.measure}: --{in_units(problem, unit)}") from None
     return str(target.measure), summaries
 
 
