@@ -70,5 +70,7 @@ def n_tied_at_cutoff(pool: QueryPool, scores: Floats, ranking: Rankings, cutoff:
     if cutoff is None:
         return 0
     cut = np.flatnonzero(ranking.lengths > cutoff)
+    if cut.size == 0:
+        return 0
     last = ranking.offsets[cut] + cutoff - 1
     return int(np.count_nonzero(scores[ranking.items[last]] == scores[ranking.items[last + 1]]))

@@ -33,8 +33,12 @@ for _command in (demo, score, simulate, sample, estimate, design):
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
-        code = cli.main(arguments, prog_name="activeeval", standalone_mode=False)
+        # not cli.main, which answers a closed pipe and Ctrl-C in its own way
+        with cli.make_context("activeeval", list(sys.argv[1:] if arguments is None else arguments)) as context:
+            cli.invoke(context)
         sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        return end.exit_code
     except click.ClickException as problem:
         problem.show()
         return problem.exit_code
@@ -49,7 +53,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _complain(f"{problem.filename or 'stdout'}: {problem.strerror}")
     except MemoryError as problem:
         return _complain(f"not enough memory: {problem}")
-    return code if isinstance(code, int) else 0
+    return 0
 
 
 def _complain(problem: str) -> int:

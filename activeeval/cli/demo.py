@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from activeeval.cli.output import progress, say, show_table
+from activeeval.errors import InputError
 
 
 @click.command()
@@ -23,6 +24,11 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     from activeeval.demonstration import cases
     from activeeval.report import compact_rows, plot_errors
 
+    picture = Path(out) / "methods.png"
+    try:
+        picture.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"--out {out}: cannot make this folder: {problem.strerror}") from None
     panels = {}
     steps = cases(queries, repetitions, seed)
     with progress(len(steps), "demo") as advance:
@@ -31,11 +37,6 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
             advance(title)
     for title, summaries in panels.items():
         show_table(compact_rows(summaries), f"{title}: truth {summaries[0].truth:.4f}, {repetitions} repetitions")
-    picture = Path(out) / "methods.png"
-    try:
-        picture.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise click.UsageError(f"--out {out}: {problem.strerror}") from None
     plot_errors(panels, picture)
     click.echo("A budget of 1 pays for judging one query whole. Error: root mean squared; in brackets the efficiency,")
     click.echo("how many times the labels passive would need for it. The last columns are for the largest budget.")
