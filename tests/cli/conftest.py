@@ -1,0 +1,69 @@
+"""A folder of small inputs and a way to call the command line in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+from cli_files import json_rows, make_all
+
+from activeeval import cli
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call of the command line left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def rows(self):
+        """JSON lines of a call that went well."""
+        assert self.code == 0, self.err
+        return json_rows(self.out)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """Return the folder of inputs; not to be written to."""
+    folder = tmp_path_factory.mktemp("inputs")
+    make_all(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    """Return a copy of the inputs that is the working folder."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def call(folder, capsys):
+    """Return a function from arguments to the answer of the command line, inside this process."""
+
+    def run(*arguments):
+        code = cli.run([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Answer(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def start(folder):
+    """Return a function that starts the command line in a process of its own."""
+
+    def run(*arguments, **options):
+        given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+        command = [sys.executable, "-m", "activeeval", *map(str, arguments)]
+        return subprocess.Popen(command, cwd=folder, env=os.environ | {"MPLBACKEND": "agg"}, **given)
+
+    return run

@@ -1,0 +1,215 @@
+"""`activeeval score` against ir_measures and against small cases by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import numpy as np
+import pytest
+from cli_files import tables, write_lines
+
+MEASURES = ["nDCG@10", "nDCG(dcg='exp-log2')@10", "P@5", "RR", "AP", "RBP(p=0.8,rel=1)"]
+THEIRS = {"nDCG(dcg='exp-log2')@10": "nDCG(gains={0:0,1:1,2:3,3:7})@10"}
+CANONICAL = {
+    "nDCG@10": "nDCG(dcg='log2')@10",
+    "P@5": "P(rel=1)@5",
+    "RR": "RR(rel=1)",
+    "AP": "AP(rel=1)",
+    "Judged@10": "Judged@10",
+    "DCG@10": "DCG(dcg='exp-log2')@10",
+    "dcg@10": "DCG(dcg='log2')@10",
+    "ERR@10": "ERR(max_rel=3)@10",
+    "ERR(max_rel=4)@10": "ERR(max_rel=4)@10",
+    "ndcg_cut_10": "nDCG(dcg='log2')@10",
+    "P_10": "P(rel=1)@10",
+    "ndcg_burges@10": "nDCG(dcg='exp-log2')@10",
+    "RBP": "RBP(p=0.8,rel=1)",
+    "recip_rank": "RR(rel=1)",
+    "map": "AP(rel=1)",
+}
+
+
+def of_ir_measures(name, qrels, run):
+    ir_measures = pytest.importorskip("ir_measures")
+    provider = "judged" if name.startswith("Judged") else "pytrec_eval"
+    measure = ir_measures.parse_measure(THEIRS.get(name, name))
+    read = list(ir_measures.read_trec_qrels(str(qrels))), list(ir_measures.read_trec_run(str(run)))
+    return {m.query_id: m.value for m in ir_measures.providers.registry[provider].iter_calc([measure], *read)}
+
+
+def rbp(qrels, run, p=0.8):
+    """Return RBP by its definition, ties by document id descending."""
+    relevant = {(q, d): int(g) >= 1 for q, _, d, g in map(str.split, qrels)}
+    lists = {}
+    for query, _, document, _, score, _ in map(str.split, run):
+        lists.setdefault(query, []).append((float(score), document))
+    values = {}
+    for query, items in lists.items():
+        ranked = sorted(items, reverse=True)
+        values[query] = (1 - p) * sum(p**i for i, (_, d) in enumerate(ranked) if relevant.get((query, d)))
+    return values
+
+
+@pytest.mark.parametrize("n_levels", [None, 4], ids=["distinct scores", "ties"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_values_are_those_of_ir_measures(call, folder, seed, n_levels):
+    qrels, run, _ = tables(np.random.default_rng(seed), n_levels=n_levels)
+    paths = write_lines(folder / "x.qrels", qrels), write_lines(folder / "x.run", run)
+    rows = call("score", *paths, *MEASURES, "-q", "-o", "jsonl").rows
+    for name in MEASURES:
+        canonical = CANONICAL.get(name, name)
+        expected = rbp(qrels, run) if name.startswith("RBP") else of_ir_measures(name, *paths)
+        own = {row["query_id"]: row["value"] for row in rows if row["measure"] == canonical}
+        mean = own.pop("all")
+        assert sorted(own) == sorted({line.split()[0] for line in qrels})
+        for query, value in own.items():
+            assert value == pytest.approx(expected.get(query, 0.0), rel=1e-9, abs=1e-12), (name, query)
+        assert mean == pytest.approx(np.mean([expected.get(query, 0.0) for query in own]), rel=1e-9)
+
+
+def test_judged_is_that_of_ir_measures_once_negative_grades_are_gone(call, folder):
+    judged = [line for line in (folder / "q.qrels").read_text().splitlines() if not line.endswith("-1")]
+    expected = of_ir_measures("Judged@10", write_lines(folder / "x.qrels", judged), folder / "a.run")
+    rows = call("score", "q.qrels", "a.run", "Judged@10", "-q", "-n", "-o", "jsonl").rows
+    held = [row for row in rows if row["query_id"] != "q5"]
+    assert len(held) == 29
+    for row in held:
+        assert row["value"] == pytest.approx(expected[row["query_id"]]), row
+    summary = call("score", "q.qrels", "a.run", "nDCG@10", "-o", "jsonl").rows[0]
+    assert summary["judged"] == pytest.approx(np.mean([row["value"] for row in held]))
+
+
+@pytest.mark.parametrize(("given", "printed"), CANONICAL.items())
+def test_the_measure_is_printed_with_all_its_parameters(call, given, printed):
+    rows = call("score", "q.qrels", "a.run", given, "-q", "-o", "jsonl").rows
+    assert {row["measure"] for row in rows} == {printed}
+    assert call("score", "q.qrels", "a.run", printed, "-q", "-o", "jsonl").rows == rows
+
+
+QRELS = ["1 0 a 2", "1 0 b 0", "1 0 c -1", "2 0 a 1", "3 0 a 1"]
+RUN = ["1 Q0 c 1 9 r", "1 Q0 b 2 9 r", "1 Q0 a 3 9 r", "1 Q0 z 4 9 r", "2 Q0 a 1 2 r", "2 Q0 z 2 1 r", "8 Q0 a 1 1 r"]
+
+
+@pytest.fixture
+def by_hand(folder):
+    write_lines(folder / "h.run", RUN)
+    return str(write_lines(folder / "h.qrels", QRELS))
+
+
+@pytest.mark.parametrize(
+    ("ties", "first_two", "judged"),
+    # the two first of query 1: z c, c b (rank), c b (input)
+    [("id", 0.0, (0 / 2 + 1 / 2) / 2), ("rank", 0.0, (1 / 2 + 1 / 2) / 2), ("input", 0.0, (1 / 2 + 1 / 2) / 2)],
+)
+def test_missing_ignored_tied_and_judged_by_hand(call, by_hand, ties, first_two, judged):
+    answer = call("score", by_hand, "h.run", "P@2", "--ties", ties, "-o", "jsonl")
+    row = answer.rows[0]
+    assert (row["missing"], row["ignored"], row["tied_at_cutoff"], row["queries"]) == (1, 1, 1, 3)
+    assert row["value"] == pytest.approx((first_two + 1 / 2 + 0) / 3)
+    assert row["judged"] == pytest.approx(judged)
+    missing, ignored = answer.err.splitlines()
+    assert missing == "activeeval: h.run: 1 of 3 judged queries are missing from the run and score 0"
+    assert ignored == "activeeval: h.run: 1 queries have no judgments and are ignored"
+    assert call("--quiet", "score", by_hand, "h.run", "P@2").err == ""
+
+
+def test_no_query_is_tied_at_a_cutoff_that_no_list_reaches(call, by_hand):
+    for cutoff in ("@4", "@1000", ""):
+        assert call("score", by_hand, "h.run", f"DCG{cutoff}", "-o", "jsonl").rows[0]["tied_at_cutoff"] == 0
+
+
+def test_options_q_and_n(call):
+    assert len(call("score", "q.qrels", "a.run", "P@5", "RR", "-o", "jsonl").rows) == 2
+    queries = call("score", "q.qrels", "a.run", "P@5", "RR", "-q", "-n", "-o", "jsonl").rows
+    assert len(queries) == 60
+    assert all(set(row) == {"query_id", "measure", "value"} for row in queries)
+    both = call("score", "q.qrels", "a.run", "P@5", "RR", "-q", "-o", "jsonl").rows
+    assert len(both) == 62
+    assert [row["query_id"] for row in both].count("all") == 2
+
+
+@pytest.mark.parametrize(("places", "shown"), [("0", "0"), ("2", "0.33"), ("4", "0.3333"), ("-1", repr(1 / 3))])
+def test_places(call, by_hand, places, shown):
+    out = call("score", by_hand, "h.run", "RR@1", "-p", places, "-o", "tsv").out
+    assert next(csv.DictReader(io.StringIO(out), delimiter="\t"))["value"] == shown
+    assert call("score", by_hand, "h.run", "RR@1", "-p", places, "-o", "jsonl").rows[0]["value"] == 1 / 3
+
+
+def parsed(text, form):
+    """Return the tables of an output, each a list of dicts of text."""
+    if form == "tsv":
+        return [list(csv.DictReader(io.StringIO(text), delimiter="\t"))]
+    blocks = [block.splitlines() for block in text.strip().split("\n\n")]
+    if form == "latex":
+        for block in blocks:
+            assert block[0].startswith("\\begin{tabular}{l")
+            assert block[-1] == "\\end{tabular}"
+        lines = [[line.strip(" \\").replace("\\_", "_") for line in block if "&" in line] for block in blocks]
+        cells = [[line.split(" & ") for line in block] for block in lines]
+    elif form == "md":
+        assert all(set(block[1]) <= set("| -") for block in blocks)
+        cells = [[line.strip("| ").split(" | ") for line in block[:1] + block[2:]] for block in blocks]
+    else:
+        cells = [[line.split() for line in block] for block in blocks]
+    return [[dict(zip(rows[0], row, strict=True)) for row in rows[1:]] for rows in cells]
+
+
+@pytest.mark.parametrize("form", ["text", "tsv", "md", "latex"])
+def test_every_format_parses_back(call, form):
+    command = ("score", "q.qrels", "a.run", "P@5", "DCG@3", "--versus", "b.run", "-q", "-p", "-1")
+    expected = call(*command, "-o", "jsonl").rows
+    read = [row for table in parsed(call(*command, "-o", form).out, form) for row in table]
+    key = lambda row: (row["query_id"] == "all", row["query_id"], row["measure"])  # noqa: E731
+    for row, text in zip(sorted(expected, key=key), sorted(read, key=key), strict=True):
+        assert {name: cell for name, cell in text.items() if cell} == {name: str(value) for name, value in row.items()}
+
+
+def test_latex_escapes_what_latex_reads(call, folder):
+    write_lines(folder / "x.qrels", ["a_1%$&{} 0 d 1"])
+    write_lines(folder / "x.run", ["a_1%$&{} Q0 d 1 1 r"])
+    out = call("score", "x.qrels", "x.run", "DCG(gains={0:0,1:1})", "-q", "-n", "-o", "latex").out
+    assert "a\\_1\\%\\$\\&\\{\\} & DCG(gains=\\{0:0,1:1\\})" in out
+
+
+def test_versus_by_hand(call, folder):
+    from scipy import stats
+
+    write_lines(folder / "x.qrels", [f"{q} 0 a 1" for q in range(1, 5)])
+    first = [1, 1, 2, 3]
+    second = [2, 4, 2, 1]
+    for name, ranks in (("x.run", first), ("y.run", second)):
+        lists = [[*"bcd"[: rank - 1], "a"] for rank in ranks]
+        lines = [f"{q} Q0 {d} 1 {-i} r" for q, docs in enumerate(lists, 1) for i, d in enumerate(docs)]
+        write_lines(folder / name, lines)
+    command = ("score", "x.qrels", "x.run", "RR", "--versus", "y.run", "-q", "-o", "jsonl")
+    *queries, row = call(*command).rows
+    delta = 1 / np.array(first) - 1 / np.array(second)
+    assert [q["difference"] for q in queries] == pytest.approx(delta.tolist())
+    assert [q["versus_value"] for q in queries] == pytest.approx((1 / np.array(second)).tolist())
+    assert row["difference"] == pytest.approx(delta.mean())
+    assert row["versus_value"] == pytest.approx(np.mean(1 / np.array(second)))
+    half = stats.t.ppf(0.975, 3) * delta.std(ddof=1) / 2
+    assert (row["difference_low"], row["difference_high"]) == pytest.approx((delta.mean() - half, delta.mean() + half))
+    assert row["p_t"] == pytest.approx(stats.ttest_1samp(delta, 0).pvalue)
+    assert 0 < row["p_wilcoxon"] <= 1
+    assert 0 < row["p_randomization"] <= 1
+    assert (row["wins"], row["ties"], row["losses"]) == (2, 1, 1)
+    assert {"versus_judged", "versus_missing", "versus_ignored", "versus_tied_at_cutoff"} <= set(row)
+    assert call(*command).rows[-1] == row
+    assert call(*command, "--seed", 1).rows[-1]["p_t"] == row["p_t"]
+
+
+def test_a_run_does_not_differ_from_itself(call):
+    row = call("score", "q.qrels", "a.run", "DCG@5", "--versus", "a.run", "-o", "jsonl").rows[0]
+    assert row["difference"] == row["difference_low"] == row["difference_high"] == 0
+    assert (row["wins"], row["ties"], row["losses"]) == (0, 30, 0)
+
+
+def test_level_sets_the_interval(call):
+    rows = [call("score", "q.qrels", "a.run", "RR", "--level", x, "-o", "jsonl").rows[0] for x in (0.5, 0.95)]
+    narrow, wide = (row["high"] - row["low"] for row in rows)
+    assert narrow < wide
+    assert [row["level"] for row in rows] == [0.5, 0.95]
+    assert math.isclose((rows[0]["low"] + rows[0]["high"]) / 2, rows[0]["value"])
