@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Self
 
 import numpy as np
@@ -74,6 +75,12 @@ class Ended:
 
 
 Event = Draw | Told | Ended
+
+
+def _is_grade(grade: object, top: int | None) -> bool:
+    if not isinstance(grade, Real) or isinstance(grade, bool) or not float(grade).is_integer():
+        return False
+    return float(grade) >= -1 and (top is None or float(grade) <= top)
 
 
 class Campaign:
@@ -187,18 +194,9 @@ class Campaign:
             Where the number of grades is wrong or a grade is not a grade of the measure. −1 is an
             item that could not be judged and earns nothing.
         """
-        if draw.number not in self._awaited:
+        if self._awaited.get(draw.number) != draw:
             raise StateError(f"draw {draw.number} of query {draw.query_id!r} does not wait for grades")
-        values = [int(g) if not isinstance(g, bool) and int(g) == g else None for g in grades]
-        if len(values) != len(draw.items):
-            raise InputError(f"query {draw.query_id!r} has {len(draw.items)} items to judge, got {len(values)} grades")
-        top = self.design.target.measure.max_grade
-        for item_id, given, value in zip(draw.item_ids, grades, values, strict=True):
-            if value is None or value < -1 or (top is not None and value > top):
-                scale = "0, 1, 2 …" if top is None else f"0 … {top}"
-                place = f"item {item_id!r} of query {draw.query_id!r}"
-                raise InputError(f"the grade of {place} must be one of {scale} (or -1), got {given!r}")
-        self._append(Told(draw.number, tuple(v for v in values if v is not None)))
+        self._append(self._told(draw.number, grades))
 
     def run(self, judge: Judge) -> Estimate:
         """Ask, have ``judge(query_id, item_ids)`` return the grades, tell, until the end; estimate."""
@@ -238,10 +236,31 @@ class Campaign:
         """
         campaign = cls(design, budget, rng=rng, expected=expected)
         for event in log:
-            if not isinstance(event, Told) and (expected_event := campaign._next_event()) != event:
-                raise StateError(f"the log says {event}, but this design and seed give {expected_event}")
-            campaign._append(event)
+            if isinstance(event, Told):
+                given: Event = campaign._told(event.number, event.grades)
+            elif campaign._ended:
+                raise StateError(f"the log goes on after its end: {event}")
+            else:
+                given = campaign._next_event()
+            if given != event:
+                raise StateError(f"the log says {event}, but this design and seed give {given}")
+            campaign._append(given)
         return campaign
+
+    def _told(self, number: int, grades: Sequence[int]) -> Told:
+        """Return the event that grades make, once they are seen to fit the draw."""
+        if number not in self._awaited:
+            raise StateError(f"draw {number} does not wait for grades")
+        draw = self._awaited[number]
+        if len(grades) != len(draw.items):
+            raise InputError(f"query {draw.query_id!r} has {len(draw.items)} items to judge, got {len(grades)} grades")
+        top = self.design.target.measure.max_grade
+        for item_id, grade in zip(draw.item_ids, grades, strict=True):
+            if not _is_grade(grade, top):
+                scale = "0, 1, 2 …" if top is None else f"0 … {top}"
+                place = f"item {item_id!r} of query {draw.query_id!r}"
+                raise InputError(f"the grade of {place} must be one of {scale} (or -1), got {grade!r}")
+        return Told(number, tuple(int(grade) for grade in grades))
 
     def _sample(self) -> JudgedSample:
         values = self.design.target.values(self._grades)

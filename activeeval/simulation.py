@@ -221,7 +221,7 @@ def _replicate_chunk(
 def _census_row(design: Design, values: Floats) -> list[float]:
     truth = replication.weighted_sum(design.query_probs, values)
     n_queries = design.pool.n_queries
-    return [truth, 0.0, n_queries, n_queries, design.items.size, float(design.costs.sum())]
+    return [truth, 0.0, n_queries, n_queries, design.items.size, float(np.cumsum(design.costs)[-1])]
 
 
 def simulate(

@@ -38,7 +38,7 @@ ALLOWED = {
     "campaign": BELOW_CAMPAIGN,
     # show
     "simulation": BELOW_CAMPAIGN | {"campaign"},
-    "workload": GROUND | {"measures", "grade_models", "io"},
+    "workload": GROUND | {"measures", "grade_models", "io", "design"},
     "worksheet": BELOW_CAMPAIGN | {"campaign", "io"},
     "scoring": GROUND | {"measures", "significance", "io"},
     "report": BELOW_REPORT,

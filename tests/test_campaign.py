@@ -242,7 +242,6 @@ def test_tell_checks_what_it_is_told():
 
 
 @pytest.mark.parametrize("wrong", ["x", None, float("nan"), float("inf")])
-@pytest.mark.xfail(strict=True, raises=(ValueError, TypeError, OverflowError), reason="tell lets int() fail")
 def test_tell_names_a_grade_that_is_not_even_a_number(wrong):
     design, _ = labelled(8)
     campaign = Campaign(design, design.costs.sum() / 2, rng=0)
@@ -251,7 +250,6 @@ def test_tell_names_a_grade_that_is_not_even_a_number(wrong):
         campaign.tell(draw, [wrong] * len(draw.items))
 
 
-@pytest.mark.xfail(strict=True, reason="tell looks at the draw's number only")
 def test_a_draw_of_another_campaign_is_refused():
     """As it is, grades of one query are recorded for another one with as many items."""
     pool = pool_of([1] * 5)
@@ -334,7 +332,7 @@ def test_a_draw_that_somebody_changed_is_refused():
     log = list(judge(Campaign(design, budget, rng=11), labels).log)
     fields = {name: getattr(log[0], name) for name in Draw.__slots__}
     log[0] = Draw(**(fields | {"importance_weight": 1.0}))
-    with pytest.raises(StateError, match="the log says Draw"):
+    with pytest.raises(StateError, match="the log goes on after its end"):
         Campaign.replay(design, budget, log, rng=11)
     with pytest.raises(StateError, match="the log says Ended"):
         Campaign.replay(design, budget, [Ended("enough")], rng=11)
@@ -349,7 +347,6 @@ LOGS = {
 
 
 @pytest.mark.parametrize("name", LOGS)
-@pytest.mark.xfail(strict=True, reason="replay applies told grades without checking them")
 def test_a_log_that_cannot_be_is_refused(name):
     design, labels = labelled(9)
     budget = 0.4 * design.costs.sum()
@@ -363,7 +360,7 @@ def test_a_draw_after_the_end_is_refused():
     design, labels = labelled(9)
     budget = 0.4 * design.costs.sum()
     log = judge(Campaign(design, budget, rng=11), labels).log
-    with pytest.raises(StateError, match="the log says Draw"):
+    with pytest.raises(StateError, match="the log goes on after its end"):
         Campaign.replay(design, budget, [*log, log[0]], rng=11)
 
 

@@ -97,9 +97,6 @@ def test_a_wrong_pool_says_where_it_is_wrong(fields, message):
     assert message in str(problem.value)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=(IndexError, TypeError, ValueError), reason="QueryPool reads query_offsets before checking"
-)
 @pytest.mark.parametrize("offsets", [3, [[0, 2]], [0, None], ["0", "x"]])
 def test_wrong_offsets_without_item_ids_say_so(offsets):
     with pytest.raises(InputError):

@@ -80,7 +80,6 @@ def test_a_repetition_may_use_its_budget_up_to_the_last_unit_as_a_campaign_may()
         assert (live.value, live.n_draws) == (run.values[r, 1], run.n_draws[r, 1])
 
 
-@pytest.mark.xfail(strict=True, reason="_census_row sums the costs pairwise, a campaign one by one")
 def test_the_cost_of_a_census_is_the_campaigns_bit_for_bit():
     designs, labels = labelled()
     total = designs["passive"].costs.sum()

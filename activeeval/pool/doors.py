@@ -60,15 +60,17 @@ def numbers(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
     return array
 
 
-def segment_offsets(values: ArrayLike, what: str, n_queries: int, total: int) -> Ints:
+def segment_offsets(values: ArrayLike, what: str, n_queries: int, total: int | None) -> Ints:
+    """Return where each query's segment starts and the last ends: ``total``, where that is known before."""
     array = np.asarray(values)
-    if array.dtype.kind not in "iu" and array.size:
-        raise InputError(f"{what} must be whole numbers, got dtype {array.dtype}")
     if array.shape != (n_queries + 1,):
         raise InputError(f"{what} must have shape ({n_queries + 1},), one more than the queries, got {array.shape}")
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{what} must be whole numbers, got dtype {array.dtype}")
     offsets = array.astype(np.int64)
-    if offsets[0] != 0 or offsets[-1] != total:
-        raise InputError(f"{what} must run from 0 to {total}, got {offsets[0]} … {offsets[-1]}")
+    end = offsets[-1] if total is None else total
+    if offsets[0] != 0 or offsets[-1] != end:
+        raise InputError(f"{what} must run from 0 to {end}, got {offsets[0]} … {offsets[-1]}")
     if np.any(np.diff(offsets) < 0):
         raise InputError(f"{what} must not decrease, but does after position {int(np.argmax(np.diff(offsets) < 0))}")
     return offsets

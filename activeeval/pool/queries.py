@@ -62,8 +62,7 @@ class QueryPool:
         queries = as_ids(query_ids, "query_ids")
         if queries.size == 0:
             raise InputError("the pool is empty: query_ids holds no query")
-        ends = np.asarray(query_offsets)
-        n_items = int(ends[-1]) if item_ids is None and ends.size else np.size(item_ids)  # type: ignore[arg-type]
+        n_items = None if item_ids is None else np.size(item_ids)
         offsets = segment_offsets(query_offsets, "query_offsets", queries.size, n_items)
         _check_queries(queries, offsets)
         items = _item_ids(item_ids, queries, offsets)
