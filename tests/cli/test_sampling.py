@@ -1,0 +1,346 @@
+"""`activeeval sample`, the way through a judge's spreadsheet, `activeeval estimate`, and `activeeval design`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from cli_files import csv_rows, write_csv, write_lines
+
+from activeeval import Campaign, Target, parse_measure
+from activeeval.cli.inputs import PoolOptions, load_case
+from activeeval.io.draws import read_draws, write_draws
+from activeeval.methods import METHODS
+from activeeval.workload import budget_unit
+from activeeval.worksheet import estimate_table, to_table
+
+RUN = ("--run", "a.run", "--max-grade", 3)
+LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")
+COLUMNS = [
+    *("draw", "query_id", "doc_id", "query_prob", "item_prob", "depth", "weight", "cost", "design", "grade"),
+    *("rank", "versus_rank", "measure"),
+]
+SPREADSHEETS = {
+    "plain": {},
+    "semicolons and a mark": {"delimiter": ";", "encoding": "utf-8-sig"},
+    "tabs": {"delimiter": "\t"},
+}
+
+
+def grade_of(query, document):
+    """Return the same grade for the same item, always."""
+    return sum(map(ord, f"{query} {document}")) % 4
+
+
+def judged(rows):
+    """Return rows with every grade filled in, the last of an item's several rows only."""
+    last = {(row["query_id"], row["doc_id"]): i for i, row in enumerate(rows)}
+    return [
+        row | {"grade": grade_of(*key) if last[key] == i and row["grade"] == "" else row["grade"]}
+        for i, row in enumerate(rows)
+        for key in [(row["query_id"], row["doc_id"])]
+    ]
+
+
+@pytest.fixture
+def drawn(call):
+    """Return a function from options to the rows of a sampled draws table."""
+
+    def sample(*options, name="d.csv"):
+        answer = call("sample", *options, "--out", name)
+        assert answer.code == 0, answer.err
+        return csv_rows(name)
+
+    return sample
+
+
+@pytest.fixture
+def estimated(call):
+    """Return a function from judged rows, as a spreadsheet saves them, to the estimate's row."""
+
+    def estimate(rows, *options, **spreadsheet):
+        write_csv("j.csv", rows, **spreadsheet)
+        return call("estimate", "j.csv", "-o", "jsonl", *options).rows[0]
+
+    return estimate
+
+
+def case_of(*, use_labels, **given):
+    """Return the case of some options, the others as the command line has them by default."""
+    empty = dict.fromkeys(("letor", "runs", "pool_runs", "scores", "versus_scores", "train"), ())
+    empty |= dict.fromkeys(("qrels", "versus_run", "index_update", "model", "train_fraction", "max_grade"))
+    plain = {"ties": "id", "tune": False, "overhead": 0.0, "cost": "uniform", "defensive_share": 0.0, "seed": 0}
+    return load_case(PoolOptions(**(empty | plain | given)), use_labels=use_labels)
+
+
+def campaign_of(measure, method, budget, *, seed=0, expected=False, **given):
+    """Return the campaign that the command line's options mean."""
+    case = case_of(use_labels=False, seed=seed, **given)
+    target = case.target(measure)
+    design = METHODS[method].design(target, case.probs_for(target))
+    return Campaign(design, budget * budget_unit(design), rng=case.seed, expected=expected)
+
+
+CASES = {
+    "one run": (RUN, {"runs": ("a.run",), "max_grade": 3}),
+    "a comparison": ((*RUN, "--versus-run", "b.run"), {"runs": ("a.run",), "versus_run": "b.run", "max_grade": 3}),
+    "a forest": (LETOR, {"letor": ("a.txt",), "scores": ("a.score",), "train": ("t.txt",)}),
+    "a missing query": (
+        (*RUN, "--qrels", "q.qrels", "--overhead", 1.5),
+        {"runs": ("a.run",), "qrels": "q.qrels", "max_grade": 3, "overhead": 1.5},
+    ),
+}
+
+
+@pytest.mark.parametrize("spreadsheet", SPREADSHEETS.values(), ids=SPREADSHEETS)
+@pytest.mark.parametrize(("options", "given"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("measure", "method"), [("DCG@5", "active"), ("ERR(max_rel=3)", "passive")])
+def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options, given, measure, method, spreadsheet):
+    rows = drawn(*options, "--measure", measure, "--method", method, "--budget", 15, "--seed", 5)
+    row = estimated(judged(rows), **spreadsheet)
+    campaign = campaign_of(measure, method, 15, seed=5, **given)
+    expected = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
+    assert (row["value"], row["std_error"]) == pytest.approx((expected.value, expected.std_error), rel=1e-12)
+    interval = expected.interval()
+    assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high), rel=1e-12)
+    assert (row["method"], row["draws"]) == (method, expected.n_draws)
+    assert (row["items"], row["spent"]) == (expected.n_items, pytest.approx(expected.cost))
+    assert row["queries"] == expected.n_queries
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz"])
+def test_every_format_carries_the_table(call, folder, suffix):
+    name = f"d.{suffix}"
+    assert call("sample", *RUN, "--budget", 8, "--out", "d.csv").code == 0
+    assert call("sample", *RUN, "--budget", 8, "--out", name).code == 0
+    table = read_draws(name)
+    for column in COLUMNS:
+        assert getattr(table, column).tolist() == getattr(read_draws("d.csv"), column).tolist()
+    if suffix == "jsonl":
+        lines = [json.loads(line) for line in (folder / name).read_text().splitlines()]
+        write_lines(folder / name, [json.dumps(line | {"grade": 1}) for line in lines])
+    elif suffix == "parquet":
+        pl.read_parquet(name).with_columns(grade=pl.lit(1)).write_parquet(name)
+    else:
+        write_draws(
+            type(table)(**{c: getattr(table, c) for c in COLUMNS} | {"grade": np.ones(table.n_rows, int)}), name
+        )
+    row = call("estimate", name, "-o", "jsonl").rows[0]
+    assert row["value"] > 0
+    assert row["items"] == len(set(zip(table.query_id.tolist(), table.doc_id.tolist(), strict=True)))
+
+
+def test_columns_and_weights(drawn):
+    rows = drawn(*RUN, "--measure", "P@3", "--budget", 9)
+    assert list(rows[0]) == COLUMNS
+    assert {row["measure"] for row in rows} == {"P(rel=1)@3"}
+    assert {row["grade"] for row in rows} == {""}
+    for row in rows:
+        assert float(row["weight"]) == pytest.approx(1 / 30 / float(row["query_prob"]))
+    ranks = [int(row["rank"]) for row in rows if row["draw"] == "1"]
+    assert ranks == [1, 2, 3]
+
+
+def test_redrawn_queries_are_free_and_judged_once(drawn, estimated):
+    rows = drawn(*RUN, "--budget", 25, "--method", "passive", "--seed", 1)
+    draws = {row["draw"]: row["query_id"] for row in rows}
+    again = [query for query, n in Counter(draws.values()).items() if n > 1]
+    assert again
+    first = {row["query_id"]: row["draw"] for row in reversed(rows)}
+    assert {float(row["cost"]) for row in rows if row["draw"] != first[row["query_id"]]} == {0.0}
+    row = estimated(judged(rows))
+    assert (row["draws"], row["queries"]) == (len(draws), len(set(draws.values())))
+    assert row["items"] == len({(r["query_id"], r["doc_id"]) for r in rows})
+
+
+def test_full_coverage_is_exact_however_it_came_about(drawn, estimated, call, folder):
+    lines = (folder / "a.run").read_text().splitlines()
+    truth = {(q, d): grade_of(q, d) for q, _, d, *_ in map(str.split, lines)}
+    qrels = write_lines(folder / "x.qrels", [f"{q} 0 {d} {g}" for (q, d), g in truth.items()])
+    exact = call("--quiet", "score", qrels, "a.run", "DCG@4", "-o", "jsonl").rows[0]["value"]
+    for options in (("--budget", 10_000), ("--budget", 300, "--expected")):
+        rows = drawn(*RUN, "--measure", "DCG@4", *options)
+        assert len({row["query_id"] for row in rows}) == 30
+        row = estimated(judged(rows))
+        assert row["value"] == pytest.approx(exact, rel=1e-12)
+        assert (row["std_error"], row["low"], row["high"]) == (0, row["value"], row["value"])
+
+
+def test_an_expected_sample_of_every_query_is_the_campaign(folder):
+    campaign = campaign_of("DCG@4", "active", 300, expected=True, runs=("a.run",), max_grade=3)
+    own = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
+    through = estimate_table(to_table(campaign))
+    assert own.std_error == through.std_error == 0
+    assert own.value == pytest.approx(through.value, rel=1e-12)
+    assert (own.n_draws, own.n_queries, own.n_items) == (through.n_draws, through.n_queries, through.n_items)
+
+
+def test_a_query_that_the_run_lacks_counts_as_zero(drawn, estimated):
+    rows = drawn(*RUN, "--qrels", "q.qrels", "--budget", 10_000, "--measure", "P@2")
+    nothing = [row for row in rows if row["query_id"] == "q5"]
+    assert [row["doc_id"] for row in nothing] == ["(nothing to judge)"]
+    assert (nothing[0]["grade"], float(nothing[0]["cost"]), nothing[0]["rank"]) == ("0", 0.0, "")
+    row = estimated([row | {"grade": 1} if row["rank"] else row for row in rows])
+    assert (row["value"], row["queries"], row["items"]) == (pytest.approx(29 / 30), 30, 58)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("sample", "--budget", 10, "--out", "x.csv"),
+        ("design", "--out", "x.csv"),
+    ],
+    ids=lambda command: command[0],
+)
+@pytest.mark.parametrize(
+    "options",
+    [
+        (*LETOR, "--cost", "log-length:3"),
+        (*LETOR, "--model", "logit", "--index-update", 0.1),
+        (*LETOR[:4], "--max-grade", 3),
+        ("--qrels", "q.qrels", *RUN),
+    ],
+    ids=lambda options: " ".join(map(str, options[4:])),
+)
+def test_no_label_of_the_pool_is_looked_at(call, folder, command, options):
+    assert call(*command, *options).code == 0
+    before = (folder / "x.csv").read_bytes()
+    lines = (folder / "a.txt").read_text().splitlines()
+    write_lines(folder / "a.txt", [f"{(int(line[0]) * 2 + 1) % 4}{line[1:]}" for line in lines])
+    lines = (folder / "q.qrels").read_text().splitlines()
+    write_lines(folder / "q.qrels", [" ".join([*line.split()[:3], "0"]) for line in lines])
+    assert call(*command, *options).code == 0
+    assert (folder / "x.csv").read_bytes() == before
+
+
+def test_with_a_train_fraction_only_the_labels_of_queries_set_aside_count(call, folder, drawn):
+    options = ("--qrels", "q.qrels", *RUN, "--train-fraction", 0.5)
+    call("design", *options, "--out", "x.csv")
+    before = (folder / "x.csv").read_bytes()
+    pool = {row["query_id"] for row in csv_rows("x.csv")}
+    assert len(pool) == 15
+    lines = [line.split() for line in (folder / "q.qrels").read_text().splitlines()]
+    write_lines(folder / "q.qrels", [" ".join([*c[:3], "2" if c[0] in pool else c[3]]) for c in lines])
+    call("design", *options, "--out", "x.csv")
+    assert (folder / "x.csv").read_bytes() == before
+    write_lines(folder / "q.qrels", [" ".join([*c[:3], str(grade_of(c[0], c[2]))]) for c in lines])
+    call("design", *options, "--out", "x.csv")
+    assert (folder / "x.csv").read_bytes() != before
+
+
+def test_one_seed_one_sample(call, folder):
+    tables = []
+    for seed in (1, 1, 2):
+        call("sample", *RUN, "--budget", 10, "--seed", seed, "--out", "x.csv")
+        tables.append((folder / "x.csv").read_bytes())
+    assert tables[0] == tables[1] != tables[2]
+
+
+def test_the_talk_says_what_was_drawn_and_why_it_ended(call):
+    answer = call("sample", *RUN, "--measure", "P@4", "--budget", 6, "--seed", 2, "--out", "x.csv")
+    rows = csv_rows("x.csv")
+    n_draws, n_queries = len({row["draw"] for row in rows}), len({row["query_id"] for row in rows})
+    n_items = len({(row["query_id"], row["doc_id"]) for row in rows})
+    said = answer.err.splitlines()[-1]
+    assert said.startswith(
+        f"activeeval: wrote x.csv: {n_draws} draws of {n_queries} queries, {n_items} items to judge, "
+    )
+    assert answer.out == ""
+
+
+def test_another_measure_from_the_same_sample(drawn, estimated):
+    rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", 10))
+    by_query = {}
+    for row in rows:
+        by_query.setdefault(row["draw"], []).append(row)
+    weights = np.array([float(part[0]["weight"]) for part in by_query.values()])
+    grades = {(r["query_id"], r["doc_id"]): int(r["grade"]) for r in rows if r["grade"] != ""}
+    values = [sum(grades[r["query_id"], r["doc_id"]] >= 1 for r in part[:3]) / 3 for part in by_query.values()]
+    row = estimated(rows, "--measure", "P@3")
+    assert row["value"] == pytest.approx(weights @ values / weights.sum())
+
+
+def test_a_single_draw_has_no_interval(drawn, estimated):
+    rows = [row for row in judged(drawn(*RUN, "--budget", 20)) if row["draw"] == "1"]
+    row = estimated([row | {"grade": 1} for row in rows])
+    assert (row["draws"], row["std_error"], row["low"], row["high"]) == (1, None, None, None)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("options", [RUN, LETOR, (*RUN, "--versus-run", "b.run")], ids=["run", "letor", "comparison"])
+def test_the_columns_of_a_design(call, options, method):
+    answer = call("design", *options, "--method", method, "--measure", "DCG@6", "--out", "x.parquet", "--overhead", 0.5)
+    assert answer.code == 0
+    frame = pl.read_parquet("x.parquet")
+    names = ["query_id", "query_prob", "sampling_prob", "weight", "mean", "variance", "cost", "n_items"]
+    assert frame.columns == names
+    p, q, weight = (frame[name].to_numpy() for name in names[1:4])
+    assert p.sum() == pytest.approx(1)
+    assert q.sum() == pytest.approx(1)
+    np.testing.assert_allclose(weight, p / q, rtol=1e-12)
+    np.testing.assert_allclose(frame["cost"], frame["n_items"] + 0.5)
+    assert frame["mean"].is_nan().all() == (method == "passive")
+    assert (q == p).all() == (method == "passive")
+
+
+def test_q_is_the_paper_s(call):
+    call("design", *LETOR, "--out", "x.parquet", "--cost", "log-length:3")
+    frame = pl.read_parquet("x.parquet")
+    p, q, mean, variance, cost = (
+        frame[name].to_numpy() for name in ("query_prob", "sampling_prob", "mean", "variance", "cost")
+    )
+    optimal = p * np.sqrt((variance + (mean - p @ mean) ** 2) / cost)
+    np.testing.assert_allclose(q, optimal / optimal.sum(), rtol=1e-9)
+    call("design", *LETOR, "--out", "y.parquet", "--cost", "log-length:3", "--defensive-share", 0.25)
+    np.testing.assert_allclose(pl.read_parquet("y.parquet")["sampling_prob"], 0.75 * q + 0.25 * p, rtol=1e-9)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl"])
+def test_a_design_in_every_format(call, folder, suffix):
+    call("design", *RUN, "--out", "x.parquet")
+    call("design", *RUN, "--out", f"x.{suffix}", "--plot", "x.png")
+    frame = pl.read_parquet("x.parquet")
+    if suffix == "jsonl":
+        rows = [json.loads(line) for line in (folder / "x.jsonl").read_text().splitlines()]
+    else:
+        rows = csv_rows(f"x.{suffix}", delimiter="\t" if suffix == "tsv" else ",")
+    assert [float(row["sampling_prob"]) for row in rows] == frame["sampling_prob"].to_list()
+    assert (folder / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_that_fails_leaves_no_table(call, folder):
+    answer = call("design", *RUN, "--method", "passive", "--out", "x.csv", "--plot", "x.png")
+    assert answer.code == 1
+    assert "method 'passive' uses no model, so there is no expected performance to draw" in answer.err
+    assert not (folder / "x.csv").exists()
+    assert not (folder / "x.png").exists()
+
+
+@pytest.mark.statistical
+def test_a_sample_estimates_the_truth(folder):
+    """Ten seeds' mean lies within 4 standard errors of the truth: a false alarm in 16,000 at the most."""
+    case = case_of(use_labels=True, letor=("a.txt",), scores=("a.score",))
+    target = Target(parse_measure("DCG@5").bound_to(3), case.workload.ranking)
+    truth = float(target.values(case.workload.grades).mean())
+    grades = {
+        (q, d): int(g)
+        for q, d, g in zip(
+            case.workload.pool.query_ids[case.workload.pool.item_queries].tolist(),
+            case.workload.pool.item_ids.tolist(),
+            case.workload.grades.tolist(),
+            strict=True,
+        )
+    }
+    estimates = []
+    for seed in range(10):
+        campaign = campaign_of(
+            "DCG@5", "active", 12, seed=seed, letor=("a.txt",), scores=("a.score",), train=("t.txt",)
+        )
+        estimates.append(campaign.run(lambda query, documents: [grades[query, d] for d in documents]))
+    mean = np.mean([e.value for e in estimates])
+    error = math.sqrt(sum(e.std_error**2 for e in estimates)) / 10
+    assert abs(mean - truth) < 4 * error

@@ -1,0 +1,261 @@
+"""`activeeval simulate`: its fields, its truth, its options, and that one seed is one answer."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from cli_files import write_lines
+
+LETOR = ("--letor", "a.txt", "--scores", "a.score")
+RUNS = ("--qrels", "q.qrels", "--run", "a.run")
+BRIEF = ("--repetitions", 40, "-o", "jsonl")
+TWO = ("--budget", 6, "--budget", 12)
+FIELDS = {"measure", "method", "budget", "repetitions", "truth"}
+SIMULATED = {
+    *("rmse", "mae", "bias", "coverage", "width", "queries", "items", "spent"),
+    *("efficiency", "labels_saved", "selection_error"),
+}
+METHODS = ["passive", "active", "active_uniC", "active_uniD"]
+
+
+@pytest.fixture
+def simulate(call):
+    """Return a function from options to the rows of a short simulation."""
+    return lambda *options: call("--quiet", "simulate", *options, *BRIEF).rows
+
+
+@pytest.mark.parametrize("pool", [LETOR, RUNS], ids=["letor", "runs"])
+def test_every_field_with_its_standard_error(simulate, pool):
+    rows = simulate(*pool, *TWO)
+    assert len(rows) == 8
+    for row in rows:
+        assert set(row) == FIELDS | SIMULATED | {f"{name}_se" for name in SIMULATED}
+        assert row["measure"] == "DCG(dcg='exp-log2')"
+        assert row["repetitions"] == 40
+        assert 0 <= row["coverage"] <= 1
+        assert 0 < row["spent"] <= row["budget"]
+        assert 0 < row["queries"] <= row["items"]
+        assert row["rmse"] >= max(row["mae"], abs(row["bias"])) > 0
+        assert row["selection_error"] is None
+        assert all(row[f"{name}_se"] >= 0 for name in SIMULATED - {"labels_saved", "selection_error"})
+    assert [(row["method"], row["budget"]) for row in rows] == [(m, b) for m in METHODS for b in (6.0, 12.0)]
+    for row in rows[:2]:
+        assert (row["efficiency"], row["efficiency_se"], row["labels_saved"]) == (1, 0, 0)
+
+
+def test_efficiency_is_the_ratio_of_mean_squared_errors(simulate):
+    rows = simulate(*LETOR, *TWO)
+    passive = {row["budget"]: row["rmse"] ** 2 for row in rows if row["method"] == "passive"}
+    for row in rows:
+        assert row["efficiency"] == pytest.approx(passive[row["budget"]] / row["rmse"] ** 2)
+
+
+def test_labels_saved_needs_two_budgets(simulate):
+    assert all(row["labels_saved"] is None for row in simulate(*LETOR, "--budget", 6))
+
+
+@pytest.mark.parametrize("measure", ["DCG", "DCG@3", "ERR@5", "P@2", "RBP(p=0.5)", "RR"])
+def test_the_truth_is_the_score(call, simulate, measure):
+    mean = call("--quiet", "score", "q.qrels", "a.run", measure, "-o", "jsonl").rows[0]
+    rows = simulate(*RUNS, "--measure", measure, "--budget", 6)
+    assert {row["measure"] for row in rows} == {mean["measure"]}
+    assert [row["truth"] for row in rows] == pytest.approx([mean["value"]] * 4, rel=1e-12)
+    versus = call("--quiet", "score", "q.qrels", "a.run", measure, "--versus", "b.run", "-o", "jsonl").rows[0]
+    rows = simulate(*RUNS, "--measure", measure, "--budget", 6, "--versus-run", "b.run")
+    assert [row["truth"] for row in rows] == pytest.approx([versus["difference"]] * 4, rel=1e-12)
+    assert all(0 <= row["selection_error"] <= 1 for row in rows)
+
+
+@pytest.mark.parametrize("methods", [["active"], ["active_uniC", "active_uniD"], ["passive"]])
+def test_passive_is_always_there(simulate, methods):
+    rows = simulate(*LETOR, "--budget", 6, *(x for name in methods for x in ("--method", name)))
+    assert [row["method"] for row in rows] == list(dict.fromkeys(["passive", *methods]))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (*LETOR, "--train", "t.txt"),
+        (*LETOR, "--train", "t.txt", "--model", "logit"),
+        (*LETOR, "--index-update", 0.2),
+        (*RUNS, "--train-fraction", 0.4, "--tune"),
+        (*RUNS, "--versus-run", "b.run", "--expected"),
+    ],
+    ids=lambda options: " ".join(map(str, options[4:])),
+)
+def test_one_seed_one_answer(call, options):
+    command = ("--quiet", "simulate", *options, *TWO, *BRIEF)
+    first = call(*command, "--seed", 3)
+    assert first == call(*command, "--seed", 3)
+    assert first.code == 0
+    assert first.out != call(*command, "--seed", 4).out
+
+
+def test_budgets_may_be_unsorted_and_repeated(simulate):
+    assert simulate(*LETOR, "--budget", 12, "--budget", 6, "--budget", 12.0) == simulate(*LETOR, *TWO)
+
+
+def test_measures_may_be_repeated(simulate):
+    rows = simulate(*LETOR, "--measure", "ERR@5", "--measure", "DCG", "--measure", "ERR@5", "--budget", 6)
+    assert [row["measure"] for row in rows[::4]] == ["ERR(max_rel=3)@5", "DCG(dcg='exp-log2')"]
+
+
+def test_no_budget_is_overspent_and_a_large_one_is_exact(simulate):
+    rows = simulate(*LETOR, "--budget", 1000, "--budget", 7.3, "--overhead", 2, "--cost", "log-length:3")
+    for row in rows:
+        if row["budget"] == 1000:
+            assert (row["rmse"], row["width"], row["coverage"]) == (0, 0, 1)
+            assert (row["queries"], row["spent"]) == (40, pytest.approx(40))
+        else:
+            assert row["spent"] <= 7.3
+
+
+def test_the_budget_of_one_query_where_all_cost_the_same(simulate, folder):
+    # 0.1 has no exact mean: rounding must not refuse the budget of one query, nor lose the last of three
+    documents = [f"d{j}" for j in range(7)]
+    write_lines(folder / "x.qrels", [f"q{q} 0 {d} {(q + i) % 3}" for q in range(41) for i, d in enumerate(documents)])
+    write_lines(folder / "x.run", [f"q{q} Q0 {d} 1 {-i} r" for q in range(41) for i, d in enumerate(documents)])
+    write_lines(folder / "x.costs", ["0.1"] * 41 * 7)
+    pool = ("--qrels", "x.qrels", "--run", "x.run", "--cost", "x.costs", "--method", "passive")
+    one, three, all_but_one = simulate(*pool, "--budget", 1, "--budget", 3, "--budget", 40)
+    assert (one["queries"], three["queries"], all_but_one["queries"]) == (1, 3, 40)
+
+
+def test_expected_budgets_are_met_in_the_mean(simulate):
+    rows = simulate(*LETOR, "--budget", 4, "--expected", "--repetitions", 400, "--method", "passive")
+    # redrawn queries are free and n* is rounded down, so the mean lies below the budget, not above by 4 errors
+    assert 3 < rows[0]["spent"] < 4 + 4 * rows[0]["spent_se"]
+
+
+def test_index_update_removes_a_share_of_each_list(simulate):
+    rows = simulate(*LETOR, "--index-update", 0.25, "--budget", 6)
+    assert rows[0]["truth"] > 0
+    assert rows[0]["selection_error"] is not None
+    little = simulate(*LETOR, "--index-update", 0.001, "--budget", 6)
+    assert little[0]["truth"] == 0
+    assert little[0]["selection_error"] is None
+
+
+def test_versus_scores(simulate, folder):
+    alone = [simulate("--letor", "a.txt", "--scores", s, "--budget", 6)[0]["truth"] for s in ("a.score", "a.second")]
+    both = simulate(*LETOR, "--versus-scores", "a.second", "--budget", 6)
+    assert both[0]["truth"] == pytest.approx(alone[0] - alone[1], rel=1e-9)
+
+
+def test_several_letor_files_with_one_score_file_each(simulate, folder):
+    files = ("--letor", "a.txt", "--letor", "b.txt", "--scores", "a.score", "--scores", "b.score")
+    rows = simulate(*files, "--budget", 6)
+    parts = [simulate("--letor", f"{x}.txt", "--scores", f"{x}.score", "--budget", 6)[0]["truth"] for x in "ab"]
+    assert rows[0]["truth"] == pytest.approx((40 * parts[0] + 30 * parts[1]) / 70, rel=1e-12)
+    joined = [line for x in "ab" for line in (folder / f"{x}.score").read_text().split()]
+    write_lines(folder / "ab.score", joined)
+    assert simulate(*files[:4], "--scores", "ab.score", "--budget", 6) == rows
+
+
+def test_a_packed_file_is_the_same_pool(simulate):
+    assert simulate("--letor", "a.txt.gz", *LETOR[2:], "--budget", 6) == simulate(*LETOR, "--budget", 6)
+
+
+@pytest.mark.parametrize(("option", "unit"), [("0", "items"), ("2", "items and overhead")])
+def test_the_unit_is_the_mean_cost_of_a_query(simulate, folder, option, unit):
+    lists = np.array([int(line.split()[1][4:]) for line in (folder / "a.txt").read_text().splitlines()])
+    lengths = np.minimum(np.unique(lists, return_counts=True)[1], 3)
+    row = simulate(*LETOR, "--overhead", option, "--measure", "P@3", "--budget", 10, "--method", "passive")[0]
+    mean_cost = row["items"] + float(option) * row["queries"]
+    assert row["spent"] == pytest.approx(mean_cost / (lengths.mean() + float(option)), rel=1e-9), unit
+
+
+def test_costs_by_length_and_from_a_file_agree(simulate, folder):
+    rows = [line.split() for line in (folder / "a.txt").read_text().splitlines()]
+    lengths = [float(row[4].partition(":")[2]) for row in rows]
+    costs = [repr(math.log(math.e + x)) for x in lengths]
+    write_lines(folder / "plain.costs", costs)
+    table = [f"{row[1][4:]},{row[-1]},{cost}" for row, cost in zip(rows, costs, strict=True)]
+    write_lines(folder / "costs.csv", ["qid,docno,cost", *table[::-1]])
+    first, second, third = (
+        simulate(*LETOR, *TWO, "--cost", kind) for kind in ("log-length:3", "plain.costs", "costs.csv")
+    )
+    assert first == second == third
+    assert first != simulate(*LETOR, *TWO)
+
+
+@pytest.mark.parametrize(
+    ("pool", "options"),
+    [
+        (LETOR, ("--train", "t.txt")),
+        (LETOR, ("--train", "t.txt", "--train", "b.txt", "--model", "forest")),
+        (LETOR, ("--train", "t.txt", "--model", "logit")),
+        (LETOR, ("--train", "t.txt", "--model", "logit", "--tune")),
+        (LETOR, ("--train-fraction", "0.5")),
+        (LETOR, ("--model", "probs=a.probs.csv")),
+        (LETOR, ("--model", "probs=a.probs.csv", "--train-fraction", "0.3")),
+        (RUNS, ("--train-fraction", "0.4", "--pool-run", "b.run")),
+        (RUNS, ("--train-fraction", "0.4", "--model", "logit", "--versus-run", "b.run")),
+        (RUNS, ("--model", "probs=q.probs.csv")),
+        (RUNS, ("--model", "probs=q.probs.csv", "--train-fraction", "0.4")),
+    ],
+    ids=lambda x: " ".join(x) if "-" in x[0] and x not in (LETOR, RUNS) else x[0][2:],
+)
+def test_models_change_the_sampling_and_not_the_truth(simulate, pool, options):
+    rows = {row["method"]: row for row in simulate(*pool, *options, "--budget", 5)}
+    if "--train-fraction" in options:
+        plain = {row["method"]: row for row in simulate(*pool, *options[-2:], "--model", "uniform", "--budget", 5)}
+        fraction = float(options[options.index("--train-fraction") + 1])
+        n = {LETOR: 40, RUNS: 30}[pool]
+        census = simulate(*pool, *options, "--budget", 1000, "--method", "passive")[0]
+        assert census["queries"] == n - round(fraction * n)
+    else:
+        plain = {row["method"]: row for row in simulate(*pool, "--model", "uniform", "--budget", 5)}
+        assert rows["active"]["truth"] == plain["active"]["truth"]
+        assert {**rows["active_uniD"], "efficiency": 0} == {**plain["active_uniD"], "efficiency": 0}
+    assert rows["active"]["rmse"] != rows["active_uniD"]["rmse"]
+
+
+def test_the_uniform_model_is_active_uniD(simulate):
+    rows = simulate(*LETOR, *TWO, "--model", "uniform")
+    assert [{**row, "method": ""} for row in rows[2:4]] == [{**row, "method": ""} for row in rows[6:]]
+
+
+def test_a_full_defence_is_passive(simulate):
+    rows = simulate(*LETOR, *TWO, "--defensive-share", 1)
+    assert [{**row, "method": ""} for row in rows[:2]] == [{**row, "method": ""} for row in rows[2:4]]
+
+
+def test_max_grade_opens_the_scale(simulate):
+    rows = simulate(*LETOR, "--measure", "ERR@5", "--max-grade", 4, "--budget", 6)
+    assert rows[0]["measure"] == "ERR(max_rel=4)@5"
+    assert simulate(*LETOR, "--measure", "ERR(max_rel=4)@5", "--budget", 6)[0]["truth"] == rows[0]["truth"]
+
+
+def test_missing_and_ignored_queries_are_told(call):
+    *notes, model = call("simulate", *RUNS, "--versus-run", "b.run", "--budget", 6, *BRIEF).err.splitlines()
+    assert model.startswith("activeeval: no training data: the uniform grade model is used (")
+    assert notes == [
+        "activeeval: 1 of 30 queries are missing from run 'A': they score 0",
+        "activeeval: 1 queries of run 'A' have no judgments: ignored",
+        "activeeval: 1 of 30 queries are missing from run 'B': they score 0",
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_plot(call, folder, suffix):
+    answer = call("simulate", *LETOR, *TWO, *BRIEF, "--measure", "DCG", "--measure", "ERR", "--plot", f"x.{suffix}")
+    assert answer.code == 0
+    assert answer.err.splitlines()[-1] == f"activeeval: wrote x.{suffix}"
+    magic = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
+    assert (folder / f"x.{suffix}").read_bytes().startswith(magic)
+
+
+@pytest.mark.parametrize("form", ["text", "tsv", "md", "latex"])
+def test_other_formats(call, form):
+    answer = call("simulate", *LETOR, *TWO, "--repetitions", 40, "-o", form, "-p", 2)
+    assert answer.code == 0
+    assert all(name in answer.out.replace("\\_", "_") for name in METHODS)
+    lines = answer.out.splitlines()
+    if form == "tsv":
+        assert {line.count("\t") for line in lines} == {lines[0].count("\t")}
+        assert len(lines) == 9
+    if form == "text":
+        assert lines[0].startswith("DCG(dcg='exp-log2'), one ranking: 40 queries, truth ")
