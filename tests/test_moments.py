@@ -226,6 +226,21 @@ def test_near_identical_lists_keep_their_digits(name):
     assert ours[2] == pytest.approx(square - mean**2, abs=1e-9 * square)
 
 
+@pytest.mark.parametrize("place", [0, 5, 38])
+@pytest.mark.parametrize("tiny", [2.0**-30, 2.0**-60, 0.0])
+def test_an_unlikely_item_in_a_shared_list_keeps_its_digits(place, tiny):
+    """The value of what both lists share is 1/tiny times the difference, and must not drown it."""
+    probs = dyadic_probs(np.random.default_rng(7), 41, 2)
+    probs[[place, 40]] = [1 - tiny, tiny]
+    second = [*ORDER[:place], 40, *ORDER[place + 1 :]]
+    rational = [[1 - Fraction(p), Fraction(p)] for p in probs[:, 1]]
+    c = [Fraction(v) for v in ERR(1).discount_vector(40).tolist()]
+    mean, square = cascade_moments(rational, [Fraction(0), Fraction(1, 2)], c, ORDER, second)
+    ours = moments_of(ERR(1), probs, ORDER, second)
+    assert ours[1] == pytest.approx(float(square), rel=1e-9, abs=0)
+    assert ours[0] == pytest.approx(float(mean), rel=1e-9, abs=1e-9 * float(square))
+
+
 @pytest.mark.parametrize("order", [[0, 1, 2], [1, 2, 0], [2, 0, 1]])
 def test_variance_of_a_nearly_certain_value_keeps_its_digits(order):
     """E[L²] − E[L]² would leave no digit of it: the truth is below 1e-17 of E[L]²."""

@@ -15,9 +15,13 @@ T_i − E[T_i] = (c_i − E[T_{i+1}])(ℓ_i − e_i) + (1 − ℓ_i)(T_{i+1} −
 terms, Var[T_i] = d_i (c_i − E[T_{i+1}])² + h_i Var[T_{i+1}], a sum of squares.
 
 *Comparison.* The ranks on which both lists agree at the head factor out,
-δ = Π_{l ≤ H}(1 − ℓ_l) · (T_1 − T_2); where the two lists hold the same items up to some rank and
-agree after it, the values that follow are equal too and cancel exactly, so both lists end there.
-Between, E[(T_1 − T_2)²] = E[T_1²] − 2 E[T_1 T_2] + E[T_2²].
+δ = Π_{l ≤ H}(1 − ℓ_l) · (T_1 − T_2). Where two lists of one length agree from some rank on, the tail's
+value T' is independent of what stands before: with B = Σ_i ℓ_i Π(1 − ℓ) = 1 − Π(1 − ℓ) over the
+ranks between, T_1 − T_2 = V_c − T' V_1, where V_c is the difference of the lists between with
+discounts c and V_1 = B_1 − B_2 that with discounts 1. So E[T_1 − T_2] = E[V_{c − E T'}] and
+E[(T_1 − T_2)²] = E[V_{c − E T'}²] + Var[T'] E[V_1²]; where both hold the same items between, V_1 = 0
+and the tail drops out. Neither head nor tail can cancel digits then. For the lists between,
+E[V²] = E[V(r_1)²] − 2 E[V(r_1) V(r_2)] + E[V(r_2)²].
 
 *Cross moment in O(n log n).* E[T_1 T_2] = Σ_i Σ_j c_i c_j E[ℓ_{z_i} ℓ_{w_j} Π_{l<i}(1 − ℓ) Π_{m<j}(1 − ℓ)].
 One sweep over r_1 with a segment tree over the ranks j of r_2. Leaf j holds
@@ -119,7 +123,8 @@ def _absolute(e, d, discounts, first, last):
 
 @_jit
 def _agreement(items1, items2, start, n1, n2, place):
-    """Return (H, n1, n2): ranks shared at the head, and where the lists end once a shared tail is cut.
+    """Return (H, M, same): ranks shared at the head, where a shared tail begins, and whether the
+    ranks between hold the same items. Lists of two lengths have no shared tail, M = −1.
 
     ``place`` maps an item (minus the query's first) to its rank in list 2, or −1.
     """
@@ -128,14 +133,14 @@ def _agreement(items1, items2, start, n1, n2, place):
     while head < shorter and items1[head] == items2[head]:
         head += 1
     if n1 != n2:
-        return head, n1, n2
+        return head, -1, False
     tail = n1
     while tail > head and items1[tail - 1] == items2[tail - 1]:
         tail -= 1
     for i in range(head, tail):
-        if place[items1[i] - start] < 0 or place[items1[i] - start] >= tail:
-            return head, n1, n2
-    return head, tail, tail
+        if place[items1[i] - start] < 0:
+            return head, tail, False
+    return head, tail, True
 
 
 @_jit
@@ -200,20 +205,56 @@ def _cross_moment(items1, start, e1, d1, e2, discounts, head, n1, n2, place, sum
 
 
 @_jit
+def _difference(list1, start, e1, d1, e2, d2, discounts, head, n1, n2, place, sums, right):
+    """Return the mean and second moment of the difference of two lists between two ranks."""
+    mean1, variance1 = _absolute(e1, d1, discounts, head, n1)
+    mean2, variance2 = _absolute(e2, d2, discounts, head, n2)
+    cross = _cross_moment(list1, start, e1, d1, e2, discounts, head, n1, n2, place, sums, right)
+    gap = mean1 - mean2
+    return gap, max(variance1 + variance2 - 2.0 * (cross - mean1 * mean2) + gap * gap, 0.0)
+
+
+@_jit
+def _comparison(list1, list2, start, e1, d1, e2, d2, discounts, n1, n2, place, shifted, sums, right):
+    """Return the mean and variance of the difference of two lists; ``shifted`` is workspace."""
+    head, tail, same = _agreement(list1, list2, start, n1, n2, place)
+    reach = 1.0
+    reach_squared = 1.0
+    for i in range(head):
+        f = 1.0 - e1[i]
+        reach *= f
+        reach_squared *= f * f + d1[i]
+    spread = 0.0
+    if tail >= 0:
+        after, after_variance = _absolute(e1, d1, discounts, tail, n1)
+        n1 = n2 = tail
+        if not same:
+            shifted[:tail] = 1.0
+            _, second = _difference(list1, start, e1, d1, e2, d2, shifted, head, n1, n2, place, sums, right)
+            spread = after_variance * second
+            shifted[:tail] = discounts[:tail] - after
+            discounts = shifted
+    gap, second = _difference(list1, start, e1, d1, e2, d2, discounts, head, n1, n2, place, sums, right)
+    mean = reach * gap
+    return mean, max(reach_squared * (second + spread) - mean * mean, 0.0)
+
+
+@_jit
 def cascade_moments(query_offsets, probs, stop_probs, discounts, offsets1, items1, offsets2, items2, mean, variance):
     """Fill ``mean`` and ``variance`` (n_queries,) of a cascade measure, eqs. (16)–(18) for ERR."""
     longest = 0
     for q in range(query_offsets.size - 1):
         longest = max(longest, query_offsets[q + 1] - query_offsets[q])
+    c = discounts.copy()
     used = np.zeros(longest, np.bool_)
     e, d = np.empty(longest), np.empty(longest)
     e1, d1, e2, d2 = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
     place = np.full(longest, -1, np.int64)
-    sums, right = np.empty(4 * longest + 2), np.empty(2 * longest + 2)
+    shifted, sums, right = np.empty(longest), np.empty(4 * longest + 2), np.empty(2 * longest + 2)
     for q in range(query_offsets.size - 1):
         start = query_offsets[q]
-        list1 = items1[offsets1[q] : min(offsets1[q + 1], offsets1[q] + discounts.size)]
-        list2 = items2[offsets2[q] : min(offsets2[q + 1], offsets2[q] + discounts.size)]
+        list1 = items1[offsets1[q] : min(offsets1[q + 1], offsets1[q] + c.size)]
+        list2 = items2[offsets2[q] : min(offsets2[q + 1], offsets2[q] + c.size)]
         for i in range(list1.size):
             used[list1[i] - start] = True
         for j in range(list2.size):
@@ -221,24 +262,11 @@ def cascade_moments(query_offsets, probs, stop_probs, discounts, offsets1, items
         _stop_moments(probs, stop_probs, start, used[: query_offsets[q + 1] - start], e, d)
         n1 = _gather(list1, start, e, d, e1, d1)
         if list2.size == 0:
-            mean[q], variance[q] = _absolute(e1, d1, discounts, 0, n1)
+            mean[q], variance[q] = _absolute(e1, d1, c, 0, n1)
             continue
         n2 = _gather(list2, start, e, d, e2, d2)
         for j in range(n2):
             place[list2[j] - start] = j
-        head, n1, n2 = _agreement(list1, list2, start, n1, n2, place)
-        mean1, variance1 = _absolute(e1, d1, discounts, head, n1)
-        mean2, variance2 = _absolute(e2, d2, discounts, head, n2)
-        cross = _cross_moment(list1, start, e1, d1, e2, discounts, head, n1, n2, place, sums, right)
-        reach = 1.0
-        reach_squared = 1.0
-        for i in range(head):
-            f = 1.0 - e1[i]
-            reach *= f
-            reach_squared *= f * f + d1[i]
-        gap = mean1 - mean2
-        second = reach_squared * max(variance1 + variance2 - 2.0 * (cross - mean1 * mean2) + gap * gap, 0.0)
-        mean[q] = reach * gap
-        variance[q] = max(second - mean[q] * mean[q], 0.0)
-        for j in range(list2.size):
+        mean[q], variance[q] = _comparison(list1, list2, start, e1, d1, e2, d2, c, n1, n2, place, shifted, sums, right)
+        for j in range(n2):
             place[list2[j] - start] = -1

@@ -92,7 +92,7 @@ class _Family:
             Where a grade is above the measure's largest.
         """
         whole, n_grades = checked_grades(pool, grades, self.max_grade)
-        values = sealed(self._rule.values(n_grades))
+        values = self._values(n_grades)
         kernel, _ = self._kernels()
         rankings = [ranking] if versus is None else [ranking, versus]
         check_pool(pool, *rankings)
@@ -130,7 +130,7 @@ class _Family:
         other = Rankings.empty(pool) if versus is None else versus
         check_pool(pool, ranking, other)
         nodes, weights = checked_nodes(pool, grade_probs, node_weights)
-        values = sealed(self._rule.values(self._check_columns(nodes.shape[2])))
+        values = self._values(self._check_columns(nodes.shape[2]))
         discounts = self.discount_vector(longest_list(ranking, other))
         lists = (ranking.offsets, ranking.items, other.offsets, other.items)
         _, kernel = self._kernels()
@@ -140,6 +140,12 @@ class _Family:
         mean = weights @ means
         variance = weights @ (variances + (means - mean) ** 2)
         return Moments(mean, variance + mean**2, variance)
+
+    def _values(self, n_grades: int) -> Floats:
+        values = sealed(self._rule.values(n_grades))
+        if not np.all(np.isfinite(values)):
+            raise InputError(f"{self} has no finite value for grade {int(np.argmin(np.isfinite(values)))}")
+        return values
 
     def _check_columns(self, n_grades: int) -> int:
         if n_grades < 2 or (self.max_grade is not None and n_grades != self.max_grade + 1):
