@@ -30,6 +30,8 @@ _HOMES = {
     "activeeval.design": ("Design", "optimal_sampling_probs"),
     "activeeval.methods": ("METHODS", "Method"),
     "activeeval.campaign": ("Campaign", "Draw"),
+    "activeeval.evaluation": ("compare", "evaluate"),
+    "activeeval.generated": ("generate_pool",),
     "activeeval.simulation": ("replicate", "simulate"),
     "activeeval.significance": ("compare_scores", "holm", "mean_interval"),
 }
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from activeeval.campaign import Campaign, Draw
     from activeeval.design import Design, optimal_sampling_probs
     from activeeval.errors import ActiveEvalError, BudgetError, FormatError, InputError, StateError
+    from activeeval.evaluation import compare, evaluate
+    from activeeval.generated import generate_pool
     from activeeval.measures import (
         AP,
         DCG,

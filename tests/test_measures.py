@@ -38,9 +38,6 @@ from activeeval import (
     parse_measure,
 )
 
-# Without the JIT the hash of item ids wraps around aloud.
-pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar multiply")
-
 
 class Collection:
     """Random judgments and runs with ties, missing documents, unjudged documents, a query without either."""

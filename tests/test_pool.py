@@ -8,11 +8,7 @@ from naive import pool_of, random_lists, rankings_of
 
 from activeeval import InputError, Judgments, QueryPool, Rankings
 
-# Without the JIT the hash of item ids wraps around aloud.
-pytestmark = [
-    pytest.mark.kernel,
-    pytest.mark.filterwarnings("ignore:overflow encountered in scalar multiply"),
-]
+pytestmark = pytest.mark.kernel
 
 
 def two():

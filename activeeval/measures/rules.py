@@ -94,7 +94,7 @@ class Stop:
 
     def values(self, n_grades: int) -> Floats:
         top = n_grades - 1 if self.max_grade is None else self.max_grade
-        return np.exp2(np.arange(n_grades, dtype=np.float64) - top) - np.exp2(-float(top))
+        return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64) - top) - np.exp2(-float(top)))
 
     def bound_to(self, max_grade: int) -> Stop:
         return self if self.max_grade is not None else replace(self, max_grade=max_grade)

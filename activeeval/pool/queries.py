@@ -174,7 +174,8 @@ def _check_queries(query_ids: Texts, offsets: Ints) -> None:
 def _item_ids(values: ArrayLike | None, query_ids: Texts, offsets: Ints) -> Texts:
     if values is None:
         lengths = np.diff(offsets)
-        return (np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths) + 1).astype(np.str_)
+        numbers_within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths) + 1
+        return numbers_within.astype(f"U{len(str(lengths.max()))}")
     item_ids = as_ids(values, "item_ids")
     if item_ids.size != offsets[-1]:
         raise InputError(f"item_ids must have shape ({offsets[-1]},), got {item_ids.shape}")

@@ -1,0 +1,110 @@
+"""What the methods save on real judged collections: ``python -m benchmarks.savings``.
+
+Runs `activeeval simulate` on MQ2008 (RankBoost's ranking, RankBoost against ListNet, an index update of
+RankBoost's) and on TREC Robust 2003, topics 601–650 (two runs, the others as features), prints the tables
+and stores every row with the command that made it in benchmarks/results/savings.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import io
+import json
+import tempfile
+from pathlib import Path
+
+from activeeval.cli import run
+from benchmarks.machine import ROOT, data_folder, describe, store
+
+BUDGETS = {"mq2008": (20, 40, 63, 125, 190), "robust03": (5, 10, 15)}
+GRADED_TOPICS = range(601, 651)
+
+
+def mq2008(folder: Path) -> dict[str, list[str]]:
+    """Return the cases on parts 2–5; a forest learns on part 1."""
+    parts = [f"--letor={folder / f'S{part}.txt.gz'}" for part in (2, 3, 4, 5)]
+    # the test part of fold k is S5 for k = 1, otherwise S(k − 1)
+    folds = (3, 4, 5, 1)
+
+    def ranker(option: str, name: str) -> list[str]:
+        return [f"--{option}={next((folder / 'rankers' / name).glob(f'Fold{fold}.*'))}" for fold in folds]
+
+    common = [
+        *parts,
+        *ranker("scores", "RankBoost"),
+        f"--train={folder / 'S1.txt.gz'}",
+        "--measure=DCG",
+        "--measure=ERR",
+    ]
+    return {
+        "MQ2008, RankBoost": common,
+        "MQ2008, RankBoost - ListNet": [*common, *ranker("versus-scores", "ListNet")],
+        "MQ2008, index update of RankBoost": [*common, "--index-update=0.1"],
+    }
+
+
+def robust03(folder: Path, scratch: Path) -> dict[str, list[str]]:
+    """Return the case on the topics that have three grades; 40 % of them train."""
+    qrels = scratch / "qrels.601-650.txt"
+    with gzip.open(folder / "robust03_qrels.txt.gz", "rt") as lines:
+        qrels.write_text("".join(line for line in lines if int(line.split()[0]) in GRADED_TOPICS))
+    runs = {path.name.split(".")[1]: path for path in sorted((folder / "runs").glob("input.*.gz"))}
+    first, second = runs.pop("pircRBa1"), runs.pop("THUIRr0301")
+    common = [f"--qrels={qrels}", f"--run={first}", *(f"--pool-run={path}" for path in runs.values())]
+    common += ["--train-fraction=0.4", "--measure=DCG@10", "--measure=ERR@10"]
+    return {
+        "Robust 2003, pircRBa1": common,
+        "Robust 2003, pircRBa1 - THUIRr0301": [*common, f"--versus-run={second}"],
+    }
+
+
+def rows_of(arguments: list[str]) -> list[dict]:
+    """Run one simulation through the command line and return its rows."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        code = run([*arguments, "--output=jsonl"])
+    if code:
+        raise SystemExit(code)
+    return [json.loads(line) for line in printed.getvalue().splitlines()]
+
+
+def show(title: str, rows: list[dict]) -> None:
+    """Print a case as a table: efficiency against passive at each budget, with its standard error."""
+    print(f"\n{title}")
+    for row in rows:
+        saved = "" if row["labels_saved"] is None else f"{row['labels_saved']:5.0%}"
+        wrong = "" if row["selection_error"] is None else f"{row['selection_error']:.3f}"
+        print(
+            f"  {row['measure']:24} {row['method']:12} {row['budget']:5g}  rmse {row['rmse']:.4f}  "
+            f"efficiency {row['efficiency']:5.2f} ± {row['efficiency_se']:.2f}  saved {saved:5}  "
+            f"coverage {row['coverage']:.3f}  queries {row['queries']:6.1f}  wrong {wrong}".rstrip()
+        )
+
+
+def main() -> None:
+    """Run every case whose data are there."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--repetitions", type=int, default=2000)
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "savings.json")
+    options = parser.parse_args()
+    data = data_folder()
+    if not data.is_dir():
+        raise SystemExit("no judged collections: set ACTIVEEVAL_SHARED to the folder that holds data/")
+    result = describe("benchmarks.savings") | {"cases": {}}
+    with tempfile.TemporaryDirectory() as scratch:
+        cases = {key: ("mq2008", given) for key, given in mq2008(data / "mq2008").items()}
+        cases |= {key: ("robust03", given) for key, given in robust03(data / "trec-robust03", Path(scratch)).items()}
+        for title, (collection, given) in cases.items():
+            budgets = [f"--budget={budget}" for budget in BUDGETS[collection]]
+            arguments = ["simulate", *given, *budgets, f"--repetitions={options.repetitions}"]
+            rows = rows_of(arguments)
+            show(title, rows)
+            shown = " ".join(["activeeval", *arguments]).replace(str(data), "DATA").replace(scratch, "SCRATCH")
+            result["cases"][title] = {"command": shown, "rows": rows}
+    store(options.out, result)
+
+
+if __name__ == "__main__":
+    main()
