@@ -145,7 +145,9 @@ class Case:
 
         top = target.measure.max_grade or self.max_grade
         if top < self.max_grade:
-            raise InputError(f"the data hold grade {self.max_grade}, above the largest of {target.measure}, {top}")
+            raise InputError(
+                f"the scale goes up to grade {self.max_grade}, above the largest of {target.measure}, {top}"
+            )
         return with_grades(self.probs, top + 1, is_uniform=self.model == "uniform")
 
 
@@ -221,7 +223,7 @@ def _max_grade(options: PoolOptions, workload: Workload, model: str) -> int:
     columns = workload.features.shape[1] - 1 if model == "given" else 0
     top = max(seen, columns, options.max_grade or 0)
     if options.max_grade is not None and top > options.max_grade:
-        raise InputError(f"the data hold grade {top}, above --max-grade {options.max_grade}")
+        raise InputError(f"labels or probabilities go up to grade {top}, above --max-grade {options.max_grade}")
     if top == 0:
         raise click.UsageError("--max-grade is needed: without labels nothing tells the largest grade of the scale")
     return top

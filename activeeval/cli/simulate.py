@@ -34,7 +34,7 @@ DEFAULT_BUDGETS = (20.0, 50.0, 100.0)
     help="Repeatable, in mean costs of judging a query whole. Default: 20, 50, 100.",
 )
 @click.option("--expected", is_flag=True, help="Budgets are met in expectation, by n* draws, not as a hard limit.")
-@click.option("--repetitions", type=click.IntRange(2), default=2000, show_default=True)
+@click.option("--repetitions", type=click.IntRange(2), default=2000, show_default=True, help="Replays of each method.")
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
 @places_option
 @output_option
