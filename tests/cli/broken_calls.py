@@ -1,0 +1,316 @@
+"""Calls of the command line that are wrong, each with its exit code and the line that it must get.
+
+An entry is (name, files to write before, arguments, exit code, regular expression). With exit code 1 the
+expression must match all that stderr holds after ``activeeval: ``, with 2 all after ``Error: ``.
+"""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+import gzip
+
+LETOR = "simulate --letor a.txt --scores a.score --budget 6 --repetitions 20"
+RUNS = "simulate --qrels q.qrels --run a.run --budget 6 --repetitions 20"
+SAMPLE = "sample --run a.run --max-grade 3"
+DESIGN = "design --run a.run --max-grade 3"
+SCORE = "score q.qrels a.run"
+ROW = "{} qid:{} 1:0.5 2:1 3:10 #docid = {}\n"
+PROBS = "qid,docid,p0,p1\n"
+TINY = {"x.qrels": "1 0 a 1\n1 0 b 0\n2 0 a 1\n", "x.run": "1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n2 Q0 a 1 1 r\n"}
+TINY_POOL = "simulate --qrels x.qrels --run x.run --budget 2 --repetitions 20"
+DRAWS = "draw,query_id,doc_id,query_prob,item_prob,depth,weight,cost,design,grade,rank,versus_rank,measure\n"
+ENDINGS = r"\.csv, \.tsv, \.jsonl, \.parquet"
+PICTURES = r"\.png, \.svg, \.pdf"
+ONE_GRADE = "".join(ROW.format(1, 5000 + i // 3, i) for i in range(30))
+ANY_BUDGET = r"is not in the range x>0\."
+OPEN = r"is not in the range 0<x<1\."
+
+
+def draws(*rows, measure="DCG@2"):
+    """Return a draws table; a row is (draw, query, document, grade, rank, changed cells)."""
+    lines = []
+    for draw, query, document, grade, rank, *changed in rows:
+        cells = {"query_prob": 0.5, "item_prob": 1, "depth": "", "weight": 1, "cost": 1, "design": "active"}
+        cells |= {"measure": measure} | (changed[0] if changed else {})
+        values = [draw, query, document, *list(cells.values())[:6], grade, rank, "", cells["measure"]]
+        lines.append(",".join(map(str, values)) + "\n")
+    return {"x.csv": DRAWS + "".join(lines)}
+
+
+GOOD = (1, "q1", "a", 1, 1)
+TOO_SMALL = (
+    r"DCG\(dcg='exp-log2'\): --budget {} is too small: in item costs, budget {} is below the cost of the dearest "
+    r"query, {} for '\w+'; the smallest that works is {} \(1 pays for {} in item costs\)"
+)
+
+FILES = [
+    ("ranked twice", {"x.run": "q1 Q0 a 1 2 r\nq1 Q0 a 2 1 r\n"}, "score q.qrels x.run P@2", 1,
+     r"x\.run:2: document 'a' of query 'q1' is there twice, first at line 1; expected it once"),
+    ("judged twice", {"x.qrels": "q1 0 a 1\nq1 0 a 1\n"}, "score x.qrels a.run P@2", 1,
+     r"x\.qrels:2: document 'a' of query 'q1' is there twice, first at line 1; expected it once"),
+    ("files swapped", {}, "score a.run q.qrels P@2", 1,
+     r"q\.qrels:1: 4 columns in 'q1 0 d0 -?\d', expected 6: query Q0 document rank score tag"),
+    ("NaN score in a run", {"x.run": "q1 Q0 a 1 nan r\n"}, "score q.qrels x.run P@2", 1,
+     r"x\.run:1: 'nan' is not a finite number, expected: query Q0 document rank score tag"),
+    ("NaN in a score file", {"x.score": "nan\n"}, LETOR.replace("a.score", "x.score"), 1,
+     r"x\.score:1: .*'nan'.* finite .*"),
+    ("NaN feature", {"x.txt": "1 qid:1 1:nan\n"}, LETOR.replace("a.txt", "x.txt"), 1,
+     r"x\.txt:1: .*nan.*finite.*"),
+    ("too few scores", {}, LETOR.replace("a.score", "b.score"), 1, r"b\.score: \d+ scores for \d+ lines of a\.txt"),
+    ("too few second scores", {}, LETOR + " --versus-scores b.score", 1, r"b\.score: \d+ scores for \d+ lines of a\.txt"),
+    ("more score files than pools", {}, LETOR + " --scores a.score --scores a.score", 1,
+     r"3 score files for 1 LETOR files, expected one each, or one for all"),
+    ("a file twice", {}, LETOR.replace("--letor a.txt", "--letor a.txt --letor a.txt"), 1,
+     r"a\.txt:1: query '1' comes back, its lines began at a\.txt:1; expected a query's lines together"),
+    ("missing qrels", {}, "score gone a.run P@2", 1, r"gone: no such file"),
+    ("missing run", {}, "score q.qrels gone P@2", 1, r"gone: no such file"),
+    ("missing second run", {}, SCORE + " P@2 --versus gone", 1, r"gone: no such file"),
+    ("missing LETOR", {}, LETOR.replace("a.txt", "gone"), 1, r"gone: no such file"),
+    ("missing training", {}, LETOR + " --train gone", 1, r"gone: no such file"),
+    ("missing pool run", {}, RUNS + " --pool-run gone", 1, r"gone: no such file"),
+    ("missing costs", {}, LETOR + " --cost gone", 1, r"gone: no such file"),
+    ("missing probabilities", {}, LETOR + " --model probs=gone.csv", 1, r"gone\.csv: no such file"),
+    ("missing draws", {}, "estimate gone.csv", 1, r"gone\.csv: no such file"),
+    ("a directory for a run", {}, "score q.qrels . P@2", 1, r"\.: is a directory, expected a file"),
+    ("a directory for scores", {}, LETOR.replace("a.score", "."), 1, r"\.: is a directory, expected a file"),
+    ("gzip cut short", {"x.gz": gzip.compress(b"1 qid:1 1:2\n" * 99)[:-9]}, LETOR.replace("a.txt", "x.gz"), 1,
+     r"x\.gz: the gzip file is cut short, expected its end marker"),
+    ("gzip broken", {"x.gz": b"\x1f\x8b rubbish"}, LETOR.replace("a.score", "x.gz"), 1,
+     r"x\.gz: the gzip file is (cut short|broken).*"),
+    ("UTF-16", {"x.txt": "1 qid:1 1:1\n".encode("utf-16")}, LETOR.replace("a.txt", "x.txt"), 1,
+     r"x\.txt:1: the text is UTF-16, expected UTF-8"),
+    ("latin-1", {"x.run": b"q1 Q0 caf\xe9 1 1 r\n"}, "score q.qrels x.run P@2", 1,
+     r"x\.run:1: the bytes b'\\xe9.*' are not UTF-8, expected UTF-8 text"),
+    ("empty qrels", {"x.qrels": ""}, "score x.qrels a.run P@2", 1, r"x\.qrels: the file is empty"),
+    ("empty pool", {"x.txt": "# nothing\n"}, LETOR.replace("a.txt", "x.txt"), 1, r"x\.txt: .*no.*"),
+    ("nobody judged", {"x.qrels": "q1 0 d1 -1\n"}, "--quiet simulate --qrels x.qrels --run a.run --max-grade 2", 1,
+     r"no item of the pool is judged, so there is no truth to compare with"),
+]  # fmt: skip
+
+MODELS = [
+    ("probabilities off 1", {"x.csv": PROBS + "1,d1-0,0.5,0.6\n"}, LETOR + " --model probs=x.csv", 1,
+     r"x\.csv:2: column p0 … p1: the row of document 'd1-0' of query '1' sums to 1\.1, expected 1"),
+    ("negative probability", {"x.csv": PROBS + "1,d1-0,-0.5,1.5\n"}, LETOR + " --model probs=x.csv", 1,
+     r"x\.csv:2: column p0: holds -0\.5 at document 'd1-0' of query '1', expected a probability"),
+    ("NaN probability", {"x.csv": PROBS + "1,d1-0,nan,1\n"}, LETOR + " --model probs=x.csv", 1,
+     r"x\.csv:2: column p0: holds nan, expected a finite number"),
+    ("item without probabilities", {"x.csv": PROBS + "1,d1-0,0.5,0.5\n"}, LETOR + " --model probs=x.csv", 1,
+     r"x\.csv: no probabilities for item 'd1-1' of query '1', nor for \d+ more"),
+    ("item with two rows", {"x.csv": PROBS + "1,d1-0,0.5,0.5\n" * 2}, LETOR + " --model probs=x.csv", 1,
+     r"x\.csv:3: column docid: document 'd1-0' of query '1' is there twice, first at line 2; expected it once"),
+    ("columns with a gap", {"x.csv": "qid,docid,p0,p2\n1,d1-0,0.5,0.5\n"}, LETOR + " --model probs=x.csv", 1,
+     r"x\.csv: no columns p0, p1, … without a gap in: qid, docid, p0, p2; expected one for each grade"),
+    ("more columns than grades", {}, DESIGN.replace("3", "2") + " --model probs=q.probs.csv --out x.csv", 1,
+     r"q\.probs\.csv: no probabilities for item 'd0' of query 'qX'"),
+    ("more columns than the scale", {}, LETOR + " --model probs=a.probs.csv --max-grade 2", 1,
+     r"labels or probabilities go up to grade 3, above --max-grade 2"),
+    ("labels above --max-grade", {}, LETOR + " --max-grade 2", 1,
+     r"labels or probabilities go up to grade 3, above --max-grade 2"),
+    ("labels above max_rel", {}, LETOR + " --measure ERR(max_rel=2)", 1,
+     r"the scale goes up to grade 3, above the largest of ERR\(max_rel=2\), 2"),
+    ("score above max_rel", {}, "--quiet " + SCORE + " ERR(max_rel=2)", 1,
+     r"grade 3 of item 'd\d+' of query 'q\d+' is above the measure's largest, 2"),
+    ("probs without a name", {}, LETOR + " --model probs=", 2, r"--model probs=FILE needs the name of a file"),
+    ("probs of no table", {}, LETOR + " --model probs=a.txt", 1,
+     rf"a\.txt: no table by its name, expected it to end in {ENDINGS}"),
+    ("unknown model", {}, LETOR + " --model tree", 1, r"unknown model 'tree'; known: forest, logit, uniform, probs=FILE"),
+    ("a forest of nothing", {}, LETOR + " --model forest", 1,
+     r"the forest model has nothing to learn from: give training data, or use the uniform model"),
+    ("one grade to train on", {"x.txt": ONE_GRADE}, LETOR + " --train x.txt", 1,
+     r"only grade 1 occurs in the training data, a grade model needs at least two different grades"),
+    ("one grade to train a logit on", {"x.txt": ONE_GRADE}, LETOR + " --train x.txt --model logit", 1,
+     r"only grade 1 occurs in the training data, a grade model needs at least two different grades"),
+    ("one query to tune on", {"x.txt": ROW.format(0, 9000, 1) + ROW.format(1, 9000, 2)}, LETOR + " --train x.txt --tune", 1,
+     r"tuning splits by query and needs at least two queries"),
+    ("training on the pool", {}, LETOR + " --train a.txt", 1,
+     r"a\.txt: query '1' is in the pool too; train on queries outside it"),
+    ("more features than the pool", {"x.txt": "1 qid:9000 7:1\n0 qid:9000 1:1\n"}, LETOR + " --train x.txt", 1,
+     r"x\.txt: 7 features, the pool has 3"),
+    ("a fraction that is nothing", {}, LETOR + " --train-fraction 0.001", 1,
+     r"the training fraction 0\.001 of 40 queries must leave some on either side"),
+    ("a fraction that is all", {}, LETOR + " --train-fraction 0.999", 1,
+     r"the training fraction 0\.999 of 40 queries must leave some on either side"),
+    ("a fraction of 1", {}, LETOR + " --train-fraction 1", 2, rf"Invalid value for '--train-fraction': 1\.0 {OPEN}"),
+    ("a negative fraction", {}, LETOR + " --train-fraction -0.5", 2, rf"Invalid value for '--train-fraction': -0\.5 {OPEN}"),
+]  # fmt: skip
+
+MEASURES = [
+    ("unknown measure", {}, SCORE + " foo@3", 1,
+     r"unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, RR, AP, Judged, as nDCG@10 or ERR\(max_rel=4\)@20"),
+    ("unreadable measure", {}, SCORE + " @3", 1,
+     r"cannot read the measure '@3'; expected Name\(k=v,…\)@cutoff, as nDCG@10 or ERR\(max_rel=4\)@20"),
+    ("unknown parameter", {}, SCORE + " DCG(base=2)", 1, r"measure 'DCG\(base=2\)': unknown parameter 'base'; known: dcg, gains"),
+    ("unknown formulation", {}, SCORE + " DCG(dcg='log3')", 1,
+     r"measure \"DCG\(dcg='log3'\)\": dcg must be 'log2' or 'exp-log2', got 'log3'"),
+    ("gains with a gap", {}, SCORE + " DCG(gains={0:0,2:1})", 1,
+     r"measure 'DCG\(gains=\{0:0,2:1\}\)': gains must map each grade from 0 to a number, got \{0: 0, 2: 1\}"),
+    ("cutoff 0", {}, SCORE + " P@0", 1, r"measure 'P@0': the cutoff must be a positive whole number, got '0'"),
+    ("cutoff of no number", {}, SCORE + " P@ten", 1, r"measure 'P@ten': the cutoff must be a positive whole number, got 'ten'"),
+    ("P without cutoff", {}, SCORE + " P", 1, r"measure 'P': P needs a cutoff, as P@10"),
+    ("p of 1", {}, SCORE + " RBP(p=1)", 1, r"measure 'RBP\(p=1\)': p must lie strictly between 0 and 1, got 1"),
+    ("rel of 1.5", {}, SCORE + " AP(rel=1.5)", 1, r"measure 'AP\(rel=1\.5\)': rel must be .*, got 1\.5"),
+    ("max_rel of 0", {}, SCORE + " ERR(max_rel=0)", 1,
+     r"measure 'ERR\(max_rel=0\)': max_grade must be a positive whole number, got 0"),
+    *((f"{name} in words", {}, f"{SCORE} {name}", 1, r"measure \S+: .* got 'a'")
+      for name in ("RBP(p='a')", "P(rel='a')@2", "ERR(max_rel='a')", "nDCG(dcg='a')")),
+    ("gains in words", {}, SCORE + " DCG(gains={0:'a'})", 1, r"measure \S+: gains .*'a'.*"),
+    ("gains below the grades", {}, "--quiet " + SCORE + " nDCG(gains={0:0,1:1})", 1,
+     r"grade [23] of item 'd\d+' of query 'q\d+' is above the measure's largest, 1"),
+    *((f"{name} to {command.split()[0]}", {}, f"{command} --measure {name}", 1,
+       rf"{printed} has no moments to sample by; choose DCG, ERR, RBP, P or RR")
+      for command in (LETOR.replace("a.txt", "gone"), "sample --run gone --budget 5 --out x.csv", "design --run gone --out x.csv")
+      for name, printed in (("nDCG@10", r"nDCG\(dcg='log2'\)@10"), ("AP", r"AP\(rel=1\)"))),
+    ("unknown method", {}, LETOR.replace("a.txt", "gone") + " --method best", 1,
+     r"unknown method 'best'; known: passive, active, active_uniC, active_uniD"),
+    ("unknown method to sample", {}, SAMPLE + " --method best --budget 5 --out x.csv", 1,
+     r"unknown method 'best'; known: passive, active, active_uniC, active_uniD"),
+]  # fmt: skip
+
+COSTS = [
+    ("a cost of 0", {"x.costs": "1\n0\n"}, LETOR + " --cost x.costs", 1,
+     r"x\.costs:2: the cost 0\.0 is not positive, expected a positive number"),
+    ("a negative cost", {"x.costs": "-1\n"}, LETOR + " --cost x.costs", 1,
+     r"x\.costs:1: the cost -1\.0 is not positive, expected a positive number"),
+    ("a NaN cost", {"x.costs": "nan\n"}, LETOR + " --cost x.costs", 1, r"x\.costs:1: .*'nan'.*finite.*"),
+    ("too few costs", {**TINY, "x.costs": "1\n1\n"}, TINY_POOL + " --cost x.costs", 1, r"x\.costs: 2 costs for 3 items"),
+    ("an item without a cost", {**TINY, "x.csv": "qid,docno,cost\n1,a,1\n1,b,1\n"}, TINY_POOL + " --cost x.csv", 1,
+     r"x\.csv: no cost for item 'a' of query '2'"),
+    ("a zero cost in a table", {**TINY, "x.csv": "qid,docno,cost\n1,a,0\n"}, TINY_POOL + " --cost x.csv", 1,
+     r"x\.csv:2: column cost: holds 0\.0, expected a positive number"),
+    *((f"cost {kind}", {}, f"{LETOR} --cost {kind}", 1,
+       rf"the cost '{kind}' is not uniform, log-length:FEATURE with FEATURE from 1 to 3, or a file")
+      for kind in ("log-length", "log-length:0", "log-length:4", "log-length:x")),
+    ("a length below 0", {}, LETOR + " --cost log-length:1", 1,
+     r"feature 1 is no length at item 'd\d+-\d+' of query '\d+': -\d\.\d+"),
+    ("a length that is missing", {"x.txt": "1 qid:1 1:NULL #docid = d\n", "x.score": "1\n"},
+     "simulate --letor x.txt --scores x.score --cost log-length:1", 1, r"feature 1 is no length at item 'd' of query '1': nan"),
+    *((f"overhead {value}", {}, f"{LETOR} --overhead {value}", 2, rf"Invalid value for '--overhead': {expected}")
+      for value, expected in (("-1", r"-1\.0 is not in the range x>=0\."), ("nan", r"nan is not a finite number\."),
+                              ("inf", r"inf is not a finite number\."), ("x", r"'x' is not a valid float range\."))),
+]  # fmt: skip
+
+BUDGETS = [
+    *((f"budget {value} to {command.split()[0]}", {}, f"{command} --budget {value}", 2,
+       rf"Invalid value for '--budget': {expected}")
+      for command in (LETOR, SAMPLE + " --out x.csv")
+      for value, expected in (("0", rf"0\.0 {ANY_BUDGET}"), ("-3", rf"-3\.0 {ANY_BUDGET}"), ("nan", r"nan is not a finite number\."),
+                              ("inf", r"inf is not a finite number\."), ("much", r"'much' is not a valid float range\."))),
+    ("below the dearest query", TINY, "--quiet " + TINY_POOL.replace("--budget 2", "--budget 1"), 1,
+     TOO_SMALL.format(1, r"1\.5", 2, r"1\.334", r"1\.5")),
+    ("one budget of two below it", TINY, "--quiet " + TINY_POOL + " --budget 0.25", 1,
+     TOO_SMALL.format(r"0\.25", r"0\.375", 2, r"1\.334", r"1\.5")),
+    ("sample below the dearest query", TINY, "--quiet sample --run x.run --max-grade 1 --budget 1 --out x.csv", 1,
+     TOO_SMALL.removeprefix(r"DCG\(dcg='exp-log2'\): ").format(1, r"1\.5", 2, r"1\.334", r"1\.5")),
+    ("below one draw", TINY, "--quiet " + TINY_POOL.replace("2", "0.5", 1) + " --expected --method passive", 1,
+     r"DCG\(dcg='exp-log2'\): --budget 0\.5 is too small: in item costs, budget 0\.75 does not pay for one draw, which costs "
+     r"1\.5 on average; the smallest that works is 1 \(1 pays for 1\.5 in item costs\)"),
+]  # fmt: skip
+
+OPTIONS = [
+    ("no pool", {}, "simulate --budget 5", 2, r"give either --letor with --scores, or --run \(with --qrels to simulate\)"),
+    ("two pools", {}, LETOR + " --run a.run", 2, r"give either --letor with --scores, or --run \(with --qrels to simulate\)"),
+    ("no scores", {}, "simulate --letor a.txt", 2,
+     r"--letor needs --scores: one score file for each --letor, aligned with its lines"),
+    ("no labels", {}, "simulate --run a.run", 2, r"--run needs --qrels here: the labels of the pool"),
+    ("two runs", {}, RUNS + " --run b.run", 2,
+     r"--run is given once; --versus-run is the second ranking, --pool-run adds features"),
+    *((f"--{option} with --letor", {}, f"{LETOR} --{option} q.qrels", 2, rf"--{option} goes with --run, not with --letor")
+      for option in ("qrels", "pool-run", "versus-run")),
+    *((f"--{option} with --run", {}, f"{RUNS} --{option} a.txt", 2, rf"--{option} goes with --letor, not with --run")
+      for option in ("scores", "versus-scores", "train")),
+    ("two comparisons", {}, LETOR + " --versus-scores a.second --index-update 0.1", 2,
+     r"give one ranking to compare with: --versus-scores, --versus-run or --index-update"),
+    ("two ways to train", {}, LETOR + " --train t.txt --train-fraction 0.5", 2, r"give --train or --train-fraction, not both"),
+    ("nothing to tune on", {}, LETOR + " --tune", 2, r"--tune needs labels to tune on: --train or --train-fraction"),
+    ("no labels to train on", {}, SAMPLE + " --train-fraction 0.5 --budget 5 --out x.csv", 2,
+     r"--train-fraction needs --qrels: labels to train on"),
+    ("given probabilities trained", {}, LETOR + " --model probs=a.probs.csv --train t.txt", 2,
+     r"given probabilities are recalibrated with --train-fraction, not with --train"),
+    ("no scale", {}, "design --run a.run --out x.csv", 2,
+     r"--max-grade is needed: without labels nothing tells the largest grade of the scale"),
+    *((f"index update {value}", {}, f"{LETOR} --index-update {value}", 2, rf"Invalid value for '--index-update': {expected}")
+      for value, expected in (("1.5", rf"1\.5 {OPEN}"), ("0", rf"0\.0 {OPEN}"), ("nan", r"nan is not a finite number\."))),
+    *((f"defensive share {value}", {}, f"{LETOR} --defensive-share {value}", 2,
+       rf"Invalid value for '--defensive-share': {expected}")
+      for value, expected in (("2", r"2\.0 is not in the range 0<=x<=1\."), ("nan", r"nan is not a finite number\."))),
+    ("one repetition", {}, LETOR + " --repetitions 1", 2, r"Invalid value for '--repetitions': 1 is not in the range x>=2\."),
+    ("max grade 0", {}, LETOR + " --max-grade 0", 2, r"Invalid value for '--max-grade': 0 is not in the range x>=1\."),
+    ("a negative seed", {}, LETOR + " --seed -1", 2, r"Invalid value for '--seed': -1 is not in the range x>=0\."),
+    ("unknown format", {}, SCORE + " P@2 -o xml", 2,
+     r"Invalid value for '-o' / '--output': 'xml' is not one of 'text', 'jsonl', 'tsv', 'md', 'latex'\."),
+    ("places below -1", {}, SCORE + " P@2 -p -2", 2, r"Invalid value for '-p' / '--places': -2 is not in the range x>=-1\."),
+    ("level 1", {}, SCORE + " P@2 --level 1", 2, rf"Invalid value for '--level': 1\.0 {OPEN}"),
+    ("level NaN", {}, "estimate x.csv --level nan", 2, r"Invalid value for '--level': nan is not a finite number\."),
+    ("nothing to print", {}, SCORE + " P@2 -n", 2,
+     r"-n leaves out the summary: give -q too, or nothing is left to print"),
+    ("no measure", {}, SCORE, 2, r"Missing argument 'MEASURE\.\.\.'\."),
+    ("no budget", {}, SAMPLE + " --out x.csv", 2, r"Missing option '--budget'\."),
+    ("no out", {}, SAMPLE + " --budget 5", 2, r"Missing option '--out'\."),
+    ("unknown ties", {}, RUNS + " --ties random", 2, r"Invalid value for '--ties': 'random' is not one of 'id', 'rank', 'input'\."),
+    ("unknown command", {}, "sampel", 2, r"No such command 'sampel'\..*"),
+    ("unknown option", {}, "score --fast q.qrels a.run P@2", 2, r"No such option '--fast'\..*|No such option: --fast.*"),
+]  # fmt: skip
+
+OUTPUTS = [
+    *((f"{name} to {command.split()[0]}", {}, f"{command} --out {name}", 1, expected)
+      for command in (SAMPLE + " --budget 5", DESIGN)
+      for name, expected in (
+          ("no/x.csv", r"no/x\.csv: cannot write: there is no folder 'no'"),
+          ("folder.csv", r"folder\.csv: cannot write: Is a directory"),
+          ("x.txt", rf"x\.txt: expected a name that ends in {ENDINGS}"),
+          ("x", rf"x: expected a name that ends in {ENDINGS}"),
+          ("full.csv", r"full\.csv: cannot write: No space left on device"))),
+    *((f"plot {name} of {command.split()[0]}", {}, f"--quiet {command} --plot {name}", 1, expected)
+      for command in (LETOR, DESIGN + " --out x.csv")
+      for name, expected in (
+          ("no/x.png", r"no/x\.png: cannot write: there is no folder 'no'"),
+          ("folder.png", r"folder\.png: cannot write: Is a directory"),
+          ("x.jpg", rf"x\.jpg: expected a name that ends in {PICTURES}"),
+          ("full.png", r"full\.png: cannot write: No space left on device"))),
+    ("a file for the demo's folder", {"x": "1"}, "demo --queries 20 --repetitions 2 --out x/y", 1,
+     r"--out x/y: cannot make this folder: Not a directory"),
+]  # fmt: skip
+
+ESTIMATES = [
+    ("unknown suffix", {}, "estimate a.txt", 1, rf"a\.txt: no table by its name, expected it to end in {ENDINGS}"),
+    ("nothing judged", draws((1, "q1", "a", "", 1), (1, "q1", "b", "", 2)), "estimate x.csv", 1,
+     r"2 of 2 items have no grade yet, the first is item 'a' of query 'q1'"),
+    ("one item unjudged", draws(GOOD, (1, "q1", "b", "", 2)), "estimate x.csv", 1,
+     r"1 of 2 items have no grade yet, the first is item 'b' of query 'q1'"),
+    ("two grades", draws(GOOD, (2, "q1", "a", 2, 1)), "estimate x.csv", 1, r"item 'a' of query 'q1' has two grades, 1 and 2"),
+    ("two measures", draws(GOOD, (2, "q2", "a", 1, 1, {"measure": "P@2"})), "estimate x.csv", 1,
+     r"the draws table holds more than one measure: DCG@2, P@2"),
+    ("two designs", draws(GOOD, (2, "q2", "a", 1, 1, {"design": "passive"})), "estimate x.csv", 1,
+     r"the draws table holds more than one design: active, passive"),
+    ("no measure in the table", draws(GOOD, measure=""), "estimate x.csv", 1,
+     r"the draws table names no measure: say which is to be estimated"),
+    ("an unknown measure in the table", draws(GOOD, measure="foo"), "estimate x.csv", 1, r"unknown measure 'foo'; known: .*"),
+    ("two weights in a draw", draws(GOOD, (1, "q1", "b", 1, 2, {"weight": 2})), "estimate x.csv", 1,
+     r"draw 1 holds more than one weight, one is 2\.0"),
+    ("two queries in a draw", draws(GOOD, (1, "q2", "b", 1, 2)), "estimate x.csv", 1,
+     r"draw 1 holds more than one query, one is q2"),
+    ("a weight of 0", draws((1, "q1", "a", 1, 1, {"weight": 0})), "estimate x.csv", 1,
+     r"the weight of draw 1 must be positive, got 0\.0"),
+    ("a lost draw", draws(GOOD, (3, "q2", "a", 1, 1)), "estimate x.csv", 1,
+     r"draw 2 is missing, though the draws table holds draw 3"),
+    ("a lost first draw", draws((3, "q2", "a", 1, 1)), "estimate x.csv", 1,
+     r"draw 2 is missing, though the draws table holds draw 3"),
+    ("a lost item", draws((1, "q1", "a", 1, 1, {"depth": 2})), "estimate x.csv", 1,
+     r"draw 1 has 1 rows, but its depth says that 2 items are to be judged"),
+    ("a gap in the ranks", draws(GOOD, (1, "q1", "b", 1, 3)), "estimate x.csv", 1,
+     r"rank 3 at item 'b' of query 'q1': expected 2"),
+    ("nDCG", draws(GOOD), "estimate x.csv --measure nDCG@2", 1,
+     r"nDCG\(dcg='log2'\)@2 cannot be computed from the judged items alone; choose DCG, ERR, RBP, P or RR"),
+    ("a deeper measure", draws(GOOD), "estimate x.csv --measure DCG@3", 1,
+     r"DCG\(dcg='exp-log2'\)@3 looks deeper than DCG\(dcg='exp-log2'\)@2, for which the items were sampled"),
+    ("a bottomless measure", draws(GOOD), "estimate x.csv --measure RR", 1,
+     r"RR\(rel=1\) looks deeper than DCG\(dcg='exp-log2'\)@2, for which the items were sampled"),
+    ("ERR of no scale", draws(GOOD), "estimate x.csv --measure ERR@2", 1,
+     r"ERR needs the largest grade of the scale, as ERR\(max_rel=4\)"),
+    ("a grade above the scale", draws((1, "q1", "a", 5, 1), measure='"ERR(max_rel=4)@2"'), "estimate x.csv", 1,
+     r"grade 5 of item 'a' of query 'q1' is above the measure's largest, 4"),
+    ("half a grade", draws((1, "q1", "a", 1.5, 1)), "estimate x.csv", 1, r"x\.csv:2: column grade: holds 1\.5, expected a whole number"),
+    ("no rows", {"x.csv": DRAWS}, "estimate x.csv", 1, r".*no rows"),
+]  # fmt: skip
+
+BROKEN_CALLS = [*FILES, *MODELS, *MEASURES, *COSTS, *BUDGETS, *OPTIONS, *OUTPUTS, *ESTIMATES]

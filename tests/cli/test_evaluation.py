@@ -1,0 +1,188 @@
+"""`evaluate` and `compare`: whatever judgments and runs come as, and what a budget makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from activeeval import DCG, ERR, BudgetError, Campaign, Target
+from activeeval.evaluation import compare, evaluate
+from activeeval.io.tables import load_qrels, load_run
+from activeeval.methods import find_method
+from activeeval.scoring import compare_runs, score_run
+from activeeval.workload import budget_unit, from_tables
+
+MEASURES = ["DCG@10", "DCG", "ERR@5", "ERR(max_rel=4)", "P@3", "RR", "RBP(p=0.6)", "dcg@5"]
+
+
+def dicts(folder):
+    """Return the judgments and the two runs of the folder as dicts of dicts."""
+    qrels, first, second = {}, {}, {}
+    for line in (folder / "q.qrels").read_text().splitlines():
+        query, _, document, grade = line.split()
+        qrels.setdefault(query, {})[document] = int(grade)
+    for name, run in (("a.run", first), ("b.run", second)):
+        for line in (folder / name).read_text().splitlines():
+            query, _, document, _, score, _ = line.split()
+            run.setdefault(query, {})[document] = float(score)
+    return qrels, first, second
+
+
+def frames(folder, library, names):
+    """Return the judgments and the two runs of the folder as data frames with some column names."""
+    make = pytest.importorskip(library).DataFrame
+    query, document, grade = names
+    made = []
+    for value, table in zip((grade, "score", "score"), dicts(folder), strict=True):
+        rows = [(q, d, x) for q, documents in table.items() for d, x in documents.items()]
+        made.append(make(dict(zip((query, document, value), zip(*rows, strict=True), strict=True))))
+    return made
+
+
+SOURCES = {
+    "dicts": dicts,
+    "paths": lambda folder: [str(folder / name) for name in ("q.qrels", "a.run", "b.run")],
+    "path objects": lambda folder: [folder / name for name in ("q.qrels", "a.run", "b.run")],
+    "pandas": lambda folder: frames(folder, "pandas", ("query_id", "doc_id", "relevance")),
+    "pandas as PyTerrier": lambda folder: frames(folder, "pandas", ("qid", "docno", "label")),
+    "polars": lambda folder: frames(folder, "polars", ("query_id", "doc_id", "relevance")),
+    "polars as ranx": lambda folder: frames(folder, "polars", ("q_id", "doc_id", "score")),
+}
+
+
+def scored(folder, measure):
+    """Return the mean of the first run and the mean difference, scored by every judgment."""
+    from activeeval import parse_measure
+    from activeeval.io.tables import pool_from_tables
+
+    qrels, first, second = dicts(folder)
+    tables = pool_from_tables(load_qrels(qrels), [load_run(first), load_run(second)], evaluated=2)
+    bound = parse_measure(measure).bound_to(3)
+    scores = [score_run(tables, run, bound) for run in (0, 1)]
+    return scores[0].summary.mean, compare_runs(*scores).difference
+
+
+@pytest.fixture(params=SOURCES.values(), ids=SOURCES)
+def sources(request, folder):
+    return request.param(folder)
+
+
+def test_whatever_they_come_as(sources, folder):
+    qrels, first, second = sources
+    assert evaluate(qrels, first, budget=9, rng=4) == evaluate(*dicts(folder)[:2], budget=9, rng=4)
+    assert compare(qrels, first, second, budget=9, rng=4) == compare(*dicts(folder), budget=9, rng=4)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_without_a_budget_the_answer_is_the_score(folder, measure):
+    mean, difference = scored(folder, measure)
+    qrels, first, second = dicts(folder)
+    one, two = evaluate(qrels, first, measure=measure), compare(qrels, first, second, measure=measure)
+    assert (one.value, one.std_error) == (pytest.approx(mean, rel=1e-12), 0)
+    assert (two.value, two.std_error) == (pytest.approx(difference, rel=1e-12), 0)
+    assert one.interval().low == one.interval().high == one.value
+    assert one.n_queries == two.n_queries == 30
+
+
+def test_a_measure_may_be_an_object(folder):
+    qrels, first, _ = dicts(folder)
+    assert evaluate(qrels, first, measure=DCG(cutoff=10), rng=0) == evaluate(qrels, first, rng=0)
+    assert (
+        evaluate(qrels, first, measure=ERR(cutoff=5)).value == evaluate(qrels, first, measure="ERR(max_rel=3)@5").value
+    )
+
+
+def test_a_judge_is_asked_for_drawn_items_and_no_others(folder):
+    qrels, first, second = dicts(folder)
+    asked = {}
+
+    def judge(query_id, item_ids):
+        assert query_id not in asked
+        asked[query_id] = item_ids
+        return [qrels[query_id].get(item, -1) if query_id in qrels else 0 for item in item_ids]
+
+    estimate = compare(judge, first, second, measure="DCG@3", max_grade=3, budget=8, rng=2)
+    assert len(asked) == estimate.n_queries < 30
+    assert sum(map(len, asked.values())) == estimate.n_items
+    assert all(
+        3 <= len(items) == len(set(items)) <= 6 for query, items in asked.items() if query not in ("q5", "q7", "qX")
+    )
+
+
+def test_a_judge_and_the_same_judgments_agree(folder):
+    qrels, first, second = dicts(folder)
+    # the pool of a judge is what the runs hold, in their order
+    first = {query: first.get(query, second.get(query)) for query in qrels}
+    looked_up = evaluate(qrels, first, budget=8, rng=3, max_grade=3)
+    judged = evaluate(lambda q, items: [qrels[q].get(d, -1) for d in items], first, budget=8, rng=3, max_grade=3)
+    assert looked_up.value == pytest.approx(judged.value, rel=1e-12)
+    assert looked_up.n_queries == judged.n_queries
+
+
+def test_one_seed_one_answer(folder):
+    qrels, first, second = dicts(folder)
+    answers = [compare(qrels, first, second, budget=8, rng=seed) for seed in (1, 1, 2)]
+    assert answers[0] == answers[1] != answers[2]
+    generators = [np.random.default_rng(1) for _ in range(2)]
+    assert evaluate(qrels, first, budget=8, rng=generators[0]) == evaluate(qrels, first, budget=8, rng=generators[1])
+
+
+def test_it_is_the_campaign(folder):
+    qrels, first, second = dicts(folder)
+    workload = from_tables(load_qrels(qrels), [load_run(first), load_run(second)], evaluated=2).with_costs(None, 1.5)
+    target = Target(DCG(cutoff=5), workload.ranking, workload.versus)
+    design = find_method("passive").design(target)
+    campaign = Campaign(design, 8 * budget_unit(design), rng=6)
+    places, index = workload.pool.item_positions(), {q: i for i, q in enumerate(workload.pool.query_ids.tolist())}
+    expected = campaign.run(lambda q, items: [int(workload.grades[places[index[q], d]]) for d in items])
+    options = {"measure": "DCG@5", "method": "passive", "budget": 8, "overhead": 1.5}
+    assert compare(qrels, first, second, **options, rng=6) == expected
+    assert expected.cost <= 8 * budget_unit(design)
+
+
+def test_the_grade_model_is_an_array_or_a_callable_of_the_pool(folder):
+    qrels, first, _ = dicts(folder)
+    seen = []
+
+    def model(pool):
+        seen.append(pool)
+        return np.random.default_rng(0).dirichlet(np.ones(4), pool.n_items)
+
+    called = evaluate(qrels, first, budget=8, grade_probs=model, rng=1)
+    (pool,) = seen
+    given = evaluate(qrels, first, budget=8, grade_probs=model(pool), rng=1)
+    assert called == given
+    assert called.method == "active"
+    assert evaluate(qrels, first, rng=1).method == "passive"
+    without = evaluate(qrels, first, budget=8, method="active_uniD", rng=1)
+    assert (without.method, without.value == called.value) == ("active_uniD", False)
+    uniform = evaluate(qrels, first, budget=8, grade_probs=lambda pool: np.full((pool.n_items, 4), 0.25), rng=1)
+    assert uniform.value == without.value
+
+
+def test_compare_is_antisymmetric_and_a_run_does_not_differ_from_itself(folder):
+    qrels, first, second = dicts(folder)
+    one, other = (compare(qrels, *runs) for runs in ((first, second), (second, first)))
+    assert one.value == -other.value
+    assert compare(qrels, first, first, budget=8, rng=0).value == 0
+
+
+def test_the_smallest_budget_that_an_error_names_works(folder):
+    qrels, first, second = dicts(folder)
+    for overhead in (0, 0.3, 7):
+        with pytest.raises(BudgetError, match="the smallest that works is ") as caught:
+            compare(qrels, first, second, budget=0.01, overhead=overhead)
+        named = float(str(caught.value).partition("the smallest that works is ")[2].split()[0])
+        assert named == pytest.approx(caught.value.needed, rel=2e-3)
+        assert caught.value.budget == pytest.approx(0.01)
+        assert compare(qrels, first, second, budget=named, overhead=overhead, rng=0).n_draws >= 1
+        with pytest.raises(BudgetError):
+            compare(qrels, first, second, budget=0.997 * named, overhead=overhead)
+
+
+def test_a_budget_of_queries_that_cost_the_same(folder):
+    run = {f"q{q}": {f"d{j}": -j for j in range(3)} for q in range(17)}
+    qrels = {query: dict.fromkeys(documents, 1) for query, documents in run.items()}
+    for overhead in (0.1, 0.7):
+        for budget in (1, 3, 16):
+            assert evaluate(qrels, run, budget=budget, overhead=overhead, rng=0).n_queries == budget
