@@ -19,6 +19,7 @@ Row = Mapping[str, Any]
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 PICTURES = (".png", ".svg", ".pdf")
+_TSV = str.maketrans("\t\n\r", "   ")
 _LATEX = str.maketrans({c: f"\\{c}" for c in "_%&#${}"} | {"\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}"})
 
 
@@ -36,7 +37,7 @@ def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
     header = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[format_cell(row.get(name), places) for name in header] for row in rows]
     if form == "tsv":
-        return "\n".join("\t".join(line) for line in [header, *cells])
+        return "\n".join("\t".join(cell.translate(_TSV) for cell in line) for line in [header, *cells])
     if form == "md":
         lines = [header, ["---"] * len(header), *cells]
         return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

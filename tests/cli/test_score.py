@@ -7,6 +7,7 @@ import io
 import math
 
 import numpy as np
+import polars as pl
 import pytest
 from cli_files import tables, write_lines
 
@@ -171,6 +172,12 @@ def test_latex_escapes_what_latex_reads(call, folder):
     write_lines(folder / "x.run", ["a_1%$&{} Q0 d 1 1 r"])
     out = call("score", "x.qrels", "x.run", "DCG(gains={0:0,1:1})", "-q", "-n", "-o", "latex").out
     assert "a\\_1\\%\\$\\&\\{\\} & DCG(gains=\\{0:0,1:1\\})" in out
+
+
+def test_an_id_with_a_tab_stays_in_its_cell(call):
+    pl.DataFrame({"qid": ["a\tb"], "docno": ["d"], "label": [1], "score": [1.0]}).write_parquet("x.parquet")
+    out = call("score", "x.parquet", "x.parquet", "P@1", "-q", "-n", "-o", "tsv").out
+    assert out.splitlines()[1] == "a b\tP(rel=1)@1\t1.0000"
 
 
 def test_versus_by_hand(call, folder):

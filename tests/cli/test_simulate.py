@@ -14,7 +14,7 @@ BRIEF = ("--repetitions", 40, "-o", "jsonl")
 TWO = ("--budget", 6, "--budget", 12)
 FIELDS = {"measure", "method", "budget", "repetitions", "truth"}
 SIMULATED = {
-    *("rmse", "mae", "bias", "coverage", "width", "queries", "items", "spent"),
+    *("rmse", "mae", "bias", "coverage", "width", "undetermined", "queries", "items", "spent"),
     *("efficiency", "labels_saved", "selection_error"),
 }
 METHODS = ["passive", "active", "active_uniC", "active_uniD"]
