@@ -127,7 +127,8 @@ class Campaign:
         self.budget = float(budget)
         self.expected = expected
         self.is_census = not expected and design.is_census(budget)
-        self._limit = design.n_draws(budget) if expected else 0
+        self._most_draws = design.n_draws(budget) if expected else design.most_draws
+        self._hard_limit = np.inf if expected else design.hard_limit(budget)
         self._rng = np.random.default_rng(rng)
         self._cumulative = np.cumsum(design.sampling_probs)
         self._weights = design.importance_weights
@@ -210,11 +211,16 @@ class Campaign:
         Raises
         ------
         StateError
-            Where draws still wait for grades: to leave them out would bias the estimate.
+            Where draws still wait for grades: to leave them out would bias the estimate. Where the
+            whole pool is to be judged and is not yet: its order is no random one.
         """
         if self._awaited:
             n, first = len(self._awaited), next(iter(self._awaited.values()))
             raise StateError(f"{n} draws wait for grades, the first is draw {first.number} of {first.query_id!r}")
+        n_queries = self.design.pool.n_queries
+        if self.is_census and len(self._draws) < n_queries:
+            progress = f"{len(self._draws)} of {n_queries} are"
+            raise StateError(f"the budget pays for every query: the estimate comes when all are judged, {progress}")
         return estimate(self._sample(), self.design.estimator, self.design.name)
 
     @classmethod
@@ -277,11 +283,11 @@ class Campaign:
         n = len(self._draws)
         if self.is_census:
             return Ended("every query has been drawn") if n == self.design.pool.n_queries else self._draw(n, 1.0)
-        if self.expected and n == self._limit:
+        if n == self._most_draws:
             return Ended(f"all {n} draws are done")
         query = int(replication.locate(self._cumulative, self._rng.random()))
         draw = self._draw(query, float(self.design.sampling_probs[query]))
-        if not self.expected and self._spent + draw.cost > self.budget:
+        if self._spent + draw.cost > self._hard_limit:
             return Ended(f"query {draw.query_id!r} came up, which the budget cannot pay for")
         return draw
 

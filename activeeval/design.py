@@ -19,8 +19,10 @@ from activeeval.pool import QueryPool
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_ROUNDING_FLOOR = 1e-6
+_LEAST_ROOT = 1e-6
+_ROUNDING = 1e-12
 _CENSUS_TOLERANCE = 1e-9
+_DRAWS_PER_QUERY = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +72,11 @@ class Design:
         return self.query_probs / self.sampling_probs
 
     @property
+    def largest_weight(self) -> float:
+        """The largest p/q: a draw at a weight of hundreds dominates an estimate when it comes."""
+        return float(self.importance_weights.max())
+
+    @property
     def item_counts(self) -> Ints:
         """Number of items to judge for each query."""
         return np.diff(self.offsets)
@@ -92,7 +99,7 @@ class Design:
         BudgetError
             Where the budget does not pay for one expected draw.
         """
-        n = int(check_budget(budget) / self.expected_cost)
+        n = int(check_budget(budget) / self.expected_cost * (1 + _ROUNDING))
         if n < 1:
             raise BudgetError(
                 f"budget {budget:g} does not pay for one draw, which costs {self.expected_cost:g} on average",
@@ -100,6 +107,15 @@ class Design:
                 needed=self.expected_cost,
             )
         return n
+
+    @property
+    def most_draws(self) -> int:
+        """Draws after which a hard budget's run ends, lest it look for the last affordable query for ever."""
+        return _DRAWS_PER_QUERY * self.pool.n_queries
+
+    def hard_limit(self, budget: float) -> float:
+        """Return what may be spent: the budget, with room for the rounding of a sum of costs."""
+        return check_budget(budget) * (1 + _ROUNDING)
 
     def is_census(self, budget: float) -> bool:
         """Whether a hard budget pays for judging the whole pool."""
@@ -112,7 +128,7 @@ class Design:
         estimate would be biased towards cheap queries.
         """
         dearest = float(self.costs.max())
-        if check_budget(budget) < dearest:
+        if self.hard_limit(budget) < dearest:
             query = str(self.pool.query_ids[int(np.argmax(self.costs))])
             raise BudgetError(
                 f"budget {budget:g} is below the cost of the dearest query, {dearest:g} for {query!r}",
@@ -144,8 +160,10 @@ def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: Arr
     query_probs : array of float, shape (n_queries,)
         p(x).
     spread : array of float, shape (n_queries,)
-        E[(L − R_θ)² | x; θ] or E[(δ − Δ_θ)² | x; θ]. A query whose spread is far below all others
-        keeps a small probability, as rounding must not exclude it; where all are 0, q ∝ p / sqrt(λ).
+        E[(L − R_θ)² | x; θ] or E[(δ − Δ_θ)² | x; θ]. Its root counts as at least a millionth of the
+        largest, so that rounding excludes nobody; where all are 0, q ∝ p / sqrt(λ). A model that is
+        sure of a query (as of equal lists where Δ_θ is near 0) leaves it a tiny q and a huge weight:
+        `defended` bounds it.
     costs : array of float, shape (n_queries,)
         λ(x), positive.
 
@@ -161,7 +179,7 @@ def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: Arr
     """
     root = np.sqrt(np.asarray(spread, dtype=np.float64))
     largest = root.max()
-    root = np.maximum(root, _ROUNDING_FLOOR * largest) if largest > 0 else np.ones_like(root)
+    root = np.maximum(root, _LEAST_ROOT * largest) if largest > 0 else np.ones_like(root)
     density = np.asarray(query_probs, dtype=np.float64) * root / np.sqrt(np.asarray(costs, dtype=np.float64))
     return np.asarray(density / density.sum())
 

@@ -17,6 +17,7 @@ from activeeval.methods import find_method
 from activeeval.results import Estimate
 from activeeval.workload import Workload, budget_unit, from_tables, in_units, sampled_measure
 
+DEFENSIVE_SHARE = 0.1
 Judge = Callable[[str, list[str]], Sequence[int]]
 
 
@@ -45,7 +46,8 @@ def evaluate(
         How much may be judged: in units of the mean cost of judging a query whole. None judges
         everything, and the answer is exact.
     method : str, optional
-        ``active`` where `grade_probs` are given, ``active_uniD`` (no grade model) otherwise.
+        ``active`` where `grade_probs` are given (a tenth of the draws by p, so that no draw weighs
+        more than ten times its share), ``passive`` otherwise.
     grade_probs : array of shape (n_items, n_grades), or callable of the pool, optional
         The grade model.
     max_grade : int, optional
@@ -117,8 +119,8 @@ def _estimate(
         max_grade = max(workload.max_grade, max_grade or 0)
     target = Target(_bound(measure, max_grade), workload.ranking, workload.versus)
     probs = grade_probs(workload.pool) if callable(grade_probs) else grade_probs
-    name = method or ("active" if probs is not None else "active_uniD" if budget is not None else "passive")
-    design = find_method(name).design(target, probs, max_grade=max_grade)
+    name = method or ("passive" if probs is None else "active")
+    design = find_method(name).design(target, probs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE)
     unit = budget_unit(design)
     limit = float(design.costs.sum()) if budget is None else check_budget(budget) * unit
     judge = qrels_or_judge if is_judge else _lookup(workload)

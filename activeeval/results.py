@@ -54,7 +54,8 @@ class Estimate:
     ----------
     value, std_error : float
         The estimate and its standard error, in the unit of the measure. The standard error is
-        infinite where the sample is too small to tell, 0 where every query has been judged.
+        infinite where the sample cannot tell it (one draw, or the same value in all draws), 0 where
+        every query has been judged.
     n_draws, n_queries, n_items : int
         Draws in all, distinct queries judged, distinct items judged.
     cost : float

@@ -23,8 +23,8 @@ from activeeval.results import t_quantile
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _CHUNK = 250
+_MOST_UNIFORMS = 20_000_000
 _N_RESAMPLES = 200
-_NO_LIMIT = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,10 @@ class Summary:
     coverage : float
         Share of 95 % intervals that hold the truth.
     width : float
-        Mean full width of the 95 % interval.
+        Mean full width of the 95 % interval, over the repetitions that gave one.
+    undetermined : float
+        Share of repetitions whose sample shows no spread, so that nothing bounds the interval; the
+        infinite interval counts as holding the truth.
     queries, items : float
         Mean number of distinct queries and items judged.
     spent : float
@@ -89,6 +92,8 @@ class Summary:
     coverage_se: float
     width: float
     width_se: float
+    undetermined: float
+    undetermined_se: float
     queries: float
     queries_se: float
     items: float
@@ -155,7 +160,8 @@ def _replicate(
         for budget in budget_array:
             design.check_hard_budget(float(budget))
         n_sampled = sum(not design.is_census(float(b)) for b in budget_array)
-        limits, bounds = np.full(n_sampled, _NO_LIMIT), budget_array[:n_sampled]
+        limits = np.full(n_sampled, design.most_draws)
+        bounds = np.array([design.hard_limit(float(b)) for b in budget_array[:n_sampled]])
         out[:, n_sampled:] = _census_row(design, values)
     if n_sampled:
         arrays = _kernel_arrays(design, values, bounds, limits)
@@ -206,15 +212,16 @@ def _replicate_chunk(
     out = np.empty((len(seeds), bounds.size, 6))
     todo = np.arange(len(seeds))
     while todo.size:
-        uniforms = np.stack([np.random.default_rng(seeds[r]).random(n_uniforms) for r in todo.tolist()])
-        part = np.empty((todo.size, bounds.size, 6))
-        complete = np.empty(todo.size, dtype=np.bool_)
+        batch = todo[: max(1, _MOST_UNIFORMS // n_uniforms)]
+        uniforms = np.stack([np.random.default_rng(seeds[r]).random(n_uniforms) for r in batch.tolist()])
+        part = np.empty((batch.size, bounds.size, 6))
+        complete = np.empty(batch.size, dtype=np.bool_)
         replication.replicate(
             uniforms, cumulative, query_probs, weights, values, costs, item_counts, bounds, limits, part, complete
         )
-        out[todo[complete]] = part[complete]
-        todo = todo[~complete]
-        n_uniforms *= 2
+        out[batch[complete]] = part[complete]
+        todo = np.concatenate((todo[batch.size :], batch[~complete]))
+        n_uniforms = n_uniforms if complete.all() else 2 * n_uniforms
     return out
 
 
@@ -272,6 +279,8 @@ def simulate(
 
 def _mean_and_error(sample: Floats) -> tuple[float, float]:
     n = sample.size
+    if n == 0:
+        return float("nan"), float("nan")
     if n < 2 or not np.all(np.isfinite(sample)):
         return float(sample.mean()), float("nan")
     return float(sample.mean()), float(sample.std(ddof=1) / np.sqrt(n))
@@ -317,7 +326,8 @@ def _summary(
         *_mean_and_error(np.abs(errors)),
         *_mean_and_error(errors),
         *_mean_and_error((np.abs(errors) <= half + 1e-12 * abs(truth)).astype(np.float64)),
-        *_mean_and_error(2 * half),
+        *_mean_and_error(2 * half[np.isfinite(half)]),
+        *_mean_and_error(np.isinf(half).astype(np.float64)),
         *_mean_and_error(run.n_queries[:, k].astype(np.float64)),
         *_mean_and_error(run.n_items[:, k].astype(np.float64)),
         *_mean_and_error(run.spent[:, k] / unit),
@@ -352,12 +362,19 @@ def _labels_saved(
 
 
 def _saved_at(budgets: Floats, own: Floats, passive: Floats) -> Floats:
-    """Interpolate log Λ over log error; NaN where passive's error lies outside the method's."""
+    """Interpolate log Λ over log error; NaN where passive's error lies outside the method's.
+
+    Errors are made to fall with the budget: by their running minimum, and on its plateaus by a
+    slope too small to see.
+    """
     saved = np.full(budgets.size, np.nan)
-    if budgets.size < 2 or np.any(own <= 0) or np.any(passive <= 0):
+    known = (own > 0) & (passive > 0)
+    if np.count_nonzero(known) < 2:
         return saved
-    log_own, log_budget = np.log(np.minimum.accumulate(own)), np.log(budgets)
-    for k, level in enumerate(np.log(passive)):
-        if log_own[-1] <= level <= log_own[0]:
-            saved[k] = 1 - np.exp(np.interp(-level, -log_own, log_budget) - log_budget[k])
+    log_budget = np.log(budgets[known])
+    falls = 1e-9 * log_budget
+    log_own, log_passive = (np.log(np.minimum.accumulate(error[known])) - falls for error in (own, passive))
+    within = (log_own[-1] <= log_passive) & (log_passive <= log_own[0])
+    shifted = np.interp(-log_passive, -log_own, log_budget) - log_budget
+    saved[known] = np.where(within, np.where(np.abs(shifted) < 1e-6, 0.0, 1 - np.exp(shifted)), np.nan)
     return saved

@@ -32,7 +32,6 @@ from activeeval.pool import QueryPool, Rankings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_ROUNDING = 1e-12
 _GRIDS: dict[str, dict[str, list[Any]]] = {
     "forest": {"min_samples_leaf": [5, 20, 50], "max_features": ["sqrt", 0.5]},
     "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},
@@ -278,15 +277,11 @@ def sampled_measure(measure: str | Measure) -> SampledMeasure:
 
 
 def budget_unit(design: Design) -> float:
-    """Return the cost of a budget of 1: the mean cost of judging a query whole.
-
-    It is a hair above the mean, so that rounding does not refuse the last of several queries of
-    one cost that a budget pays for exactly.
-    """
+    """Return the cost of a budget of 1: the mean cost of judging a query whole."""
     unit = float(design.costs.mean())
     if unit == 0:
         raise InputError("the ranking holds no item of the pool: there is nothing to judge")
-    return unit * (1 + _ROUNDING)
+    return unit
 
 
 def in_units(problem: BudgetError, unit: float) -> BudgetError:

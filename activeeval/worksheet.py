@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from activeeval.campaign import Campaign, Draw
 from activeeval.errors import InputError, StateError
 from activeeval.estimation import ESTIMATORS, JudgedSample, estimate
-from activeeval.io.draws import DrawsTable
+from activeeval.io.draws import EMPTY, DrawsTable
 from activeeval.measures import Measure, SampledMeasure
 from activeeval.methods import METHODS
 from activeeval.pool import QueryPool, Rankings
@@ -56,11 +56,20 @@ def to_table(campaign: Campaign) -> DrawsTable:
         weight=of_draw([draw.importance_weight for draw in draws]),
         cost=_row_costs(campaign, draws, of_item(design.pool.item_costs, 0.0), sizes),
         design=np.full(items.size, CENSUS if is_census else design.name),
-        grade=of_item(campaign.grades, 0),
+        grade=of_item(_grades_told(campaign), 0),
         rank=of_item(_rank_of_item(design.target.ranking, design.target.depth), 0),
         versus_rank=of_item(_rank_of_item(versus, design.target.depth), 0),
         measure=np.full(items.size, str(design.target.measure)),
     )
+
+
+def _grades_told(campaign: Campaign) -> Ints:
+    """Return the grade of every item, `EMPTY` where none was told."""
+    grades = campaign.grades
+    is_told = np.zeros(grades.size, dtype=bool)
+    is_told[[z for draw in campaign.draws for z in draw.items]] = True
+    is_told[[z for draw in campaign.awaited for z in draw.items]] = False
+    return np.where(is_told, grades, EMPTY)
 
 
 def _row_costs(campaign: Campaign, draws: Sequence[Draw], costs: NDArray[Any], sizes: Sequence[int]) -> NDArray[Any]:
@@ -130,7 +139,7 @@ def _measure(table: DrawsTable, measure: Measure | None) -> Measure:
     text = _only(table.measure, "measure")
     if measure is None and not text:
         raise InputError("the draws table names no measure: say which is to be estimated")
-    sampled = parse_measure(text) if text else None
+    sampled = measure if measure is not None and str(measure) == text else parse_measure(text) if text else None
     measure = measure or sampled
     if not isinstance(measure, SampledMeasure):
         raise InputError(f"{measure} cannot be computed from the judged items alone; choose DCG, ERR, RBP, P or RR")
@@ -199,10 +208,10 @@ def _grades(table: DrawsTable, pool: QueryPool, rows: Ints) -> Ints:
     grades = table.grade[rows].copy()
     for query, doc, grade in zip(table.query_id.tolist(), table.doc_id.tolist(), table.grade.tolist(), strict=True):
         z = places[index[query], doc]
-        if grade >= 0 and grades[z] >= 0 and grade != grades[z]:
+        if grade > EMPTY and grades[z] > EMPTY and grade != grades[z]:
             raise InputError(f"{pool.place(z)} has two grades, {grades[z]} and {grade}")
         grades[z] = max(grades[z], grade)
-    unjudged = np.flatnonzero(grades < 0)
+    unjudged = np.flatnonzero(grades == EMPTY)
     if unjudged.size:
         raise StateError(
             f"{unjudged.size} of {grades.size} items have no grade yet, the first is {pool.place(unjudged[0])}"

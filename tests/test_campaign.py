@@ -368,3 +368,20 @@ def test_a_budget_may_grow_with_the_same_draws():
     design, labels = labelled(9)
     small, large = (judge(Campaign(design, part * design.costs.sum(), rng=11), labels) for part in (0.3, 0.5))
     assert large.draws[: len(small.draws)] == small.draws
+
+
+def test_an_open_scale_is_refused():
+    """ERR would otherwise take the largest grade that was told so far, which the sample decides."""
+    pool = pool_of([2, 2])
+    with pytest.raises(InputError, match="ERR needs the largest grade of the scale"):
+        Target(ERR(), rankings_of(pool, [[0, 1]] * 2))
+    assert Target(DCG(), rankings_of(pool, [[0, 1]] * 2)).measure == DCG()
+
+
+def test_a_census_is_estimated_when_it_is_complete():
+    design, _ = labelled(9)
+    campaign = Campaign(design, design.costs.sum(), rng=0)
+    draw = campaign.ask()
+    campaign.tell(draw, [0] * len(draw.items))
+    with pytest.raises(StateError, match=r"the estimate comes when all are judged, 1 of 25 are"):
+        campaign.estimate()

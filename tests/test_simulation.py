@@ -147,7 +147,8 @@ def test_the_linear_part_is_unbiased_by_enumeration():
         found = estimate(sample, "ratio", "by hand")
         assert found.value == pytest.approx(ratio, rel=1e-14)
         residuals = w[drawn] * (values[drawn] - ratio)
-        assert found.std_error**2 == pytest.approx(2 * (residuals @ residuals) / w[drawn].sum() ** 2, abs=1e-15)
+        expected = 2 * (residuals @ residuals) / w[drawn].sum() ** 2 if len(set(s)) > 1 else math.inf
+        assert found.std_error**2 == pytest.approx(expected, abs=1e-15)
 
 
 @pytest.mark.kernel
@@ -353,3 +354,65 @@ def test_wrong_runs_are_refused():
         replicate(designs["passive"], labels, [0.1], 10, expected=True)
     with pytest.raises(InputError, match="is above the measure's largest, 4"):
         replicate(designs["passive"], labels + 4, [60], 10)
+
+
+# What a sample cannot tell
+
+
+@pytest.mark.kernel
+def test_a_sample_without_spread_gives_no_interval():
+    """Sparse labels: most small samples hold nothing relevant, which does not make 0 certain."""
+    pool = pool_of([1] * 50)
+    design = METHODS["passive"].design(Target(DCG(), rankings_of(pool, [[0]] * 50)))
+    grades = np.zeros(50, dtype=int)
+    grades[7] = 1
+    run = replicate(design, grades, [10], 300, 3)
+    half = run.half_widths()[:, 0]
+    assert np.all(np.isinf(half[run.values[:, 0] == 0]))
+    rows = simulate({"passive": design}, grades, [10], 300, 3)
+    assert rows[0].undetermined == pytest.approx(np.isinf(half).mean())
+    assert rows[0].width == pytest.approx(2 * half[np.isfinite(half)].mean())
+
+
+def test_a_budget_close_to_the_whole_pool_ends():
+    """Queries with a tiny q come up once in a million draws: the run stops looking for them."""
+    pool = pool_of([1] * 30)
+    target = Target(DCG(), rankings_of(pool, [[0]] * 30))
+    q = np.full(30, 1e-9)
+    q[:10] = (1 - 20e-9) / 10
+    design = METHODS["passive"].design(target)
+    design = type(design)(**{f.name: getattr(design, f.name) for f in fields(design)} | {"sampling_probs": q})
+    grades = np.arange(30) % 3
+    run = replicate(design, grades, [20], 3, 0)
+    assert run.n_draws[:, 0].tolist() == [design.most_draws] * 3
+    campaign = Campaign(design, 20, rng=repetition_seeds(0, 3)[1])
+    assert campaign.run(lambda query_id, items: [int(grades[int(query_id[1:])])]).value == run.values[1, 0]
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1000])
+def test_long_sequences_come_in_batches(monkeypatch, chunk):
+    designs, labels = labelled()
+    budget = [0.6 * designs["active"].costs.sum()]
+    plain = replicate(designs["active"], labels, budget, 40, 5)
+    monkeypatch.setattr(simulation, "_MOST_UNIFORMS", chunk)
+    batched = replicate(designs["active"], labels, budget, 40, 5)
+    np.testing.assert_array_equal(batched.values, plain.values)
+
+
+def test_labels_saved_skips_a_census_and_bears_noise():
+    budgets = np.array([10.0, 20, 40, 80])
+    noisy = np.array([1, 0.7, 0.75, 0.4])
+    np.testing.assert_array_equal(simulation._saved_at(budgets, noisy, noisy), np.zeros(4))
+    passive = np.array([1, 0.5, 0.25, 0])
+    own = np.array([0.5, 0.25, 0.125, 0])
+    assert simulation._saved_at(budgets, own, passive)[1:3] == pytest.approx([0.5, 0.5])
+    assert np.isnan(simulation._saved_at(budgets, own, passive)[[0, 3]]).all()
+
+
+def test_a_budget_of_several_equal_costs_pays_for_them_all():
+    """Sums of costs round: 3 × 0.1 is not 0.3."""
+    pool = pool_of([3] * 40, item_costs=np.full(120, 0.1))
+    design = METHODS["passive"].design(Target(DCG(), rankings_of(pool, [[0, 1, 2]] * 40)))
+    for n in range(1, 30):
+        assert design.n_draws(n * design.costs.mean()) == n
+        assert replicate(design, np.zeros(120, dtype=int), [n * 0.3], 1, n).n_queries.tolist() == [[n]]

@@ -22,11 +22,14 @@ from activeeval.pool.doors import Texts
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+EMPTY = -2
+"""The grade of an item that waits for one; −1 is an item that could not be judged and earns nothing."""
+
 _IDS = ("query_id", "doc_id")
 _WORDS = ("design", "measure")
 _FLOATS = ("query_prob", "item_prob", "weight", "cost")
 # what an empty cell of a whole-number column means; None: the cell must not be empty
-_EMPTY: dict[str, int | None] = {"draw": None, "depth": 0, "grade": -1, "rank": 0, "versus_rank": 0}
+_EMPTY: dict[str, int | None] = {"draw": None, "depth": 0, "grade": EMPTY, "rank": 0, "versus_rank": 0}
 _EXTRA = ("rank", "versus_rank", "measure")
 
 
@@ -47,7 +50,7 @@ class DrawsTable:
         Importance weight of the draw; cost of judging the item.
     design : ndarray of str, shape (n,)
     grade : ndarray of int64, shape (n,)
-        -1 until judged.
+        `EMPTY` until judged, −1 where it could not be.
     rank, versus_rank : ndarray of int64, shape (n,)
         Rank in the list, and in the list compared with; 0 where that list does not hold the item.
     measure : ndarray of str, shape (n,)
@@ -148,7 +151,7 @@ def _column(sheet: Sheet, name: str) -> Any:
             expected = "a probability" if name.endswith("_prob") else "no negative number"
             sheet.fail(int(bad[0]), name, f"holds {float(values[bad[0]])!r}, expected {expected}")
         return values
-    return sheet.wholes(name, _EMPTY[name], least=0)
+    return sheet.wholes(name, _EMPTY[name], least=-1 if name == "grade" else 0)
 
 
 def _typed(name: str, values: Any) -> Any:

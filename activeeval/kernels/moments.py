@@ -21,7 +21,8 @@ ranks between, T_1 − T_2 = V_c − T' V_1, where V_c is the difference of the 
 discounts c and V_1 = B_1 − B_2 that with discounts 1. So E[T_1 − T_2] = E[V_{c − E T'}] and
 E[(T_1 − T_2)²] = E[V_{c − E T'}²] + Var[T'] E[V_1²]; where both hold the same items between, V_1 = 0
 and the tail drops out. Neither head nor tail can cancel digits then. For the lists between,
-E[V²] = E[V(r_1)²] − 2 E[V(r_1) V(r_2)] + E[V(r_2)²].
+Var[V] = Var[V(r_1)] + Var[V(r_2)] − 2 Cov[V(r_1), V(r_2)]; with P = Π_{l ≤ H}(1 − ℓ_l) over the head,
+Var[δ] = E[P²] Var[T_1 − T_2] + Var[P] E[T_1 − T_2]², Var[P] by its own recursion.
 
 *Cross moment in O(n log n).* E[T_1 T_2] = Σ_i Σ_j c_i c_j E[ℓ_{z_i} ℓ_{w_j} Π_{l<i}(1 − ℓ) Π_{m<j}(1 − ℓ)].
 One sweep over r_1 with a segment tree over the ranks j of r_2. Leaf j holds
@@ -206,12 +207,11 @@ def _cross_moment(items1, start, e1, d1, e2, discounts, head, n1, n2, place, sum
 
 @_jit
 def _difference(list1, start, e1, d1, e2, d2, discounts, head, n1, n2, place, sums, right):
-    """Return the mean and second moment of the difference of two lists between two ranks."""
+    """Return the mean and variance of the difference of two lists between two ranks."""
     mean1, variance1 = _absolute(e1, d1, discounts, head, n1)
     mean2, variance2 = _absolute(e2, d2, discounts, head, n2)
     cross = _cross_moment(list1, start, e1, d1, e2, discounts, head, n1, n2, place, sums, right)
-    gap = mean1 - mean2
-    return gap, max(variance1 + variance2 - 2.0 * (cross - mean1 * mean2) + gap * gap, 0.0)
+    return mean1 - mean2, max(variance1 + variance2 - 2.0 * (cross - mean1 * mean2), 0.0)
 
 
 @_jit
@@ -219,24 +219,23 @@ def _comparison(list1, list2, start, e1, d1, e2, d2, discounts, n1, n2, place, s
     """Return the mean and variance of the difference of two lists; ``shifted`` is workspace."""
     head, tail, same = _agreement(list1, list2, start, n1, n2, place)
     reach = 1.0
-    reach_squared = 1.0
+    reach_variance = 0.0
     for i in range(head):
         f = 1.0 - e1[i]
+        reach_variance = (f * f + d1[i]) * reach_variance + d1[i] * reach * reach
         reach *= f
-        reach_squared *= f * f + d1[i]
-    spread = 0.0
+    of_tail = 0.0
     if tail >= 0:
         after, after_variance = _absolute(e1, d1, discounts, tail, n1)
         n1 = n2 = tail
         if not same:
             shifted[:tail] = 1.0
-            _, second = _difference(list1, start, e1, d1, e2, d2, shifted, head, n1, n2, place, sums, right)
-            spread = after_variance * second
+            gap, spread = _difference(list1, start, e1, d1, e2, d2, shifted, head, n1, n2, place, sums, right)
+            of_tail = after_variance * (spread + gap * gap)
             shifted[:tail] = discounts[:tail] - after
             discounts = shifted
-    gap, second = _difference(list1, start, e1, d1, e2, d2, discounts, head, n1, n2, place, sums, right)
-    mean = reach * gap
-    return mean, max(reach_squared * (second + spread) - mean * mean, 0.0)
+    gap, spread = _difference(list1, start, e1, d1, e2, d2, discounts, head, n1, n2, place, sums, right)
+    return reach * gap, (reach * reach + reach_variance) * (spread + of_tail) + reach_variance * gap * gap
 
 
 @_jit

@@ -16,6 +16,8 @@ import numpy as np
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
+_NO_SPREAD = 1e-12
+
 
 @_jit
 def locate(cumulative, u):
@@ -32,7 +34,10 @@ def locate(cumulative, u):
 
 @_jit
 def ratio_estimate(weights, values):
-    """Return R̂ and its estimated variance; the variance of a single draw is infinite."""
+    """Return R̂ and its estimated variance, infinite where the values show no spread.
+
+    Draws that all have one value, as draws of one query do, say nothing of the others.
+    """
     n = weights.size
     total_weight = 0.0
     total = 0.0
@@ -44,9 +49,10 @@ def ratio_estimate(weights, values):
     for j in range(n):
         deviation = weights[j] * (values[j] - estimate)
         spread += deviation * deviation
-    if n < 2:
+    variance = n / (n - 1.0) * spread / (total_weight * total_weight)
+    if n < 2 or variance <= (_NO_SPREAD * estimate) ** 2:
         return estimate, np.inf
-    return estimate, n / (n - 1.0) * spread / (total_weight * total_weight)
+    return estimate, variance
 
 
 @_jit

@@ -68,6 +68,8 @@ class Target:
     def __post_init__(self) -> None:
         if not isinstance(self.measure, SampledMeasure):
             raise InputError(f"{self.measure} has no moments to sample by; choose DCG, ERR, RBP, P or RR")
+        if self.measure.max_grade is None and self.measure.bound_to(1).max_grade is not None:
+            raise InputError(f"{self.measure} needs the largest grade of the scale, as in ERR(max_grade=4)")
         if self.versus is not None:
             check_pool(self.pool, self.versus)
 

@@ -302,7 +302,7 @@ TABLES = [
         read_draws,
         r"a.csv:3: column grade: holds 1.5, expected a whole number",
     ),
-    ("grade below", "a.csv", draw(grade=b"-1"), read_draws, r"a.csv:3: column grade: holds -1, expected .* from 0 on"),
+    ("grade below", "a.csv", draw(grade=b"-2"), read_draws, r"a.csv:3: column grade: holds -2, expected .* from -1 on"),
     (
         "grade word",
         "a.csv",

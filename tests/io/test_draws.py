@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from activeeval.errors import InputError
-from activeeval.io.draws import COLUMNS, DrawsTable, read_draws, write_draws
+from activeeval.io.draws import COLUMNS, EMPTY, DrawsTable, read_draws, write_draws
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".csv.gz", ".jsonl.gz")
 IDS = ["007", "1e5", "a,\"b\";'c'", "é☃𝔘", "=1+1", " padded ", "-", "NULL", "nan", "true"]
@@ -30,7 +30,7 @@ def table(ids=IDS, floats=(1 / 3, 5e-324, 0.1, 1.0)):
         weight=1 / np.maximum(probs, 1e-300),
         cost=probs * 7,
         design=np.resize(np.array(["active", ""]), n),
-        grade=whole % 4 - 1,
+        grade=np.where(whole % 4 == 0, EMPTY, whole % 4 - 1),
         rank=whole,
         versus_rank=whole[::-1].copy(),
         measure=np.resize(np.array(["nDCG(dcg='exp-log2')@10", "ERR"]), n),
@@ -97,7 +97,7 @@ def test_reordered_columns_whole_floats_and_a_separator_line(tmp_path):
         row[k] = f"{row[k]}.0" if row[k] else ""
     other.write_text("sep=;\n" + "\n".join(";".join(row) + ";;" for row in rows))
     found = read_draws(other)
-    assert found.grade.tolist() == [-1, 0, 1, 2]
+    assert found.grade.tolist() == [EMPTY, 0, 1, 2]
     assert found.doc_id.tolist() == ["a", "b", "c", "d"]
     rows[2][k] = "x"
     other.write_text("sep=;\n" + "\n".join(";".join(row) for row in rows))
@@ -115,7 +115,7 @@ def test_extra_columns_may_be_left_out(tmp_path):
     assert found.rank.tolist() == [1, 1, 2]
     assert found.versus_rank.tolist() == [0, 0, 0]
     assert found.measure.tolist() == ["", "", ""]
-    assert found.grade.tolist() == [-1, 3, -1]
+    assert found.grade.tolist() == [EMPTY, 3, EMPTY]
     assert found.depth.tolist() == [0, 2, 2]
 
 
