@@ -92,7 +92,7 @@ class Design:
         return float(self.sampling_probs @ self.costs)
 
     def n_draws(self, budget: float) -> int:
-        """Return n* = Λ / E_q[λ], rounded down: the draws whose expected cost is the budget.
+        """Return n* = Λ / E_q[λ], rounded down and at most `most_draws`: draws that cost the budget on average.
 
         Raises
         ------
@@ -106,11 +106,11 @@ class Design:
                 budget=budget,
                 needed=self.expected_cost,
             )
-        return n
+        return min(n, self.most_draws)
 
     @property
     def most_draws(self) -> int:
-        """Draws after which a hard budget's run ends, lest it look for the last affordable query for ever."""
+        """Draws after which any run ends, lest it look for the last query that the budget pays for ever."""
         return _DRAWS_PER_QUERY * self.pool.n_queries
 
     def hard_limit(self, budget: float) -> float:

@@ -180,7 +180,10 @@ def repetition_seeds(
     """Return the seed of every repetition; a campaign with one of them equals that repetition."""
     if repetitions < 1:
         raise InputError(f"repetitions must be at least 1, got {repetitions}")
-    seed_seq: Any = np.random.default_rng(rng).bit_generator.seed_seq
+    if isinstance(rng, np.random.SeedSequence):  # spawning counts on: one seed must give one answer each time
+        seed_seq: Any = np.random.SeedSequence(rng.entropy, spawn_key=rng.spawn_key, pool_size=rng.pool_size)
+    else:
+        seed_seq = np.random.default_rng(rng).bit_generator.seed_seq
     children: list[np.random.SeedSequence] = seed_seq.spawn(repetitions)
     return children
 

@@ -19,7 +19,7 @@ from activeeval.estimation import ESTIMATORS, JudgedSample, estimate
 from activeeval.io.draws import EMPTY, DrawsTable
 from activeeval.measures import Measure, SampledMeasure
 from activeeval.methods import METHODS
-from activeeval.pool import QueryPool, Rankings
+from activeeval.pool import Judgments, QueryPool, Rankings
 from activeeval.results import Estimate
 
 Ints = NDArray[np.int64]
@@ -88,13 +88,15 @@ def _rank_of_item(ranking: Rankings, depth: int) -> Ints:
     return ranks
 
 
-def estimate_table(table: DrawsTable, measure: Measure | None = None) -> Estimate:
+def estimate_table(table: DrawsTable, measure: Measure | None = None, max_grade: int | None = None) -> Estimate:
     """Return the estimate of a judged draws table.
 
     Parameters
     ----------
     measure : Measure, optional
         By default the one that the table names.
+    max_grade : int, optional
+        Largest grade of the scale; by default the measure's, where it has one.
 
     Raises
     ------
@@ -109,7 +111,7 @@ def estimate_table(table: DrawsTable, measure: Measure | None = None) -> Estimat
     design = _only(table.design, "design")
     first_rows, draw_queries = _draws(table)
     pool, rows = _judged_pool(table)
-    grades = _grades(table, pool, rows)
+    grades = Judgments(pool, _grades(table, pool, rows), max_grade).grades
     ranking, versus = (_ranking(pool, ranks[rows], what) for ranks, what in _rank_columns(table))
     values = measure.score(pool, grades, ranking, versus)
     index = {name: q for q, name in enumerate(pool.query_ids.tolist())}

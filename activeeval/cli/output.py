@@ -7,14 +7,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from activeeval.errors import InputError
 
+if TYPE_CHECKING:
+    from activeeval.design import Design
+
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _PATIENCE = 2.0
+_HEAVY = 30.0
 
 output_option = click.option(
     "-o",
@@ -59,6 +63,15 @@ def say(message: str) -> None:
     context = click.get_current_context(silent=True)
     if context is None or not (context.find_root().params.get("quiet")):
         click.echo(f"activeeval: {message}", err=True)
+
+
+def warn_of_weights(name: str, design: Design) -> None:
+    """Say where a draw of a query would weigh so much that it dominates the estimate."""
+    if design.largest_weight > _HEAVY:
+        say(
+            f"{name}: some query is drawn {design.largest_weight:.3g} times less often than by p, so that intervals "
+            "can miss what it hides; --defensive-share 0.1 keeps every weight below 10"
+        )
 
 
 def show_table(rows: Sequence[Mapping[str, str]], title: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.inputs import POSITIVE, PoolOptions, check_names, level_option, load_case, pool_options
-from activeeval.cli.output import check_out, emit, output_option, places_option, say
+from activeeval.cli.output import check_out, emit, output_option, places_option, say, warn_of_weights
 
 if TYPE_CHECKING:
     from activeeval.design import Design
@@ -28,8 +28,9 @@ def _design(method: str, measure: str, out: str, options: dict[str, Any]) -> tup
     check_out(out, SUFFIXES)
     case = load_case(PoolOptions(**options), use_labels=False)
     target = case.target(measure)
-    chosen = find_method(method)
-    return chosen.design(target, case.probs_for(target), defensive_share=options["defensive_share"]), case.seed
+    made = find_method(method).design(target, case.probs_for(target), defensive_share=options["defensive_share"])
+    warn_of_weights(method, made)
+    return made, case.seed
 
 
 @click.command()
@@ -74,10 +75,11 @@ def sample(measure: str, method: str, budget: float, expected: bool, out: str, *
 @click.command()
 @click.argument("draws", metavar="DRAWS")
 @click.option("--measure", help="Measure to estimate; by default the one the table names.")
+@click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale; a grade above it is refused.")
 @level_option
 @places_option
 @output_option
-def estimate(draws: str, measure: str | None, level: float, places: int, form: str) -> None:
+def estimate(draws: str, measure: str | None, max_grade: int | None, level: float, places: int, form: str) -> None:
     """Turn a judged draws table into an estimate with its interval.
 
     Every item needs a grade; an item that stands in several rows (a query drawn twice) needs it once.
@@ -87,7 +89,7 @@ def estimate(draws: str, measure: str | None, level: float, places: int, form: s
     from activeeval.worksheet import estimate_table
 
     table = read_draws(draws)
-    result = estimate_table(table, parse_measure(measure) if measure else None)
+    result = estimate_table(table, parse_measure(measure) if measure else None, max_grade)
     interval = result.interval(level)
     row = {
         "value": result.value,

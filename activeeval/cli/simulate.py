@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.inputs import POSITIVE, Case, PoolOptions, check_names, distinct, load_case, pool_options
-from activeeval.cli.output import check_out, emit, output_option, places_option, progress, say, show_table
+from activeeval.cli.output import (
+    check_out,
+    emit,
+    output_option,
+    places_option,
+    progress,
+    say,
+    show_table,
+    warn_of_weights,
+)
 
 if TYPE_CHECKING:
     from activeeval.simulation import Summary
@@ -97,12 +106,13 @@ def _simulate(
     probs = case.probs_for(target)
     names = dict.fromkeys(["passive", *(methods or METHODS)])
     designs = {name: find_method(name).design(target, probs, defensive_share=defensive_share) for name in names}
+    for name, design in designs.items():
+        warn_of_weights(f"{name}, {target.measure}", design)
     unit = budget_unit(designs["passive"])
-    seed = case.seed.spawn(1)[0]
     try:
         if expected:
             max(designs.values(), key=lambda design: design.expected_cost).n_draws(budgets[0] * unit)
-        summaries = run(designs, case.workload.grades, budgets, repetitions, seed, unit=unit, expected=expected)
+        summaries = run(designs, case.workload.grades, budgets, repetitions, case.seed, unit=unit, expected=expected)
     except BudgetError as problem:
         raise InputError(f"{target.measure}: --{in_units(problem, unit)}") from None
     return str(target.measure), summaries

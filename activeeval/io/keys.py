@@ -18,7 +18,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 def text_keys(texts: Texts, seed: int = 0) -> Keys:
     """Return a key of every text, the same for the same text in any array."""
     # always read-only, so that the kernel compiles for one type
-    codes = np.ascontiguousarray(texts).view(np.uint32).reshape(texts.size, -1)
+    codes = np.ascontiguousarray(texts).view(np.uint32).reshape(texts.size, texts.dtype.itemsize // 4)
     codes.setflags(write=False)
     keys: Keys = columns_text.text_hashes(codes, seed)
     return keys

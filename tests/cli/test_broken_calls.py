@@ -168,7 +168,6 @@ def test_a_broken_call_of_the_library_is_one_clear_line(run, error, expected):
     assert re.fullmatch(expected, str(caught.value)), str(caught.value)
 
 
-@pytest.mark.xfail(raises=ValueError, strict=False, reason="io.keys.text_keys cannot take an empty table")
 def test_a_run_without_a_judged_query(call, folder):
     (folder / "x.run").write_text("qY Q0 d0 1 1 r\n")
     row = call("score", "q.qrels", "x.run", "P@2", "-o", "jsonl").rows[0]
