@@ -19,8 +19,8 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NU
 
 
 def data_folder() -> Path:
-    """Return the data kit: $ACTIVEEVAL_DATA, or ../shared/data beside the checkout; it may not exist."""
-    return Path(os.environ.get("ACTIVEEVAL_DATA") or ROOT.parent / "shared" / "data")
+    """Return the data kit: data/ in $ACTIVEEVAL_SHARED, or in ../shared beside the checkout; it may not exist."""
+    return Path(os.environ.get("ACTIVEEVAL_SHARED") or ROOT.parent / "shared") / "data"
 
 
 def stay_on_one_core(module: str) -> None:

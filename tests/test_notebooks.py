@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("ACTIVEEVAL_DATA") or ROOT.parent / "shared" / "data").resolve()
+SHARED = Path(os.environ.get("ACTIVEEVAL_SHARED") or ROOT.parent / "shared").resolve()
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LARGEST = 400_000
 
@@ -25,9 +25,9 @@ def test_runs(path, source, tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed: pip install -e '.[dev]'")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed: pip install -e '.[dev]'")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed: pip install -e '.[dev]'")
-    if source == "real data" and not DATA.is_dir():
-        pytest.skip("the data kit is not here: set ACTIVEEVAL_DATA")
-    monkeypatch.setenv("ACTIVEEVAL_DATA", str(DATA if source == "real data" else tmp_path))
+    if source == "real data" and not SHARED.is_dir():
+        pytest.skip("the data kit is not here: set ACTIVEEVAL_SHARED")
+    monkeypatch.setenv("ACTIVEEVAL_SHARED", str(SHARED if source == "real data" else tmp_path))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     notebook = nbformat.read(path, as_version=4)
     here = {"metadata": {"path": str(path.parent)}}

@@ -11,12 +11,12 @@ import pytest
 @pytest.fixture
 def kit():
     """Return a function from a name below the data kit to its path; skips where it is missing."""
-    root = Path(os.environ.get("ACTIVEEVAL_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
+    root = Path(os.environ.get("ACTIVEEVAL_SHARED") or Path(__file__).parents[2].parent / "shared") / "data"
 
     def find(name: str) -> Path:
         path = root / name
         if not path.exists():
-            pytest.skip(f"needs {path}; set ACTIVEEVAL_DATA to the folder of the data kit")
+            pytest.skip(f"needs {path}; set ACTIVEEVAL_SHARED to the folder that holds data/")
         return path
 
     return find
