@@ -49,10 +49,10 @@ def ratio_estimate(weights, values):
     for j in range(n):
         deviation = weights[j] * (values[j] - estimate)
         spread += deviation * deviation
-    variance = n / (n - 1.0) * spread / (total_weight * total_weight)
-    if n < 2 or variance <= (_NO_SPREAD * estimate) ** 2:
+    mean_spread = spread / (total_weight * total_weight)
+    if n < 2 or mean_spread <= (_NO_SPREAD * estimate) ** 2:
         return estimate, np.inf
-    return estimate, variance
+    return estimate, n / (n - 1.0) * mean_spread
 
 
 @_jit
