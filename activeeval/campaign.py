@@ -42,10 +42,13 @@ class Draw:
         q(x) of this draw; 1 in a census.
     importance_weight : float
         p(x) / q(x).
+    item_probs : tuple of float
+        Probability of each item once its query is drawn.
     depth : int
         Number of items to judge, from the first in judging order.
     cost : float
-        What judging it costs; 0 for a query that was drawn before.
+        What judging adds to the spend: the overhead of a query that is new, and the items that no
+        earlier draw asked for.
     """
 
     number: int
@@ -55,6 +58,7 @@ class Draw:
     item_ids: tuple[str, ...]
     query_prob: float
     importance_weight: float
+    item_probs: tuple[float, ...]
     depth: int
     cost: float
 
@@ -132,7 +136,7 @@ class Campaign:
         self._rng = np.random.default_rng(rng)
         self._cumulative = np.cumsum(design.sampling_probs)
         self._weights = design.importance_weights
-        self._costs = design.costs
+        self._is_asked = np.zeros(design.pool.n_items, dtype=np.bool_)
         self._log: list[Event] = []
         self._draws: list[Draw] = []
         self._first_draw: dict[int, int] = {}
@@ -276,7 +280,7 @@ class Campaign:
         if not is_census:
             values = values[[draw.query for draw in self._draws]]
             weights = np.array([draw.importance_weight for draw in self._draws])
-        n_items = int(self.design.item_counts[list(self._first_draw)].sum())
+        n_items = int(np.count_nonzero(self._is_asked))
         return JudgedSample(values, weights, len(self._draws), n_queries, n_items, self._spent, is_census)
 
     def _next_event(self) -> Event:
@@ -293,7 +297,10 @@ class Campaign:
 
     def _draw(self, query: int, query_prob: float) -> Draw:
         pool, design = self.design.pool, self.design
-        items = design.items[design.offsets[query] : design.offsets[query + 1]]
+        of_query = slice(design.offsets[query], design.offsets[query + 1])
+        items = design.items[of_query]
+        new = items[~self._is_asked[items]]
+        overhead = float(pool.query_costs[query]) if new.size and query not in self._first_draw else 0.0
         return Draw(
             number=len(self._draws) + 1,
             query=query,
@@ -302,8 +309,9 @@ class Campaign:
             item_ids=tuple(pool.item_ids[items].tolist()),
             query_prob=query_prob,
             importance_weight=float(pool.query_probs[query] / query_prob),
+            item_probs=tuple(design.item_probs[of_query].tolist()),
             depth=items.size,
-            cost=0.0 if query in self._first_draw else float(self._costs[query]),
+            cost=sum(pool.item_costs[new].tolist(), 0.0) + overhead,
         )
 
     def _append(self, event: Event) -> None:
@@ -311,10 +319,11 @@ class Campaign:
         if isinstance(event, Draw):
             self._draws.append(event)
             self._spent += event.cost
-            if event.query not in self._first_draw:
-                self._first_draw[event.query] = event.number
-                if event.items:
-                    self._awaited[event.number] = event
+            self._first_draw.setdefault(event.query, event.number)
+            items = list(event.items)
+            if not self._is_asked[items].all():
+                self._awaited[event.number] = event
+            self._is_asked[items] = True
         elif isinstance(event, Told):
             draw = self._awaited.pop(event.number)
             self._grades[list(draw.items)] = event.grades

@@ -103,11 +103,7 @@ class Workload:
         return replace(self, versus=self.ranking.without(fraction, rng))
 
     def held_out(self, fraction: float, rng: np.random.Generator) -> Workload:
-        """Set a share of the queries aside to train on; the pool is the rest.
-
-        The rows to train on are the items that a ranking holds; an item that nobody judged counts
-        as grade 0, which is what it earns.
-        """
+        """Set a share of the queries aside, by chance, to train on; the pool is the rest."""
         n = round(fraction * self.pool.n_queries)
         if not 0 < fraction < 1 or not 0 < n < self.pool.n_queries:
             raise InputError(
@@ -116,14 +112,27 @@ class Workload:
         order = rng.permutation(self.pool.n_queries)
         is_training = np.zeros(self.pool.n_queries, dtype=bool)
         is_training[order[:n]] = True
+        training = self._training_rows(is_training)
+        rest, items = self.pool.subset(np.flatnonzero(~is_training))
+        return replace(self._onto(rest, items), training=training)
+
+    def trained_on(self, judged: Workload) -> Workload:
+        """Train on another workload of the same runs; its queries leave this pool."""
+        kept = np.flatnonzero(~np.isin(self.pool.query_ids, judged.pool.query_ids))
+        if not kept.size:
+            raise InputError("every query of the pool is among those to train on: there is none to evaluate")
+        training = judged._training_rows(np.ones(judged.pool.n_queries, dtype=bool))
+        rest, items = self.pool.subset(kept)
+        return replace(self._onto(rest, items), training=training)
+
+    def _training_rows(self, is_training: NDArray[np.bool_]) -> Training:
+        """Return the ranked items of some queries; an unjudged one counts as grade 0, which is what it earns."""
         is_ranked = np.zeros(self.pool.n_items, dtype=bool)
         for ranking in (self.ranking, self.versus):
             if ranking is not None:
                 is_ranked[ranking.items] = True
         rows = np.flatnonzero(is_training[self.pool.item_queries] & is_ranked)
-        training = Training(self.features[rows], np.maximum(self.grades[rows], 0), self.pool.item_queries[rows])
-        rest, items = self.pool.subset(np.flatnonzero(~is_training))
-        return replace(self._onto(rest, items), training=training)
+        return Training(self.features[rows], np.maximum(self.grades[rows], 0), self.pool.item_queries[rows])
 
     def _onto(self, pool: QueryPool, items: Ints) -> Workload:
         versus = None if self.versus is None else self.versus.restricted_to(pool, items)

@@ -51,7 +51,7 @@ def to_table(campaign: Campaign) -> DrawsTable:
         query_id=of_draw([draw.query_id for draw in draws]),
         doc_id=of_item(design.pool.item_ids, NOTHING),
         query_prob=of_draw([draw.query_prob for draw in draws]),
-        item_prob=np.ones(items.size),
+        item_prob=np.array([g for draw in draws for g in (draw.item_probs or (1.0,))]),
         depth=of_draw([draw.depth for draw in draws]),
         weight=of_draw([draw.importance_weight for draw in draws]),
         cost=_row_costs(campaign, draws, of_item(design.pool.item_costs, 0.0), sizes),

@@ -49,6 +49,8 @@ _OPTIONS = (
     click.option("--model", metavar="forest|logit|uniform|probs=FILE",
                  help="Grade model. Default: forest with training data, else uniform."),
     click.option("--train", multiple=True, metavar="FILE", help="LETOR file to train the model on; repeatable."),
+    click.option("--train-qrels", metavar="FILE",
+                 help="Judgments to train on, with --run; their queries are not in the pool."),
     click.option("--train-fraction", type=SHARE, metavar="SHARE", help="Share of the queries set aside to train on."),
     click.option("--tune", is_flag=True, help="Choose the model's parameters on half of the training queries."),
     click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest label."),
@@ -84,6 +86,7 @@ class PoolOptions:
     ties: str
     model: str | None
     train: tuple[str, ...]
+    train_qrels: str | None
     train_fraction: float | None
     tune: bool
     max_grade: int | None
@@ -101,6 +104,7 @@ class PoolOptions:
         if self.letor and not self.scores:
             raise click.UsageError("--letor needs --scores: one score file for each --letor, aligned with its lines")
         mixed = {"--qrels": self.qrels, "--pool-run": self.pool_runs, "--versus-run": self.versus_run}
+        mixed["--train-qrels"] = self.train_qrels
         if self.letor and any(mixed.values()):
             raise click.UsageError(f"{next(k for k, v in mixed.items() if v)} goes with --run, not with --letor")
         mixed = {"--scores": self.scores, "--versus-scores": self.versus_scores, "--train": self.train}
@@ -108,17 +112,17 @@ class PoolOptions:
             raise click.UsageError(f"{next(k for k, v in mixed.items() if v)} goes with --letor, not with --run")
         if sum(map(bool, (self.versus_scores, self.versus_run, self.index_update is not None))) > 1:
             raise click.UsageError("give one ranking to compare with: --versus-scores, --versus-run or --index-update")
-        if self.train and self.train_fraction is not None:
-            raise click.UsageError("give --train or --train-fraction, not both")
+        if sum(map(bool, (self.train, self.train_qrels, self.train_fraction is not None))) > 1:
+            raise click.UsageError("give one of --train, --train-qrels and --train-fraction")
         if self.tune and not self.has_training:
-            raise click.UsageError("--tune needs labels to tune on: --train or --train-fraction")
+            raise click.UsageError("--tune needs labels to tune on: --train, --train-qrels or --train-fraction")
         if self.model == "probs=":
             raise click.UsageError("--model probs=FILE needs the name of a file")
 
     @property
     def has_training(self) -> bool:
         """Whether there is something to train a model on."""
-        return bool(self.train) or self.train_fraction is not None
+        return bool(self.train or self.train_qrels) or self.train_fraction is not None
 
 
 @dataclass(frozen=True)
@@ -164,12 +168,14 @@ def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
     options.check()
     *streams, seed = np.random.SeedSequence(options.seed).spawn(4)
     split_rng, update_rng, model_rng = map(np.random.default_rng, streams)
-    workload = _load(options, use_labels)
+    workload, judged = _load(options, use_labels)
     for note in workload.notes:
         say(note)
     workload, model = _with_model_inputs(options, workload)
     if options.train_fraction is not None:
         workload = workload.held_out(options.train_fraction, split_rng)
+    elif judged is not None:
+        workload = workload.trained_on(_with_model_inputs(options, judged, with_costs=False)[0])
     if not use_labels:
         workload = workload.without_labels()
     elif not (workload.grades >= 0).any():
@@ -179,33 +185,38 @@ def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
         workload = workload.updated_index(options.index_update, update_rng)
     max_grade = _max_grade(options, workload, model)
     if model == "uniform" and options.model is None:
-        say("no training data: the uniform grade model is used (--train, --train-fraction or --model change that)")
+        say("no training data: the uniform grade model is used (--train, --train-qrels or --train-fraction train one)")
     probs = grade_probabilities(workload, model, max_grade, model_rng, tune=options.tune)
     return Case(workload, probs, max_grade, model, seed)
 
 
-def _load(options: PoolOptions, use_labels: bool) -> Workload:
+def _load(options: PoolOptions, use_labels: bool) -> tuple[Workload, Workload | None]:
+    """Return the workload to evaluate and, with --train-qrels, the one to train on."""
     from activeeval.io.tables import load_qrels, load_run
     from activeeval.workload import from_letor, from_tables
 
     if options.letor:
-        return from_letor(options.letor, options.scores, options.versus_scores, options.train)
+        return from_letor(options.letor, options.scores, options.versus_scores, options.train), None
     if use_labels and options.qrels is None:
         raise click.UsageError("--run needs --qrels here: the labels of the pool")
     if options.train_fraction is not None and options.qrels is None:
         raise click.UsageError("--train-fraction needs --qrels: labels to train on")
     names = [*options.runs, *([options.versus_run] if options.versus_run else []), *options.pool_runs]
-    qrels = load_qrels(options.qrels) if options.qrels else None
-    evaluated = 2 if options.versus_run else 1
-    return from_tables(qrels, [load_run(name) for name in names], evaluated=evaluated, ties=options.ties)
+    runs = [load_run(name) for name in names]
+
+    def put_together(qrels: str | None) -> Workload:
+        evaluated = 2 if options.versus_run else 1
+        return from_tables(load_qrels(qrels) if qrels else None, runs, evaluated=evaluated, ties=options.ties)
+
+    return put_together(options.qrels), put_together(options.train_qrels) if options.train_qrels else None
 
 
-def _with_model_inputs(options: PoolOptions, workload: Workload) -> tuple[Workload, str]:
+def _with_model_inputs(options: PoolOptions, workload: Workload, *, with_costs: bool = True) -> tuple[Workload, str]:
     """Return the workload with item costs and, for given probabilities, those as features; and the kind of model."""
     from activeeval.io.tables import load_probabilities, read_costs
     from activeeval.workload import given_probabilities, item_costs
 
-    kind = options.cost
+    kind = options.cost if with_costs else "uniform"
     is_file = kind != "uniform" and not kind.startswith("log-length")
     workload = workload.with_costs(item_costs(read_costs(kind) if is_file else kind, workload), 0.0)
     default = "forest" if options.has_training else "uniform"

@@ -72,7 +72,9 @@ def estimated(call):
 def case_of(*, use_labels, **given):
     """Return the case of some options, the others as the command line has them by default."""
     empty = dict.fromkeys(("letor", "runs", "pool_runs", "scores", "versus_scores", "train"), ())
-    empty |= dict.fromkeys(("qrels", "versus_run", "index_update", "model", "train_fraction", "max_grade"))
+    empty |= dict.fromkeys(
+        ("qrels", "versus_run", "index_update", "model", "train_qrels", "train_fraction", "max_grade")
+    )
     plain = {"ties": "id", "tune": False, "overhead": 0.0, "cost": "uniform", "defensive_share": 0.0, "seed": 0}
     return load_case(PoolOptions(**(empty | plain | given)), use_labels=use_labels)
 
@@ -344,3 +346,48 @@ def test_a_sample_estimates_the_truth(folder):
     mean = np.mean([e.value for e in estimates])
     error = math.sqrt(sum(e.std_error**2 for e in estimates)) / 10
     assert abs(mean - truth) < 4 * error
+
+
+# Judged queries train, the others are drawn from
+
+
+def lines_of(path, queries):
+    return [line for line in path.read_text().splitlines() if line.split()[0] in queries]
+
+
+def test_judged_queries_of_the_runs_train_and_are_not_drawn(call, folder, drawn):
+    names = sorted({line.split()[0] for line in (folder / "a.run").read_text().splitlines()})
+    old, new = set(names[::2]), set(names[1::2])
+    write_lines(folder / "old.qrels", lines_of(folder / "q.qrels", old))
+    rows = drawn("--run", "a.run", "--train-qrels", "old.qrels", "--budget", 8)
+    assert {row["query_id"] for row in rows} <= new
+    case = case_of(use_labels=False, runs=("a.run",), train_qrels="old.qrels")
+    assert case.model == "forest"
+    assert set(case.workload.pool.query_ids.tolist()) == new
+    assert not (case.workload.grades >= 0).any()
+    assert case.workload.training.grades.size == len(lines_of(folder / "a.run", old & judged_queries(folder)))
+
+
+def judged_queries(folder):
+    return {line.split()[0] for line in (folder / "q.qrels").read_text().splitlines()}
+
+
+def test_no_query_left_to_evaluate(call, folder):
+    write_lines(folder / "all.run", lines_of(folder / "a.run", judged_queries(folder)))
+    answer = call("sample", "--run", "all.run", "--train-qrels", "q.qrels", "--budget", 8, "--out", "d.csv")
+    assert answer.code == 1
+    assert "every query of the pool is among those to train on: there is none to evaluate" in answer.err
+    assert not (folder / "d.csv").exists()
+
+
+def test_given_probabilities_are_recalibrated_on_judged_queries(folder):
+    old = lines_of(folder / "q.qrels", set(sorted(judged_queries(folder))[::2]))
+    write_lines(folder / "old.qrels", old)
+    pairs = [line.split() for line in (folder / "a.run").read_text().splitlines()]
+    pairs += [line.split() for line in old if [line.split()[0], line.split()[2]] not in [[p[0], p[2]] for p in pairs]]
+    table = ["qid,docid,p0,p1,p2,p3", *(f"{p[0]},{p[2]},0.4,0.3,0.2,0.1" for p in pairs)]
+    write_lines(folder / "p.csv", table)
+    given = {"runs": ("a.run",), "train_qrels": "old.qrels", "model": "probs=p.csv"}
+    probs = case_of(use_labels=False, **given).probs
+    assert not np.allclose(probs, [0.4, 0.3, 0.2, 0.1])
+    assert probs.sum(axis=1) == pytest.approx(1)
