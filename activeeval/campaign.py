@@ -262,6 +262,8 @@ class Campaign:
         if number not in self._awaited:
             raise StateError(f"draw {number} does not wait for grades")
         draw = self._awaited[number]
+        if not isinstance(grades, (Sequence, np.ndarray)) or isinstance(grades, str):
+            raise InputError(f"the grades of query {draw.query_id!r} must be a list, one for each item, got {grades!r}")
         if len(grades) != len(draw.items):
             raise InputError(f"query {draw.query_id!r} has {len(draw.items)} items to judge, got {len(grades)} grades")
         top = self.design.target.measure.max_grade

@@ -135,7 +135,7 @@ def _bound(measure: str | Measure, max_grade: int | None) -> SampledMeasure:
     parsed = sampled_measure(measure)
     if max_grade is not None:
         return parsed.bound_to(max_grade)
-    if parsed.max_grade is None and str(parsed).startswith("ERR"):
+    if parsed.needs_max_grade:
         raise InputError("ERR needs the largest grade of the scale: give max_grade, or write ERR(max_rel=4)")
     return parsed
 

@@ -113,6 +113,8 @@ def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
     for summary in summaries:
         row = {"method": summary.method, "budget": f"{summary.budget:g}"}
         row |= {name: f"{getattr(summary, name):.{places}f}" for name, places in named}
+        if summary.undetermined > 0:
+            row["coverage"] += f" ({summary.undetermined:.0%} none)"
         row["efficiency"] = f"{summary.efficiency:.2f} ({summary.efficiency_se:.2f})"
         row["labels saved"] = "" if summary.labels_saved is None else f"{summary.labels_saved:.0%}"
         if summary.selection_error is not None:
@@ -162,6 +164,15 @@ def _figure(path: str | Path, n_panels: int, width: float = 4.6) -> tuple[Any, A
     return figure, axes[:n_panels]
 
 
+def _plain_ticks(axis: Any) -> None:
+    """Label a logarithmic axis with plain numbers, several a decade."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
 def _save(figure: Any, path: str | Path) -> None:
     from activeeval.io.files import write_atomically
 
@@ -175,8 +186,6 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> No
     Bars are ± 2 Monte-Carlo standard errors.
     """
     figure, axes = _figure(path, len(panels))
-    from matplotlib.ticker import LogLocator
-
     for axis, (title, summaries) in zip(axes, panels.items(), strict=True):
         methods = list(dict.fromkeys(s.method for s in summaries))
         for method, colour in zip(methods, _COLOURS * len(methods), strict=False):
@@ -197,8 +206,7 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> No
         budgets = sorted({s.budget for s in summaries})
         axis.set_xticks(budgets, [f"{b:g}" for b in budgets])
         axis.minorticks_off()
-        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.yaxis.set_major_formatter("{x:g}")
+        _plain_ticks(axis.yaxis)
         axis.grid(alpha=0.3)
         axis.set_ylabel("root mean squared error")
     axes[0].legend(frameon=False, fontsize=8)
@@ -218,5 +226,6 @@ def plot_design(design: Design, path: str | Path) -> None:
     axes[0].set(xlabel="cost of judging the query", ylabel=f"expected {design.target.measure}", title=design.name)
     if design.costs.min() > 0:
         axes[0].set_xscale("log")
-    figure.colorbar(dots, ax=axes[0], label="q / p")
+        _plain_ticks(axes[0].xaxis)
+    _plain_ticks(figure.colorbar(dots, ax=axes[0], label="q / p").ax.yaxis)
     _save(figure, path)

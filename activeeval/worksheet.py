@@ -60,6 +60,7 @@ def to_table(campaign: Campaign) -> DrawsTable:
         rank=of_item(_rank_of_item(design.target.ranking, design.target.depth), 0),
         versus_rank=of_item(_rank_of_item(versus, design.target.depth), 0),
         measure=np.full(items.size, str(design.target.measure)),
+        max_grade=np.full(items.size, design.target.measure.max_grade or 0),
     )
 
 
@@ -96,7 +97,7 @@ def estimate_table(table: DrawsTable, measure: Measure | None = None, max_grade:
     measure : Measure, optional
         By default the one that the table names.
     max_grade : int, optional
-        Largest grade of the scale; by default the measure's, where it has one.
+        Largest grade of the scale; by default the one that the table names.
 
     Raises
     ------
@@ -108,6 +109,7 @@ def estimate_table(table: DrawsTable, measure: Measure | None = None, max_grade:
         than the one that was sampled for.
     """
     measure = _measure(table, measure)
+    max_grade = max_grade or int(table.max_grade.max()) or None
     design = _only(table.design, "design")
     first_rows, draw_queries = _draws(table)
     pool, rows = _judged_pool(table)
@@ -148,7 +150,7 @@ def _measure(table: DrawsTable, measure: Measure | None) -> Measure:
     if sampled is not None:
         _check_depth(measure, sampled)
         measure = measure if sampled.max_grade is None else measure.bound_to(sampled.max_grade)
-    if measure.max_grade is None and measure.bound_to(1).max_grade is not None:
+    if measure.needs_max_grade:
         raise InputError("ERR needs the largest grade of the scale, as ERR(max_rel=4)")
     return measure
 

@@ -273,7 +273,9 @@ def test_an_open_scale_takes_the_largest_grade_of_what_is_scored():
     np.testing.assert_allclose(ERR().bound_to(4).score(pool, [2, 1], ranking), [3 / 16, 1 / 16])
     assert str(ERR(cutoff=3).bound_to(4)) == "ERR(max_rel=4)@3"
     assert ERR(2).bound_to(4) == ERR(2)
-    assert DCG().bound_to(4) == DCG()
+    assert str(DCG().bound_to(4)) == str(DCG())
+    with pytest.raises(InputError, match="grade 2 of item '1' of query 'q0' is above the measure's largest, 1"):
+        DCG().bound_to(1).score(pool, [2, 1], ranking)
 
 
 # The door

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from naive import pool_of, random_lists, random_probs, rankings_of
 
-from activeeval import DCG, ERR, METHODS, BudgetError, Campaign, InputError, Target, replicate, simulate, simulation
+from activeeval import DCG, ERR, METHODS, BudgetError, Campaign, InputError, Target, replicate, simulate
 from activeeval.estimation import JudgedSample, estimate
 from activeeval.kernels import replication
-from activeeval.simulation import repetition_seeds
+from activeeval.simulation import repetition_seeds, replications
+from activeeval.simulation.summaries import labels_saved_at, saved_at
 
 
 def labelled(seed=0, n_queries=40, longest=9, compare=True, measure=None):
@@ -92,7 +93,7 @@ def test_uniforms_that_run_out_are_drawn_again_longer(monkeypatch):
     designs, labels = labelled()
     budgets = [0.3 * designs["active"].costs.sum(), 0.9 * designs["active"].costs.sum()]
     plenty = replicate(designs["active"], labels, budgets, 12, rng=1)
-    monkeypatch.setattr(simulation, "_first_guess", lambda *_: 1)
+    monkeypatch.setattr(replications, "_first_guess", lambda *_: 1)
     assert_same_runs(replicate(designs["active"], labels, budgets, 12, rng=1), plenty)
 
 
@@ -102,7 +103,7 @@ def test_runs_do_not_depend_on_threads_or_chunks(monkeypatch, expected):
     budgets = [0.3 * designs["active"].costs.sum(), 0.6 * designs["active"].costs.sum()]
     arguments = {"budgets": budgets, "repetitions": 60, "expected": expected}
     one = replicate(designs["active"], labels, rng=5, **arguments)
-    monkeypatch.setattr(simulation, "_CHUNK", 7)
+    monkeypatch.setattr(replications, "_CHUNK", 7)
     for n_jobs in (1, 2):
         assert_same_runs(replicate(designs["active"], labels, rng=5, n_jobs=n_jobs, **arguments), one)
     assert not np.array_equal(replicate(designs["active"], labels, rng=6, **arguments).values, one.values)
@@ -292,15 +293,15 @@ def test_labels_saved_on_curves_made_by_hand():
     """The errors fall as Λ^-1/2; the method needs a quarter of passive's budget for the same error."""
     budgets = np.array([25.0, 50.0, 100.0, 200.0, 400.0])
     passive = 1 / np.sqrt(budgets)
-    saved, errors = simulation._labels_saved(budgets, np.tile(passive / 2, (60, 1)), np.tile(passive, (60, 1)))
+    saved, errors = labels_saved_at(budgets, np.tile(passive / 2, (60, 1)), np.tile(passive, (60, 1)))
     assert saved[:2] == [None, None]  # the method is already better with the least budget
     assert saved[2:] == pytest.approx([0.75, 0.75, 0.75])
     assert errors[2:] == pytest.approx([0, 0, 0], abs=1e-12)
-    worse, _ = simulation._labels_saved(budgets, np.tile(2 * passive, (60, 1)), np.tile(passive, (60, 1)))
+    worse, _ = labels_saved_at(budgets, np.tile(2 * passive, (60, 1)), np.tile(passive, (60, 1)))
     assert worse[:3] == pytest.approx([1 - 4, 1 - 4, 1 - 4])
     assert worse[3:] == [None, None]
     # Between two budgets on a straight line of the logarithms: errors 8, 2 at 10, 40 pass 4 at 20.
-    found, _ = simulation._labels_saved(np.array([10.0, 40.0]), np.array([[8.0, 2.0]] * 3), np.array([[16.0, 4.0]] * 3))
+    found, _ = labels_saved_at(np.array([10.0, 40.0]), np.array([[8.0, 2.0]] * 3), np.array([[16.0, 4.0]] * 3))
     assert found == [None, pytest.approx(0.5)]
 
 
@@ -309,7 +310,7 @@ def test_labels_saved_comes_with_a_bootstrap_error():
     budgets = np.array([25.0, 50.0, 100.0, 200.0])
     passive = random.normal(size=(500, 4)) / np.sqrt(budgets)
     own = random.normal(size=(500, 4)) / np.sqrt(2 * budgets)
-    saved, errors = simulation._labels_saved(budgets, own, passive)
+    saved, errors = labels_saved_at(budgets, own, passive)
     assert saved[2] == pytest.approx(0.5, abs=4 * errors[2])
     assert 0.01 < errors[2] < 0.1
 
@@ -394,7 +395,7 @@ def test_long_sequences_come_in_batches(monkeypatch, chunk):
     designs, labels = labelled()
     budget = [0.6 * designs["active"].costs.sum()]
     plain = replicate(designs["active"], labels, budget, 40, 5)
-    monkeypatch.setattr(simulation, "_MOST_UNIFORMS", chunk)
+    monkeypatch.setattr(replications, "_MOST_UNIFORMS", chunk)
     batched = replicate(designs["active"], labels, budget, 40, 5)
     np.testing.assert_array_equal(batched.values, plain.values)
 
@@ -402,11 +403,11 @@ def test_long_sequences_come_in_batches(monkeypatch, chunk):
 def test_labels_saved_skips_a_census_and_bears_noise():
     budgets = np.array([10.0, 20, 40, 80])
     noisy = np.array([1, 0.7, 0.75, 0.4])
-    np.testing.assert_array_equal(simulation._saved_at(budgets, noisy, noisy), np.zeros(4))
+    np.testing.assert_array_equal(saved_at(budgets, noisy, noisy), np.zeros(4))
     passive = np.array([1, 0.5, 0.25, 0])
     own = np.array([0.5, 0.25, 0.125, 0])
-    assert simulation._saved_at(budgets, own, passive)[1:3] == pytest.approx([0.5, 0.5])
-    assert np.isnan(simulation._saved_at(budgets, own, passive)[[0, 3]]).all()
+    assert saved_at(budgets, own, passive)[1:3] == pytest.approx([0.5, 0.5])
+    assert np.isnan(saved_at(budgets, own, passive)[[0, 3]]).all()
 
 
 def test_a_budget_of_several_equal_costs_pays_for_them_all():

@@ -63,6 +63,9 @@ def _complain(problem: str) -> int:
 
 def main() -> None:
     """Run the command line and exit."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the caller has closed it
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     code = run()
     try:
         sys.stdout.close()

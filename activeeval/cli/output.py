@@ -90,7 +90,9 @@ def show_table(rows: Sequence[Mapping[str, str]], title: str) -> None:
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row.values())
-    Console().print(table)
+    console = Console()
+    needed = console.measure(table).maximum
+    Console(width=max(console.width, needed)).print(table)
 
 
 @contextmanager

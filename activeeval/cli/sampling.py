@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,7 +41,8 @@ def _design(method: str, measure: str, out: str, options: dict[str, Any]) -> tup
 @click.option("--budget", type=POSITIVE, required=True, help="In mean costs of judging a query whole.")
 @click.option("--expected", is_flag=True, help="The budget is met in expectation, by n* draws, not as a hard limit.")
 @click.option("--out", required=True, metavar="FILE", help="Draws table to write: .csv, .tsv, .jsonl or .parquet.")
-def sample(measure: str, method: str, budget: float, expected: bool, out: str, **options: Any) -> None:
+@click.option("--force", is_flag=True, help="Overwrite a draws table that holds grades.")
+def sample(measure: str, method: str, budget: float, expected: bool, out: str, force: bool, **options: Any) -> None:
     """Draw queries to judge for a budget; no label of the pool is looked at.
 
     Writes the draws table: one row an item, with the probabilities it was drawn with. Fill in the column `grade`, in a
@@ -55,6 +57,8 @@ def sample(measure: str, method: str, budget: float, expected: bool, out: str, *
     from activeeval.workload import budget_unit, in_units
     from activeeval.worksheet import to_table
 
+    if not force:
+        _check_no_grades(out)
     design, seed = _design(method, measure, out, options)
     unit = budget_unit(design)
     try:
@@ -72,10 +76,27 @@ def sample(measure: str, method: str, budget: float, expected: bool, out: str, *
     )
 
 
+def _check_no_grades(path: str) -> None:
+    """Raise where a file that would be overwritten holds the work of judges."""
+    from activeeval.errors import InputError
+    from activeeval.io.draws import EMPTY, read_draws
+    from activeeval.worksheet import NOTHING
+
+    if not os.path.isfile(path):
+        return
+    try:
+        table = read_draws(path)
+    except InputError:
+        return
+    n_grades = int(((table.grade != EMPTY) & (table.doc_id != NOTHING)).sum())
+    if n_grades:
+        raise InputError(f"{path} holds {n_grades} grades already: --force overwrites them")
+
+
 @click.command()
 @click.argument("draws", metavar="DRAWS")
 @click.option("--measure", help="Measure to estimate; by default the one the table names.")
-@click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale; a grade above it is refused.")
+@click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale; by default the table's.")
 @level_option
 @places_option
 @output_option
@@ -92,6 +113,7 @@ def estimate(draws: str, measure: str | None, max_grade: int | None, level: floa
     result = estimate_table(table, parse_measure(measure) if measure else None, max_grade)
     interval = result.interval(level)
     row = {
+        "measure": measure or str(table.measure[0]),
         "value": result.value,
         "std_error": result.std_error,
         "low": interval.low,

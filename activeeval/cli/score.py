@@ -81,7 +81,16 @@ def score(
     emit(queries, form, places)
     if queries and summary:
         click.echo()
-    emit(summary, form, places)
+    emit(_read_down(summary) if form == "text" and versus else summary, form, places)
+
+
+def _read_down(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Turn rows that are too long for a line: a row for each field, a column for each measure."""
+    return (
+        [{"": name} | {row["measure"]: row[name] for row in rows} for name in rows[0] if name != "measure"]
+        if rows
+        else []
+    )
 
 
 def _tell(tables: TablePool, names: list[str]) -> None:

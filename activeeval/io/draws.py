@@ -30,7 +30,8 @@ _WORDS = ("design", "measure")
 _FLOATS = ("query_prob", "item_prob", "weight", "cost")
 # what an empty cell of a whole-number column means; None: the cell must not be empty
 _EMPTY: dict[str, int | None] = {"draw": None, "depth": 0, "grade": EMPTY, "rank": 0, "versus_rank": 0}
-_EXTRA = ("rank", "versus_rank", "measure")
+_EMPTY["max_grade"] = 0
+_EXTRA = ("rank", "versus_rank", "measure", "max_grade")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +55,8 @@ class DrawsTable:
     rank, versus_rank : ndarray of int64, shape (n,)
         Rank in the list, and in the list compared with; 0 where that list does not hold the item.
     measure : ndarray of str, shape (n,)
+    max_grade : ndarray of int64, shape (n,), optional
+        Largest grade of the scale; 0 where it is not known.
     """
 
     draw: Ints
@@ -69,9 +72,12 @@ class DrawsTable:
     rank: Ints
     versus_rank: Ints
     measure: Texts
+    max_grade: Ints = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         n_rows = np.size(self.draw)
+        if self.max_grade is None:
+            object.__setattr__(self, "max_grade", np.zeros(n_rows, dtype=np.int64))
         for name in COLUMNS:
             column = _typed(name, getattr(self, name)).view()
             if column.shape != (n_rows,):

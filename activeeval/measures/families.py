@@ -54,8 +54,16 @@ class _Family:
         """The largest grade that the measure knows, None where it takes any."""
         return self._rule.max_grade
 
+    @property
+    def needs_max_grade(self) -> bool:
+        """Whether a grade's value depends on the largest grade, and that is not known."""
+        return self.max_grade is None and self._rule.depends_on_scale
+
     def bound_to(self, max_grade: int) -> Self:
-        """Return the measure with an open grade scale closed at ``max_grade``, a closed one as it is."""
+        """Return the measure with an open grade scale closed at ``max_grade``, a closed one as it is.
+
+        A grade above a closed scale is refused.
+        """
         changed: Self = replace(self, **{self._rule_field: self._rule.bound_to(max_grade)})  # type: ignore[type-var]
         return changed
 

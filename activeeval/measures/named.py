@@ -37,7 +37,7 @@ def gain_rule(gains: str | ArrayLike | GradeRule | None, default: GradeRule) -> 
 
 def relevance_rule(rel: int) -> AtLeast:
     """Return the rule that calls grades from ``rel`` on relevant."""
-    return AtLeast(whole_number(rel, "rel", 0))
+    return AtLeast(rel=whole_number(rel, "rel", 0))
 
 
 def DCG(gains: str | ArrayLike | None = None, cutoff: int | None = None) -> Additive:

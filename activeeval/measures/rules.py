@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,9 @@ Discounts = tuple[float, ...] | Callable[[Any], ArrayLike]
 
 
 class GradeRule(Protocol):
-    """Maps the grades 0 … n_grades − 1 to values; ``max_grade`` None means that any scale will do."""
+    """Maps the grades 0 … n_grades − 1 to values; ``max_grade`` None means that the scale is open."""
+
+    depends_on_scale: ClassVar[bool]
 
     @property
     def max_grade(self) -> int | None:
@@ -40,14 +42,13 @@ def number_text(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A rule that works on a scale of any length."""
+    """A rule that works on a scale of any length, until it is closed."""
 
-    @property
-    def max_grade(self) -> int | None:
-        return None
+    depends_on_scale: ClassVar[bool] = False
+    max_grade: int | None = None
 
     def bound_to(self, max_grade: int) -> Any:
-        return self
+        return self if self.max_grade is not None else replace(self, max_grade=max_grade)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Linear(_Open):
 class AtLeast(_Open):
     """g(y) = 1 where y ≥ rel, else 0."""
 
-    rel: int = 1
+    rel: int = field(default=1, kw_only=True)
 
     def values(self, n_grades: int) -> Floats:
         return (np.arange(n_grades) >= self.rel).astype(np.float64)
@@ -87,17 +88,14 @@ class AtLeast(_Open):
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(_Open):
     """ℓ(y) = (2^y − 1) / 2^max_grade, the probability that a user stops at an item of grade y."""
 
-    max_grade: int | None = None
+    depends_on_scale: ClassVar[bool] = True
 
     def values(self, n_grades: int) -> Floats:
         top = n_grades - 1 if self.max_grade is None else self.max_grade
         return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64) - top) - np.exp2(-float(top)))
-
-    def bound_to(self, max_grade: int) -> Stop:
-        return self if self.max_grade is not None else replace(self, max_grade=max_grade)
 
     def __str__(self) -> str:
         return "" if self.max_grade is None else f"max_rel={self.max_grade}"
@@ -107,6 +105,7 @@ class Stop:
 class Table:
     """A value for each grade 0 … Y, given one by one."""
 
+    depends_on_scale: ClassVar[bool] = False
     table: tuple[float, ...]
 
     @property

@@ -37,6 +37,9 @@ class Measure(Protocol):
 class SampledMeasure(Measure, Protocol):
     """A measure whose distribution under a grade model is known, so that it can be sampled for."""
 
+    @property
+    def needs_max_grade(self) -> bool: ...
+
     def discount_vector(self, longest: int) -> Floats: ...
 
     def moments(
@@ -68,7 +71,7 @@ class Target:
     def __post_init__(self) -> None:
         if not isinstance(self.measure, SampledMeasure):
             raise InputError(f"{self.measure} has no moments to sample by; choose DCG, ERR, RBP, P or RR")
-        if self.measure.max_grade is None and self.measure.bound_to(1).max_grade is not None:
+        if self.measure.needs_max_grade:
             raise InputError(f"{self.measure} needs the largest grade of the scale, as in ERR(max_grade=4)")
         if self.versus is not None:
             check_pool(self.pool, self.versus)

@@ -138,7 +138,8 @@ def test_every_format_carries_the_table(call, folder, suffix):
 
 def test_columns_and_weights(drawn):
     rows = drawn(*RUN, "--measure", "P@3", "--budget", 9)
-    assert list(rows[0]) == COLUMNS
+    assert list(rows[0]) == [*COLUMNS, "max_grade"]
+    assert {row["max_grade"] for row in rows} == {"3"}
     assert {row["measure"] for row in rows} == {"P(rel=1)@3"}
     assert {row["grade"] for row in rows} == {""}
     for row in rows:
@@ -391,3 +392,25 @@ def test_given_probabilities_are_recalibrated_on_judged_queries(folder):
     probs = case_of(use_labels=False, **given).probs
     assert not np.allclose(probs, [0.4, 0.3, 0.2, 0.1])
     assert probs.sum(axis=1) == pytest.approx(1)
+
+
+def test_the_work_of_judges_is_not_overwritten(call, folder, drawn):
+    rows = drawn(*RUN, "--budget", 8)
+    write_csv("d.csv", judged(rows))
+    before = (folder / "d.csv").read_bytes()
+    n_grades = sum(row["doc_id"] != "(nothing to judge)" for row in rows)
+    answer = call("sample", *RUN, "--budget", 8, "--out", "d.csv")
+    assert answer.code == 1
+    assert answer.err == f"activeeval: d.csv holds {n_grades} grades already: --force overwrites them\n"
+    assert (folder / "d.csv").read_bytes() == before
+    assert call("sample", *RUN, "--budget", 8, "--out", "d.csv", "--force").code == 0
+    assert call("sample", *RUN, "--budget", 8, "--out", "d.csv").code == 0
+
+
+def test_a_grade_off_the_scale_is_a_slip_of_the_finger(call, drawn):
+    rows = judged(drawn(*RUN, "--budget", 8))
+    rows[0]["grade"] = 22
+    write_csv("j.csv", rows)
+    answer = call("estimate", "j.csv")
+    assert answer.code == 1
+    assert f"grade 22 of item {rows[0]['doc_id']!r} of query {rows[0]['query_id']!r} is above max_grade 3" in answer.err

@@ -122,7 +122,7 @@ def test_extra_columns_may_be_left_out(tmp_path):
 def test_the_header_and_an_unjudged_row_as_text(tmp_path):
     path = tmp_path / "a.csv"
     write_draws(table(["d1"], [0.5]), path)
-    assert path.read_text() == ",".join(COLUMNS) + "\n0,d1,d1,0.5,0.5,,2.0,3.5,active,,,,nDCG(dcg='exp-log2')@10\n"
+    assert path.read_text() == ",".join(COLUMNS) + "\n0,d1,d1,0.5,0.5,,2.0,3.5,active,,,,nDCG(dcg='exp-log2')@10,\n"
 
 
 def test_a_wrong_name_and_wrong_lengths(tmp_path):
