@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import gzip
 import io
 import json
 import tempfile
 from pathlib import Path
 
-from activeeval.cli import run
+import numpy as np
+
+from activeeval.cli import cli, run
+from activeeval.cli.inputs import PoolOptions, load_case
+from activeeval.methods import METHODS
 from benchmarks.machine import ROOT, data_folder, describe, store
 
 BUDGETS = {"mq2008": (20, 40, 63, 125, 190), "robust03": (5, 10, 15)}
@@ -70,6 +75,37 @@ def rows_of(arguments: list[str]) -> list[dict]:
     return [json.loads(line) for line in printed.getvalue().splitlines()]
 
 
+def plain_random(arguments: list[str], budgets: tuple[float, ...], repetitions: int) -> dict[str, list[float]]:
+    """Return the error of random sampling without replacement for the pool that command line options mean."""
+    given = cli.commands["simulate"].make_context("simulate", arguments[1:]).params
+    case = load_case(PoolOptions(**{f.name: given[f.name] for f in dataclasses.fields(PoolOptions)}), use_labels=True)
+    reference = {}
+    for text in given["measures"]:
+        target = case.target(text)
+        costs = METHODS["passive"].design(target).costs
+        paid = [budget * float(costs.mean()) for budget in budgets]
+        values = target.values(case.workload.grades)
+        reference[str(target.measure)] = without_replacement(values, costs, paid, repetitions)
+    return reference
+
+
+def without_replacement(values: np.ndarray, costs: np.ndarray, budgets: list[float], repetitions: int) -> list[float]:
+    """Return the root mean squared error of plain random sampling in which no query comes up twice.
+
+    As in every method here, the first query that the budget cannot pay ends a run.
+    """
+    random = np.random.default_rng(0)
+    errors = np.empty((repetitions, len(budgets)))
+    for r in range(repetitions):
+        order = random.permutation(values.size)
+        spent = np.cumsum(costs[order])
+        sums = np.cumsum(values[order])
+        for k, budget in enumerate(budgets):
+            n = int(np.searchsorted(spent, budget * (1 + 1e-12), side="right"))
+            errors[r, k] = sums[n - 1] / n - values.mean()
+    return np.sqrt((errors**2).mean(axis=0)).tolist()
+
+
 def show(title: str, rows: list[dict]) -> None:
     """Print a case as a table: efficiency against passive at each budget, with its standard error."""
     print(f"\n{title}")
@@ -101,8 +137,12 @@ def main() -> None:
             arguments = ["simulate", *given, *budgets, f"--repetitions={options.repetitions}"]
             rows = rows_of(arguments)
             show(title, rows)
+            reference = plain_random(arguments, BUDGETS[collection], options.repetitions)
+            for measure, rmse in reference.items():
+                print(f"  {measure:24} random without replacement, rmse " + ", ".join(f"{e:.4f}" for e in rmse))
             shown = " ".join(["activeeval", *arguments]).replace(str(data), "DATA").replace(scratch, "SCRATCH")
-            result["cases"][title] = {"command": shown, "rows": rows}
+            plain = {"budgets": BUDGETS[collection], "rmse": reference}
+            result["cases"][title] = {"command": shown, "rows": rows, "random without replacement": plain}
     store(options.out, result)
 
 

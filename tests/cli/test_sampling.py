@@ -398,7 +398,7 @@ def test_the_work_of_judges_is_not_overwritten(call, folder, drawn):
     rows = drawn(*RUN, "--budget", 8)
     write_csv("d.csv", judged(rows))
     before = (folder / "d.csv").read_bytes()
-    n_grades = sum(row["doc_id"] != "(nothing to judge)" for row in rows)
+    n_grades = len({(row["query_id"], row["doc_id"]) for row in rows if row["doc_id"] != "(nothing to judge)"})
     answer = call("sample", *RUN, "--budget", 8, "--out", "d.csv")
     assert answer.code == 1
     assert answer.err == f"activeeval: d.csv holds {n_grades} grades already: --force overwrites them\n"
