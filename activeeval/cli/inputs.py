@@ -162,7 +162,7 @@ def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
     """
     import numpy as np
 
-    from activeeval.cli.output import say
+    from activeeval.cli.output import progress, say
     from activeeval.workload import grade_probabilities
 
     options.check()
@@ -186,7 +186,9 @@ def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
     max_grade = _max_grade(options, workload, model)
     if model == "uniform" and options.model is None:
         say("no training data: the uniform grade model is used (--train, --train-qrels or --train-fraction train one)")
-    probs = grade_probabilities(workload, model, max_grade, model_rng, tune=options.tune)
+    with progress(1, f"fitting the {model} model") as advance:
+        probs = grade_probabilities(workload, model, max_grade, model_rng, tune=options.tune)
+        advance(model)
     return Case(workload, probs, max_grade, model, seed)
 
 

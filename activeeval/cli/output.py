@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _PATIENCE = 2.0
 _HEAVY = 30.0
+_WIDE = 1000
 
 output_option = click.option(
     "-o",
@@ -75,11 +76,9 @@ def warn_of_weights(name: str, design: Design) -> None:
 
 
 def show_table(rows: Sequence[Mapping[str, str]], title: str) -> None:
-    """Print rows for reading: a drawn table on a terminal, aligned columns elsewhere."""
+    """Print rows for reading: a drawn table on a terminal that has room for it, aligned columns elsewhere."""
     if not sys.stdout.isatty():
-        click.echo(title)
-        emit(rows, "text")
-        click.echo()
+        _show_plainly(rows, title)
         return
     from rich import box
     from rich.console import Console
@@ -91,13 +90,21 @@ def show_table(rows: Sequence[Mapping[str, str]], title: str) -> None:
     for row in rows:
         table.add_row(*row.values())
     console = Console()
-    needed = console.measure(table).maximum
-    Console(width=max(console.width, needed)).print(table)
+    if Console(width=_WIDE).measure(table).maximum > console.width:
+        _show_plainly(rows, title)
+    else:
+        console.print(table)
+
+
+def _show_plainly(rows: Sequence[Mapping[str, str]], title: str) -> None:
+    click.echo(title)
+    emit(rows, "text")
+    click.echo()
 
 
 @contextmanager
 def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
-    """Yield a function to call after each of ``total`` steps; it draws a bar once two seconds have passed.
+    """Yield a function to call after each of ``total`` steps; a bar is drawn once two seconds have passed.
 
     Nothing is drawn where stderr is not a terminal or with --quiet.
     """
@@ -109,15 +116,12 @@ def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    started = time.monotonic()
-    done = 0
-    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+    with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total, visible=False)
-
-        def advance(step: str) -> None:
-            nonlocal done
-            done += 1
-            visible = time.monotonic() - started > _PATIENCE
-            bar.update(task, completed=done, description=step, visible=visible, refresh=visible)
-
-        yield advance
+        patience = threading.Timer(_PATIENCE, lambda: bar.update(task, visible=True))
+        patience.daemon = True
+        patience.start()
+        try:
+            yield lambda step: bar.update(task, advance=1, description=step)
+        finally:
+            patience.cancel()

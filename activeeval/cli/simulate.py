@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -69,6 +70,7 @@ def simulate(
     activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --measure DCG --budget 30 --budget 60
     activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 --measure ERR@10
     """  # fmt: skip
+    from activeeval.methods import METHODS
     from activeeval.report import PICTURES, plot_errors
 
     check_names(measures, methods)
@@ -77,11 +79,13 @@ def simulate(
     case = load_case(PoolOptions(**options), use_labels=True)
     chosen = distinct(budgets or DEFAULT_BUDGETS)
     panels: dict[str, list[Summary]] = {}
-    with progress(len(measures), "simulating") as advance:
+    n_methods = len({"passive", *(methods or METHODS)})
+    with progress(n_methods * len(set(measures)), "simulating") as advance:
         for text in dict.fromkeys(measures):
-            name, summaries = _simulate(case, text, methods, chosen, repetitions, expected, options["defensive_share"])
+            name, summaries = _simulate(
+                case, text, methods, chosen, repetitions, expected, options["defensive_share"], advance
+            )
             panels[name] = summaries
-            advance(name)
     _show(panels, case, form, places)
     if plot:
         plot_errors(panels, plot)
@@ -96,6 +100,7 @@ def _simulate(
     repetitions: int,
     expected: bool,
     defensive_share: float,
+    advance: Callable[[str], None],
 ) -> tuple[str, list[Summary]]:
     from activeeval.errors import BudgetError, InputError
     from activeeval.methods import METHODS, find_method
@@ -112,7 +117,16 @@ def _simulate(
     try:
         if expected:
             max(designs.values(), key=lambda design: design.expected_cost).n_draws(budgets[0] * unit)
-        summaries = run(designs, case.workload.grades, budgets, repetitions, case.seed, unit=unit, expected=expected)
+        summaries = run(
+            designs,
+            case.workload.grades,
+            budgets,
+            repetitions,
+            case.seed,
+            unit=unit,
+            expected=expected,
+            progress=lambda name: advance(f"{target.measure}, {name}"),
+        )
     except BudgetError as problem:
         raise InputError(f"{target.measure}: --{in_units(problem, unit)}") from None
     return str(target.measure), summaries

@@ -30,7 +30,7 @@ class GradeModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return p(y = k) for every row, shape (n, n_grades); rows sum to 1."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} is a base: use one of the grade models")
 
     def predict(self, X: ArrayLike) -> Ints:
         """Return the most probable grade of every row, the lower one where two tie; shape (n,)."""
@@ -117,8 +117,8 @@ class ThresholdModel(GradeModel):
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
         """Learn from grades coded 0 … n_seen − 1, each of which occurs."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} is a base: use one of the grade models")
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
         """Return p(y ≤ the k-th seen grade), shape (n, n_seen − 1)."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} is a base: use one of the grade models")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,6 +92,7 @@ def simulate(
     unit: float = 1.0,
     expected: bool = False,
     n_jobs: int = 1,
+    progress: Callable[[str], object] | None = None,
 ) -> list[Summary]:
     """Compare designs on a labelled pool, each against ``designs["passive"]``.
 
@@ -103,6 +104,8 @@ def simulate(
         In units of `unit`, ascending.
     unit : float
         Cost of one unit of budget, in the unit of the item costs.
+    progress : callable, optional
+        Called with the name of each design when its repetitions are done.
 
     Returns
     -------
@@ -113,7 +116,11 @@ def simulate(
         raise InputError("simulate compares with passive: designs must hold a design named 'passive'")
     scaled = ascending(budgets) * unit
     seeds = repetition_seeds(rng, repetitions)
-    runs = {name: replicate_with(design, grades, scaled, seeds, expected, n_jobs) for name, design in designs.items()}
+    runs = {}
+    for name, design in designs.items():
+        runs[name] = replicate_with(design, grades, scaled, seeds, expected, n_jobs)
+        if progress is not None:
+            progress(name)
     passive = designs["passive"]
     truth = replication.weighted_sum(passive.query_probs, passive.target.values(grades))
     is_comparison = passive.target.versus is not None
