@@ -96,6 +96,11 @@ class Workload:
         charged = costed.replace(query_costs=np.full(costed.n_queries, overhead * costed.item_costs.mean()))
         return self._onto(charged, np.arange(charged.n_items))
 
+    def with_traffic(self, query_probs: ArrayLike) -> Workload:
+        """Return the workload with p(x), how often each query is asked."""
+        weighted = self.pool.replace(query_probs=query_probs)
+        return self._onto(weighted, np.arange(weighted.n_items))
+
     def updated_index(self, fraction: float, rng: np.random.Generator) -> Workload:
         """Return the workload that compares the ranking with itself after a simulated index update."""
         if not 0 < fraction < 1:

@@ -58,6 +58,8 @@ _OPTIONS = (
                  help="Cost of turning to a query, in mean item costs."),
     click.option("--cost", default="uniform", show_default=True, metavar="uniform|log-length:FEATURE|FILE",
                  help="Cost of judging an item; log-length is log(e + feature)."),
+    click.option("--traffic", metavar="FILE",
+                 help="How often each query is asked, `query weight` a line. Default: all alike."),
     click.option("--defensive-share", type=FiniteRange(0, 1), default=0.0, show_default=True,
                  help="Share of p mixed into q, which bounds the weights."),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer."),
@@ -92,6 +94,7 @@ class PoolOptions:
     max_grade: int | None
     overhead: float
     cost: str
+    traffic: str | None
     defensive_share: float
     seed: int
 
@@ -163,6 +166,7 @@ def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
     import numpy as np
 
     from activeeval.cli.output import progress, say
+    from activeeval.io.traffic import read_traffic
     from activeeval.workload import grade_probabilities
 
     options.check()
@@ -181,6 +185,8 @@ def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
     elif not (workload.grades >= 0).any():
         raise InputError("no item of the pool is judged, so there is no truth to compare with")
     workload = workload.with_costs(workload.pool.item_costs, options.overhead)
+    if options.traffic is not None:
+        workload = workload.with_traffic(read_traffic(options.traffic).align(workload.pool))
     if options.index_update is not None:
         workload = workload.updated_index(options.index_update, update_rng)
     max_grade = _max_grade(options, workload, model)

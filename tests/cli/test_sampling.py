@@ -75,6 +75,7 @@ def case_of(*, use_labels, **given):
     empty |= dict.fromkeys(
         ("qrels", "versus_run", "index_update", "model", "train_qrels", "train_fraction", "max_grade")
     )
+    empty |= {"traffic": None}
     plain = {"ties": "id", "tune": False, "overhead": 0.0, "cost": "uniform", "defensive_share": 0.0, "seed": 0}
     return load_case(PoolOptions(**(empty | plain | given)), use_labels=use_labels)
 

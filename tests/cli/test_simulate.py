@@ -259,3 +259,22 @@ def test_other_formats(call, form):
         assert len(lines) == 9
     if form == "text":
         assert lines[0].startswith("DCG(dcg='exp-log2'), one ranking: 40 queries, truth ")
+
+
+def test_traffic_weighs_the_queries(call, folder, simulate):
+    pairs = [line.split() for line in (folder / "q.qrels").read_text().splitlines()]
+    queries = list(dict.fromkeys(pair[0] for pair in pairs))
+    weights = {query: 1 + 3 * (i % 2) for i, query in enumerate(queries)}
+    (folder / "t.txt").write_text("".join(f"{query} {weight}\n" for query, weight in weights.items()) + "other 9\n")
+    row = simulate(*RUNS, *TWO, "--measure", "DCG@5", "--traffic", "t.txt")[0]
+    scores = call("--quiet", "score", "q.qrels", "a.run", "DCG@5", "-q", "-n", "-o", "jsonl").rows
+    weighted = sum(weights[s["query_id"]] * s["value"] for s in scores) / sum(weights.values())
+    assert row["truth"] == pytest.approx(weighted)
+    for text, message in (
+        ("x 1\n", f"t.txt: no weight for query {queries[0]!r} of the pool"),
+        (f"{queries[0]} 0\n", "t.txt:1: the weight 0.0 is not positive, expected a positive number"),
+        (f"{queries[0]} 1\n{queries[0]} 2\n", f"t.txt:2: query {queries[0]!r} is there twice, expected it once"),
+    ):
+        (folder / "t.txt").write_text(text)
+        answer = call("--quiet", "simulate", *RUNS, *TWO, "--traffic", "t.txt")
+        assert (answer.code, answer.err) == (1, f"activeeval: {message}\n")
