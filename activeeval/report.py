@@ -114,7 +114,7 @@ def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
         row = {"method": summary.method, "budget": f"{summary.budget:g}"}
         row |= {name: f"{getattr(summary, name):.{places}f}" for name, places in named}
         if summary.undetermined > 0:
-            row["coverage"] += f" ({summary.undetermined:.0%} none)"
+            row["coverage"] += f" ({summary.undetermined:.1%} none)"
         row["efficiency"] = f"{summary.efficiency:.2f} ({summary.efficiency_se:.2f})"
         row["labels saved"] = "" if summary.labels_saved is None else f"{summary.labels_saved:.0%}"
         if summary.selection_error is not None:
