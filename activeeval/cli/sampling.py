@@ -74,6 +74,11 @@ def sample(measure: str, method: str, budget: float, expected: bool, out: str, f
         f"wrote {out}: {len(campaign.draws)} draws of {n_queries} queries, {n_items} items to judge, "
         f"cost {campaign.spent / unit:.4g} of {budget:g} (a unit costs {unit:g}); {campaign.ended}"
     )
+    n_repeated = sum(len(draw.items) for draw in campaign.draws) - n_items
+    if n_repeated:
+        say(
+            f"{n_repeated} rows repeat items of a query drawn before: grade an item once, leave the others empty"
+        )
 
 
 def _check_no_grades(path: str) -> None:

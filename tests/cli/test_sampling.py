@@ -249,10 +249,11 @@ def test_the_talk_says_what_was_drawn_and_why_it_ended(call):
     rows = csv_rows("x.csv")
     n_draws, n_queries = len({row["draw"] for row in rows}), len({row["query_id"] for row in rows})
     n_items = len({(row["query_id"], row["doc_id"]) for row in rows})
-    said = answer.err.splitlines()[-1]
+    said, repeats = answer.err.splitlines()[-2:]
     assert said.startswith(
         f"activeeval: wrote x.csv: {n_draws} draws of {n_queries} queries, {n_items} items to judge, "
     )
+    assert repeats.startswith(f"activeeval: {len(rows) - n_items} rows repeat items of a query drawn before")
     assert answer.out == ""
 
 
