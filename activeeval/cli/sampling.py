@@ -76,9 +76,7 @@ def sample(measure: str, method: str, budget: float, expected: bool, out: str, f
     )
     n_repeated = sum(len(draw.items) for draw in campaign.draws) - n_items
     if n_repeated:
-        say(
-            f"{n_repeated} rows repeat items of a query drawn before: grade an item once, leave the others empty"
-        )
+        say(f"{n_repeated} rows repeat items of a query drawn before: grade an item once, leave the others empty")
 
 
 def _check_no_grades(path: str) -> None:
