@@ -135,11 +135,10 @@ class Campaign:
         self._hard_limit = np.inf if expected else design.hard_limit(budget)
         self._rng = np.random.default_rng(rng)
         self._cumulative = np.cumsum(design.sampling_probs)
-        self._weights = design.importance_weights
         self._is_asked = np.zeros(design.pool.n_items, dtype=np.bool_)
         self._log: list[Event] = []
         self._draws: list[Draw] = []
-        self._first_draw: dict[int, int] = {}
+        self._drawn: set[int] = set()
         self._awaited: dict[int, Draw] = {}
         self._grades: Ints = np.full(design.pool.n_items, -1, dtype=np.int64)
         self._spent = 0.0
@@ -277,7 +276,7 @@ class Campaign:
     def _sample(self) -> JudgedSample:
         values = self.design.target.values(self._grades)
         weights = self.design.query_probs
-        n_queries = len(self._first_draw)
+        n_queries = len(self._drawn)
         is_census = n_queries == self.design.pool.n_queries
         if not is_census:
             values = values[[draw.query for draw in self._draws]]
@@ -302,7 +301,7 @@ class Campaign:
         of_query = slice(design.offsets[query], design.offsets[query + 1])
         items = design.items[of_query]
         new = items[~self._is_asked[items]]
-        overhead = float(pool.query_costs[query]) if new.size and query not in self._first_draw else 0.0
+        overhead = float(pool.query_costs[query]) if new.size and query not in self._drawn else 0.0
         return Draw(
             number=len(self._draws) + 1,
             query=query,
@@ -321,7 +320,7 @@ class Campaign:
         if isinstance(event, Draw):
             self._draws.append(event)
             self._spent += event.cost
-            self._first_draw.setdefault(event.query, event.number)
+            self._drawn.add(event.query)
             items = list(event.items)
             if not self._is_asked[items].all():
                 self._awaited[event.number] = event

@@ -27,7 +27,7 @@ from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.scores import read_scores_of
 from activeeval.io.tables import Costs, Probabilities, pool_from_tables
 from activeeval.io.trec import Qrels, Run
-from activeeval.measures import Measure, SampledMeasure, parse_measure
+from activeeval.measures import Measure, SampledMeasure, check_sampled, parse_measure
 from activeeval.pool import QueryPool, Rankings
 
 Floats = NDArray[np.float64]
@@ -284,10 +284,7 @@ def grade_probabilities(
 
 def sampled_measure(measure: str | Measure) -> SampledMeasure:
     """Return a measure, or what a string names, once it is seen to be one that can be sampled for."""
-    parsed = parse_measure(measure) if isinstance(measure, str) else measure
-    if not isinstance(parsed, SampledMeasure):
-        raise InputError(f"{parsed} has no moments to sample by; choose DCG, ERR, RBP, P or RR")
-    return parsed
+    return check_sampled(parse_measure(measure) if isinstance(measure, str) else measure)
 
 
 def budget_unit(design: Design) -> float:
@@ -326,11 +323,11 @@ def with_grades(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
 
 def _recalibrated(workload: Workload, max_grade: int) -> Floats:
     """Return given probabilities, recalibrated on the training rows where there are some."""
-    missing = max_grade + 1 - workload.features.shape[1]
     model = GivenProbabilities(max_grade=max_grade)
+    given = with_grades(workload.features, max_grade + 1, is_uniform=False)
     rows = workload.training
     if rows is None:
-        model.fit(np.pad(workload.features, ((0, 0), (0, missing))))
+        model.fit(given)
     else:
-        model.fit(np.pad(rows.features, ((0, 0), (0, missing))), rows.grades)
-    return np.asarray(model.predict_proba(np.pad(workload.features, ((0, 0), (0, missing)))))
+        model.fit(with_grades(rows.features, max_grade + 1, is_uniform=False), rows.grades)
+    return np.asarray(model.predict_proba(given))

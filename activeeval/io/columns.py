@@ -13,7 +13,7 @@ from activeeval.errors import FormatError, InputError
 from activeeval.io.files import (
     Bytes,
     PathLike,
-    exact_floats,
+    fill_exactly,
     line_of,
     line_text,
     open_bytes,
@@ -112,7 +112,7 @@ def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
     while state[0] < data.size:
         state[2] = 0
         code, place = columns_text.read_column_rows(data, state, codes, spans, numbers, slow)
-        _fill_slow(name, data, numbers, slow[: state[2]])
+        fill_exactly(name, data, numbers, slow[: state[2]], "number")
         if code != columns_text.FINE:
             _complain(name, data, int(code), int(place), kinds, expected)
     n_rows = int(state[1])
@@ -143,17 +143,6 @@ def _wholes(array: NDArray[Any], name: str) -> Ints:
     if bad.size:
         raise InputError(f"{name}[{bad[0]}] must be a whole number, got {values[bad[0]]}")
     return values.astype(np.int64)
-
-
-def _fill_slow(path: str, data: Bytes, numbers: Floats, slow: Ints) -> None:
-    values = exact_floats(data, slow[:, 1:])
-    infinite = np.flatnonzero(np.isinf(values))
-    if infinite.size:
-        place = int(slow[infinite[0], 1])
-        raise FormatError(
-            path, line_of(data, place), f"the number {token_at(data, place)} is too large, expected a finite number"
-        )
-    numbers.reshape(-1)[slow[:, 0]] = values
 
 
 def _complain(path: str, data: Bytes, code: int, place: int, kinds: str, expected: str) -> NoReturn:

@@ -110,10 +110,26 @@ def span_texts(path: PathLike, data: Bytes, spans: Ints) -> Texts:
     return texts
 
 
-def exact_floats(data: Bytes, spans: Ints) -> NDArray[np.float64]:
-    """Have Python read the numbers that the exact path of the kernels leaves."""
+def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints, what: str) -> None:
+    """Have Python read the numbers that the exact path of the kernels leaves, and put them in their places.
+
+    Parameters
+    ----------
+    slow : (k, 3) int64
+        Flat place in `values`, start and stop of each number in the data.
+    what : str
+        What a message calls such a number.
+    """
+    if not slow.size:
+        return
     view = data.data
-    return np.array([float(view[start:stop].tobytes()) for start, stop in spans.tolist()], dtype=np.float64)
+    numbers = np.array([float(view[start:stop].tobytes()) for _, start, stop in slow.tolist()], dtype=np.float64)
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if infinite.size:
+        place = int(slow[infinite[0], 1])
+        problem = f"the {what} {token_at(data, place)} is too large, expected a finite number"
+        raise FormatError(path, line_of(data, place), problem)
+    values.reshape(-1)[slow[:, 0]] = numbers
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import FormatError, InputError
-from activeeval.io.files import Bytes, PathLike, exact_floats, line_of, open_bytes, shown, span_texts, token_at
+from activeeval.io.files import Bytes, PathLike, fill_exactly, line_of, open_bytes, shown, span_texts, token_at
 from activeeval.io.keys import first_repeated_pair
 from activeeval.kernels import letor_text, text_numbers
 from activeeval.pool import QueryPool
@@ -155,26 +155,13 @@ def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: b
     while state[0] < data.size:
         state[3] = 0
         code, place = letor_text.read_letor_rows(data, state, features, grades, queries, documents, values, slow)
-        _fill_slow(path, data, values, slow[: state[3]])
+        fill_exactly(path, data, values, slow[: state[3]], "value")
         if code != letor_text.FINE:
             _complain(path, data, int(code), int(place))
     n_rows, n_queries = int(state[1]), int(state[2])
     if n_rows == 0:
         raise FormatError(path, None, f"no data lines, expected {_LINE}")
     return _Part(path, data, grades[:n_rows], queries[:n_queries], documents[:n_rows])
-
-
-def _fill_slow(path: str, data: Bytes, values: Floats, slow: Ints) -> None:
-    if not slow.size:
-        return
-    numbers = exact_floats(data, slow[:, 1:])
-    infinite = np.flatnonzero(np.isinf(numbers))
-    if infinite.size:
-        place = int(slow[infinite[0], 1])
-        raise FormatError(
-            path, line_of(data, place), f"the value {token_at(data, place)} is too large, expected a finite number"
-        )
-    values.reshape(-1)[slow[:, 0]] = numbers
 
 
 def _complain(path: str, data: Bytes, code: int, place: int) -> NoReturn:

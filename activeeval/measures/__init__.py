@@ -4,7 +4,7 @@ from activeeval.measures.families import Additive, Cascade
 from activeeval.measures.named import DCG, ERR, RBP, RR, Precision
 from activeeval.measures.parsing import parse_measure
 from activeeval.measures.ranked import AP, NDCG, Judged
-from activeeval.measures.target import Measure, SampledMeasure, Target
+from activeeval.measures.target import Measure, SampledMeasure, Target, check_sampled
 
 __all__ = [
     "AP",
@@ -20,5 +20,6 @@ __all__ = [
     "Precision",
     "SampledMeasure",
     "Target",
+    "check_sampled",
     "parse_measure",
 ]

@@ -52,6 +52,13 @@ class SampledMeasure(Measure, Protocol):
     ) -> Moments: ...
 
 
+def check_sampled(measure: Measure) -> SampledMeasure:
+    """Return a measure once it is seen to be one that can be sampled for."""
+    if not isinstance(measure, SampledMeasure):
+        raise InputError(f"{measure} has no moments to sample by; choose DCG, ERR, RBP, P or RR")
+    return measure
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
     """L of a ranking, or δ = L(ranking) − L(versus): the only place where the two differ.
@@ -69,8 +76,7 @@ class Target:
     versus: Rankings | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.measure, SampledMeasure):
-            raise InputError(f"{self.measure} has no moments to sample by; choose DCG, ERR, RBP, P or RR")
+        check_sampled(self.measure)
         if self.measure.needs_max_grade:
             raise InputError(f"{self.measure} needs the largest grade of the scale, as in ERR(max_grade=4)")
         if self.versus is not None:
