@@ -4,6 +4,9 @@ Each is a scikit-learn classifier whose classes are the grades 0 … Y; ``predic
 (n, n_grades) and rows that sum to 1. A model is only a proposal: an estimate stays consistent
 whatever it says, it only gets wider.
 
+`QueryFactor` adds what these models lack, that grades of one query hang together; `calibration_report`
+holds predicted probabilities and variances against judgments.
+
 The default is ``ForestGradeModel()``, one forest for all thresholds, and ``OrderedLogitModel()``,
 true proportional odds, where a linear model is wanted. benchmarks/grade_models.py measures the
 log-loss on held-out queries of four collections, training on a fifth of the queries and on four
@@ -23,6 +26,7 @@ fifths, eight cases in all:
 """
 
 from activeeval.grade_models.base import GradeModel
+from activeeval.grade_models.calibration import CalibrationReport, ReliabilityBin, calibration_report
 from activeeval.grade_models.features import feature_names, run_features
 from activeeval.grade_models.files import load_model, save_model
 from activeeval.grade_models.forest import ForestGradeModel
@@ -30,18 +34,24 @@ from activeeval.grade_models.given import GivenProbabilities
 from activeeval.grade_models.mixture import MixtureGradeModel
 from activeeval.grade_models.ordered_logit import OrderedLogitModel
 from activeeval.grade_models.probabilities import average_probabilities, expected_grade, log_loss
+from activeeval.grade_models.query_factor import QueryFactor, cross_fitted_probs
 from activeeval.grade_models.tuning import TuningRow, tune_grade_model
 from activeeval.grade_models.uniform import UniformGradeModel
 
 __all__ = [
+    "CalibrationReport",
     "ForestGradeModel",
     "GivenProbabilities",
     "GradeModel",
     "MixtureGradeModel",
     "OrderedLogitModel",
+    "QueryFactor",
+    "ReliabilityBin",
     "TuningRow",
     "UniformGradeModel",
     "average_probabilities",
+    "calibration_report",
+    "cross_fitted_probs",
     "expected_grade",
     "feature_names",
     "load_model",
