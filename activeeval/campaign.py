@@ -14,10 +14,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import Design
+from activeeval.design import Design, Pick, picks
 from activeeval.errors import InputError, StateError
-from activeeval.estimation import JudgedSample, estimate
-from activeeval.kernels import replication
+from activeeval.estimation import JudgedSample, census, estimate, judged_sample
 from activeeval.results import Estimate
 
 Ints = NDArray[np.int64]
@@ -39,9 +38,9 @@ class Draw:
         Positions of the items to judge on the flat item axis, in judging order.
     item_ids : tuple of str
     query_prob : float
-        q(x) of this draw; 1 in a census.
+        Probability of the query in this draw, of a settled sample π(x); 1 in a census.
     importance_weight : float
-        p(x) / q(x).
+        p(x) over that.
     item_probs : tuple of float
         Probability of each item once its query is drawn.
     depth : int
@@ -87,19 +86,30 @@ def _is_grade(grade: object, top: int | None) -> bool:
     return float(grade) >= -1 and (top is None or float(grade) <= top)
 
 
+def _budget(design: Design, budget: float | None) -> float:
+    """Return the budget of a campaign, the design's own where it has one."""
+    if budget is None and design.budget is None:
+        raise InputError(f"the draws of {design.name!r} go on until a budget is spent: give one")
+    if design.budget is not None and budget not in (None, design.budget):
+        raise InputError(f"the design was made for a budget of {design.budget:g}, not of {budget:g}")
+    return float(budget if design.budget is None else design.budget)  # type: ignore[arg-type]
+
+
 class Campaign:
-    """Algorithm 1, one judgment at a time.
+    """A judging campaign, one query at a time: Algorithm 1 where queries are drawn with replacement.
 
     Parameters
     ----------
     design : Design
-    budget : float
-        In the unit of the item costs.
+    budget : float, optional
+        In the unit of the item costs. A design that was made for a budget brings its own.
     rng : Generator, SeedSequence or int, optional
         The same seed gives the same draws.
     expected : bool
-        False (default): a hard budget that is never overspent; the first draw that it cannot pay
-        ends the campaign. True: n* = Λ / E_q[λ] draws, whose cost is the budget in expectation.
+        Of draws with replacement. False (default): a hard budget that is never overspent; the first
+        draw that it cannot pay ends the campaign. True: n* = Λ / E_q[λ] draws, whose cost is the budget
+        in expectation. Draws without replacement have a hard budget, settled samples (poisson, cube)
+        an expected one.
 
     Raises
     ------
@@ -120,21 +130,21 @@ class Campaign:
     def __init__(
         self,
         design: Design,
-        budget: float,
+        budget: float | None = None,
         *,
         rng: np.random.Generator | np.random.SeedSequence | int | None = None,
         expected: bool = False,
     ) -> None:
-        if not expected:
-            design.check_hard_budget(budget)
         self.design = design
-        self.budget = float(budget)
-        self.expected = expected
-        self.is_census = not expected and design.is_census(budget)
-        self._most_draws = design.n_draws(budget) if expected else design.most_draws
-        self._hard_limit = np.inf if expected else design.hard_limit(budget)
-        self._rng = np.random.default_rng(rng)
-        self._cumulative = np.cumsum(design.sampling_probs)
+        self.budget = _budget(design, budget)
+        self.expected = expected or not design.spends_as_it_goes
+        if not self.expected:
+            design.check_hard_budget(self.budget)
+        self.is_census = not self.expected and design.is_census(self.budget)
+        is_counted = expected and design.scheme == "replacement"
+        self._most_draws = design.n_draws(self.budget) if is_counted else design.most_draws
+        self._hard_limit = np.inf if self.expected else design.hard_limit(self.budget)
+        self._picks = picks(design, np.random.default_rng(rng))
         self._is_asked = np.zeros(design.pool.n_items, dtype=np.bool_)
         self._log: list[Event] = []
         self._draws: list[Draw] = []
@@ -230,7 +240,7 @@ class Campaign:
     def replay(
         cls,
         design: Design,
-        budget: float,
+        budget: float | None,
         log: Iterable[Event],
         *,
         rng: np.random.Generator | np.random.SeedSequence | int | None = None,
@@ -265,7 +275,7 @@ class Campaign:
             raise InputError(f"the grades of query {draw.query_id!r} must be a list, one for each item, got {grades!r}")
         if len(grades) != len(draw.items):
             raise InputError(f"query {draw.query_id!r} has {len(draw.items)} items to judge, got {len(grades)} grades")
-        top = self.design.target.measure.max_grade
+        top = self.design.stage.max_grade
         for item_id, grade in zip(draw.item_ids, grades, strict=True):
             if not _is_grade(grade, top):
                 scale = "0, 1, 2 …" if top is None else f"0 … {top}"
@@ -274,43 +284,54 @@ class Campaign:
         return Told(number, tuple(int(grade) for grade in grades))
 
     def _sample(self) -> JudgedSample:
-        values = self.design.target.values(self._grades)
-        weights = self.design.query_probs
-        n_queries = len(self._drawn)
-        is_census = n_queries == self.design.pool.n_queries
-        if not is_census:
-            values = values[[draw.query for draw in self._draws]]
-            weights = np.array([draw.importance_weight for draw in self._draws])
+        design, draws = self.design, self._draws
         n_items = int(np.count_nonzero(self._is_asked))
-        return JudgedSample(values, weights, len(self._draws), n_queries, n_items, self._spent, is_census)
+        counts = (len(draws), len(self._drawn), n_items, self._spent)
+        if len(self._drawn) == design.pool.n_queries and n_items == design.items.size:
+            return census(design, self._grades, counts)
+        queries = np.array([draw.query for draw in draws], dtype=np.int64)
+        probs = np.array([draw.query_prob for draw in draws])
+        depths = np.array([draw.depth for draw in draws], dtype=np.int64)
+        deepest = np.zeros(design.pool.n_queries, dtype=np.int64)
+        np.maximum.at(deepest, queries, depths)
+        places = np.empty(design.pool.n_items, dtype=np.int64)
+        places[design.items] = np.arange(design.items.size)
+        slots = places[[z for draw in draws for z in draw.items]]
+        totals, within = design.stage.observer(self._grades, design.item_probs, deepest)(queries, depths, slots)
+        return judged_sample(design, queries, probs, totals, within, counts)
 
     def _next_event(self) -> Event:
         n = len(self._draws)
         if self.is_census:
-            return Ended("every query has been drawn") if n == self.design.pool.n_queries else self._draw(n, 1.0)
+            if n == self.design.pool.n_queries:
+                return Ended("every query has been drawn")
+            first, last = self.design.offsets[n], self.design.offsets[n + 1]
+            return self._draw(Pick(n, 1.0, np.arange(first, last)))
         if n == self._most_draws:
             return Ended(f"all {n} draws are done")
-        query = int(replication.locate(self._cumulative, self._rng.random()))
-        draw = self._draw(query, float(self.design.sampling_probs[query]))
+        pick = next(self._picks, None)
+        if pick is None:
+            return Ended("the sample is complete")
+        draw = self._draw(pick)
         if self._spent + draw.cost > self._hard_limit:
             return Ended(f"query {draw.query_id!r} came up, which the budget cannot pay for")
         return draw
 
-    def _draw(self, query: int, query_prob: float) -> Draw:
-        pool, design = self.design.pool, self.design
-        of_query = slice(design.offsets[query], design.offsets[query + 1])
-        items = design.items[of_query]
+    def _draw(self, pick: Pick) -> Draw:
+        pool, query = self.design.pool, pick.query
+        items = self.design.items[pick.slots]
         new = items[~self._is_asked[items]]
         overhead = float(pool.query_costs[query]) if new.size and query not in self._drawn else 0.0
+        whole = np.ones(items.size) if self.is_census else self.design.item_probs[pick.slots]
         return Draw(
             number=len(self._draws) + 1,
             query=query,
             query_id=str(pool.query_ids[query]),
             items=tuple(items.tolist()),
             item_ids=tuple(pool.item_ids[items].tolist()),
-            query_prob=query_prob,
-            importance_weight=float(pool.query_probs[query] / query_prob),
-            item_probs=tuple(design.item_probs[of_query].tolist()),
+            query_prob=pick.prob,
+            importance_weight=float(pool.query_probs[query] / pick.prob),
+            item_probs=tuple(whole.tolist()),
             depth=items.size,
             cost=sum(pool.item_costs[new].tolist(), 0.0) + overhead,
         )

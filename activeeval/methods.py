@@ -7,38 +7,71 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.design import Design, defended, judging_costs, optimal_sampling_probs
+from activeeval.design import (
+    Design,
+    Stage,
+    check_budget,
+    defended,
+    defended_nodes,
+    inclusion_probs,
+    optimal_sampling_probs,
+    random_prefixes,
+    roots,
+    single_items,
+    whole_queries,
+)
 from activeeval.errors import InputError
-from activeeval.measures import Target
+from activeeval.measures import Additive, Measure, Target
+from activeeval.measures.doors import checked_nodes
 
 Floats = NDArray[np.float64]
+STAGES = ("whole", "depth", "items")
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How to choose queries and what to make of their judgments.
+    """How to choose what is judged and what to make of the judgments.
 
     Attributes
     ----------
     name : str
     when : str
         One line on when to use it.
+    scheme : {"replacement", "sequential", "poisson", "cube"}
+        How queries are drawn; see `activeeval.design.Design`.
+    stage : {"whole", "depth", "items"}
+        What is judged of a query: all, a random prefix of the judging order, or items each with a
+        probability of their own (additive measures only).
+    estimator : str
+        A key of `activeeval.estimation.ESTIMATORS`.
     optimal : bool
-        Sample by q* (Corollary 1); otherwise by p.
+        Sample where the model expects variance for the cost; otherwise by p.
     ignores_model : bool
         Put the uniform grade distribution in the model's place.
     ignores_cost : bool
-        Put λ ≡ 1 into q*; what judging costs is paid all the same.
-    estimator : str
-        A key of `activeeval.estimation.ESTIMATORS`.
+        Put λ ≡ 1 into q*; what judging costs is paid all the same. Whole queries only.
+    defensive_share : float
+        Default of the share that is left to p, whatever the model says.
     """
 
     name: str
     when: str
+    scheme: str = "replacement"
+    stage: str = "whole"
+    estimator: str = "ratio"
     optimal: bool = True
     ignores_model: bool = False
     ignores_cost: bool = False
-    estimator: str = "ratio"
+    defensive_share: float = 0.1
+
+    @property
+    def needs_budget(self) -> bool:
+        """Whether the design is made for one budget, its expected cost."""
+        return self.scheme in ("poisson", "cube")
+
+    def fits(self, measure: Measure) -> bool:
+        """Whether the method can estimate a measure."""
+        return self.stage != "items" or isinstance(measure, Additive)
 
     def design(
         self,
@@ -47,66 +80,167 @@ class Method:
         *,
         node_weights: ArrayLike | None = None,
         max_grade: int | None = None,
-        defensive_share: float = 0.0,
+        defensive_share: float | None = None,
+        budget: float | None = None,
+        bias: float = 0.0,
     ) -> Design:
         """Return the method's design for a target.
 
         Parameters
         ----------
         grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades), optional
-            The grade model; needed by every method that samples by q* and does not ignore it.
+            The grade model; needed by every method that uses one and does not ignore it.
+        node_weights : array of float, shape (n_nodes,), optional
+            Weights of the nodes of a query factor.
         max_grade : int, optional
             Largest grade of the uniform model where neither `grade_probs` nor the measure says it.
-        defensive_share : float
-            ε of q ← (1 − ε) q* + ε p; 0 is the paper.
+        defensive_share : float, optional
+            ε: with replacement q ← (1 − ε) q* + ε p for whole queries, elsewhere no query's rate is below
+            ε times the mean one. By default the method's own, 0 for those of the paper.
+        budget : float, optional
+            Expected cost, in the unit of the item costs; needed where `needs_budget`.
+        bias : float
+            A bias b of the model's prediction of L to be guarded against: v + b² takes the place of v.
 
         Raises
         ------
         InputError
-            Where the method needs a model and none is given.
+            Where the method needs a model or a budget and none is given.
         """
-        pool = target.pool
-        offsets, items = target.judging_lists()
-        q = pool.query_probs
-        mean = variance = np.full(pool.n_queries, np.nan)
-        if self.optimal:
-            probs = self._probs(target, grade_probs, max_grade)
-            moments = target.moments(probs, None if self.ignores_model else node_weights)
-            mean, variance = moments.mean, moments.variance
-            spread = variance + (mean - pool.query_probs @ mean) ** 2
-            costs = _design_costs(judging_costs(pool, offsets, items), float(pool.item_costs.min()))
-            costs = np.ones(pool.n_queries) if self.ignores_cost else costs
-            q = defended(optimal_sampling_probs(q, spread, costs), q, defensive_share)
-        whole = np.ones(items.size)
-        return Design(self.name, self.estimator, target, q, offsets, items, whole, mean, variance)
+        return self.plan(
+            target,
+            grade_probs,
+            node_weights=node_weights,
+            max_grade=max_grade,
+            defensive_share=defensive_share,
+            bias=bias,
+        ).design(budget)
 
-    def _probs(self, target: Target, grade_probs: ArrayLike | None, max_grade: int | None) -> ArrayLike:
+    def plan(
+        self,
+        target: Target,
+        grade_probs: ArrayLike | None = None,
+        *,
+        node_weights: ArrayLike | None = None,
+        max_grade: int | None = None,
+        defensive_share: float | None = None,
+        bias: float = 0.0,
+    ) -> Plan:
+        """Return the design but for its budget; everything else as in `design`."""
+        model = self._model(target, grade_probs, node_weights, max_grade)
+        stage = self._stage(target, model)
+        share = self.defensive_share if defensive_share is None else defensive_share
+        return Plan(self, stage, share, bias)
+
+    def _model(
+        self, target: Target, grade_probs: ArrayLike | None, node_weights: ArrayLike | None, max_grade: int | None
+    ) -> tuple[Floats, Floats] | None:
+        if not (self.optimal or self.stage != "whole"):
+            return None
         if not self.ignores_model:
             if grade_probs is None:
                 raise InputError(f"method {self.name!r} needs a grade model: give grade_probs, or use active_uniD")
-            return grade_probs
+            return checked_nodes(target.pool, grade_probs, node_weights)
         n_grades = None if grade_probs is None else np.shape(grade_probs)[-1]
         top = target.measure.max_grade if target.measure.max_grade is not None else max_grade
         if n_grades is None and top is None:
             raise InputError(f"method {self.name!r} needs max_grade for its uniform model of {target.measure}")
         columns = n_grades if n_grades is not None else int(top) + 1  # type: ignore[arg-type]
-        return np.full((target.pool.n_items, columns), 1.0 / columns)
+        return np.full((1, target.pool.n_items, columns), 1.0 / columns), np.ones(1)
+
+    def _stage(self, target: Target, model: tuple[Floats, Floats] | None) -> Stage:
+        if model is None or self.stage == "whole":
+            return whole_queries(target, *(model or (None, None)))
+        if self.stage == "items":
+            return single_items(target, *model)
+        return random_prefixes(target, *defended_nodes(*model))
 
 
-def _design_costs(costs: Floats, cheapest_item: float) -> Floats:
-    """Price a query with nothing to judge as the cheapest item: q* is not defined for a cost of 0."""
-    return np.where(costs > 0, costs, cheapest_item)
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """A method on a target, ready to be made a design for any budget."""
+
+    method: Method
+    stage: Stage
+    share: float
+    bias: float
+
+    def design(self, budget: float | None = None) -> Design:
+        """Return the design for a budget (needed by poisson and cube schemes, ignored by the others).
+
+        Raises
+        ------
+        InputError
+            Where a budget is needed and none is given.
+        """
+        method, stage = self.method, self.stage
+        p = stage.target.pool.query_probs
+        if method.needs_budget:
+            if budget is None:
+                raise InputError(f"method {method.name!r} makes its design for a budget: give one")
+            pi, g = inclusion_probs(stage, *roots(stage, self._extra(), self.share), check_budget(budget))
+            return Design(method.name, method.scheme, method.estimator, stage, pi, g, float(budget))
+        whole = np.ones(stage.items.size)
+        if not method.optimal:
+            return Design(method.name, method.scheme, method.estimator, stage, p, whole)
+        if method.stage == "whole":
+            q = optimal_sampling_probs(p, stage.variances + self._extra(), self._costs())
+            return Design(method.name, method.scheme, method.estimator, stage, defended(q, p, self.share), whole)
+        of_query, of_item = roots(stage, self._extra(), self.share)
+        g = of_item / of_query[stage.slot_queries]
+        return Design(method.name, method.scheme, method.estimator, stage, of_query / of_query.sum(), g)
+
+    def _extra(self) -> Floats:
+        """Return what the estimator leaves beside the variance of a query under the model."""
+        mean = self.stage.predictions
+        if self.method.estimator == "ratio":
+            return np.asarray((mean - self.stage.target.pool.query_probs @ mean) ** 2)
+        return np.full_like(mean, self.bias**2)
+
+    def _costs(self) -> Floats:
+        """Return λ, that of the cheapest item where there is nothing to judge: q* is not defined for a cost of 0."""
+        costs = self.stage.costs
+        if self.method.ignores_cost:
+            return np.ones_like(costs)
+        return np.where(costs > 0, costs, self.stage.target.pool.item_costs.min())
 
 
+_PAPER = {"defensive_share": 0.0}
 METHODS = {
     method.name: method
     for method in (
         Method("passive", "the reference: queries drawn by traffic, judged whole", optimal=False),
-        Method("active", "the paper's: a grade model is at hand and queries differ in cost"),
-        Method("active_uniC", "active, but blind to cost: what a query costs is not known", ignores_cost=True),
-        Method("active_uniD", "active without a grade model: nothing has been judged yet", ignores_model=True),
+        Method("active", "the paper's: a grade model is at hand and queries differ in cost", **_PAPER),
+        Method("active_uniC", "active, but blind to cost: what a query costs is not known", ignores_cost=True, **_PAPER),
+        Method("active_uniD", "active without a grade model: nothing has been judged yet", ignores_model=True, **_PAPER),
+        Method(
+            "random",
+            "plain random queries, none twice, judged whole: no model, a hard budget, nothing to explain",
+            "sequential",
+            estimator="lure",
+            optimal=False,
+        ),
+        Method("difference", "a trusted model, queries judged whole, draws that can go on for ever", estimator="difference"),
+        Method("regression", "as difference, with a model that need not be trusted", estimator="regression"),
+        Method("sequential", "a trusted model, a hard budget, an exactly unbiased answer", "sequential", estimator="difference"),
+        Method("lure", "a trusted model and a hard budget, queries judged whole", "sequential", estimator="lure"),
+        Method("poisson", "a trusted model, queries judged whole by independent judges", "poisson", estimator="difference"),
+        Method("greg", "a model that need not be trusted, queries judged whole", "poisson", estimator="regression"),
+        Method("cube", "as greg, at a nearly fixed cost", "cube", estimator="regression"),
+        Method("depth_draws", "depth, drawn one after the other: judging can go on for ever", "replacement", "depth", "regression"),
+        Method("depth_plain", "depth with a trusted model: exactly unbiased", "poisson", "depth", "difference"),
+        Method("depth", "the default for ERR, nDCG, AP: each query judged down to a random depth", "poisson", "depth", "regression"),
+        Method("depth_cube", "as depth, at a more nearly fixed cost", "cube", "depth", "regression"),
+        Method("items_plain", "items with a trusted model: exactly unbiased", "poisson", "items", "difference"),
+        Method("items", "the default for DCG, RBP, P: items drawn where they count and are uncertain", "poisson", "items", "regression"),
+        Method("items_cube", "as items, at a more nearly fixed cost", "cube", "items", "regression"),
     )
 }
+
+
+def default_method(measure: Measure) -> Method:
+    """Return the most precise method for a measure among those that a bad grade model cannot spoil."""
+    return METHODS["items" if isinstance(measure, Additive) else "depth"]
 
 
 def find_method(name: str) -> Method:

@@ -9,10 +9,11 @@ _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 
 @_jit
-def judging_lists(query_offsets, depth, offsets1, items1, offsets2, items2, offsets, items):
+def judging_lists(query_offsets, depth, everything, offsets1, items1, offsets2, items2, offsets, items):
     """Fill ``offsets`` and ``items`` with the union of two lists down to ``depth``; return its size.
 
-    Items come by better rank, at equal rank the first list's before the second's.
+    Items come by better rank, at equal rank the first list's before the second's; with
+    ``everything`` the query's other items follow.
     """
     seen = np.zeros(query_offsets[-1], np.bool_)
     n = 0
@@ -29,5 +30,10 @@ def judging_lists(query_offsets, depth, offsets1, items1, offsets2, items2, offs
                 items[n] = items2[offsets2[q] + i]
                 seen[items[n]] = True
                 n += 1
+        if everything:
+            for z in range(query_offsets[q], query_offsets[q + 1]):
+                if not seen[z]:
+                    items[n] = z
+                    n += 1
         offsets[q + 1] = n
     return n

@@ -25,6 +25,7 @@ from activeeval.measures.rules import (
     number_text,
     reciprocal_discount,
 )
+from activeeval.measures.terms import ADDITIVE, CASCADE, Terms, plain_terms
 from activeeval.pool import QueryPool, Rankings
 from activeeval.results import Moments
 
@@ -37,6 +38,8 @@ class _Family:
 
     __slots__ = ()
     _rule_field: ClassVar[str]
+    _numerator: ClassVar[int]
+    needs_all_items: ClassVar[bool] = False
     discounts: Discounts
     cutoff: int | None
     name: str
@@ -149,6 +152,10 @@ class _Family:
         variance = weights @ (variances + (means - mean) ** 2)
         return Moments(mean, variance + mean**2, variance)
 
+    def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
+        """Return what depth designs must know: lists of up to ``longest`` ranks, ``widest`` items a query."""
+        return plain_terms(self._numerator, self._values(self._check_columns(n_grades)), self.discount_vector(longest))
+
     def _values(self, n_grades: int) -> Floats:
         values = sealed(self._rule.values(n_grades))
         if not np.all(np.isfinite(values)):
@@ -193,6 +200,7 @@ class Additive(_Family):
     """
 
     _rule_field: ClassVar[str] = "gains"
+    _numerator: ClassVar[int] = ADDITIVE
     gains: Any = None
     discounts: Any = log_discount
     cutoff: int | None = None
@@ -234,6 +242,7 @@ class Cascade(_Family):
     """
 
     _rule_field: ClassVar[str] = "stop_probs"
+    _numerator: ClassVar[int] = CASCADE
     stop_probs: Any
     discounts: Any = reciprocal_discount
     cutoff: int | None = None

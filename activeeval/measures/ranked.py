@@ -1,21 +1,26 @@
-"""Measures that depend on more than their ranked items: values only, no moments."""
+"""Measures that depend on more than their ranked items; their moments are means over labels that a model draws."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.measures.doors import check_pool, checked_cutoff, checked_grades, longest_list, sealed
+from activeeval.errors import InputError
+from activeeval.measures.doors import check_pool, checked_cutoff, checked_grades, checked_nodes, longest_list, sealed
 from activeeval.measures.families import Additive
 from activeeval.measures.named import DCG, gain_rule, relevance_rule
 from activeeval.measures.rules import Linear
+from activeeval.measures.terms import ADDITIVE, PRECISION, Terms, normalised_terms
 from activeeval.pool import QueryPool, Rankings
+from activeeval.results import Moments
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_N_SAMPLES = 200
+_SEED = 20130301
 
 
 class _Ranked:
@@ -51,8 +56,48 @@ class _Ranked:
         return f"{name}({inside}){at}" if inside else f"{name}{at}"
 
 
+class _Normalised(_Ranked):
+    """What nDCG and AP share: every item of a query counts, as each may be in the ideal ranking."""
+
+    __slots__ = ()
+    needs_max_grade: ClassVar[bool] = False
+    needs_all_items: ClassVar[bool] = True
+
+    def discount_vector(self, longest: int) -> Floats:
+        """Return the discounts of the ranks that count in lists of up to ``longest`` items."""
+        raise TypeError("a measure says what a rank is worth")
+
+    def moments(
+        self,
+        pool: QueryPool,
+        grade_probs: ArrayLike,
+        ranking: Rankings,
+        versus: Rankings | None = None,
+        node_weights: ArrayLike | None = None,
+    ) -> Moments:
+        """Return E[L], E[L²] and Var[L] of each query as means over 200 sets of labels drawn from the model.
+
+        The draws are the same in every call. Parameters as those of `Additive.moments`.
+        """
+        from activeeval.kernels import sampling
+
+        nodes, weights = checked_nodes(pool, grade_probs, node_weights)
+        if self.max_grade is not None and nodes.shape[2] != self.max_grade + 1:
+            raise InputError(f"grade_probs must have {self.max_grade + 1} columns for {self}, got {nodes.shape[2]}")
+        cumulative, nodes = sealed(np.cumsum(weights)), sealed(nodes)
+        random = np.random.default_rng(_SEED)
+        values = np.empty((_N_SAMPLES, pool.n_queries))
+        grades = np.empty(pool.n_items, dtype=np.int64)
+        for row in values:
+            of_query, of_item = random.random(pool.n_queries), random.random(pool.n_items)
+            sampling.draw_grades(pool.query_offsets, nodes, cumulative, of_query, of_item, grades)
+            row[:] = self.score(pool, grades, ranking, versus)
+        mean, variance = values.mean(axis=0), values.var(axis=0, ddof=1)
+        return Moments(mean, variance + mean**2, variance)
+
+
 @dataclass(frozen=True, slots=True)
-class NDCG(_Ranked):
+class NDCG(_Normalised):
     """DCG divided by the DCG of the best ranking of all judged items; 0 where nothing is relevant.
 
     Parameters
@@ -85,6 +130,15 @@ class NDCG(_Ranked):
         """The measure that is divided."""
         return replace(DCG(cutoff=self.cutoff), gains=self.gains)
 
+    def discount_vector(self, longest: int) -> Floats:
+        """Return the discounts of the ranks that count in lists of up to ``longest`` items."""
+        return self.dcg.discount_vector(longest)
+
+    def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
+        """Return what depth designs must know: lists of up to ``longest`` ranks, ``widest`` items a query."""
+        gains = sealed(self.gains.values(n_grades))
+        return normalised_terms(ADDITIVE, gains, self.discount_vector(longest), self.discount_vector(widest))
+
     def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
         from activeeval.kernels import scores
 
@@ -102,7 +156,7 @@ class NDCG(_Ranked):
 
 
 @dataclass(frozen=True, slots=True)
-class AP(_Ranked):
+class AP(_Normalised):
     """Average precision: precision at each relevant rank over the number of relevant items."""
 
     rel: int = 1
@@ -111,6 +165,15 @@ class AP(_Ranked):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rel", relevance_rule(self.rel).rel)
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
+
+    def discount_vector(self, longest: int) -> Floats:
+        """Return 1 for each rank that counts in lists of up to ``longest`` items."""
+        return sealed(np.ones(longest if self.cutoff is None else min(self.cutoff, longest)))
+
+    def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
+        """Return what depth designs must know: lists of up to ``longest`` ranks, ``widest`` items a query."""
+        relevance = sealed((np.arange(n_grades) >= self.rel).astype(np.float64))
+        return normalised_terms(PRECISION, relevance, self.discount_vector(longest), np.ones(widest))
 
     def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
         from activeeval.kernels import scores

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
 from activeeval.measures.doors import check_pool, longest_list
+from activeeval.measures.terms import Terms
 from activeeval.pool import QueryPool, Rankings
 from activeeval.results import Moments
 
@@ -40,6 +41,11 @@ class SampledMeasure(Measure, Protocol):
     @property
     def needs_max_grade(self) -> bool: ...
 
+    @property
+    def needs_all_items(self) -> bool: ...
+
+    def terms(self, n_grades: int, longest: int, widest: int) -> Terms: ...
+
     def discount_vector(self, longest: int) -> Floats: ...
 
     def moments(
@@ -55,7 +61,7 @@ class SampledMeasure(Measure, Protocol):
 def check_sampled(measure: Measure) -> SampledMeasure:
     """Return a measure once it is seen to be one that can be sampled for."""
     if not isinstance(measure, SampledMeasure):
-        raise InputError(f"{measure} has no moments to sample by; choose DCG, ERR, RBP, P or RR")
+        raise InputError(f"{measure} has no moments to sample by; choose DCG, ERR, RBP, P, RR, nDCG or AP")
     return measure
 
 
@@ -88,10 +94,32 @@ class Target:
         return self.ranking.pool
 
     @property
+    def other(self) -> Rankings:
+        """The ranking to compare with, an empty one where there is none."""
+        return Rankings.empty(self.pool) if self.versus is None else self.versus
+
+    @property
     def depth(self) -> int:
         """The deepest rank that counts in either ranking."""
-        longest = longest_list(self.ranking, *(() if self.versus is None else (self.versus,)))
-        return self.measure.discount_vector(longest).size
+        return self.measure.discount_vector(self._longest).size
+
+    @property
+    def _longest(self) -> int:
+        return longest_list(self.ranking, *(() if self.versus is None else (self.versus,)))
+
+    @property
+    def contrast(self) -> Floats:
+        """What a rank is worth to each item, Δc in a comparison, shape (n_items,); 0 where it is not ranked."""
+        discounts = self.measure.discount_vector(self._longest)
+        contrast = np.zeros(self.pool.n_items)
+        for sign, ranking in ((1.0, self.ranking), (-1.0, self.other)):
+            counts = ranking.ranks <= discounts.size
+            contrast[ranking.items[counts]] += sign * discounts[ranking.ranks[counts] - 1]
+        return contrast
+
+    def terms(self, n_grades: int) -> Terms:
+        """Return what depth designs must know of the measure."""
+        return self.measure.terms(n_grades, self._longest, int(np.diff(self.pool.query_offsets).max()))
 
     def values(self, grades: ArrayLike) -> Floats:
         """Return L or δ of every query for known grades, shape (n_queries,)."""
@@ -105,13 +133,16 @@ class Target:
         """Return (offsets, items): what must be judged to know each query's value, in judging order.
 
         The union of both rankings down to the measure's cutoff, by better rank, at equal rank the
-        first ranking's item first.
+        first ranking's item first. Where every item counts (nDCG, AP), the rest of the rankings
+        follows, then what neither holds.
         """
         from activeeval.kernels import judging
 
-        other = Rankings.empty(self.pool) if self.versus is None else self.versus
+        other, everything = self.other, self.measure.needs_all_items
+        depth = self._longest if everything else self.depth
+        n_most = self.pool.n_items if everything else self.ranking.items.size + other.items.size
         offsets = np.empty(self.pool.n_queries + 1, dtype=np.int64)
-        items = np.empty(self.ranking.items.size + other.items.size, dtype=np.int64)
+        items = np.empty(n_most, dtype=np.int64)
         lists = (self.ranking.offsets, self.ranking.items, other.offsets, other.items)
-        n = judging.judging_lists(self.pool.query_offsets, self.depth, *lists, offsets, items)
+        n = judging.judging_lists(self.pool.query_offsets, depth, everything, *lists, offsets, items)
         return offsets, items[:n]

@@ -1,8 +1,8 @@
-"""Algorithm 1 run thousands of times on a pool whose labels are known, with the kernels that a campaign uses."""
+"""Campaigns run thousands of times on a pool whose labels are known, with the kernels that a campaign uses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +10,24 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.design import Design
+from activeeval.design import Design, Sample, draw_sample
 from activeeval.errors import InputError
+from activeeval.estimation import JudgedSample, census, evaluate, judged_sample
 from activeeval.kernels import replication
+from activeeval.measures.doors import checked_grades
+from activeeval.methods import Plan
 from activeeval.results import t_quantile
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _CHUNK = 250
 _MOST_UNIFORMS = 20_000_000
+_CODES = {
+    "ratio": replication.RATIO,
+    "difference": replication.DIFFERENCE,
+    "regression": replication.REGRESSION,
+    "lure": replication.LEVELLED,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +36,7 @@ class Replications:
 
     values: Floats
     variances: Floats
+    degrees_of_freedom: Floats
     n_draws: Ints
     n_queries: Ints
     n_items: Ints
@@ -34,12 +44,12 @@ class Replications:
 
     def half_widths(self, level: float = 0.95) -> Floats:
         """Return the half-width of each t interval; infinite where one draw cannot tell."""
-        degrees = np.maximum(self.n_draws - 1, 1).astype(np.float64)
+        degrees = np.maximum(self.degrees_of_freedom, 1.0)
         return t_quantile(level, degrees) * np.sqrt(self.variances)
 
 
 def replicate(
-    design: Design,
+    design: Design | Plan,
     grades: ArrayLike,
     budgets: Sequence[float],
     repetitions: int,
@@ -48,11 +58,12 @@ def replicate(
     expected: bool = False,
     n_jobs: int = 1,
 ) -> Replications:
-    """Run Algorithm 1 ``repetitions`` times for every budget.
+    """Run a campaign ``repetitions`` times for every budget.
 
     Parameters
     ----------
-    design : Design
+    design : Design or Plan
+        A plan makes its design for each budget.
     grades : array of int, shape (n_items,)
         The labels of the pool; a negative grade earns nothing.
     budgets : sequence of float
@@ -60,7 +71,7 @@ def replicate(
     rng : Generator, SeedSequence or int, optional
         Repetition r draws with the r-th child of this seed, whatever `n_jobs` is.
     expected : bool
-        Budgets in expectation (n* draws) in place of hard ones.
+        Of draws with replacement: budgets in expectation (n* draws) in place of hard ones.
     n_jobs : int
         Threads.
 
@@ -73,7 +84,7 @@ def replicate(
 
 
 def replicate_with(
-    design: Design,
+    design: Design | Plan,
     grades: ArrayLike,
     budget_array: Floats,
     seeds: Sequence[np.random.SeedSequence],
@@ -81,28 +92,167 @@ def replicate_with(
     n_jobs: int,
 ) -> Replications:
     """Run one repetition for each seed; everything else as in `replicate`."""
-    values = design.target.values(grades)
-    out = np.empty((len(seeds), budget_array.size, 6))
-    if expected:
-        n_sampled = budget_array.size
-        limits = np.array([design.n_draws(b) for b in budget_array], dtype=np.int64)
+    if isinstance(design, Plan) and not design.method.needs_budget:
+        design = design.design()
+    out = np.empty((len(seeds), budget_array.size, 7))
+    if isinstance(design, Design) and design.spends_as_it_goes:
+        _spend(design, grades, budget_array, seeds, expected, n_jobs, out)
+    else:
+        for k, budget in enumerate(budget_array.tolist()):
+            out[:, k] = _settled(_for_budget(design, budget), grades, seeds, n_jobs)
+    counts = out[:, :, 2:5].astype(np.int64)
+    return Replications(
+        out[:, :, 0], out[:, :, 1], out[:, :, 6], counts[:, :, 0], counts[:, :, 1], counts[:, :, 2], out[:, :, 5]
+    )
+
+
+def _for_budget(design: Design | Plan, budget: float) -> Design:
+    if isinstance(design, Plan):
+        return design.design(budget)
+    if design.budget != budget:
+        raise InputError(f"the design was made for a budget of {design.budget:g}, not of {budget:g}: give its plan")
+    return design
+
+
+def _spend(
+    design: Design,
+    grades: ArrayLike,
+    budgets: Floats,
+    seeds: Sequence[np.random.SeedSequence],
+    expected: bool,
+    n_jobs: int,
+    out: Floats,
+) -> None:
+    """Fill ``out`` (repetitions, budgets, 7) with runs that draw until each budget is spent."""
+    by_count = expected and design.scheme == "replacement"
+    if by_count:
+        n_sampled = budgets.size
+        limits = np.array([design.n_draws(b) for b in budgets], dtype=np.int64)
         bounds = np.full(n_sampled, np.inf)
     else:
-        for budget in budget_array:
+        for budget in budgets:
             design.check_hard_budget(float(budget))
-        n_sampled = sum(not design.is_census(float(b)) for b in budget_array)
+        n_sampled = sum(not design.is_census(float(b)) for b in budgets)
         limits = np.full(n_sampled, design.most_draws)
-        bounds = np.array([design.hard_limit(float(b)) for b in budget_array[:n_sampled]])
-        out[:, n_sampled:] = _census_row(design, values)
+        bounds = np.array([design.hard_limit(float(b)) for b in budgets[:n_sampled]])
+        out[:, n_sampled:] = _row(_census(design, grades), design)
     if n_sampled:
-        arrays = _kernel_arrays(design, values, bounds, limits)
-        first_guess = _first_guess(design, budget_array[n_sampled - 1], limits, expected)
         chunks = [slice(start, start + _CHUNK) for start in range(0, len(seeds), _CHUNK)]
-        run = delayed(_replicate_chunk)
-        parts = Parallel(n_jobs=n_jobs, prefer="threads")(run(arrays, seeds[c], first_guess) for c in chunks)
-        out[:, :n_sampled] = np.concatenate(parts)
-    counts = out[:, :, 2:5].astype(np.int64)
-    return Replications(out[:, :, 0], out[:, :, 1], counts[:, :, 0], counts[:, :, 1], counts[:, :, 2], out[:, :, 5])
+        run: Callable[..., Floats] = _runs(design, grades, bounds, limits, float(budgets[n_sampled - 1]), by_count)
+        parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(seeds[c]) for c in chunks)
+        out[:, :n_sampled, :6] = np.concatenate(parts)
+        fitted = 2.0 if design.estimator == "regression" else 1.0
+        out[:, :n_sampled, 6] = out[:, :n_sampled, 2] - fitted
+        exact = out[:, :n_sampled, 1] == 0
+        out[:, :n_sampled, 6][exact] = np.inf
+
+
+def _runs(
+    design: Design, grades: ArrayLike, bounds: Floats, limits: Ints, largest: float, by_count: bool
+) -> Callable[[Sequence[np.random.SeedSequence]], Floats]:
+    """Return the function that runs the repetitions of some seeds."""
+    stage, values = design.stage, design.target.values(grades)
+    code, population = _CODES[design.estimator], design.population
+    if design.scheme == "sequential":
+        arrays = (design.sampling_probs, design.query_probs, stage.regressors, population)
+        rest = (design.costs, design.item_counts, values, bounds)
+
+        def without(seeds: Sequence[np.random.SeedSequence]) -> Floats:
+            uniforms = _uniforms(seeds, design.pool.n_queries)
+            out = np.empty((len(seeds), bounds.size, 6))
+            replication.replicate_sequential(uniforms, code, *arrays, *rest, out)
+            return out
+
+        return without
+    y, _ = stage.prefix_totals(_whole(design, grades), design.item_probs, design.item_counts)
+    guess = int(limits.max()) if by_count else int(1.5 * largest / design.expected_cost) + 50
+    kernel_arrays = (
+        code,
+        np.cumsum(design.sampling_probs),
+        design.query_probs,
+        design.importance_weights,
+        stage.regressors,
+        population,
+        design.offsets,
+        design.item_probs,
+        stage.slot_costs,
+        stage.overheads,
+        y,
+        values,
+        bounds,
+        limits,
+    )
+    return lambda seeds: _with_replacement(kernel_arrays, seeds, bounds.size, guess)
+
+
+def _with_replacement(
+    arrays: tuple[Any, ...], seeds: Sequence[np.random.SeedSequence], n_budgets: int, n_uniforms: int
+) -> Floats:
+    """Run the repetitions of one chunk, again with longer sequences where one was too short."""
+    out = np.empty((len(seeds), n_budgets, 6))
+    todo = np.arange(len(seeds))
+    while todo.size:
+        batch = todo[: max(1, _MOST_UNIFORMS // n_uniforms)]
+        uniforms = _uniforms([seeds[r] for r in batch.tolist()], n_uniforms)
+        part = np.empty((batch.size, n_budgets, 6))
+        complete = np.empty(batch.size, dtype=np.bool_)
+        replication.replicate(uniforms, *arrays, part, complete)
+        out[batch[complete]] = part[complete]
+        todo = np.concatenate((todo[batch.size :], batch[~complete]))
+        n_uniforms = n_uniforms if complete.all() else 2 * n_uniforms
+    return out
+
+
+def _uniforms(seeds: Sequence[np.random.SeedSequence], n: int) -> Floats:
+    return np.stack([np.random.default_rng(seed).random(n) for seed in seeds])
+
+
+def _settled(design: Design, grades: ArrayLike, seeds: Sequence[np.random.SeedSequence], n_jobs: int) -> Floats:
+    """Return (repetitions, 7) of samples that are settled at once."""
+    judge = _judge(design, grades)
+
+    def run(chunk: Sequence[np.random.SeedSequence]) -> list[list[float]]:
+        return [_row(judge(draw_sample(design, np.random.default_rng(seed))), design) for seed in chunk]
+
+    chunks = [seeds[start : start + _CHUNK] for start in range(0, len(seeds), _CHUNK)]
+    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(chunk) for chunk in chunks)
+    return np.array([row for part in parts for row in part])
+
+
+def _judge(design: Design, grades: ArrayLike) -> Callable[[Sample], JudgedSample]:
+    """Return the function that judges a sample with the labels of the pool."""
+    stage, whole = design.stage, _whole(design, grades)
+    everything = _census(design, grades)
+    totals_of = stage.observer(whole, design.item_probs)
+
+    def judge(sample: Sample) -> JudgedSample:
+        n, n_items = sample.queries.size, sample.slots.size
+        if (n, n_items) == (design.pool.n_queries, design.items.size):
+            return everything
+        spent = replication.sample_cost(*arrays(sample), stage.slot_costs, stage.overheads)
+        totals, within = totals_of(*arrays(sample))
+        probs = design.sampling_probs[sample.queries]
+        return judged_sample(design, sample.queries, probs, totals, within, (n, n, n_items, spent))
+
+    def arrays(sample: Sample) -> tuple[Ints, Ints, Ints]:
+        return sample.queries, sample.counts, sample.slots
+
+    return judge
+
+
+def _whole(design: Design, grades: ArrayLike) -> Ints:
+    return checked_grades(design.pool, grades, design.stage.max_grade)[0]
+
+
+def _census(design: Design, grades: ArrayLike) -> JudgedSample:
+    n = design.pool.n_queries
+    return census(design, grades, (n, n, design.items.size, float(np.cumsum(design.costs)[-1])))
+
+
+def _row(sample: JudgedSample, design: Design) -> list[float]:
+    result = evaluate(sample, design.estimator)
+    counts = [sample.n_draws, sample.n_queries, sample.n_items, sample.cost]
+    return [result.value, result.variance, *counts, result.degrees_of_freedom]
 
 
 def repetition_seeds(
@@ -125,42 +275,3 @@ def ascending(budgets: Sequence[float]) -> Floats:
     if array.ndim != 1 or array.size == 0 or np.any(np.diff(array) <= 0):
         raise InputError(f"budgets must be given once each, in ascending order, got {list(budgets)}")
     return array
-
-
-def _kernel_arrays(design: Design, values: Floats, bounds: Floats, limits: Ints) -> tuple[NDArray[Any], ...]:
-    cumulative = np.cumsum(design.sampling_probs)
-    weights = design.importance_weights
-    return cumulative, design.query_probs, weights, values, design.costs, design.item_counts, bounds, limits
-
-
-def _first_guess(design: Design, largest: float, limits: Ints, expected: bool) -> int:
-    if expected:
-        return int(limits.max())
-    return int(1.5 * largest / design.expected_cost) + 50
-
-
-def _replicate_chunk(
-    arrays: tuple[NDArray[Any], ...], seeds: Sequence[np.random.SeedSequence], n_uniforms: int
-) -> Floats:
-    """Run the repetitions of one chunk, again with longer sequences where one was too short."""
-    cumulative, query_probs, weights, values, costs, item_counts, bounds, limits = arrays
-    out = np.empty((len(seeds), bounds.size, 6))
-    todo = np.arange(len(seeds))
-    while todo.size:
-        batch = todo[: max(1, _MOST_UNIFORMS // n_uniforms)]
-        uniforms = np.stack([np.random.default_rng(seeds[r]).random(n_uniforms) for r in batch.tolist()])
-        part = np.empty((batch.size, bounds.size, 6))
-        complete = np.empty(batch.size, dtype=np.bool_)
-        replication.replicate(
-            uniforms, cumulative, query_probs, weights, values, costs, item_counts, bounds, limits, part, complete
-        )
-        out[batch[complete]] = part[complete]
-        todo = np.concatenate((todo[batch.size :], batch[~complete]))
-        n_uniforms = n_uniforms if complete.all() else 2 * n_uniforms
-    return out
-
-
-def _census_row(design: Design, values: Floats) -> list[float]:
-    truth = replication.weighted_sum(design.query_probs, values)
-    n_queries = design.pool.n_queries
-    return [truth, 0.0, n_queries, n_queries, design.items.size, float(np.cumsum(design.costs)[-1])]

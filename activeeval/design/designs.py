@@ -1,8 +1,6 @@
-"""Whom to judge, how much of it, and with what probability.
+"""A design is data: a scheme of drawing queries, their probabilities, what is judged of each, what it costs.
 
-A design is data: sampling probabilities over queries, for each query the items to judge in their
-order with the probability that each is judged once its query is drawn, and what that costs. It
-also carries what its estimator needs, so that no estimator meets a sample it does not fit.
+It also carries what its estimator needs, so that no estimator meets a sample it does not fit.
 """
 
 from __future__ import annotations
@@ -10,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from activeeval.design.stages import Stage
 from activeeval.errors import BudgetError, InputError
 from activeeval.measures import Target
 from activeeval.pool import QueryPool
@@ -19,7 +18,7 @@ from activeeval.pool import QueryPool
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_LEAST_ROOT = 1e-6
+SCHEMES = ("replacement", "sequential", "poisson", "cube")
 _ROUNDING = 1e-12
 _CENSUS_TOLERANCE = 1e-9
 _DRAWS_PER_QUERY = 100
@@ -33,28 +32,35 @@ class Design:
     ----------
     name : str
         The method that made it.
+    scheme : {"replacement", "sequential", "poisson", "cube"}
+        Draws with replacement, draws without, every query on its own, or a balanced set of queries.
     estimator : str
         The estimator that its sample is for.
-    target : Target
+    stage : Stage
+        The target, the items of each query in judging order, what the grade model says of them.
     sampling_probs : ndarray, shape (n_queries,)
-        q(x), the probability that one draw takes the query; sums to 1.
-    offsets, items : ndarray
-        Items to judge for each query, in judging order, as positions on the flat item axis.
+        With replacement q(x), the probability that one draw takes the query; for a sequential
+        scheme that of the first draw, later ones share what is left in proportion; both sum to 1.
+        For poisson and cube π(x), the probability that the query is in the sample.
     item_probs : ndarray, shape (items.size,)
-        Probability that an item is judged once its query is drawn; 1 judges the query whole.
-    predictions, variances : ndarray, shape (n_queries,)
-        E[L | x] and Var[L | x] under the grade model; NaN where the design used none.
+        G, the probability that an item is judged once its query is drawn; 1 judges the query whole.
+    budget : float or None
+        The expected cost that poisson and cube probabilities are made for; None for the others,
+        whose draws go on until a budget is spent.
     """
 
     name: str
+    scheme: str
     estimator: str
-    target: Target
+    stage: Stage
     sampling_probs: Floats
-    offsets: Ints
-    items: Ints
     item_probs: Floats
-    predictions: Floats
-    variances: Floats
+    budget: float | None = None
+
+    @property
+    def target(self) -> Target:
+        """What is to be estimated."""
+        return self.stage.target
 
     @property
     def pool(self) -> QueryPool:
@@ -62,34 +68,75 @@ class Design:
         return self.target.pool
 
     @property
+    def offsets(self) -> Ints:
+        """Where the items of each query begin in `items`, shape (n_queries + 1,)."""
+        return self.stage.offsets
+
+    @property
+    def items(self) -> Ints:
+        """Items that may be judged, in judging order, as positions on the flat item axis."""
+        return self.stage.items
+
+    @property
+    def predictions(self) -> Floats:
+        """m(x) = E[L | x] under the grade model; NaN where the design used none."""
+        return self.stage.predictions
+
+    @property
+    def variances(self) -> Floats:
+        """Var[L | x] under the grade model; NaN where the design used none."""
+        return self.stage.variances
+
+    @property
     def query_probs(self) -> Floats:
         """p(x), the query distribution."""
         return self.pool.query_probs
 
     @property
+    def population(self) -> Floats:
+        """Σ p z of the stage's regressors, shape (2,)."""
+        return np.asarray(self.query_probs @ self.stage.regressors)
+
+    @property
     def importance_weights(self) -> Floats:
-        """p(x) / q(x), shape (n_queries,)."""
+        """p(x) / q(x), or p(x) / π(x), shape (n_queries,)."""
         return self.query_probs / self.sampling_probs
 
     @property
     def largest_weight(self) -> float:
-        """The largest p/q: a draw at a weight of hundreds dominates an estimate when it comes."""
-        return float(self.importance_weights.max())
+        """The largest share of one query in the estimate over its mean share in a plain random sample.
+
+        p/q with replacement, p/π over Λ*/Λ otherwise, Λ* the cost of the whole pool; a draw at a weight
+        of hundreds dominates an estimate when it comes.
+        """
+        largest = float(self.importance_weights.max())
+        return largest if self.budget is None else largest * self.budget / float(self.costs.sum())
 
     @property
     def item_counts(self) -> Ints:
-        """Number of items to judge for each query."""
+        """Number of items that may be judged for each query."""
         return np.diff(self.offsets)
 
     @property
     def costs(self) -> Floats:
         """λ(x), the cost of judging each query whole; 0 where there is nothing to judge."""
-        return judging_costs(self.pool, self.offsets, self.items)
+        return self.stage.costs
+
+    @property
+    def expected_costs(self) -> Floats:
+        """Expected cost of each query once it is drawn, shape (n_queries,)."""
+        judged = self.item_probs * self.stage.slot_costs
+        return np.bincount(self.stage.slot_queries, judged, minlength=self.pool.n_queries) + self.stage.overheads
 
     @property
     def expected_cost(self) -> float:
-        """E_q[λ], the mean cost of a draw."""
-        return float(self.sampling_probs @ self.costs)
+        """E_q[λ], the mean cost of a draw, or of the whole sample for poisson and cube."""
+        return float(self.sampling_probs @ self.expected_costs)
+
+    @property
+    def spends_as_it_goes(self) -> bool:
+        """Whether draws follow each other until a budget is spent; otherwise the sample is settled at once."""
+        return self.budget is None
 
     def n_draws(self, budget: float) -> int:
         """Return n* = Λ / E_q[λ], rounded down and at most `most_draws`: draws that cost the budget on average.
@@ -111,7 +158,7 @@ class Design:
     @property
     def most_draws(self) -> int:
         """Draws after which any run ends, lest it look for the last query that the budget pays for ever."""
-        return _DRAWS_PER_QUERY * self.pool.n_queries
+        return (1 if self.scheme == "sequential" else _DRAWS_PER_QUERY) * self.pool.n_queries
 
     def hard_limit(self, budget: float) -> float:
         """Return what may be spent: the budget, with room for the rounding of a sum of costs."""
@@ -142,50 +189,3 @@ def check_budget(budget: float) -> float:
     if not (np.isfinite(budget) and budget > 0):
         raise InputError(f"the budget must be a positive number, got {budget!r}")
     return float(budget)
-
-
-def judging_costs(pool: QueryPool, offsets: Ints, items: Ints) -> Floats:
-    """Return λ(x): overhead plus the costs of the items to judge, 0 where there is none to judge."""
-    counts = np.diff(offsets)
-    queries = np.repeat(np.arange(pool.n_queries), counts)
-    costs = np.bincount(queries, pool.item_costs[items], minlength=pool.n_queries)
-    return np.where(counts > 0, costs + pool.query_costs, 0.0)
-
-
-def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: ArrayLike) -> Floats:
-    """Return q ∝ p sqrt(spread / λ), Theorems 1 and 2 and Corollary 1, eqs. (16), (17).
-
-    Parameters
-    ----------
-    query_probs : array of float, shape (n_queries,)
-        p(x).
-    spread : array of float, shape (n_queries,)
-        E[(L − R_θ)² | x; θ] or E[(δ − Δ_θ)² | x; θ]. Its root counts as at least a millionth of the
-        largest, so that rounding excludes nobody; where all are 0, q ∝ p / sqrt(λ). A model that is
-        sure of a query (as of equal lists where Δ_θ is near 0) leaves it a tiny q and a huge weight:
-        `defended` bounds it.
-    costs : array of float, shape (n_queries,)
-        λ(x), positive.
-
-    Returns
-    -------
-    ndarray, shape (n_queries,)
-        Sums to 1, positive wherever p is.
-
-    Examples
-    --------
-    >>> optimal_sampling_probs([0.5, 0.5], [4.0, 1.0], [1.0, 1.0]).round(3)
-    array([0.667, 0.333])
-    """
-    root = np.sqrt(np.asarray(spread, dtype=np.float64))
-    largest = root.max()
-    root = np.maximum(root, _LEAST_ROOT * largest) if largest > 0 else np.ones_like(root)
-    density = np.asarray(query_probs, dtype=np.float64) * root / np.sqrt(np.asarray(costs, dtype=np.float64))
-    return np.asarray(density / density.sum())
-
-
-def defended(sampling_probs: Floats, query_probs: Floats, share: float) -> Floats:
-    """Return (1 − ε) q + ε p: no importance weight exceeds 1/ε, however wrong the model is."""
-    if not 0 <= share <= 1:
-        raise InputError(f"the defensive share must lie in [0, 1], got {share!r}")
-    return (1 - share) * sampling_probs + share * query_probs

@@ -1,0 +1,33 @@
+"""Whom to judge, how much of it, and with what probability.
+
+`stages` says what is judged of a query and what that tells, `rates` turns variances and costs into
+probabilities, `designs` holds the result, `schemes` draws from it.
+"""
+
+from activeeval.design.defence import defended_nodes
+from activeeval.design.designs import SCHEMES, Design, check_budget
+from activeeval.design.rates import defended, inclusion_probs, optimal_sampling_probs, roots
+from activeeval.design.schemes import Pick, Sample, balancing, draw_sample, picks
+from activeeval.design.stages import Items, Prefix, Stage, random_prefixes, single_items, whole_queries
+
+__all__ = [
+    "SCHEMES",
+    "Design",
+    "Items",
+    "Pick",
+    "Prefix",
+    "Sample",
+    "Stage",
+    "balancing",
+    "check_budget",
+    "defended",
+    "defended_nodes",
+    "draw_sample",
+    "inclusion_probs",
+    "optimal_sampling_probs",
+    "picks",
+    "random_prefixes",
+    "roots",
+    "single_items",
+    "whole_queries",
+]

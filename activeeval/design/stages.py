@@ -1,0 +1,324 @@
+"""The second stage: which items of a query are judged once the query is, and what they say of its value.
+
+Whole queries, a random prefix of the judging order (depth design), or items each with a
+probability of their own (item design). A stage turns a grade model into the ratios of variance to
+cost that a design is made of, and grades into totals that an estimator is made of.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.errors import InputError
+from activeeval.kernels import items as item_kernel
+from activeeval.kernels import rates, reveal
+from activeeval.measures import Additive, Target
+from activeeval.measures.doors import sealed
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Observer = Callable[[Ints, Ints, Ints], tuple[Floats, Floats]]
+
+LEAST_STAGE_SHARE = 0.05
+_BLOCK_ITEMS = 50_000
+_MOST_DRAWN_LABELS = 2**24
+_FEWEST_SAMPLES, _MOST_SAMPLES = 4, 32
+_SEED = 20130301
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """What is judged of a query, whole here.
+
+    Attributes
+    ----------
+    target : Target
+    offsets, items : ndarray
+        Items to judge for each query, in judging order, as positions on the flat item axis.
+    predictions, variances : ndarray, shape (n_queries,)
+        m(x) = E[L | x] and Var[L | x] under the grade model; NaN without one.
+    """
+
+    target: Target
+    offsets: Ints
+    items: Ints
+    predictions: Floats
+    variances: Floats
+    is_nested: ClassVar[bool] = True
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the measure, or the grade model, knows; None where both take any."""
+        return self.target.measure.max_grade
+
+    @cached_property
+    def slot_queries(self) -> Ints:
+        """The query of each place of ``items``."""
+        return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
+
+    @cached_property
+    def slot_costs(self) -> Floats:
+        """What judging each place of ``items`` costs."""
+        return self.target.pool.item_costs[self.items]
+
+    @cached_property
+    def overheads(self) -> Floats:
+        """What turning to each query costs; 0 where there is nothing to judge."""
+        return np.where(np.diff(self.offsets) > 0, self.target.pool.query_costs, 0.0)
+
+    @cached_property
+    def costs(self) -> Floats:
+        """λ(x), the cost of judging each query whole."""
+        n_queries = self.offsets.size - 1
+        return np.bincount(self.slot_queries, self.slot_costs, minlength=n_queries) + self.overheads
+
+    @cached_property
+    def regressors(self) -> Floats:
+        """What is known of every query for a regression, shape (n_queries, 2): 1 and m(x)."""
+        return np.column_stack((np.ones_like(self.predictions), np.nan_to_num(self.predictions)))
+
+    def ratios(self, extra: Floats) -> tuple[Floats, Floats]:
+        """Return (variance + extra) / cost of every query, and of every item of its stage, not above its query's."""
+        costs = np.where(self.costs > 0, self.costs, self.target.pool.item_costs.min())
+        of_query = (self.variances + extra) / costs
+        return of_query, of_query[self.slot_queries]
+
+    def observer(self, grades: Ints, item_probs: Floats, n_known: Ints | None = None) -> Observer:
+        """Return the function that says what draws tell once they are judged.
+
+        Parameters
+        ----------
+        grades : ndarray of int64, shape (n_items,)
+        item_probs : ndarray, shape (items.size,)
+            G of every place of ``items``.
+        n_known : ndarray of int64, shape (n_queries,), optional
+            How many items of each query, in judging order, have been judged; all by default.
+
+        Returns
+        -------
+        callable
+            Of queries (n,), the number of judged items of each (n,) and their places in ``items`` (in
+            the order of the queries); it returns totals (n, 3) and within (n, 6), see
+            `activeeval.estimation.JudgedSample`.
+        """
+        y, s = self.prefix_totals(grades, item_probs, np.diff(self.offsets) if n_known is None else n_known)
+
+        def observe(queries: Ints, counts: Ints, slots: Ints) -> tuple[Floats, Floats]:
+            totals, within = np.zeros((queries.size, 3)), np.zeros((queries.size, 6))
+            totals[:, 1:] = self.regressors[queries]
+            seen = counts > 0
+            last = (self.offsets[queries] + counts - 1)[seen]
+            totals[seen, 0], within[seen, 0] = y[last], s[last]
+            return totals, within
+
+        return observe
+
+    def prefix_totals(self, grades: Ints, item_probs: Floats, n_known: Ints) -> tuple[Floats, Floats]:
+        """Return y and its variance s for every prefix of the known items of every query, by place of ``items``."""
+        y = np.zeros(self.items.size)
+        has_items = np.diff(self.offsets) > 0
+        y[self.offsets[1:][has_items] - 1] = self.target.values(grades)[has_items]
+        return y, np.zeros_like(y)
+
+
+@dataclass(frozen=True, eq=False)
+class Prefix(Stage):
+    """A random prefix of the judging order: L̃ = m + Σ_{k ≤ depth} D_k / G_k, unbiased for any model.
+
+    Attributes
+    ----------
+    nodes, node_weights : ndarray
+        The grade model, (n_nodes, n_items, n_grades) and (n_nodes,).
+    spreads : ndarray, shape (items.size,)
+        E[D_k²] of every place under the model.
+    """
+
+    nodes: Floats
+    node_weights: Floats
+    spreads: Floats
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the grade model knows."""
+        return self.nodes.shape[2] - 1
+
+    def ratios(self, extra: Floats) -> tuple[Floats, Floats]:
+        """Return E[D_k²] / λ_k, pooled so that it never rises with k; the query's is its first item's."""
+        spreads = self.spreads.copy()
+        starts = self.offsets[:-1][np.diff(self.offsets) > 0]
+        spreads[starts] += extra[self.slot_queries[starts]]
+        of_item = np.empty(self.items.size)
+        rates.pool_chain(self.offsets, spreads, self.slot_costs, self.overheads, of_item)
+        of_query = np.zeros(self.offsets.size - 1)
+        of_query[self.slot_queries[starts]] = of_item[starts]
+        return of_query, of_item
+
+    def prefix_totals(self, grades: Ints, item_probs: Floats, n_known: Ints) -> tuple[Floats, Floats]:
+        """Return y and its variance s for every prefix of the known items of every query, by place of ``items``."""
+        f, f0 = np.zeros(self.items.size), np.empty(self.offsets.size - 1)
+        arrays = _reveal_arrays(self.target, self.nodes, self.node_weights, self.offsets, self.items)
+        labels, no_samples = sealed(grades, np.int64), np.empty((0, 0))
+        reveal.reveal(*arrays, 0, f0.size, labels, sealed(n_known, np.int64), no_samples, f0, f, np.empty(0))
+        y, s = np.zeros_like(f), np.zeros_like(f)
+        reveal.prefix_totals(self.offsets, n_known, self.predictions, f, item_probs, y, s)
+        return y, s
+
+
+@dataclass(frozen=True, eq=False)
+class Items(Stage):
+    """Items of an additive measure, each judged with a probability of its own; dearest information first.
+
+    Attributes
+    ----------
+    contrast, means, spreads : ndarray, shape (items.size,)
+        c_i (Δc_i in a comparison), E[g_i] and E[d_i²] = c_i² Var[g_i].
+    nodes, node_weights, gains : ndarray
+        The grade model, and the gain of each grade.
+    """
+
+    contrast: Floats
+    means: Floats
+    spreads: Floats
+    nodes: Floats
+    node_weights: Floats
+    gains: Floats
+    is_nested: ClassVar[bool] = False
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the grade model knows."""
+        return self.nodes.shape[2] - 1
+
+    @cached_property
+    def regressors(self) -> Floats:
+        """What is known of every query for a regression, shape (n_queries, 2): Σ c_i and Σ c_i μ_i."""
+        n_queries = self.offsets.size - 1
+        columns = (self.contrast, self.contrast * self.means)
+        return np.column_stack([np.bincount(self.slot_queries, c, minlength=n_queries) for c in columns])
+
+    @cached_property
+    def node_means(self) -> Floats:
+        """E[g_i | u], shape (items.size, n_nodes)."""
+        return np.ascontiguousarray((self.nodes @ self.gains)[:, self.items].T)
+
+    def ratios(self, extra: Floats) -> tuple[Floats, Floats]:
+        """Return variance over cost of every query's stage and of every item, none above its query's."""
+        of_items = np.bincount(self.slot_queries, self.spreads, minlength=self.variances.size)
+        total = self.variances + extra
+        left = np.maximum(total - of_items, LEAST_STAGE_SHARE * total)
+        of_query, of_item = np.zeros(left.size), np.empty(self.items.size)
+        rates.pool_star(self.offsets, self.spreads, self.slot_costs, left, self.overheads, of_query, of_item)
+        return of_query, of_item
+
+    def observer(self, grades: Ints, item_probs: Floats, n_known: Ints | None = None) -> Observer:
+        """Return the function that says what draws tell once they are judged; see `Stage.observer`."""
+        gains, likelihoods = self._labels(grades)
+        model = (self.node_means, likelihoods, self.node_weights, item_probs)
+
+        def observe(queries: Ints, counts: Ints, slots: Ints) -> tuple[Floats, Floats]:
+            totals, within = np.empty((queries.size, 3)), np.empty((queries.size, 6))
+            judged = np.zeros(self.items.size, dtype=np.bool_)
+            judged[slots] = True
+            item_kernel.observe_items(self.offsets, self.contrast, gains, *model, judged, queries, totals, within)
+            return totals, within
+
+        return observe
+
+    def _labels(self, grades: Ints) -> tuple[Floats, Floats]:
+        """Return the gain of every place of ``items`` and p(its grade | u), 1 where it could not be judged."""
+        own = grades[self.items]
+        known = np.maximum(own, 0)
+        gains = np.where(own >= 0, self.gains[known], 0.0)
+        likelihoods = np.where(own[:, None] >= 0, self.nodes[:, self.items, known].T, 1.0)
+        return gains, np.ascontiguousarray(likelihoods)
+
+
+def whole_queries(target: Target, nodes: Floats | None, node_weights: Floats | None) -> Stage:
+    """Judge every query that is drawn down to the measure's cutoff."""
+    offsets, items = target.judging_lists()
+    if nodes is None:
+        unknown = np.full(target.pool.n_queries, np.nan)
+        return Stage(target, offsets, items, unknown, unknown)
+    moments = target.moments(nodes, node_weights)
+    return Stage(target, offsets, items, moments.mean, moments.variance)
+
+
+def random_prefixes(target: Target, nodes: Floats, node_weights: Floats) -> Prefix:
+    """Judge every query that is drawn down to a random depth."""
+    offsets, items = _items_that_matter(target)
+    n_queries, n_slots = target.pool.n_queries, items.size
+    arrays = _reveal_arrays(target, nodes, node_weights, offsets, items)
+    f0, spreads = np.zeros(n_queries), np.zeros(n_slots)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for done in [threads.submit(_expect, arrays, *block, f0, spreads) for block in _blocks(offsets)]:
+            done.result()
+    variances = np.bincount(np.repeat(np.arange(n_queries), np.diff(offsets)), spreads, minlength=n_queries)
+    return Prefix(target, offsets, items, f0, variances, nodes, node_weights, np.maximum(spreads, 0.0))
+
+
+def single_items(target: Target, nodes: Floats, node_weights: Floats) -> Items:
+    """Judge any items of every query that is drawn; for additive measures.
+
+    Raises
+    ------
+    InputError
+        Where the measure is not additive.
+    """
+    if not isinstance(target.measure, Additive):
+        raise InputError(f"item designs are for additive measures (DCG, RBP, P), not for {target.measure}")
+    offsets, items = _items_that_matter(target)
+    gains = target.terms(nodes.shape[2]).values
+    contrast = target.contrast[items]
+    means = (node_weights @ (nodes @ gains))[items]
+    spreads = np.zeros(items.size)
+    for weight, probs in zip(node_weights, nodes, strict=True):
+        spreads += weight * (probs[items] * (gains - means[:, None]) ** 2).sum(axis=1)
+    spreads *= contrast**2
+    order = np.lexsort((-spreads, np.repeat(np.arange(offsets.size - 1), np.diff(offsets))))
+    moments = target.moments(nodes, node_weights)
+    ordered = (values[order] for values in (contrast, means, spreads))
+    return Items(target, offsets, items[order], moments.mean, moments.variance, *ordered, nodes, node_weights, gains)
+
+
+def _items_that_matter(target: Target) -> tuple[Ints, Ints]:
+    """Return the judging lists less the items whose labels cannot change the value."""
+    offsets, items = target.judging_lists()
+    if not isinstance(target.measure, Additive):
+        return offsets, items
+    matters = target.contrast[items] != 0
+    counts = np.concatenate(([0], np.cumsum(matters)))
+    return counts[offsets], items[matters]
+
+
+def _reveal_arrays(target: Target, nodes: Floats, node_weights: Floats, offsets: Ints, items: Ints) -> tuple[Any, ...]:
+    """Return the arguments that every walk over the items of a target shares."""
+    terms = target.terms(nodes.shape[2])
+    measure = (terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
+    rankings = (target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
+    model = (sealed(nodes), sealed(node_weights))
+    return *measure, target.pool.query_offsets, *model, *rankings, sealed(offsets, np.int64), sealed(items, np.int64)
+
+
+def _expect(arrays: tuple[Any, ...], first: int, last: int, f0: Floats, spreads: Floats) -> None:
+    """Fill f_0 and E[D²] of a block of queries, with labels drawn from the model."""
+    offsets = arrays[-2]
+    n_slots = int(offsets[last] - offsets[first])
+    n_samples = int(np.clip(_MOST_DRAWN_LABELS // offsets[-1], _FEWEST_SAMPLES, _MOST_SAMPLES)) if n_slots else 1
+    uniforms = np.random.default_rng((_SEED, first)).random((n_samples, n_slots))
+    nobody, nothing = sealed(np.empty(0), np.int64), np.empty(0)
+    reveal.reveal(*arrays, first, last, nobody, nobody, uniforms, f0, nothing, spreads)
+
+
+def _blocks(offsets: Ints) -> list[tuple[int, int]]:
+    """Cut the queries into runs of about equally many items, whatever the machine."""
+    edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], _BLOCK_ITEMS)))
+    edges = np.unique(np.concatenate(([0], edges, [offsets.size - 1])))
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))

@@ -1,0 +1,133 @@
+"""A judged sample: what was drawn, with which probabilities, and what judging it showed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.design import Design
+from activeeval.design import balancing as variables
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedSample:
+    """Draws in their order with what judging them showed.
+
+    Attributes
+    ----------
+    scheme : {"replacement", "sequential", "poisson", "cube"}
+    query_probs, sampling_probs : ndarray, shape (n,)
+        p of each drawn query, and its probability in its draw (q, or π of a settled sample).
+    totals : ndarray, shape (n, 3)
+        y, unbiased for the value of the query, and its regressors z_0 and z_1.
+    within : ndarray, shape (n, 6)
+        Unbiased variance of what is seen within the query, the quadratic form of (y, z_0, z_1):
+        yy, y0, y1, 00, 01, 11. 0 where queries are judged whole.
+    population : ndarray, shape (2,)
+        Σ p z over the pool; the second is M where the first is 1.
+    balancing : ndarray, shape (n, k)
+        What a cube sample is balanced on, over π; no column for other schemes.
+    n_pool : int
+        Queries of the pool.
+    n_draws, n_queries, n_items : int
+        Draws, distinct queries and distinct items judged.
+    cost : float
+        What was spent.
+    is_census : bool
+        Whether everything has been judged: ``totals`` then hold every query of the pool once.
+    pool_size : float
+        1 / Σ p², the number of queries that the pool counts as in the estimate for a population.
+    """
+
+    scheme: str
+    query_probs: Floats
+    sampling_probs: Floats
+    totals: Floats
+    within: Floats
+    population: Floats
+    balancing: Floats
+    n_pool: int
+    n_draws: int
+    n_queries: int
+    n_items: int
+    cost: float
+    is_census: bool = False
+    pool_size: float = float("inf")
+
+    def __post_init__(self) -> None:
+        for name in ("query_probs", "sampling_probs", "totals", "within", "population", "balancing"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+
+    @property
+    def importance_weights(self) -> Floats:
+        """p/q, or p/π."""
+        return self.query_probs / self.sampling_probs
+
+    @property
+    def values(self) -> Floats:
+        """y, an unbiased value of each draw."""
+        return self.totals[:, 0]
+
+
+def judged_sample(
+    design: Design,
+    queries: Ints,
+    sampling_probs: Floats,
+    totals: Floats,
+    within: Floats,
+    counts: tuple[int, int, int, float],
+) -> JudgedSample:
+    """Put together what a design says and what judging showed.
+
+    Parameters
+    ----------
+    queries : ndarray of int64, shape (n,)
+        The query of every draw.
+    sampling_probs, totals, within : ndarray
+        As the attributes of `JudgedSample`.
+    counts : tuple
+        Draws, distinct queries, distinct items and cost.
+    """
+    p = design.query_probs
+    balancing = np.empty((queries.size, 0))
+    if design.scheme == "cube":
+        balancing = variables(design)[queries] / sampling_probs[:, None]
+    return JudgedSample(
+        design.scheme,
+        p[queries],
+        sampling_probs,
+        totals,
+        within,
+        design.population,
+        balancing,
+        design.pool.n_queries,
+        *counts,
+        pool_size=1.0 / float(p @ p),
+    )
+
+
+def census(design: Design, grades: ArrayLike, counts: tuple[int, int, int, float]) -> JudgedSample:
+    """Return the sample of a pool that has been judged whole."""
+    values = design.target.values(grades)
+    n = values.size
+    p = design.query_probs
+    totals = np.column_stack((values, np.zeros((n, 2))))
+    nothing = np.empty((n, 0))
+    return JudgedSample(
+        design.scheme,
+        p,
+        np.ones(n),
+        totals,
+        np.zeros((n, 6)),
+        design.population,
+        nothing,
+        n,
+        *counts,
+        is_census=True,
+        pool_size=1.0 / float(p @ p),
+    )

@@ -1,0 +1,219 @@
+"""Estimators: one value and its variance from the totals of the judged queries.
+
+A judged query brings y, unbiased for its value L, and regressors z = (z_0, z_1), unbiased for what is known
+of them over the pool: (1, m), or (Σ c_i, Σ c_i μ_i) where items were drawn. With
+ω = p/(n q) for n draws with replacement, ω = p/π for Poisson sampling, and population Z̄ = Σ p z,
+
+    R̂ = Z̄'B + Σ ω e,      e = y − z'B.
+
+B = (0, 1) is the *difference* estimator; fitted it is the *regression* estimator (GREG), which no
+model can spoil much. What is seen within a query has an unbiased variance s(B), the quadratic form of
+(y, z_0, z_1) in ``within``, so that e² − s is unbiased for the squared residual of the query and
+
+    V̂ = Σ ω² (keep e² + (1 − keep) s),      keep = 1 − π, or 1 for draws with replacement,
+
+unbiased for Poisson sampling; a balanced (cube) sample leaves of ω e only what the balancing variables do
+not explain (Deville and Tillé 2005). Draws with replacement take the sample variance of n ω e instead. B minimises V̂:
+least squares with weights ω² keep for whole queries. Fitted residuals are multiplied by the g-weights
+g = 1 + (Z̄ − Σ ω z)' H⁻¹ ω keep z, with which R̂ = Σ ω g y, and V̂ by n / (n − 2).
+
+*Ratio* (Sawade et al., eq. (6)): Σ w L / Σ w with w = p/q.
+
+*Sequential without replacement*, draw t of n with q_t over the N − t + 1 unseen queries:
+Z_t = M + Σ_seen p (L − m) + p (L_t − m_t) / q_t is unbiased for R whatever was seen;
+R̂ = (1/n) Σ c_t Z_t, V̂ = Σ c_t² (Z_t − R̂)² / (n (n − 1)), with c_t = 1, or levelled (LURE)
+c_t = N(N − n) / ((N − t)(N − t + 1)).
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+
+_NO_SPREAD = 1e-12
+_COLLINEAR = 1e-8
+
+
+@_jit
+def ratio_estimate(weights, values):
+    """Return R̂ and its estimated variance, infinite where the values show no spread.
+
+    Draws that all have one value, as draws of one query do, say nothing of the others.
+    """
+    n = weights.size
+    total_weight = 0.0
+    total = 0.0
+    for j in range(n):
+        total_weight += weights[j]
+        total += weights[j] * values[j]
+    estimate = total / total_weight
+    spread = 0.0
+    for j in range(n):
+        deviation = weights[j] * (values[j] - estimate)
+        spread += deviation * deviation
+    mean_spread = spread / (total_weight * total_weight)
+    if n < 2 or mean_spread <= (_NO_SPREAD * estimate) ** 2:
+        return estimate, np.inf
+    return estimate, n / (n - 1.0) * mean_spread
+
+
+@_jit
+def weighted_sum(weights, values):
+    """Return Σ w L, exact for a census with w = p."""
+    total = 0.0
+    for j in range(weights.size):
+        total += weights[j] * values[j]
+    return total
+
+
+@_jit
+def _moment_matrix(omega, keep, totals, within):
+    """Return H = Σ ω² (keep t t' + (1 − keep) S) of the totals t = (y, z_0, z_1)."""
+    h = np.zeros((3, 3))
+    for j in range(omega.size):
+        square = omega[j] * omega[j]
+        k = 0
+        for a in range(3):
+            for b in range(a, 3):
+                own = totals[j, a] * totals[j, b]
+                h[a, b] += square * (keep[j] * own + (1.0 - keep[j]) * within[j, k])
+                k += 1
+    for a in range(3):
+        for b in range(a):
+            h[a, b] = h[b, a]
+    return h
+
+
+@_jit
+def _inverse(h):
+    """Return the inverse of the regressors' part of H and whether it is regular.
+
+    Where the second regressor says nothing beyond the first, or nothing at all, the first stands
+    alone; where neither says anything the inverse is 0.
+    """
+    inverse = np.zeros((2, 2))
+    a, b, c = h[1, 1], h[1, 2], h[2, 2]
+    determinant = a * c - b * b
+    if a > 0.0 and c > 0.0 and determinant > _COLLINEAR * a * c:
+        inverse[0, 0], inverse[1, 1] = c / determinant, a / determinant
+        inverse[0, 1] = inverse[1, 0] = -b / determinant
+    elif a > 0.0:
+        inverse[0, 0] = 1.0 / a
+    elif c > 0.0:
+        inverse[1, 1] = 1.0 / c
+    return inverse
+
+
+@_jit
+def linear_estimate(omega, keep, totals, within, population, balancing, fitted, centred, contributions):
+    """Return R̂ and V̂; ``contributions`` (n,) takes g ω e, what each draw adds to the error.
+
+    ``fitted`` chooses regression over difference, ``centred`` the sample variance of draws with
+    replacement. V̂ is infinite where there are not more draws than coefficients.
+    """
+    n = omega.size
+    b0, b1 = 0.0, 1.0
+    inverse = np.zeros((2, 2))
+    is_fitted = fitted and n > 2
+    if is_fitted:
+        h = _moment_matrix(omega, keep, totals, within)
+        inverse = _inverse(h)
+        if inverse[0, 0] > 0.0 or inverse[1, 1] > 0.0:
+            b0 = inverse[0, 0] * h[0, 1] + inverse[0, 1] * h[0, 2]
+            b1 = inverse[1, 0] * h[0, 1] + inverse[1, 1] * h[0, 2]
+    gap0, gap1 = population[0], population[1]
+    for j in range(n):
+        gap0 -= omega[j] * totals[j, 1]
+        gap1 -= omega[j] * totals[j, 2]
+    lift0 = inverse[0, 0] * gap0 + inverse[0, 1] * gap1
+    lift1 = inverse[1, 0] * gap0 + inverse[1, 1] * gap1
+    estimate = b0 * population[0] + b1 * population[1]
+    total = 0.0
+    inside = 0.0
+    conservative = 0.0
+    for j in range(n):
+        e = totals[j, 0] - b0 * totals[j, 1] - b1 * totals[j, 2]
+        estimate += omega[j] * e
+        g = 1.0 + omega[j] * keep[j] * (lift0 * totals[j, 1] + lift1 * totals[j, 2])
+        s = (
+            within[j, 0]
+            - 2.0 * (b0 * within[j, 1] + b1 * within[j, 2])
+            + b0 * b0 * within[j, 3]
+            + 2.0 * b0 * b1 * within[j, 4]
+            + b1 * b1 * within[j, 5]
+        )
+        contributions[j] = g * omega[j] * e
+        total += contributions[j]
+        inside += (g * omega[j]) ** 2 * (1.0 - keep[j]) * s
+        conservative += contributions[j] ** 2
+    n_fitted = 2.0 if is_fitted else 1.0 if centred else 0.0
+    if balancing.shape[1] > 0:
+        n_fitted = float(balancing.shape[1])
+        _clear(contributions, keep, balancing)
+    if n <= n_fitted or n < 2:
+        return estimate, np.inf
+    variance = inside
+    for j in range(n):
+        variance += keep[j] * contributions[j] ** 2
+    if centred:
+        variance -= total * total / n
+    if variance <= 0.0:
+        variance = conservative
+    return estimate, variance * n / (n - n_fitted)
+
+
+@_jit
+def _clear(contributions, keep, balancing):
+    """Take out of the contributions what the balancing variables explain, by least squares with weights ``keep``."""
+    n, k = balancing.shape
+    h = np.zeros((k, k + 1))
+    for j in range(n):
+        for a in range(k):
+            for b in range(k):
+                h[a, b] += keep[j] * balancing[j, a] * balancing[j, b]
+            h[a, k] += keep[j] * balancing[j, a] * contributions[j]
+    own = np.empty(k)
+    for a in range(k):
+        own[a] = h[a, a]
+    for a in range(k):
+        if h[a, a] <= _COLLINEAR * own[a]:  # it says nothing beyond those before it
+            h[a, :] = 0.0
+            h[:, a] = 0.0
+            h[a, a] = 1.0
+        for b in range(k):
+            if b != a:
+                h[b] -= h[b, a] / h[a, a] * h[a]
+    for j in range(n):
+        for a in range(k):
+            contributions[j] -= h[a, k] / h[a, a] * balancing[j, a]
+
+
+@_jit
+def sequential_estimate(query_probs, rates, totals, n_queries, base, levelled, contributions):
+    """Return R̂ and V̂ of draws without replacement, in their order; ``base`` is M.
+
+    ``levelled`` weights the draws with c_t, else c_t = 1, whose variance estimator is exactly
+    unbiased. ``contributions`` (n,) takes c_t (Z_t − R̂).
+    """
+    n = rates.size
+    seen = 0.0
+    estimate = 0.0
+    for t in range(n):
+        gap = query_probs[t] * (totals[t, 0] - totals[t, 2])
+        contributions[t] = base + seen + gap / rates[t]
+        estimate += _level(levelled, t, n, n_queries) * contributions[t] / n
+        seen += gap
+    spread = 0.0
+    for t in range(n):
+        contributions[t] = _level(levelled, t, n, n_queries) * (contributions[t] - estimate)
+        spread += contributions[t] * contributions[t]
+    return estimate, spread / (n * (n - 1.0)) if n > 1 else np.inf
+
+
+@_jit
+def _level(levelled, t, n, n_queries):
+    """Return c of draw t, counted from 0."""
+    left = float(n_queries - t - 1)
+    return n_queries * (n_queries - n) / (left * (left + 1.0)) if levelled and left > 0.0 else 1.0

@@ -1,0 +1,25 @@
+"""Labels that a grade model draws."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+
+
+@_jit
+def draw_grades(query_offsets, nodes, cumulative_weights, of_query, of_item, grades):
+    """Fill ``grades`` (n_items,): one uniform takes each query's node, one the grade of each item."""
+    n_grades = nodes.shape[2]
+    for q in range(query_offsets.size - 1):
+        u = 0
+        while u < cumulative_weights.size - 1 and of_query[q] >= cumulative_weights[u]:
+            u += 1
+        for z in range(query_offsets[q], query_offsets[q + 1]):
+            left = of_item[z]
+            y = 0
+            while y < n_grades - 1 and left >= nodes[u, z, y]:
+                left -= nodes[u, z, y]
+                y += 1
+            grades[z] = y
