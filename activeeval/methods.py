@@ -165,6 +165,11 @@ class Plan:
     share: float
     bias: float
 
+    @property
+    def target(self) -> Target:
+        """What is to be estimated."""
+        return self.stage.target
+
     def design(self, budget: float | None = None) -> Design:
         """Return the design for a budget (needed by poisson and cube schemes, ignored by the others).
 
@@ -205,14 +210,23 @@ class Plan:
         return np.where(costs > 0, costs, self.stage.target.pool.item_costs.min())
 
 
-_PAPER = {"defensive_share": 0.0}
 METHODS = {
     method.name: method
     for method in (
         Method("passive", "the reference: queries drawn by traffic, judged whole", optimal=False),
-        Method("active", "the paper's: a grade model is at hand and queries differ in cost", **_PAPER),
-        Method("active_uniC", "active, but blind to cost: what a query costs is not known", ignores_cost=True, **_PAPER),
-        Method("active_uniD", "active without a grade model: nothing has been judged yet", ignores_model=True, **_PAPER),
+        Method("active", "the paper's: a grade model is at hand and queries differ in cost", defensive_share=0.0),
+        Method(
+            "active_uniC",
+            "active, but blind to cost: what a query costs is not known",
+            ignores_cost=True,
+            defensive_share=0.0,
+        ),
+        Method(
+            "active_uniD",
+            "active without a grade model: nothing has been judged yet",
+            ignores_model=True,
+            defensive_share=0.0,
+        ),
         Method(
             "random",
             "plain random queries, none twice, judged whole: no model, a hard budget, nothing to explain",
@@ -220,19 +234,46 @@ METHODS = {
             estimator="lure",
             optimal=False,
         ),
-        Method("difference", "a trusted model, queries judged whole, draws that can go on for ever", estimator="difference"),
+        Method(
+            "difference", "a trusted model, queries judged whole, draws that can go on for ever", estimator="difference"
+        ),
         Method("regression", "as difference, with a model that need not be trusted", estimator="regression"),
-        Method("sequential", "a trusted model, a hard budget, an exactly unbiased answer", "sequential", estimator="difference"),
+        Method(
+            "sequential",
+            "a trusted model, a hard budget, an exactly unbiased answer",
+            "sequential",
+            estimator="difference",
+        ),
         Method("lure", "a trusted model and a hard budget, queries judged whole", "sequential", estimator="lure"),
-        Method("poisson", "a trusted model, queries judged whole by independent judges", "poisson", estimator="difference"),
+        Method(
+            "poisson", "a trusted model, queries judged whole by independent judges", "poisson", estimator="difference"
+        ),
         Method("greg", "a model that need not be trusted, queries judged whole", "poisson", estimator="regression"),
         Method("cube", "as greg, at a nearly fixed cost", "cube", estimator="regression"),
-        Method("depth_draws", "depth, drawn one after the other: judging can go on for ever", "replacement", "depth", "regression"),
+        Method(
+            "depth_draws",
+            "depth, drawn one after the other: judging can go on for ever",
+            "replacement",
+            "depth",
+            "regression",
+        ),
         Method("depth_plain", "depth with a trusted model: exactly unbiased", "poisson", "depth", "difference"),
-        Method("depth", "the default for ERR, nDCG, AP: each query judged down to a random depth", "poisson", "depth", "regression"),
+        Method(
+            "depth",
+            "the default for ERR, nDCG, AP: each query judged down to a random depth",
+            "poisson",
+            "depth",
+            "regression",
+        ),
         Method("depth_cube", "as depth, at a more nearly fixed cost", "cube", "depth", "regression"),
         Method("items_plain", "items with a trusted model: exactly unbiased", "poisson", "items", "difference"),
-        Method("items", "the default for DCG, RBP, P: items drawn where they count and are uncertain", "poisson", "items", "regression"),
+        Method(
+            "items",
+            "the default for DCG, RBP, P: items drawn where they count and are uncertain",
+            "poisson",
+            "items",
+            "regression",
+        ),
         Method("items_cube", "as items, at a more nearly fixed cost", "cube", "items", "regression"),
     )
 }

@@ -130,7 +130,9 @@ def estimate(sample: JudgedSample, estimator: str, method: str, target: str = "p
     if sample.is_census and target == "population":
         freedom = sample.n_pool - 1.0
     counts = (sample.n_draws, sample.n_queries, sample.n_items)
-    return Estimate(result.value, math.sqrt(variance), *counts, cost=sample.cost, method=method, degrees_of_freedom=freedom)
+    return Estimate(
+        result.value, math.sqrt(variance), *counts, cost=sample.cost, method=method, degrees_of_freedom=freedom
+    )
 
 
 def population_variance(sample: JudgedSample, result: Evaluated, target: str) -> float:

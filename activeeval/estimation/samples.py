@@ -21,6 +21,8 @@ class JudgedSample:
     Attributes
     ----------
     scheme : {"replacement", "sequential", "poisson", "cube"}
+    queries : ndarray of int64, shape (n,)
+        The query of each draw, by its number in the pool.
     query_probs, sampling_probs : ndarray, shape (n,)
         p of each drawn query, and its probability in its draw (q, or π of a settled sample).
     totals : ndarray, shape (n, 3)
@@ -45,6 +47,7 @@ class JudgedSample:
     """
 
     scheme: str
+    queries: Ints
     query_probs: Floats
     sampling_probs: Floats
     totals: Floats
@@ -99,6 +102,7 @@ def judged_sample(
         balancing = variables(design)[queries] / sampling_probs[:, None]
     return JudgedSample(
         design.scheme,
+        queries,
         p[queries],
         sampling_probs,
         totals,
@@ -120,6 +124,7 @@ def census(design: Design, grades: ArrayLike, counts: tuple[int, int, int, float
     nothing = np.empty((n, 0))
     return JudgedSample(
         design.scheme,
+        np.arange(n),
         p,
         np.ones(n),
         totals,

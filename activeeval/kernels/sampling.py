@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numba
-import numpy as np
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 

@@ -229,13 +229,10 @@ def _judge(design: Design, grades: ArrayLike) -> Callable[[Sample], JudgedSample
         n, n_items = sample.queries.size, sample.slots.size
         if (n, n_items) == (design.pool.n_queries, design.items.size):
             return everything
-        spent = replication.sample_cost(*arrays(sample), stage.slot_costs, stage.overheads)
-        totals, within = totals_of(*arrays(sample))
+        spent = replication.sample_cost(sample.queries, sample.counts, sample.slots, stage.slot_costs, stage.overheads)
+        totals, within = totals_of(sample.queries, sample.counts, sample.slots)
         probs = design.sampling_probs[sample.queries]
         return judged_sample(design, sample.queries, probs, totals, within, (n, n, n_items, spent))
-
-    def arrays(sample: Sample) -> tuple[Ints, Ints, Ints]:
-        return sample.queries, sample.counts, sample.slots
 
     return judge
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.design import Design
 from activeeval.errors import InputError
-from activeeval.kernels import replication
+from activeeval.kernels import estimates
+from activeeval.methods import Plan
 from activeeval.simulation.replications import Replications, ascending, repetition_seeds, replicate_with
 
 Floats = NDArray[np.float64]
@@ -83,7 +84,7 @@ class Summary:
 
 
 def simulate(
-    designs: Mapping[str, Design],
+    designs: Mapping[str, Design | Plan],
     grades: ArrayLike,
     budgets: Sequence[float],
     repetitions: int,
@@ -98,7 +99,7 @@ def simulate(
 
     Parameters
     ----------
-    designs : mapping of str to Design
+    designs : mapping of str to Design or Plan
         Must hold "passive", the reference.
     budgets : sequence of float
         In units of `unit`, ascending.
@@ -121,9 +122,9 @@ def simulate(
         runs[name] = replicate_with(design, grades, scaled, seeds, expected, n_jobs)
         if progress is not None:
             progress(name)
-    passive = designs["passive"]
-    truth = replication.weighted_sum(passive.query_probs, passive.target.values(grades))
-    is_comparison = passive.target.versus is not None
+    target = designs["passive"].target
+    truth = estimates.weighted_sum(target.pool.query_probs, target.values(grades))
+    is_comparison = target.versus is not None
     saved = {
         name: labels_saved_at(np.asarray(budgets, dtype=np.float64), run.values - truth, runs["passive"].values - truth)
         for name, run in runs.items()
