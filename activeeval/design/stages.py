@@ -148,7 +148,7 @@ class Prefix(Stage):
     @property
     def max_grade(self) -> int | None:
         """The largest grade that the grade model knows."""
-        return self.nodes.shape[2] - 1
+        return int(self.nodes.shape[2]) - 1
 
     def ratios(self, extra: Floats) -> tuple[Floats, Floats]:
         """Return E[D_k²] / λ_k, pooled so that it never rises with k; the query's is its first item's."""
@@ -165,8 +165,8 @@ class Prefix(Stage):
         """Return y and its variance s for every prefix of the known items of every query, by place of ``items``."""
         f, f0 = np.zeros(self.items.size), np.empty(self.offsets.size - 1)
         arrays = _reveal_arrays(self.target, self.nodes, self.node_weights, self.offsets, self.items)
-        labels, no_samples = sealed(grades, np.int64), np.empty((0, 0))
-        reveal.reveal(*arrays, 0, f0.size, labels, sealed(n_known, np.int64), no_samples, f0, f, np.empty(0))
+        labels, known, no_samples = sealed(grades, np.int64), sealed(n_known, np.int64), np.empty((0, 1))
+        reveal.reveal(*(*arrays, 0, f0.size, labels, known, no_samples, f0, f, np.empty(0)))
         y, s = np.zeros_like(f), np.zeros_like(f)
         reveal.prefix_totals(self.offsets, n_known, self.predictions, f, item_probs, y, s)
         return y, s
@@ -195,7 +195,7 @@ class Items(Stage):
     @property
     def max_grade(self) -> int | None:
         """The largest grade that the grade model knows."""
-        return self.nodes.shape[2] - 1
+        return int(self.nodes.shape[2]) - 1
 
     @cached_property
     def regressors(self) -> Floats:
@@ -260,7 +260,8 @@ def random_prefixes(target: Target, nodes: Floats, node_weights: Floats) -> Pref
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         for done in [threads.submit(_expect, arrays, *block, f0, spreads) for block in _blocks(offsets)]:
             done.result()
-    variances = np.bincount(np.repeat(np.arange(n_queries), np.diff(offsets)), spreads, minlength=n_queries)
+    owners = np.repeat(np.arange(n_queries), np.diff(offsets))
+    variances = np.asarray(np.bincount(owners, spreads, minlength=n_queries), dtype=np.float64)
     return Prefix(target, offsets, items, f0, variances, nodes, node_weights, np.maximum(spreads, 0.0))
 
 
@@ -284,8 +285,19 @@ def single_items(target: Target, nodes: Floats, node_weights: Floats) -> Items:
     spreads *= contrast**2
     order = np.lexsort((-spreads, np.repeat(np.arange(offsets.size - 1), np.diff(offsets))))
     moments = target.moments(nodes, node_weights)
-    ordered = (values[order] for values in (contrast, means, spreads))
-    return Items(target, offsets, items[order], moments.mean, moments.variance, *ordered, nodes, node_weights, gains)
+    return Items(
+        target,
+        offsets,
+        items[order],
+        moments.mean,
+        moments.variance,
+        contrast[order],
+        means[order],
+        spreads[order],
+        nodes,
+        node_weights,
+        gains,
+    )
 
 
 def _items_that_matter(target: Target) -> tuple[Ints, Ints]:
@@ -314,7 +326,7 @@ def _expect(arrays: tuple[Any, ...], first: int, last: int, f0: Floats, spreads:
     n_samples = int(np.clip(_MOST_DRAWN_LABELS // offsets[-1], _FEWEST_SAMPLES, _MOST_SAMPLES)) if n_slots else 1
     uniforms = np.random.default_rng((_SEED, first)).random((n_samples, n_slots))
     nobody, nothing = sealed(np.empty(0), np.int64), np.empty(0)
-    reveal.reveal(*arrays, first, last, nobody, nobody, uniforms, f0, nothing, spreads)
+    reveal.reveal(*(*arrays, first, last, nobody, nobody, uniforms, f0, nothing, spreads))
 
 
 def _blocks(offsets: Ints) -> list[tuple[int, int]]:

@@ -206,7 +206,7 @@ def replicate(
 def replicate_sequential(
     uniforms, code, probs, query_probs, regressors, population, costs, item_counts, values, budgets, out
 ):
-    """Draw without replacement once for every row of ``uniforms`` (repetitions, n_queries); ``out`` as in `replicate`."""
+    """Draw without replacement once for every row of ``uniforms`` (repetitions, n_queries); see `replicate`."""
     n_queries = probs.size
     full = sum_tree(probs)
     p, rates = np.empty(n_queries), np.empty(n_queries)

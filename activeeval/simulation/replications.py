@@ -196,7 +196,7 @@ def _with_replacement(
         uniforms = _uniforms([seeds[r] for r in batch.tolist()], n_uniforms)
         part = np.empty((batch.size, n_budgets, 6))
         complete = np.empty(batch.size, dtype=np.bool_)
-        replication.replicate(uniforms, *arrays, part, complete)
+        replication.replicate(*(uniforms, *arrays, part, complete))
         out[batch[complete]] = part[complete]
         todo = np.concatenate((todo[batch.size :], batch[~complete]))
         n_uniforms = n_uniforms if complete.all() else 2 * n_uniforms
