@@ -125,3 +125,86 @@ def _cascade_mean(probs, stop_probs, discounts, ranking):
         mean += c * reach * e
         reach *= 1 - e
     return mean
+
+
+# What is expected while labels are revealed, and every sample that a Poisson design may give
+
+
+def expected_given(value, nodes, node_weights, known):
+    """E[value(grades) | known labels] over all labels of the other items; None where the model excludes them.
+
+    A negative label says that the item could not be judged: it teaches nothing.
+    """
+    free = [z for z in range(len(nodes[0])) if z not in known]
+    total = mass = 0
+    for labels in itertools.product(range(len(nodes[0][0])), repeat=len(free)):
+        grades = known | dict(zip(free, labels, strict=True))
+        p = likelihood(nodes, node_weights, grades)
+        total += p * value(grades)
+        mass += p
+    return total / mass if mass > 0 else None
+
+
+def likelihood(nodes, node_weights, grades):
+    """p(grades): grades are independent given a node."""
+    judged = [(z, y) for z, y in grades.items() if y >= 0]
+    return sum(w * math.prod(probs[z][y] for z, y in judged) for w, probs in zip(node_weights, nodes, strict=True))
+
+
+def prefix_value(path, rates):
+    """L̃ = m + Σ D_k/G_k and its variance (L̃ − m)² − Σ ((f_k − m)² − (f_{k−1} − m)²)/G_k, of f_0 … f_k."""
+    m, moved, square = path[0], 0, 0
+    for before, f, rate in zip(path, path[1:], rates, strict=False):
+        moved += (f - before) / rate
+        square += ((f - m) ** 2 - (before - m) ** 2) / rate
+    return m + moved, moved**2 - square
+
+
+def items_value(contrast, means, gains, rates, judged):
+    """L̃ = Σ c μ + Σ_judged c (g − μ)/G and its variance Σ_judged (1 − G)/G² c² (g − μ)²."""
+    value, variance = sum(c * mu for c, mu in zip(contrast, means, strict=True)), 0
+    for i in judged:
+        gap = contrast[i] * (gains[i] - means[i])
+        value += gap / rates[i]
+        variance += (1 - rates[i]) / rates[i] ** 2 * gap**2
+    return value, variance
+
+
+def prefixes(first, rates):
+    """Every prefix of a query's items with its probability once the query is drawn."""
+    following = [*rates[1:], 0.0]
+    return [(g - after, range(first, first + k)) for k, (g, after) in enumerate(zip(rates, following, strict=True), 1)]
+
+
+def subsets(first, rates):
+    """Every subset of a query's items with its probability once the query is drawn."""
+    chosen = itertools.product((False, True), repeat=len(rates))
+    return [
+        (
+            math.prod(g if is_in else 1 - g for is_in, g in zip(chosen_ones, rates, strict=True)),
+            [first + i for i, is_in in enumerate(chosen_ones) if is_in],
+        )
+        for chosen_ones in chosen
+    ]
+
+
+def poisson_samples(probs, offsets, rates, parts):
+    """Every sample of a Poisson design: probability, queries, counts, places; ``parts`` is `prefixes` or `subsets`."""
+    options = []
+    for q, pi in enumerate(probs):
+        first, last = int(offsets[q]), int(offsets[q + 1])
+        inside = parts(first, list(rates[first:last])) if last > first else [(1.0, [])]
+        options.append([(1 - pi, None), *((pi * chance, slots) for chance, slots in inside)])
+    for chosen in itertools.product(*options):
+        chance = math.prod(p for p, _ in chosen)
+        if chance <= 0:
+            continue
+        drawn = [(q, list(slots)) for q, (_, slots) in enumerate(chosen) if slots is not None]
+        queries = np.array([q for q, _ in drawn], dtype=np.int64)
+        counts = np.array([len(slots) for _, slots in drawn], dtype=np.int64)
+        yield chance, queries, counts, np.array([i for _, slots in drawn for i in slots], dtype=np.int64)
+
+
+def poisson_variance(omega, pi, residuals, within):
+    """Σ ω² ((1 − π) e² + π s)."""
+    return sum(o**2 * ((1 - p) * e**2 + p * s) for o, p, e, s in zip(omega, pi, residuals, within, strict=True))
