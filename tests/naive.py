@@ -9,6 +9,7 @@ import itertools
 import math
 
 import numpy as np
+from scipy.optimize import minimize
 
 from activeeval import QueryPool, Rankings
 
@@ -208,3 +209,24 @@ def poisson_samples(probs, offsets, rates, parts):
 def poisson_variance(omega, pi, residuals, within):
     """Σ ω² ((1 − π) e² + π s)."""
     return sum(o**2 * ((1 - p) * e**2 + p * s) for o, p, e, s in zip(omega, pi, residuals, within, strict=True))
+
+
+def optimal_rates(variances, costs, budget, smaller, larger):
+    """Minimise Σ V/a subject to Σ cost a = budget, a[smaller] ≤ a[larger], a ≤ 1, by SLSQP in units of the budget."""
+    n = variances.size
+    constraints = [{"type": "eq", "fun": lambda a: (costs @ a) / budget - 1, "jac": lambda a: costs / budget}]
+    if len(smaller):
+        rows = np.zeros((len(smaller), n))
+        rows[np.arange(len(smaller)), larger], rows[np.arange(len(smaller)), smaller] = 1, -1
+        constraints.append({"type": "ineq", "fun": lambda a: rows @ a, "jac": lambda a: rows})
+    start = np.full(n, budget / costs.sum())
+    scale = (variances / start).sum()
+    return minimize(
+        lambda a: (variances / a).sum() / scale,
+        start,
+        jac=lambda a: -variances / a**2 / scale,
+        bounds=[(1e-3, 1)] * n,
+        constraints=constraints,
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-16},
+    ).x

@@ -14,6 +14,7 @@ from naive import (
     expected_given,
     likelihood,
     ndcg,
+    optimal_rates,
     poisson_samples,
     poisson_variance,
     pool_of,
@@ -23,7 +24,7 @@ from naive import (
     random_probs,
     rankings_of,
 )
-from scipy.optimize import brentq, minimize
+from scipy.optimize import brentq
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, Additive, Campaign, Cascade, Target, replicate
 from activeeval.design import Design, draw_sample, inclusion_probs, random_prefixes, roots
@@ -353,7 +354,7 @@ def test_value_and_variance_are_unbiased_for_any_labels(name, compare, n_nodes):
         grades = np.array(labels)
         truth = float(pool.query_probs @ target.values(grades))
         observe = stage.observer(grades, design.item_probs)
-        mean = second = variance = 0.0
+        mean = second = variance = squares = 0.0
         for chance, *drawn in samples:
             sample = sample_of(design, observe, *drawn)
             found = evaluate(sample, "difference")
@@ -366,6 +367,8 @@ def test_value_and_variance_are_unbiased_for_any_labels(name, compare, n_nodes):
                 fallback = float((omega * residuals) @ (omega * residuals))
                 assert found.variance == pytest.approx(by_hand if by_hand > 1e-13 else fallback, rel=1e-9, abs=1e-12)
             mean, second, variance = mean + chance * value, second + chance * value**2, variance + chance * by_hand
+            squares += chance * (omega @ (sample.values**2 - sample.within[:, 0]))
+        assert squares == pytest.approx(pool.query_probs @ target.values(grades) ** 2, rel=1e-9, abs=1e-12)
         assert mean == pytest.approx(truth, rel=1e-10, abs=1e-12)
         assert variance == pytest.approx(second - mean**2, rel=1e-8, abs=1e-11)
 
@@ -418,27 +421,6 @@ def chain_case(random):
     return offsets, variances, costs, random.uniform(0, 3, 3)
 
 
-def optimum(variances, costs, budget, smaller, larger):
-    """Minimise Σ V/a subject to Σ cost a = budget, a[smaller] ≤ a[larger], a ≤ 1, by SLSQP in units of the budget."""
-    n = variances.size
-    constraints = [{"type": "eq", "fun": lambda a: (costs @ a) / budget - 1, "jac": lambda a: costs / budget}]
-    if len(smaller):
-        rows = np.zeros((len(smaller), n))
-        rows[np.arange(len(smaller)), larger], rows[np.arange(len(smaller)), smaller] = 1, -1
-        constraints.append({"type": "ineq", "fun": lambda a: rows @ a, "jac": lambda a: rows})
-    start = np.full(n, budget / costs.sum())
-    scale = (variances / start).sum()
-    return minimize(
-        lambda a: (variances / a).sum() / scale,
-        start,
-        jac=lambda a: -variances / a**2 / scale,
-        bounds=[(1e-3, 1)] * n,
-        constraints=constraints,
-        method="SLSQP",
-        options={"maxiter": 1000, "ftol": 1e-16},
-    ).x
-
-
 @pytest.mark.kernel
 @pytest.mark.parametrize("share", [0.15, 0.5, 0.8])
 @pytest.mark.parametrize("seed", range(6))
@@ -453,7 +435,7 @@ def test_pooled_chains_are_the_numerical_optimum(seed, share):
     inner = np.setdiff1d(np.arange(variances.size), offsets)
     assert own @ a == pytest.approx(budget, rel=1e-12)
     assert np.all(a[inner] <= a[inner - 1])
-    theirs = optimum(variances, own, budget, inner, inner - 1)
+    theirs = optimal_rates(variances, own, budget, inner, inner - 1)
     assert (variances / a).sum() <= (variances / theirs).sum() * (1 + 1e-9)
     np.testing.assert_allclose(a, theirs, atol=1e-6)
 
