@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.campaign import Campaign
-from activeeval.design import check_budget
+from activeeval.design import check_budget, whole_queries
 from activeeval.errors import BudgetError, InputError
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.measures import Measure, SampledMeasure, Target
-from activeeval.methods import find_method
+from activeeval.methods import METHODS, Method, default_method, find_method
 from activeeval.results import Estimate
 from activeeval.workload import Workload, budget_unit, from_tables, in_units, sampled_measure
 
@@ -46,10 +46,10 @@ def evaluate(
         How much may be judged: in units of the mean cost of judging a query whole. None judges
         everything, and the answer is exact.
     method : str, optional
-        ``active`` where `grade_probs` are given (a tenth of the draws by p, so that no draw weighs
-        more than ten times its share), ``passive`` otherwise.
+        A key of `activeeval.METHODS`. By default the best for the measure that a bad model cannot
+        spoil; ``passive`` where neither a model nor the grade scale is known.
     grade_probs : array of shape (n_items, n_grades), or callable of the pool, optional
-        The grade model.
+        The grade model; without one all grades are taken as equally likely.
     max_grade : int, optional
         Largest grade of the scale; taken from the judgments where there are some.
     overhead : float
@@ -119,16 +119,35 @@ def _estimate(
         max_grade = max(workload.max_grade, max_grade or 0)
     target = Target(_bound(measure, max_grade), workload.ranking, workload.versus)
     probs = grade_probs(workload.pool) if callable(grade_probs) else grade_probs
-    name = method or ("passive" if probs is None else "active")
-    design = find_method(name).design(target, probs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE)
-    unit = budget_unit(design)
-    limit = float(design.costs.sum()) if budget is None else check_budget(budget) * unit
+    unit = budget_unit(target)
+    limit = _whole_cost(target) if budget is None else check_budget(budget) * unit
+    chosen = find_method(method) if method else _default(target, probs, max_grade)
+    if probs is None and chosen.stage != "whole":
+        probs = _uniform(target, max_grade)
+    design = chosen.plan(target, probs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE).design(limit)
     judge = qrels_or_judge if is_judge else _lookup(workload)
     try:
-        campaign = Campaign(design, limit, rng=rng)
+        campaign = Campaign(design, None if chosen.needs_budget else limit, rng=rng)
     except BudgetError as problem:
         raise in_units(problem, unit) from None
     return campaign.run(judge)
+
+
+def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> Method:
+    is_known = probs is not None or max_grade is not None or target.measure.max_grade is not None
+    return default_method(target.measure) if is_known else METHODS["passive"]
+
+
+def _uniform(target: Target, max_grade: int | None) -> ArrayLike:
+    """Return equally likely grades of every item."""
+    top = max_grade if target.measure.max_grade is None else target.measure.max_grade
+    if top is None:
+        raise InputError(f"without a grade model max_grade is needed to sample for {target.measure}")
+    return np.full((target.pool.n_items, top + 1), 1.0 / (top + 1))
+
+
+def _whole_cost(target: Target) -> float:
+    return float(whole_queries(target, None, None).costs.sum())
 
 
 def _bound(measure: str | Measure, max_grade: int | None) -> SampledMeasure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +26,10 @@ from activeeval.measures import Additive, Measure, Target
 from activeeval.measures.doors import checked_nodes
 
 Floats = NDArray[np.float64]
-STAGES = ("whole", "depth", "items")
+_MARGIN, _MARGIN_STEPS = 3.0, 8
+DRAWS = ("replacement", "whole")
+IN_TURN = ("sequential", "whole")
+RANDOM = (*IN_TURN, "lure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,8 @@ class Method:
         Put the uniform grade distribution in the model's place.
     ignores_cost : bool
         Put λ ≡ 1 into q*; what judging costs is paid all the same. Whole queries only.
+    ignores_factor : bool
+        Take the grades of a query as independent, as the paper does, even where a query factor is known.
     defensive_share : float
         Default of the share that is left to p, whatever the model says.
     """
@@ -62,12 +68,18 @@ class Method:
     optimal: bool = True
     ignores_model: bool = False
     ignores_cost: bool = False
+    ignores_factor: bool = False
     defensive_share: float = 0.1
 
     @property
     def needs_budget(self) -> bool:
         """Whether the design is made for one budget, its expected cost."""
         return self.scheme in ("poisson", "cube")
+
+    @property
+    def needs_record(self) -> bool:
+        """Whether the estimate needs more than the drawn queries' values and probabilities."""
+        return self.scheme != "replacement" or self.stage != "whole" or self.estimator != "ratio"
 
     def fits(self, measure: Measure) -> bool:
         """Whether the method can estimate a measure."""
@@ -195,6 +207,20 @@ class Plan:
         g = of_item / of_query[stage.slot_queries]
         return Design(method.name, method.scheme, method.estimator, stage, of_query / of_query.sum(), g)
 
+    def design_within(self, budget: float) -> Design:
+        """Return a design whose sample hardly ever costs more than a budget, though nothing judged is left out.
+
+        Its expected cost is the budget less three standard deviations of the cost of a sample. Methods
+        that draw until the budget is spent never exceed it anyway.
+        """
+        if not self.method.needs_budget:
+            return self.design(budget)
+        expected = check_budget(budget)
+        for _ in range(_MARGIN_STEPS):
+            design = self.design(expected)
+            expected = max(budget - _MARGIN * design.cost_sd, budget / 2)
+        return self.design(expected)
+
     def _extra(self) -> Floats:
         """Return what the estimator leaves beside the variance of a query under the model."""
         mean = self.stage.predictions
@@ -210,70 +236,31 @@ class Plan:
         return np.where(costs > 0, costs, self.stage.target.pool.item_costs.min())
 
 
+def _paper(name: str, when: str, **choices: Any) -> Method:
+    return Method(name, when, ignores_factor=True, defensive_share=0.0, **choices)
+
+
 METHODS = {
     method.name: method
     for method in (
-        Method("passive", "the reference: queries drawn by traffic, judged whole", optimal=False),
-        Method("active", "the paper's: a grade model is at hand and queries differ in cost", defensive_share=0.0),
-        Method(
-            "active_uniC",
-            "active, but blind to cost: what a query costs is not known",
-            ignores_cost=True,
-            defensive_share=0.0,
-        ),
-        Method(
-            "active_uniD",
-            "active without a grade model: nothing has been judged yet",
-            ignores_model=True,
-            defensive_share=0.0,
-        ),
-        Method(
-            "random",
-            "plain random queries, none twice, judged whole: no model, a hard budget, nothing to explain",
-            "sequential",
-            estimator="lure",
-            optimal=False,
-        ),
-        Method(
-            "difference", "a trusted model, queries judged whole, draws that can go on for ever", estimator="difference"
-        ),
-        Method("regression", "as difference, with a model that need not be trusted", estimator="regression"),
-        Method(
-            "sequential",
-            "a trusted model, a hard budget, an exactly unbiased answer",
-            "sequential",
-            estimator="difference",
-        ),
-        Method("lure", "a trusted model and a hard budget, queries judged whole", "sequential", estimator="lure"),
-        Method(
-            "poisson", "a trusted model, queries judged whole by independent judges", "poisson", estimator="difference"
-        ),
-        Method("greg", "a model that need not be trusted, queries judged whole", "poisson", estimator="regression"),
-        Method("cube", "as greg, at a nearly fixed cost", "cube", estimator="regression"),
-        Method(
-            "depth_draws",
-            "depth, drawn one after the other: judging can go on for ever",
-            "replacement",
-            "depth",
-            "regression",
-        ),
-        Method("depth_plain", "depth with a trusted model: exactly unbiased", "poisson", "depth", "difference"),
-        Method(
-            "depth",
-            "the default for ERR, nDCG, AP: each query judged down to a random depth",
-            "poisson",
-            "depth",
-            "regression",
-        ),
+        _paper("passive", "the reference: queries drawn by traffic, judged whole", optimal=False),
+        _paper("active", "the paper's: a grade model is at hand and queries differ in cost"),
+        _paper("active_uniC", "active, but blind to cost: what a query costs is not known", ignores_cost=True),
+        _paper("active_uniD", "active without a grade model: nothing has been judged yet", ignores_model=True),
+        Method("random", "no model, a hard budget: random queries, none twice, judged whole", *RANDOM, optimal=False),
+        Method("difference", "a trusted model, draws that can go on for ever", *DRAWS, "difference"),
+        Method("regression", "as difference, with a model that need not be trusted", *DRAWS, "regression"),
+        Method("sequential", "a trusted model and a hard budget, exactly unbiased", *IN_TURN, "difference"),
+        Method("lure", "as sequential, a little more precise", *IN_TURN, "lure"),
+        Method("poisson", "a trusted model, queries judged whole in any order", "poisson", "whole", "difference"),
+        Method("greg", "as poisson, with a model that need not be trusted", "poisson", "whole", "regression"),
+        Method("cube", "as greg, at a nearly fixed cost", "cube", "whole", "regression"),
+        Method("depth_draws", "as depth, drawn one by one under a hard budget", "replacement", "depth", "regression"),
+        Method("depth_plain", "as depth with a trusted model: exactly unbiased", "poisson", "depth", "difference"),
+        Method("depth", "best for ERR, RR, nDCG, AP: lists judged to random depths", "poisson", "depth", "regression"),
         Method("depth_cube", "as depth, at a more nearly fixed cost", "cube", "depth", "regression"),
-        Method("items_plain", "items with a trusted model: exactly unbiased", "poisson", "items", "difference"),
-        Method(
-            "items",
-            "the default for DCG, RBP, P: items drawn where they count and are uncertain",
-            "poisson",
-            "items",
-            "regression",
-        ),
+        Method("items_plain", "as items with a trusted model: exactly unbiased", "poisson", "items", "difference"),
+        Method("items", "best for DCG, RBP, P: items judged where it matters", "poisson", "items", "regression"),
         Method("items_cube", "as items, at a more nearly fixed cost", "cube", "items", "regression"),
     )
 }

@@ -108,7 +108,16 @@ def summary_rows(measure: str, summaries: Sequence[Summary], *, with_errors: boo
 
 def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
     """Return rows for reading: each figure with its Monte-Carlo standard error in brackets."""
-    named = (("rmse", 4), ("bias", 4), ("coverage", 3), ("width", 3), ("queries", 1), ("items", 0), ("spent", 1))
+    named = (
+        ("rmse", 4),
+        ("bias", 4),
+        ("coverage", 3),
+        ("width", 3),
+        ("queries", 1),
+        ("items", 0),
+        ("spent", 1),
+        ("spent_sd", 1),
+    )
     rows = []
     for summary in summaries:
         row = {"method": summary.method, "budget": f"{summary.budget:g}"}
@@ -146,6 +155,7 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
         "mean": design.predictions,
         "variance": design.variances,
         "cost": design.costs,
+        "expected_cost": design.expected_costs,
         "n_items": design.item_counts,
     }
 

@@ -9,33 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.design import Design
+from activeeval.design import whole_queries
 from activeeval.errors import BudgetError, InputError
-from activeeval.grade_models import (
-    ForestGradeModel,
-    GivenProbabilities,
-    OrderedLogitModel,
-    run_features,
-    tune_grade_model,
-)
+from activeeval.grade_models import run_features
 from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.scores import read_scores_of
 from activeeval.io.tables import Costs, Probabilities, pool_from_tables
 from activeeval.io.trec import Qrels, Run
-from activeeval.measures import Measure, SampledMeasure, check_sampled, parse_measure
+from activeeval.measures import Measure, SampledMeasure, Target, check_sampled, parse_measure
 from activeeval.pool import QueryPool, Rankings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_GRIDS: dict[str, dict[str, list[Any]]] = {
-    "forest": {"min_samples_leaf": [5, 20, 50], "max_features": ["sqrt", 0.5]},
-    "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,59 +226,14 @@ def item_costs(kind: str | Costs, workload: Workload) -> Floats | None:
     return np.asarray(np.log(np.e + lengths))
 
 
-def grade_probabilities(
-    workload: Workload,
-    kind: str,
-    max_grade: int,
-    rng: np.random.Generator,
-    *,
-    tune: bool = False,
-    n_jobs: int | None = None,
-) -> Floats:
-    """Return p(y = k) of every item, shape (n_items, max_grade + 1).
-
-    Parameters
-    ----------
-    kind : {"forest", "logit", "uniform", "given"}
-        ``given`` recalibrates the probabilities that stand in the features' place.
-    tune : bool
-        Choose the parameters of a forest or logit on half of the training queries.
-
-    Raises
-    ------
-    InputError
-        Where a model has nothing to learn from.
-    """
-    if kind == "uniform":
-        return np.full((workload.pool.n_items, max_grade + 1), 1.0 / (max_grade + 1))
-    if kind == "given":
-        return _recalibrated(workload, max_grade)
-    if kind not in _GRIDS:
-        raise InputError(f"unknown model {kind!r}; known: forest, logit, uniform, probs=FILE")
-    if workload.training is None:
-        raise InputError(f"the {kind} model has nothing to learn from: give training data, or use the uniform model")
-    seed = int(rng.integers(2**31))
-    model: Any = (
-        ForestGradeModel(max_grade=max_grade, random_state=seed, n_jobs=n_jobs)
-        if kind == "forest"
-        else OrderedLogitModel(max_grade=max_grade)
-    )
-    rows = workload.training
-    if tune:
-        model = tune_grade_model(model, _GRIDS[kind], rows.features, rows.grades, rows.queries, rng)
-    else:
-        model.fit(rows.features, rows.grades)
-    return np.asarray(model.predict_proba(workload.features))
-
-
 def sampled_measure(measure: str | Measure) -> SampledMeasure:
     """Return a measure, or what a string names, once it is seen to be one that can be sampled for."""
     return check_sampled(parse_measure(measure) if isinstance(measure, str) else measure)
 
 
-def budget_unit(design: Design) -> float:
+def budget_unit(target: Target) -> float:
     """Return the cost of a budget of 1: the mean cost of judging a query whole."""
-    unit = float(design.costs.mean())
+    unit = float(whole_queries(target, None, None).costs.mean())
     if unit == 0:
         raise InputError("the ranking holds no item of the pool: there is nothing to judge")
     return unit
@@ -311,23 +255,3 @@ def in_units(problem: BudgetError, unit: float) -> BudgetError:
 def given_probabilities(workload: Workload, probs: Probabilities) -> Workload:
     """Return the workload with given probabilities in the features' place, so that they can be recalibrated."""
     return replace(workload, features=probs.align(workload.pool))
-
-
-def with_grades(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
-    """Return probabilities with ``n_grades`` columns: grades that no label has get 0, or their uniform share."""
-    missing = n_grades - probs.shape[1]
-    if missing <= 0:
-        return probs
-    return np.full((len(probs), n_grades), 1.0 / n_grades) if is_uniform else np.pad(probs, ((0, 0), (0, missing)))
-
-
-def _recalibrated(workload: Workload, max_grade: int) -> Floats:
-    """Return given probabilities, recalibrated on the training rows where there are some."""
-    model = GivenProbabilities(max_grade=max_grade)
-    given = with_grades(workload.features, max_grade + 1, is_uniform=False)
-    rows = workload.training
-    if rows is None:
-        model.fit(given)
-    else:
-        model.fit(with_grades(rows.features, max_grade + 1, is_uniform=False), rows.grades)
-    return np.asarray(model.predict_proba(given))

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.campaign import Campaign, Draw
+from activeeval.campaign import Campaign
 from activeeval.errors import InputError, StateError
-from activeeval.estimation import ESTIMATORS, JudgedSample, estimate
+from activeeval.estimation import JudgedSample, estimate
 from activeeval.io.draws import EMPTY, DrawsTable
 from activeeval.measures import Measure, SampledMeasure
 from activeeval.methods import METHODS
 from activeeval.pool import Judgments, QueryPool, Rankings
+from activeeval.record import Record
 from activeeval.results import Estimate
 
 Ints = NDArray[np.int64]
@@ -54,7 +55,7 @@ def to_table(campaign: Campaign) -> DrawsTable:
         item_prob=np.array([g for draw in draws for g in (draw.item_probs or (1.0,))]),
         depth=of_draw([draw.depth for draw in draws]),
         weight=of_draw([draw.importance_weight for draw in draws]),
-        cost=_row_costs(campaign, draws, of_item(design.pool.item_costs, 0.0), sizes),
+        cost=_row_costs(design.pool, items),
         design=np.full(items.size, CENSUS if is_census else design.name),
         grade=of_item(_grades_told(campaign), 0),
         rank=of_item(_rank_of_item(design.target.ranking, design.target.depth), 0),
@@ -73,12 +74,15 @@ def _grades_told(campaign: Campaign) -> Ints:
     return np.where(is_told, grades, EMPTY)
 
 
-def _row_costs(campaign: Campaign, draws: Sequence[Draw], costs: NDArray[Any], sizes: Sequence[int]) -> NDArray[Any]:
-    """Charge each row its item and the first row of a query its overhead; what was drawn before is free."""
-    is_paid = np.array([draw.cost > 0 for draw in draws])
-    charged = np.where(np.repeat(is_paid, sizes), costs, 0.0)
-    overhead = campaign.design.pool.query_costs[[draw.query for draw in draws]]
-    charged[np.cumsum(sizes) - sizes] += np.where(is_paid, overhead, 0.0)
+def _row_costs(pool: QueryPool, items: Ints) -> NDArray[np.float64]:
+    """Charge the first row of every item its cost, and the first such row of a query its overhead too."""
+    charged = np.zeros(items.size)
+    is_item = items >= 0
+    first = np.unique(items[is_item], return_index=True)[1]
+    rows = np.sort(np.flatnonzero(is_item)[first])
+    charged[rows] = pool.item_costs[items[rows]]
+    queries, opened = np.unique(pool.item_queries[items[rows]], return_index=True)
+    charged[rows[opened]] += pool.query_costs[queries]
     return charged
 
 
@@ -89,8 +93,10 @@ def _rank_of_item(ranking: Rankings, depth: int) -> Ints:
     return ranks
 
 
-def estimate_table(table: DrawsTable, measure: Measure | None = None, max_grade: int | None = None) -> Estimate:
-    """Return the estimate of a judged draws table.
+def estimate_table(
+    table: DrawsTable, measure: Measure | None = None, max_grade: int | None = None, target: str = "pool"
+) -> Estimate:
+    """Return the estimate of a judged draws table of the paper's methods, which need no record.
 
     Parameters
     ----------
@@ -98,6 +104,8 @@ def estimate_table(table: DrawsTable, measure: Measure | None = None, max_grade:
         By default the one that the table names.
     max_grade : int, optional
         Largest grade of the scale; by default the one that the table names.
+    target : {"pool", "population"}
+        See `activeeval.estimation.estimate`.
 
     Raises
     ------
@@ -106,11 +114,13 @@ def estimate_table(table: DrawsTable, measure: Measure | None = None, max_grade:
     InputError
         Where rows contradict each other (two grades for an item, two weights in a draw, more than
         one design or measure), where draws or items are missing, where the measure looks deeper
-        than the one that was sampled for.
+        than the one that was sampled for, where the table's method needs its record.
     """
     measure = _measure(table, measure)
     max_grade = max_grade or int(table.max_grade.max()) or None
     design = _only(table.design, "design")
+    if design in METHODS and METHODS[design].needs_record:
+        raise InputError(f"the estimate of {design!r} needs the record of its sample")
     first_rows, draw_queries = _draws(table)
     pool, rows = _judged_pool(table)
     grades = Judgments(pool, _grades(table, pool, rows), max_grade).grades
@@ -120,19 +130,75 @@ def estimate_table(table: DrawsTable, measure: Measure | None = None, max_grade:
     drawn = np.array([index[name] for name in draw_queries])
     # every query has been judged: each counts once, by p = q · p/q
     once = np.unique(drawn, return_index=True)[1] if design == CENSUS else np.arange(drawn.size)
-    weights = table.weight[first_rows] * (table.query_prob[first_rows] if design == CENSUS else 1.0)
-    n_items = int(np.count_nonzero(pool.item_ids != NOTHING))
+    probs = table.query_prob[first_rows][once]
+    totals = np.zeros((once.size, 3))
+    totals[:, 0] = values[drawn[once]]
     sample = JudgedSample(
-        values[drawn[once]],
-        weights[once],
+        "replacement",
+        drawn[once],
+        table.weight[first_rows][once] * probs,
+        probs,
+        totals,
+        np.zeros((once.size, 6)),
+        np.zeros(2),
+        np.empty((once.size, 0)),
+        pool.n_queries,
         drawn.size,
         pool.n_queries,
-        n_items,
+        int(np.count_nonzero(pool.item_ids != NOTHING)),
         float(table.cost.sum()),
         design == CENSUS,
+        _pool_size(table.weight[first_rows][once] * probs, design == CENSUS, target),
     )
-    method = METHODS.get(design)
-    return estimate(sample, method.estimator if method else next(iter(ESTIMATORS)), design)
+    return estimate(sample, "ratio", design, target)
+
+
+def _pool_size(query_probs: NDArray[np.float64], is_census: bool, target: str) -> float:
+    """Return 1 / Σ p², which a table tells of a census alone."""
+    if is_census:
+        return 1.0 / float(query_probs @ query_probs)
+    if target == "population":
+        raise InputError("this draws table does not tell how large the pool is: its estimate is for the pool")
+    return float("inf")
+
+
+def estimate_record(table: DrawsTable, record: Record, target: str = "pool") -> Estimate:
+    """Return the estimate of a judged draws table with the record of its sample.
+
+    Raises
+    ------
+    StateError
+        Where an item has no grade yet.
+    InputError
+        Where table and record are not of one sample, where rows were lost or contradict each other.
+    """
+    return record.estimate(graded(table, record), target)
+
+
+def graded(table: DrawsTable, record: Record) -> Ints:
+    """Return the grades of a record's items as a judged draws table gives them; −1 where the sample needs none."""
+    design = _only(table.design, "design")
+    if design not in (record.method, CENSUS) or _only(table.measure, "measure") != record.measure:
+        raise InputError("the draws table and the record are of different samples")
+    pool, rows = _judged_pool(table)
+    given = Judgments(pool, _grades(table, pool, rows), int(table.max_grade.max()) or None).grades
+    places = record.stage.target.pool.item_positions()
+    index = {name: q for q, name in enumerate(record.stage.target.pool.query_ids.tolist())}
+    grades = np.full(record.stage.target.pool.n_items, EMPTY, dtype=np.int64)
+    for z, (query, doc) in enumerate(zip(pool.item_queries.tolist(), pool.item_ids.tolist(), strict=True)):
+        name = str(pool.query_ids[query])
+        if name not in index or (doc != NOTHING and (index[name], doc) not in places):
+            raise InputError(f"{pool.place(z)} is in the draws table, but not in the record of the sample")
+        if doc != NOTHING:
+            grades[places[index[name], doc]] = given[z]
+    needed = record.stage.items[np.unique(record.slots)]
+    lost = needed[grades[needed] == EMPTY]
+    if lost.size:
+        raise InputError(f"{record.stage.target.pool.place(int(lost[0]))} was drawn, but is not in the draws table")
+    above = record.stage.max_grade
+    if above is not None and grades.max(initial=-1) > above:
+        raise InputError(f"grade {grades.max()} is above the largest of the grade model, {above}")
+    return np.maximum(grades, -1)
 
 
 def _measure(table: DrawsTable, measure: Measure | None) -> Measure:
@@ -145,7 +211,7 @@ def _measure(table: DrawsTable, measure: Measure | None) -> Measure:
         raise InputError("the draws table names no measure: say which is to be estimated")
     sampled = measure if measure is not None and str(measure) == text else parse_measure(text) if text else None
     measure = measure or sampled
-    if not isinstance(measure, SampledMeasure):
+    if not isinstance(measure, SampledMeasure) or measure.needs_all_items:
         raise InputError(f"{measure} cannot be computed from the judged items alone; choose DCG, ERR, RBP, P or RR")
     if sampled is not None:
         _check_depth(measure, sampled)

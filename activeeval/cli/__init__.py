@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import click
 
 from activeeval import __version__
+from activeeval.cli.calibration import calibration
 from activeeval.cli.demo import demo
+from activeeval.cli.methods import methods
 from activeeval.cli.sampling import design, estimate, sample
 from activeeval.cli.score import score
 from activeeval.cli.simulate import simulate
@@ -26,7 +28,7 @@ def cli(quiet: bool) -> None:
     """
 
 
-for _command in (demo, score, simulate, sample, estimate, design):
+for _command in (demo, score, simulate, sample, estimate, design, methods, calibration):
     cli.add_command(_command)
 
 

@@ -13,9 +13,10 @@ from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
     from activeeval.measures import Target
+    from activeeval.methods import Plan
+    from activeeval.modelling import GradeBeliefs
     from activeeval.workload import Workload
 
 
@@ -53,6 +54,8 @@ _OPTIONS = (
                  help="Judgments to train on, with --run; their queries are not in the pool."),
     click.option("--train-fraction", type=SHARE, metavar="SHARE", help="Share of the queries set aside to train on."),
     click.option("--tune", is_flag=True, help="Choose the model's parameters on half of the training queries."),
+    click.option("--query-factor/--no-query-factor", default=True, show_default=True,
+                 help="Learn from the training queries what the grades of a query have in common."),
     click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest label."),
     click.option("--overhead", type=FiniteRange(0), default=0.0, show_default=True,
                  help="Cost of turning to a query, in mean item costs."),
@@ -60,8 +63,8 @@ _OPTIONS = (
                  help="Cost of judging an item; log-length is log(e + feature)."),
     click.option("--traffic", metavar="FILE",
                  help="How often each query is asked, `query weight` a line. Default: all alike."),
-    click.option("--defensive-share", type=FiniteRange(0, 1), default=0.0, show_default=True,
-                 help="Share of p mixed into q, which bounds the weights."),
+    click.option("--defensive-share", type=FiniteRange(0, 1),
+                 help="Share of the draws left to p, which bounds the weights. Default: 0 for the paper's, else 0.1."),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer."),
 )  # fmt: skip
 
@@ -91,11 +94,12 @@ class PoolOptions:
     train_qrels: str | None
     train_fraction: float | None
     tune: bool
+    query_factor: bool
     max_grade: int | None
     overhead: float
     cost: str
     traffic: str | None
-    defensive_share: float
+    defensive_share: float | None
     seed: int
 
     def check(self) -> None:
@@ -133,7 +137,7 @@ class Case:
     """A workload with its grade model, ready for methods."""
 
     workload: Workload
-    probs: NDArray[np.float64]
+    beliefs: GradeBeliefs
     max_grade: int
     model: str
     seed: np.random.SeedSequence
@@ -146,16 +150,18 @@ class Case:
         measure = sampled_measure(text).bound_to(self.max_grade)
         return Target(measure, self.workload.ranking, self.workload.versus)
 
-    def probs_for(self, target: Target) -> NDArray[np.float64]:
-        """Return the model's probabilities with a column for each grade of a measure."""
-        from activeeval.workload import with_grades
+    def plan(self, method: str, target: Target, defensive_share: float | None) -> Plan:
+        """Return a method on a target, with what is believed of the grades."""
+        from activeeval.methods import find_method
 
         top = target.measure.max_grade or self.max_grade
         if top < self.max_grade:
             raise InputError(
                 f"the scale goes up to grade {self.max_grade}, above the largest of {target.measure}, {top}"
             )
-        return with_grades(self.probs, top + 1, is_uniform=self.model == "uniform")
+        chosen = find_method(method)
+        beliefs = self.beliefs.for_method(chosen, top + 1)
+        return chosen.plan(target, **beliefs, defensive_share=defensive_share)
 
 
 def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
@@ -167,7 +173,7 @@ def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
 
     from activeeval.cli.output import progress, say
     from activeeval.io.traffic import read_traffic
-    from activeeval.workload import grade_probabilities
+    from activeeval.modelling import believe
 
     options.check()
     *streams, seed = np.random.SeedSequence(options.seed).spawn(4)
@@ -193,9 +199,9 @@ def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
     if model == "uniform" and options.model is None:
         say("no training data: the uniform grade model is used (--train, --train-qrels or --train-fraction train one)")
     with progress(1, f"fitting the {model} model") as advance:
-        probs = grade_probabilities(workload, model, max_grade, model_rng, tune=options.tune)
+        beliefs = believe(workload, model, max_grade, model_rng, tune=options.tune, with_factor=options.query_factor)
         advance(model)
-    return Case(workload, probs, max_grade, model, seed)
+    return Case(workload, beliefs, max_grade, model, seed)
 
 
 def _load(options: PoolOptions, use_labels: bool) -> tuple[Workload, Workload | None]:

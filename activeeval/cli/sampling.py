@@ -9,29 +9,43 @@ import click
 
 from activeeval.cli.inputs import POSITIVE, PoolOptions, check_names, level_option, load_case, pool_options
 from activeeval.cli.output import check_out, emit, output_option, places_option, say, warn_of_weights
+from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.design import Design
+    from activeeval.io.draws import DrawsTable
+    from activeeval.methods import Plan
+    from activeeval.record import Record
 
 _method_option = click.option(
-    "--method", default="active", show_default=True, help="passive, active, active_uniC or active_uniD."
+    "--method", help="See `activeeval methods`. Default: the best for the measure that a bad model cannot spoil."
 )
 _measure_option = click.option(
-    "--measure", default="DCG", show_default=True, help="DCG, ERR, RBP, P or RR, as ERR(max_rel=4)@10."
+    "--measure",
+    default="DCG",
+    show_default=True,
+    help="DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10.",
+)
+_target_option = click.option(
+    "--target",
+    type=click.Choice(("pool", "population")),
+    default="pool",
+    show_default=True,
+    help="What the interval is for: this pool, or all the queries that it is a sample of.",
 )
 
 
-def _design(method: str, measure: str, out: str, options: dict[str, Any]) -> tuple[Design, Any]:
+def _plan(method: str | None, measure: str, out: str, options: dict[str, Any]) -> tuple[Plan, Any, float]:
+    """Return the plan of a method, the seed of its draws and what a budget of 1 costs."""
     from activeeval.io.sheets import SUFFIXES
-    from activeeval.methods import find_method
+    from activeeval.methods import default_method
+    from activeeval.workload import budget_unit
 
-    check_names([measure], [method])
+    check_names([measure], [method] if method else [])
     check_out(out, SUFFIXES)
     case = load_case(PoolOptions(**options), use_labels=False)
     target = case.target(measure)
-    made = find_method(method).design(target, case.probs_for(target), defensive_share=options["defensive_share"])
-    warn_of_weights(method, made)
-    return made, case.seed
+    name = method or default_method(target.measure).name
+    return case.plan(name, target, options["defensive_share"]), case.seed, budget_unit(target)
 
 
 @click.command()
@@ -39,10 +53,19 @@ def _design(method: str, measure: str, out: str, options: dict[str, Any]) -> tup
 @_measure_option
 @_method_option
 @click.option("--budget", type=POSITIVE, required=True, help="In mean costs of judging a query whole.")
-@click.option("--expected", is_flag=True, help="The budget is met in expectation, by n* draws, not as a hard limit.")
+@click.option(
+    "--expected", is_flag=True, help="Draws with replacement meet the budget in expectation, not as a hard limit."
+)
+@click.option(
+    "--hard",
+    is_flag=True,
+    help="Keep a margin of three standard deviations, so that a settled sample hardly ever costs more.",
+)
 @click.option("--out", required=True, metavar="FILE", help="Draws table to write: .csv, .tsv, .jsonl or .parquet.")
 @click.option("--force", is_flag=True, help="Overwrite a draws table that holds grades.")
-def sample(measure: str, method: str, budget: float, expected: bool, out: str, force: bool, **options: Any) -> None:
+def sample(
+    measure: str, method: str | None, budget: float, expected: bool, hard: bool, out: str, force: bool, **options: Any
+) -> None:
     """Draw queries to judge for a budget; no label of the pool is looked at.
 
     Writes the draws table: one row an item, with the probabilities it was drawn with. Fill in the column `grade`, in a
@@ -52,21 +75,30 @@ def sample(measure: str, method: str, budget: float, expected: bool, out: str, f
     activeeval sample --run new.run --measure DCG@10 --max-grade 3 --budget 40 --out draws.csv
     """
     from activeeval.campaign import Campaign
-    from activeeval.errors import BudgetError, InputError
+    from activeeval.errors import BudgetError
+    from activeeval.io.arrays import write_arrays
     from activeeval.io.draws import write_draws
-    from activeeval.workload import budget_unit, in_units
+    from activeeval.record import record_of, to_arrays
+    from activeeval.workload import in_units
     from activeeval.worksheet import to_table
 
     if not force:
         _check_no_grades(out)
-    design, seed = _design(method, measure, out, options)
-    unit = budget_unit(design)
+    plan, seed, unit = _plan(method, measure, out, options)
     try:
-        campaign = Campaign(design, budget * unit, rng=seed, expected=expected)
+        design = plan.design_within(budget * unit) if hard else plan.design(budget * unit)
+        warn_of_weights(design.name, design)
+        limit = None if design.budget is not None else budget * unit
+        campaign = Campaign(design, limit, rng=seed, expected=expected)
     except BudgetError as problem:
         raise InputError(f"--{in_units(problem, unit)}") from None
     while campaign.ask() is not None:
         pass
+    if not campaign.draws:
+        raise InputError(f"--budget {budget:g} is so small that no query was drawn: raise it, or take another seed")
+    if plan.method.needs_record:
+        write_arrays(record_path(out), to_arrays(record_of(campaign)))
+        say(f"wrote {record_path(out)}: the record of the sample, which `activeeval estimate` reads beside the table")
     write_draws(to_table(campaign), out)
     n_queries = len({draw.query for draw in campaign.draws})
     n_items = sum(len(draw.items) for draw in campaign.awaited)
@@ -79,9 +111,14 @@ def sample(measure: str, method: str, budget: float, expected: bool, out: str, f
         say(f"{n_repeated} rows repeat items of a query drawn before: grade an item once, leave the others empty")
 
 
+def record_path(draws: str) -> str:
+    """Return where the record of a draws table lies: beside it, with the suffix .sample.npz."""
+    stem = draws.removesuffix(".gz")
+    return f"{os.path.splitext(stem)[0]}.sample.npz"
+
+
 def _check_no_grades(path: str) -> None:
     """Raise where a file that would be overwritten holds the work of judges."""
-    from activeeval.errors import InputError
     from activeeval.io.draws import EMPTY, read_draws
     from activeeval.worksheet import NOTHING
 
@@ -100,20 +137,38 @@ def _check_no_grades(path: str) -> None:
 @click.argument("draws", metavar="DRAWS")
 @click.option("--measure", help="Measure to estimate; by default the one the table names.")
 @click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale; by default the table's.")
+@click.option("--record", metavar="FILE", help="Record of the sample. Default: DRAWS with the suffix .sample.npz.")
+@_target_option
 @level_option
 @places_option
 @output_option
-def estimate(draws: str, measure: str | None, max_grade: int | None, level: float, places: int, form: str) -> None:
+def estimate(
+    draws: str,
+    measure: str | None,
+    max_grade: int | None,
+    record: str | None,
+    target: str,
+    level: float,
+    places: int,
+    form: str,
+) -> None:
     """Turn a judged draws table into an estimate with its interval.
 
-    Every item needs a grade; an item that stands in several rows (a query drawn twice) needs it once.
+    Every item needs a grade; an item that stands in several rows (a query drawn twice) needs it once. For all but the
+    paper's methods the record that `activeeval sample` wrote beside the table says the rest.
     """
     from activeeval.io.draws import read_draws
     from activeeval.measures import parse_measure
-    from activeeval.worksheet import estimate_table
+    from activeeval.worksheet import estimate_record, estimate_table
 
     table = read_draws(draws)
-    result = estimate_table(table, parse_measure(measure) if measure else None, max_grade)
+    held = _record(draws, record, table)
+    if held is None:
+        result = estimate_table(table, parse_measure(measure) if measure else None, max_grade, target)
+    elif measure and str(parse_measure(measure)) != held.measure:
+        raise InputError(f"the sample was drawn for {held.measure}: its record cannot tell of {measure}")
+    else:
+        result = estimate_record(table, held, target)
     interval = result.interval(level)
     row = {
         "measure": measure or str(table.measure[0]),
@@ -131,29 +186,47 @@ def estimate(draws: str, measure: str | None, max_grade: int | None, level: floa
     emit([row], form, places)
 
 
+def _record(draws: str, path: str | None, table: DrawsTable) -> Record | None:
+    """Return the record of a table's sample; None where its method needs none."""
+    from activeeval.io.arrays import read_arrays
+    from activeeval.methods import METHODS
+    from activeeval.record import FIELDS, from_arrays
+
+    name = str(table.design[0]) if table.n_rows else ""
+    beside = record_path(draws)
+    needs = METHODS[name].needs_record if name in METHODS else name == "census" and os.path.exists(beside)
+    if path is None and not needs:
+        return None
+    return from_arrays(read_arrays(path or beside, FIELDS))
+
+
 @click.command()
 @pool_options
 @_measure_option
 @_method_option
+@click.option("--budget", type=POSITIVE, help="In mean costs of judging a query whole; default: a tenth of the pool.")
 @click.option("--out", required=True, metavar="FILE", help="Table to write: .parquet, .csv, .tsv or .jsonl.")
 @click.option("--plot", metavar="FILE", help="Draw q/p over cost and expected performance (.png, .svg, .pdf).")
-def design(measure: str, method: str, out: str, plot: str | None, **options: Any) -> None:
+def design(measure: str, method: str | None, budget: float | None, out: str, plot: str | None, **options: Any) -> None:
     """Write the sampling distribution, moments and costs of every query of a pool, without any label.
 
-    Columns: query_id, query_prob (p), sampling_prob (q), weight (p/q), mean, variance, cost, n_items.
+    Columns: query_id, query_prob (p), sampling_prob (q, or the probability π of being in the sample), weight (p over
+    that), mean, variance, cost (of judging the query whole), expected_cost (once it is drawn), n_items.
     """
     from activeeval.io.export import write_columns
     from activeeval.report import PICTURES, design_columns, plot_design
 
     if plot:
         check_out(plot, PICTURES)
-    made, _ = _design(method, measure, out, options)
+    plan, _, unit = _plan(method, measure, out, options)
+    made = plan.design(unit * (budget or plan.target.pool.n_queries / 10))
+    warn_of_weights(made.name, made)
     if plot:
         plot_design(made, plot)
     write_columns(design_columns(made), out)
     say(
         f"wrote {out}: {made.pool.n_queries} queries, {made.target.measure}, "
-        f"a draw costs {made.expected_cost:.4g} on average"
+        f"{'a draw' if made.budget is None else 'the sample'} costs {made.expected_cost / unit:.4g} on average"
     )
     if plot:
         say(f"wrote {plot}")

@@ -33,9 +33,14 @@ DEFAULT_BUDGETS = (20.0, 50.0, 100.0)
     multiple=True,
     default=("DCG",),
     show_default=True,
-    help="DCG, ERR, RBP, P or RR, as ERR(max_rel=4)@10; repeatable.",
+    help="DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10; repeatable.",
 )
-@click.option("--method", "methods", multiple=True, help="Repeatable; default: every method.")
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    help="Repeatable; `all` is every method. Default: passive and the best for the measure.",
+)
 @click.option(
     "--budget",
     "budgets",
@@ -45,6 +50,13 @@ DEFAULT_BUDGETS = (20.0, 50.0, 100.0)
 )
 @click.option("--expected", is_flag=True, help="Budgets are met in expectation, by n* draws, not as a hard limit.")
 @click.option("--repetitions", type=click.IntRange(2), default=2000, show_default=True, help="Replays of each method.")
+@click.option(
+    "--interval",
+    default="t",
+    show_default=True,
+    metavar="KIND",
+    help="Intervals to measure: t, bootstrap, asympcs, betting or group-sequential (the budgets are its looks).",
+)
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
 @places_option
 @output_option
@@ -54,6 +66,7 @@ def simulate(
     budgets: tuple[float, ...],
     expected: bool,
     repetitions: int,
+    interval: str,
     plot: str | None,
     places: int,
     form: str,
@@ -61,29 +74,30 @@ def simulate(
 ) -> None:
     """Replay sampling thousands of times on a labelled pool and compare the methods.
 
-    Methods: passive (the reference, always run), active, active_uniC (blind to cost), active_uniD (no grade model).
+    passive is the reference and always run; `activeeval methods` lists the others. Without --method the best one that
+    a bad grade model cannot spoil is run beside it: items for DCG, RBP and P, depth for the others.
 
     The pool comes from --letor with --scores, or from --qrels with --run. A budget of 1 pays for judging one query
-    whole on average: its overhead and the items down to the measure's cutoff, of both rankings in a comparison.
+    whole on average: its overhead and the items down to the measure's cutoff, of both rankings in a comparison. Methods
+    that settle their sample at once (poisson, cube) meet it on average: the columns spent and sd say how nearly.
 
     \b
     activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --measure DCG --budget 30 --budget 60
     activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 --measure ERR@10
     """  # fmt: skip
-    from activeeval.methods import METHODS
     from activeeval.report import PICTURES, plot_errors
 
-    check_names(measures, methods)
+    check_names(measures, [name for name in methods if name != "all"])
     if plot:
         check_out(plot, PICTURES)
     case = load_case(PoolOptions(**options), use_labels=True)
     chosen = distinct(budgets or DEFAULT_BUDGETS)
     panels: dict[str, list[Summary]] = {}
-    n_methods = len({"passive", *(methods or METHODS)})
-    with progress(n_methods * len(set(measures)), "simulating") as advance:
-        for text in dict.fromkeys(measures):
+    runs = {text: _chosen(case, text, methods) for text in dict.fromkeys(measures)}
+    with progress(sum(map(len, runs.values())), "simulating") as advance:
+        for text, names in runs.items():
             name, summaries = _simulate(
-                case, text, methods, chosen, repetitions, expected, options["defensive_share"], advance
+                case, text, names, chosen, repetitions, expected, interval, options["defensive_share"], advance
             )
             panels[name] = summaries
     _show(panels, case, form, places)
@@ -92,39 +106,54 @@ def simulate(
         say(f"wrote {plot}")
 
 
+def _chosen(case: Case, measure: str, methods: tuple[str, ...]) -> list[str]:
+    """Return the names of the methods to run for a measure, passive first."""
+    from activeeval.errors import InputError
+    from activeeval.methods import METHODS, default_method
+
+    sampled = case.target(measure).measure
+    names = methods or (default_method(sampled).name,)
+    if "all" in names:
+        names = tuple(name for name, method in METHODS.items() if method.fits(sampled))
+    for name in names:
+        if not METHODS[name].fits(sampled):
+            raise InputError(f"method {name!r} is for additive measures (DCG, RBP, P), not for {sampled}")
+    return list(dict.fromkeys(["passive", *names]))
+
+
 def _simulate(
     case: Case,
     measure: str,
-    methods: tuple[str, ...],
+    names: list[str],
     budgets: list[float],
     repetitions: int,
     expected: bool,
-    defensive_share: float,
+    interval: str,
+    defensive_share: float | None,
     advance: Callable[[str], None],
 ) -> tuple[str, list[Summary]]:
     from activeeval.errors import BudgetError, InputError
-    from activeeval.methods import METHODS, find_method
     from activeeval.simulation import simulate as run
     from activeeval.workload import budget_unit, in_units
 
     target = case.target(measure)
-    probs = case.probs_for(target)
-    names = dict.fromkeys(["passive", *(methods or METHODS)])
-    designs = {name: find_method(name).design(target, probs, defensive_share=defensive_share) for name in names}
-    for name, design in designs.items():
-        warn_of_weights(f"{name}, {target.measure}", design)
-    unit = budget_unit(designs["passive"])
+    plans = {name: case.plan(name, target, defensive_share) for name in names}
+    unit = budget_unit(target)
+    for name, plan in plans.items():
+        warn_of_weights(f"{name}, {target.measure}", plan.design(budgets[0] * unit))
     try:
         if expected:
-            max(designs.values(), key=lambda design: design.expected_cost).n_draws(budgets[0] * unit)
+            drawn = [plan.design() for plan in plans.values() if plan.method.scheme == "replacement"]
+            max(drawn, key=lambda design: design.expected_cost).n_draws(budgets[0] * unit)
         summaries = run(
-            designs,
+            plans,
             case.workload.grades,
             budgets,
             repetitions,
             case.seed,
             unit=unit,
             expected=expected,
+            interval=interval,
             progress=lambda name: advance(f"{target.measure}, {name}"),
         )
     except BudgetError as problem:

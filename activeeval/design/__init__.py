@@ -8,10 +8,11 @@ from activeeval.design.defence import defended_nodes
 from activeeval.design.designs import SCHEMES, Design, check_budget
 from activeeval.design.rates import defended, inclusion_probs, optimal_sampling_probs, roots
 from activeeval.design.schemes import Pick, Sample, balancing, draw_sample, picks
-from activeeval.design.stages import Items, Prefix, Stage, random_prefixes, single_items, whole_queries
+from activeeval.design.stages import STAGES, Items, Prefix, Stage, random_prefixes, single_items, whole_queries
 
 __all__ = [
     "SCHEMES",
+    "STAGES",
     "Design",
     "Items",
     "Pick",

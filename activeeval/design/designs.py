@@ -134,6 +134,21 @@ class Design:
         return float(self.sampling_probs @ self.expected_costs)
 
     @property
+    def cost_sd(self) -> float:
+        """Standard deviation of what a poisson sample costs; a bound for a cube sample."""
+        stage, g = self.stage, self.item_probs
+        owners, costs = stage.slot_queries, stage.slot_costs
+        if stage.is_nested:  # with C_k the cost down to item k, E[cost²] = C_0² + Σ_k (C_k² − C_{k−1}²) G_k
+            cumulative = np.concatenate(([0.0], np.cumsum(costs)))
+            down_to = cumulative[1:] - cumulative[self.offsets[owners]] + stage.overheads[owners]
+            per_slot, base = (down_to**2 - (down_to - costs) ** 2) * g, stage.overheads
+        else:
+            per_slot, base = costs**2 * g * (1 - g), self.expected_costs
+        second = np.bincount(owners, per_slot, minlength=self.pool.n_queries) + base**2
+        variance = self.sampling_probs * second - (self.sampling_probs * self.expected_costs) ** 2
+        return float(np.sqrt(max(float(variance.sum()), 0.0)))
+
+    @property
     def spends_as_it_goes(self) -> bool:
         """Whether draws follow each other until a budget is spent; otherwise the sample is settled at once."""
         return self.budget is None

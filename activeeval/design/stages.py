@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,33 @@ class Stage:
     items: Ints
     predictions: Floats
     variances: Floats
+    kind: ClassVar[str] = "whole"
     is_nested: ClassVar[bool] = True
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return every array of the stage by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "target"}
+
+    def restricted_to(self, queries: Ints) -> tuple[Self, Ints]:
+        """Return the stage of some queries, ascending, and the places of their items in this one."""
+        pool, items = self.target.pool.subset(queries)
+        versus = None if self.target.versus is None else self.target.versus.restricted_to(pool, items)
+        target = Target(self.target.measure, self.target.ranking.restricted_to(pool, items), versus)
+        position = np.full(self.target.pool.n_items, -1, dtype=np.int64)
+        position[items] = np.arange(items.size)
+        slots = np.flatnonzero(np.isin(self.slot_queries, queries))
+        arrays = {name: self._part(name, values, queries, slots, items) for name, values in self.arrays().items()}
+        arrays["offsets"] = np.concatenate(([0], np.cumsum(np.diff(self.offsets)[queries])))
+        arrays["items"] = position[arrays["items"]]
+        return type(self)(target, **arrays), slots
+
+    @staticmethod
+    def _part(name: str, values: NDArray[Any], queries: Ints, slots: Ints, items: Ints) -> NDArray[Any]:
+        if name in ("predictions", "variances"):
+            return np.asarray(values[queries])
+        if name == "nodes":
+            return np.ascontiguousarray(values[:, items])
+        return values if name in ("offsets", "node_weights", "gains") else np.asarray(values[slots])
 
     @property
     def max_grade(self) -> int | None:
@@ -144,6 +170,7 @@ class Prefix(Stage):
     nodes: Floats
     node_weights: Floats
     spreads: Floats
+    kind: ClassVar[str] = "depth"
 
     @property
     def max_grade(self) -> int | None:
@@ -190,6 +217,7 @@ class Items(Stage):
     nodes: Floats
     node_weights: Floats
     gains: Floats
+    kind: ClassVar[str] = "items"
     is_nested: ClassVar[bool] = False
 
     @property
@@ -239,6 +267,9 @@ class Items(Stage):
         gains = np.where(own >= 0, self.gains[known], 0.0)
         likelihoods = np.where(own[:, None] >= 0, self.nodes[:, self.items, known].T, 1.0)
         return gains, np.ascontiguousarray(likelihoods)
+
+
+STAGES: dict[str, type[Stage]] = {stage.kind: stage for stage in (Stage, Prefix, Items)}
 
 
 def whole_queries(target: Target, nodes: Floats | None, node_weights: Floats | None) -> Stage:

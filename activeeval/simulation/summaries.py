@@ -42,8 +42,8 @@ class Summary:
         infinite interval counts as holding the truth.
     queries, items : float
         Mean number of distinct queries and items judged.
-    spent : float
-        Mean cost, in the unit of the budgets.
+    spent, spent_sd : float
+        Mean cost and its standard deviation, in the unit of the budgets.
     efficiency : float
         MSE(passive) / MSE(method) at the same budget.
     labels_saved : float or None
@@ -75,6 +75,7 @@ class Summary:
     items_se: float
     spent: float
     spent_se: float
+    spent_sd: float
     efficiency: float
     efficiency_se: float
     labels_saved: float | None
@@ -190,6 +191,7 @@ def _summary(
         *_mean_and_error(run.n_queries[:, k].astype(np.float64)),
         *_mean_and_error(run.n_items[:, k].astype(np.float64)),
         *_mean_and_error(run.spent[:, k] / unit),
+        float(run.spent[:, k].std(ddof=1)) / unit if errors.size > 1 else float("nan"),
         *_efficiency(passive.values[:, k] - truth, errors, abs(truth)),
         saved[0][k],
         saved[1][k],

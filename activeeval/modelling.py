@@ -1,0 +1,155 @@
+"""From a workload to what is believed of its grades: a grade model, and the query factor on top of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.errors import InputError
+from activeeval.grade_models import (
+    ForestGradeModel,
+    GivenProbabilities,
+    OrderedLogitModel,
+    QueryFactor,
+    cross_fitted_probs,
+    tune_grade_model,
+)
+from activeeval.methods import Method
+from activeeval.workload import Training, Workload
+
+Floats = NDArray[np.float64]
+_GRIDS: dict[str, dict[str, list[Any]]] = {
+    "forest": {"min_samples_leaf": [5, 20, 50], "max_features": ["sqrt", 0.5]},
+    "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},
+}
+_FEWEST_QUERIES = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradeBeliefs:
+    """What is believed of the grades of a pool.
+
+    Attributes
+    ----------
+    probs : ndarray, shape (n_items, n_grades)
+        p(y = k) of every item under the grade model.
+    factor : QueryFactor or None
+        What the items of a query share; None where nothing could teach it.
+    is_uniform : bool
+        Whether there is no model, so that all grades are equally likely.
+    """
+
+    probs: Floats
+    factor: QueryFactor | None = None
+    is_uniform: bool = False
+
+    def for_method(self, method: Method, n_grades: int) -> dict[str, Any]:
+        """Return `grade_probs` and `node_weights` for a method, with a column for each of ``n_grades`` grades.
+
+        The paper's methods take grades as independent; grades that no label has get 0, or their
+        uniform share.
+        """
+        if self.factor is None or method.ignores_factor:
+            return {"grade_probs": _widened(self.probs, n_grades, is_uniform=self.is_uniform)}
+        return {"grade_probs": _nodes(self.factor, self.probs, n_grades), "node_weights": self.factor.node_weights}
+
+    def models(self, n_grades: int) -> list[tuple[str, Floats, Floats | None]]:
+        """Return name, probabilities and node weights of the model with its query factor and without."""
+        plain = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
+        if self.factor is None:
+            return [("without factor", plain, None)]
+        nodes = _nodes(self.factor, self.probs, n_grades)
+        return [("with factor", nodes, self.factor.node_weights), ("without factor", plain, None)]
+
+
+def _nodes(factor: QueryFactor, probs: Floats, n_grades: int) -> Floats:
+    return np.array([_widened(of_node, n_grades, is_uniform=False) for of_node in factor.node_probs(probs)])
+
+
+def believe(
+    workload: Workload,
+    kind: str,
+    max_grade: int,
+    rng: np.random.Generator,
+    *,
+    tune: bool = False,
+    with_factor: bool = True,
+    n_jobs: int | None = None,
+) -> GradeBeliefs:
+    """Fit the grade model and the query factor of a workload.
+
+    Parameters
+    ----------
+    kind : {"forest", "logit", "uniform", "given"}
+        ``given`` recalibrates the probabilities that stand in the features' place.
+    tune : bool
+        Choose the parameters of a forest or logit on half of the training queries.
+    with_factor : bool
+        Learn the query factor too, from at least ten training queries.
+
+    Raises
+    ------
+    InputError
+        Where a model has nothing to learn from.
+    """
+    if kind == "uniform":
+        uniform = np.full((workload.pool.n_items, max_grade + 1), 1.0 / (max_grade + 1))
+        return GradeBeliefs(uniform, is_uniform=True)
+    rows = workload.training
+    if kind == "given":
+        probs, of_rows = _recalibrated(workload, max_grade)
+        return GradeBeliefs(probs, _factor(of_rows, rows) if with_factor else None)
+    if kind not in _GRIDS:
+        raise InputError(f"unknown model {kind!r}; known: forest, logit, uniform, probs=FILE")
+    if rows is None:
+        raise InputError(f"the {kind} model has nothing to learn from: give training data, or use the uniform model")
+    model = _new_model(kind, max_grade, int(rng.integers(2**31)), n_jobs)
+    if tune:
+        model = tune_grade_model(model, _GRIDS[kind], rows.features, rows.grades, rows.queries, rng)
+    else:
+        model.fit(rows.features, rows.grades)
+    factor = None
+    if with_factor and _can_teach(rows):
+        of_rows = cross_fitted_probs(model, rows.features, rows.grades, rows.queries, rng=rng)
+        factor = _factor(of_rows, rows)
+    return GradeBeliefs(np.asarray(model.predict_proba(workload.features)), factor)
+
+
+def _new_model(kind: str, max_grade: int, seed: int, n_jobs: int | None) -> Any:
+    if kind == "forest":
+        return ForestGradeModel(max_grade=max_grade, random_state=seed, n_jobs=n_jobs)
+    return OrderedLogitModel(max_grade=max_grade)
+
+
+def _can_teach(rows: Training) -> bool:
+    return np.unique(rows.queries).size >= _FEWEST_QUERIES
+
+
+def _factor(probs: Floats | None, rows: Training | None) -> QueryFactor | None:
+    if probs is None or rows is None or not _can_teach(rows):
+        return None
+    return QueryFactor.fit(probs, rows.grades, rows.queries)
+
+
+def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
+    """Return probabilities with ``n_grades`` columns."""
+    missing = n_grades - probs.shape[1]
+    if missing <= 0:
+        return probs
+    return np.full((len(probs), n_grades), 1.0 / n_grades) if is_uniform else np.pad(probs, ((0, 0), (0, missing)))
+
+
+def _recalibrated(workload: Workload, max_grade: int) -> tuple[Floats, Floats | None]:
+    """Return given probabilities of the pool and of the training rows, recalibrated where there are such rows."""
+    model = GivenProbabilities(max_grade=max_grade)
+    given = _widened(workload.features, max_grade + 1, is_uniform=False)
+    rows = workload.training
+    if rows is None:
+        model.fit(given)
+        return np.asarray(model.predict_proba(given)), None
+    of_rows = _widened(rows.features, max_grade + 1, is_uniform=False)
+    model.fit(of_rows, rows.grades)
+    return np.asarray(model.predict_proba(given)), np.asarray(model.predict_proba(of_rows))
