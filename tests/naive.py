@@ -230,3 +230,6 @@ def optimal_rates(variances, costs, budget, smaller, larger):
         method="SLSQP",
         options={"maxiter": 1000, "ftol": 1e-16},
     ).x
+
+
+PAPER = ("passive", "active", "active_uniC", "active_uniD")

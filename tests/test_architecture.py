@@ -16,8 +16,8 @@ HOUSE = Path(activeeval.__file__).parent
 
 GROUND = {"errors", "kernels", "pool", "results"}
 BELOW_CAMPAIGN = GROUND | {"measures", "design", "methods", "estimation"}
-BELOW_REPORT = BELOW_CAMPAIGN | {"campaign", "grade_models", "significance", "simulation", "generated", "io"}
-EVERYTHING = BELOW_REPORT | {"report", "workload", "worksheet", "scoring", "evaluation", "demonstration"}
+BELOW_REPORT = BELOW_CAMPAIGN | {"campaign", "record", "grade_models", "significance", "simulation", "generated", "io"}
+EVERYTHING = BELOW_REPORT | {"report", "workload", "modelling", "worksheet", "scoring", "evaluation", "demonstration"}
 ALLOWED = {
     # ground
     "errors": set(),
@@ -36,10 +36,12 @@ ALLOWED = {
     "methods": {"errors", "pool", "measures", "design", "estimation"},
     # conductor
     "campaign": BELOW_CAMPAIGN,
+    "record": BELOW_CAMPAIGN | {"campaign"},
     # show
     "simulation": BELOW_CAMPAIGN | {"campaign"},
     "workload": GROUND | {"measures", "grade_models", "io", "design"},
-    "worksheet": BELOW_CAMPAIGN | {"campaign", "io"},
+    "modelling": GROUND | {"grade_models", "methods", "workload"},
+    "worksheet": BELOW_CAMPAIGN | {"campaign", "record", "io"},
     "scoring": GROUND | {"measures", "significance", "io"},
     "report": BELOW_REPORT,
     "demonstration": BELOW_REPORT,

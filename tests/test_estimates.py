@@ -364,7 +364,7 @@ def test_the_spread_over_queries_is_pooled_from_unbiased_squares():
 def test_nineteen_in_twenty_intervals_hold_the_superpopulations_mean(scheme):
     """0.95 within 4 standard errors (0.02) and 0.01 for t of 60 draws or more.
 
-    With other seeds fewer than 1 run in 1,000 would fail; without S²/N coverage is 0.78 (Poisson, π = 0.6).
+    With other seeds fewer than 1 run in 1,000 would fail; without S²/N coverage is 0.76 (Poisson) and 0.87.
     """
     random = np.random.default_rng(0)
     n_pool, repetitions = 120, 2000
@@ -382,4 +382,4 @@ def test_nineteen_in_twenty_intervals_hold_the_superpopulations_mean(scheme):
             interval = estimate(sample, "regression", "by hand", target).interval()
             hits[target] += interval.low <= 2 <= interval.high
     assert hits["population"] / repetitions == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / repetitions) + 0.01)
-    assert hits["pool"] < hits["population"]
+    assert hits["pool"] / repetitions < 0.9

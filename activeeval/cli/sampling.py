@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from activeeval.methods import Plan
     from activeeval.record import Record
 
+_FEW = 30
 _method_option = click.option(
     "--method", help="See `activeeval methods`. Default: the best for the measure that a bad model cannot spoil."
 )
@@ -96,16 +97,25 @@ def sample(
         pass
     if not campaign.draws:
         raise InputError(f"--budget {budget:g} is so small that no query was drawn: raise it, or take another seed")
+    beside = record_path(out)
     if plan.method.needs_record:
-        write_arrays(record_path(out), to_arrays(record_of(campaign)))
-        say(f"wrote {record_path(out)}: the record of the sample, which `activeeval estimate` reads beside the table")
-    write_draws(to_table(campaign), out)
+        write_arrays(beside, to_arrays(record_of(campaign)))
+    try:
+        write_draws(to_table(campaign), out)
+    except (OSError, InputError):
+        if plan.method.needs_record:  # neither file is of use without the other
+            os.unlink(beside)
+        raise
     n_queries = len({draw.query for draw in campaign.draws})
     n_items = sum(len(draw.items) for draw in campaign.awaited)
     say(
         f"wrote {out}: {len(campaign.draws)} draws of {n_queries} queries, {n_items} items to judge, "
         f"cost {campaign.spent / unit:.4g} of {budget:g} (a unit costs {unit:g}); {campaign.ended}"
     )
+    if plan.method.needs_record:
+        say(f"wrote {beside}: the record of the sample, which `activeeval estimate` reads beside the table")
+    if n_queries < _FEW:
+        say(f"{n_queries} judged queries make a rough interval; with {_FEW} or more it can be relied on")
     n_repeated = sum(len(draw.items) for draw in campaign.draws) - n_items
     if n_repeated:
         say(f"{n_repeated} rows repeat items of a query drawn before: grade an item once, leave the others empty")

@@ -1,20 +1,19 @@
 """What a judged sample says about the pool: estimates, their intervals, and when to stop."""
 
 from activeeval.estimation.estimators import ESTIMATORS, TARGETS, Evaluated, estimate, evaluate, population_variance
-from activeeval.estimation.intervals import (
+from activeeval.estimation.intervals import Bootstrap, IntervalKind, Skewed, Student
+from activeeval.estimation.samples import JudgedSample, census, judged_sample
+from activeeval.estimation.stopping import (
     INTERVALS,
     AsymptoticSequence,
     Betting,
-    Bootstrap,
+    Decision,
     GroupSequential,
-    IntervalKind,
-    Student,
+    StoppingRule,
     crossing_probs,
     find_interval,
     spending_boundaries,
 )
-from activeeval.estimation.samples import JudgedSample, census, judged_sample
-from activeeval.estimation.stopping import Decision, StoppingRule
 
 __all__ = [
     "ESTIMATORS",
@@ -28,6 +27,7 @@ __all__ = [
     "GroupSequential",
     "IntervalKind",
     "JudgedSample",
+    "Skewed",
     "StoppingRule",
     "Student",
     "census",

@@ -33,6 +33,7 @@ import numpy as np
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 _NO_SPREAD = 1e-12
+_NO_RESIDUAL = 1e-8
 _COLLINEAR = 1e-8
 
 
@@ -161,7 +162,22 @@ def linear_estimate(omega, keep, totals, within, population, balancing, fitted, 
         variance -= total * total / n
     if variance <= 0.0:
         variance = conservative
+    if fitted and variance <= (_NO_RESIDUAL * estimate) ** 2 and _is_constant(omega, totals):
+        return estimate, np.inf
     return estimate, variance * n / (n - n_fitted)
+
+
+@_jit
+def _is_constant(omega, totals):
+    """Return whether y is a multiple of z_0: every query alike, which says nothing of the others."""
+    top, bottom, size = 0.0, 0.0, 0.0
+    for j in range(omega.size):
+        square = omega[j] * omega[j]
+        top += square * totals[j, 0] * totals[j, 1]
+        bottom += square * totals[j, 1] ** 2
+        size += square * totals[j, 0] ** 2
+    left = size - top * top / bottom if bottom > 0.0 else size
+    return left <= _NO_RESIDUAL * size
 
 
 @_jit

@@ -2,7 +2,7 @@
 
 *Studentised bootstrap.* Draw j adds u_j to the error of R̂ (``contributions``) and keep_j u_j² to V̂. Draws
 that come one after the other are resampled n from n; in a settled sample each is there 0, 1, 2 … times on its
-own, as in the Poisson bootstrap. Resample b with counts k and centred u gives
+own, as in the Poisson bootstrap. Resample b with counts k gives, with u centred where draws follow each other,
 
     T = Σ (k − 1) sqrt(keep) u / sqrt(Σ k keep u² − [draws] (Σ k u)² / n).
 
@@ -60,9 +60,8 @@ def _count(u):
 
 @_jit
 def bootstrap_statistics(contributions, keep, settled, rng, out):
-    """Fill ``out`` (resamples,) with T of each resample, infinite where a resample shows no spread."""
+    """Fill ``out`` (resamples,) with T of each resample, infinite where a resample shows no spread; ``rng`` is a numpy Generator."""
     n = contributions.size
-    mean = 0.0 if settled else contributions.mean()
     counts = np.empty(n, np.int64)
     for b in range(out.size):
         counts[:] = 0
@@ -73,7 +72,7 @@ def bootstrap_statistics(contributions, keep, settled, rng, out):
                 counts[min(int(rng.random() * n), n - 1)] += 1
         error, total, spread = 0.0, 0.0, 0.0
         for j in range(n):
-            u = contributions[j] - mean
+            u = contributions[j]
             error += (counts[j] - 1) * math.sqrt(keep[j]) * u
             total += counts[j] * u
             spread += counts[j] * keep[j] * u * u

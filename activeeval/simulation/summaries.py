@@ -94,6 +94,7 @@ def simulate(
     unit: float = 1.0,
     expected: bool = False,
     n_jobs: int = 1,
+    interval: str = "t",
     progress: Callable[[str], object] | None = None,
 ) -> list[Summary]:
     """Compare designs on a labelled pool, each against ``designs["passive"]``.

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 from cli_files import csv_rows, write_csv, write_lines
 
+
 from activeeval import Campaign, Target, parse_measure
 from activeeval.cli.inputs import PoolOptions, load_case
 from activeeval.io.draws import read_draws, write_draws
-from activeeval.methods import METHODS
 from activeeval.workload import budget_unit
 from activeeval.worksheet import estimate_table, to_table
 
@@ -76,7 +76,8 @@ def case_of(*, use_labels, **given):
         ("qrels", "versus_run", "index_update", "model", "train_qrels", "train_fraction", "max_grade")
     )
     empty |= {"traffic": None}
-    plain = {"ties": "id", "tune": False, "overhead": 0.0, "cost": "uniform", "defensive_share": 0.0, "seed": 0}
+    plain = {"ties": "id", "tune": False, "overhead": 0.0, "cost": "uniform", "defensive_share": None, "seed": 0}
+    plain |= {"query_factor": True}
     return load_case(PoolOptions(**(empty | plain | given)), use_labels=use_labels)
 
 
@@ -84,8 +85,9 @@ def campaign_of(measure, method, budget, *, seed=0, expected=False, **given):
     """Return the campaign that the command line's options mean."""
     case = case_of(use_labels=False, seed=seed, **given)
     target = case.target(measure)
-    design = METHODS[method].design(target, case.probs_for(target))
-    return Campaign(design, budget * budget_unit(design), rng=case.seed, expected=expected)
+    unit = budget_unit(target)
+    design = case.plan(method, target, None).design(budget * unit)
+    return Campaign(design, None if design.budget else budget * unit, rng=case.seed, expected=expected)
 
 
 CASES = {
@@ -275,13 +277,23 @@ def test_a_single_draw_has_no_interval(drawn, estimated):
     assert (row["draws"], row["std_error"], row["low"], row["high"]) == (1, None, None, None)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["passive", "active", "active_uniC", "active_uniD"])
 @pytest.mark.parametrize("options", [RUN, LETOR, (*RUN, "--versus-run", "b.run")], ids=["run", "letor", "comparison"])
 def test_the_columns_of_a_design(call, options, method):
     answer = call("design", *options, "--method", method, "--measure", "DCG@6", "--out", "x.parquet", "--overhead", 0.5)
     assert answer.code == 0
     frame = pl.read_parquet("x.parquet")
-    names = ["query_id", "query_prob", "sampling_prob", "weight", "mean", "variance", "cost", "n_items"]
+    names = [
+        "query_id",
+        "query_prob",
+        "sampling_prob",
+        "weight",
+        "mean",
+        "variance",
+        "cost",
+        "expected_cost",
+        "n_items",
+    ]
     assert frame.columns == names
     p, q, weight = (frame[name].to_numpy() for name in names[1:4])
     assert p.sum() == pytest.approx(1)
@@ -293,7 +305,7 @@ def test_the_columns_of_a_design(call, options, method):
 
 
 def test_q_is_the_paper_s(call):
-    call("design", *LETOR, "--out", "x.parquet", "--cost", "log-length:3")
+    call("design", *LETOR, "--method", "active", "--out", "x.parquet", "--cost", "log-length:3")
     frame = pl.read_parquet("x.parquet")
     p, q, mean, variance, cost = (
         frame[name].to_numpy() for name in ("query_prob", "sampling_prob", "mean", "variance", "cost")
