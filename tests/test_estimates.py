@@ -82,6 +82,16 @@ def test_the_difference_and_its_variance_are_unbiased_over_all_draws(n):
 
 
 @pytest.mark.kernel
+@pytest.mark.parametrize("estimator", ["ratio", "difference", "regression"])
+@pytest.mark.parametrize("value", [0.1, 0.3, 0.7])
+def test_draws_of_one_query_alone_tell_no_variance_however_they_round(value, estimator):
+    """The sum of squares less the squared sum is 0 or 1e-18, as it happens; neither makes the estimate certain."""
+    for n in range(2, 12):
+        sample = sample_of("replacement", [0] * n, [0.3] * n, values=np.full(4, value))
+        assert evaluate(sample, estimator).variance > 1e-9
+
+
+@pytest.mark.kernel
 def test_the_ratio_is_sawades():
     for _, s in all_draws(3):
         w = P[s] / Q[s]
