@@ -119,9 +119,19 @@ def _is_settled(sample: JudgedSample) -> bool:
 
 
 def _parts(sample: JudgedSample, evaluated: Evaluated) -> tuple[Floats, Floats]:
-    """Return what each draw adds to the error, centred where draws follow each other, and ``keep``."""
+    """Return u, what each draw adds to the error, centred where draws follow each other, and ``keep``.
+
+    V̂ is Σ keep u² and what is unseen within the queries; that goes to 1 − keep in proportion to u².
+    """
     u = evaluated.contributions
-    return (u, 1 - sample.sampling_probs) if _is_settled(sample) else (u - u.mean(), np.ones_like(u))
+    if not _is_settled(sample):
+        return u - u.mean(), np.ones_like(u)
+    keep, squares = 1 - sample.sampling_probs, u**2
+    room = float((1 - keep) @ squares)
+    within = evaluated.variance * evaluated.degrees_of_freedom / u.size - float(keep @ squares)
+    if room > 0 and within > 0:
+        keep = keep + (1 - keep) * min(within / room, 1.0)
+    return u, keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +154,11 @@ class Skewed:
     def interval(self, sample: JudgedSample, evaluated: Evaluated, level: float) -> Interval:
         """Return the interval of what an estimator made of a sample."""
         value, variance, degrees = evaluated.value, evaluated.variance, evaluated.degrees_of_freedom
+        if not (math.isfinite(variance) and variance > 0 and degrees > 0):
+            return Student().interval(sample, evaluated, level)
         u, keep = _parts(sample, evaluated)
         shares = keep * u**2
-        total = float(shares.sum())
-        if not (math.isfinite(variance) and degrees > 0 and total > 0):
-            return Student().interval(sample, evaluated, level)
-        shares /= total
+        shares /= shares.sum()
         unevenness = max(float(shares @ shares) - 1 / u.size, 0.0) / 2
         q = float(t_quantile(level, 1 / (1 / max(degrees, 1.0) + unevenness)))
         lean = q**2 * float((keep * shares) @ u) / 2
@@ -180,12 +189,10 @@ class Bootstrap:
 
     def interval(self, sample: JudgedSample, evaluated: Evaluated, level: float) -> Interval:
         """Return the interval of what an estimator made of a sample."""
-        check_level(level)
         value, se = evaluated.value, math.sqrt(evaluated.variance)
-        if se == 0:
-            return Interval(value, value, level)
-        if not math.isfinite(se) or evaluated.degrees_of_freedom <= 0:
-            return Interval(-math.inf, math.inf, level)
+        if not (math.isfinite(se) and se > 0 and evaluated.degrees_of_freedom > 0):
+            return Student().interval(sample, evaluated, level)
+        check_level(level)
         contributions, keep = _parts(sample, evaluated)
         statistics = np.empty(self.n_resamples)
         rng = np.random.default_rng(self.seed)

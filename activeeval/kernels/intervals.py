@@ -60,7 +60,7 @@ def _count(u):
 
 @_jit
 def bootstrap_statistics(contributions, keep, settled, rng, out):
-    """Fill ``out`` (resamples,) with T of each resample, infinite where a resample shows no spread; ``rng`` is a numpy Generator."""
+    """Fill ``out`` (resamples,) with T of each resample, infinite where it shows no spread; ``rng`` is a numpy Generator."""
     n = contributions.size
     counts = np.empty(n, np.int64)
     for b in range(out.size):
@@ -86,22 +86,7 @@ def bootstrap_statistics(contributions, keep, settled, rng, out):
 
 @_jit
 def bet_terms(
-    queries,
-    rates,
-    gaps,
-    query_probs,
-    probs,
-    lowest,
-    highest,
-    by_lowest,
-    by_highest,
-    prior,
-    planned,
-    bet,
-    z,
-    low,
-    high,
-    sizes,
+    queries, rates, gaps, query_probs, probs, lowest, highest, orders, prior, planned, bet, z, low, high, sizes
 ):
     """Fill Z_t, A_t, B_t and the size of each bet, shape (n,) each, with what is known before draw t.
 
@@ -113,8 +98,8 @@ def bet_terms(
         p, and q of the first draw, in proportion to which the unseen share.
     lowest, highest : arrays, shape (n_queries,)
         p (l − m) / q and p (h − m) / q.
-    by_lowest, by_highest : arrays of int64, shape (n_queries,)
-        The queries by ascending ``lowest``, by descending ``highest``.
+    orders : array of int64, shape (2, n_queries)
+        The queries by ascending ``lowest``, and by descending ``highest``.
     prior, planned, bet : float
         A variance of Z that counts as one draw, the planned number of draws, log(2/α).
     z, low, high, sizes : arrays, shape (n,)
@@ -122,6 +107,7 @@ def bet_terms(
         squared deviations of the draws so far.
     """
     is_seen = np.zeros(query_probs.size, np.bool_)
+    by_lowest, by_highest = orders
     first_low, first_high = 0, 0
     base, mean, squares = 0.0, 0.0, prior
     for t in range(queries.size):
