@@ -60,7 +60,7 @@ def _count(u):
 
 @_jit
 def bootstrap_statistics(contributions, keep, settled, rng, out):
-    """Fill ``out`` (resamples,) with T of each resample, infinite where it shows no spread; ``rng`` is a numpy Generator."""
+    """Fill ``out`` (resamples,) with T, infinite where a resample shows no spread; ``rng`` is a numpy Generator."""
     n = contributions.size
     counts = np.empty(n, np.int64)
     for b in range(out.size):
