@@ -22,6 +22,7 @@ DRAWS = "draw,query_id,doc_id,query_prob,item_prob,depth,weight,cost,design,grad
 ENDINGS = r"\.csv, \.tsv, \.jsonl, \.parquet"
 PICTURES = r"\.png, \.svg, \.pdf"
 ONE_GRADE = "".join(ROW.format(1, 5000 + i // 3, i) for i in range(30))
+METHODS = "passive, active, active_uniC, active_uniD, random, .*, depth, .*, items, items_cube"
 ANY_BUDGET = r"is not in the range x>0\."
 OPEN = r"is not in the range 0<x<1\."
 
@@ -83,8 +84,11 @@ FILES = [
      r"x\.run:1: the bytes b'\\xe9.*' are not UTF-8, expected UTF-8 text"),
     ("empty qrels", {"x.qrels": ""}, "score x.qrels a.run P@2", 1, r"x\.qrels: the file is empty"),
     ("empty pool", {"x.txt": "# nothing\n"}, LETOR.replace("a.txt", "x.txt"), 1, r"x\.txt: .*no.*"),
-    ("nobody judged", {"x.qrels": "q1 0 d1 -1\n"}, "--quiet simulate --qrels x.qrels --run a.run --max-grade 2", 1,
-     r"no item of the pool is judged, so there is no truth to compare with"),
+    *((f"nobody judged to {command}", {"x.qrels": "q1 0 d1 -1\n"},
+       f"--quiet {command} --qrels x.qrels --run a.run --max-grade 2", 1,
+       r"no item of the pool is judged, so there is no truth to compare with") for command in ("simulate", "calibration")),
+    *((f"missing LETOR to {command}", {}, f"{command} --letor gone --scores a.score", 1, r"gone: no such file")
+      for command in ("calibration", "design --out x.csv")),
 ]  # fmt: skip
 
 MODELS = [
@@ -156,14 +160,22 @@ MEASURES = [
     ("gains in words", {}, SCORE + " DCG(gains={0:'a'})", 1, r"measure \S+: gains .*'a'.*"),
     ("gains below the grades", {}, "--quiet " + SCORE + " nDCG(gains={0:0,1:1})", 1,
      r"grade [23] of item 'd\d+' of query 'q\d+' is above the measure's largest, 1"),
-    *((f"{name} to {command.split()[0]}", {}, f"{command} --measure {name}", 1,
-       rf"{printed} has no moments to sample by; choose DCG, ERR, RBP, P or RR")
-      for command in (LETOR.replace("a.txt", "gone"), "sample --run gone --budget 5 --out x.csv", "design --run gone --out x.csv")
-      for name, printed in (("nDCG@10", r"nDCG\(dcg='log2'\)@10"), ("AP", r"AP\(rel=1\)"))),
-    ("unknown method", {}, LETOR.replace("a.txt", "gone") + " --method best", 1,
-     r"unknown method 'best'; known: passive, active, active_uniC, active_uniD"),
-    ("unknown method to sample", {}, SAMPLE + " --method best --budget 5 --out x.csv", 1,
-     r"unknown method 'best'; known: passive, active, active_uniC, active_uniD"),
+    *((f"Judged@10 to {command.split()[0]}", {}, f"{command} --measure Judged@10", 1,
+       r"Judged@10 has no moments to sample by; choose DCG, ERR, RBP, P, RR, nDCG or AP")
+      for command in (LETOR.replace("a.txt", "gone"), "sample --run gone --budget 5 --out x.csv",
+                      "design --run gone --out x.csv", "calibration --run gone")),
+    *((f"unknown method to {command.split()[0]}", {}, f"{command} --method best", 1,
+       rf"unknown method 'best'; known: {METHODS}")
+      for command in (LETOR.replace("a.txt", "gone"), SAMPLE + " --budget 5 --out x.csv", DESIGN + " --out x.csv")),
+    ("items for ERR", {}, "--quiet " + RUNS + " --method items --measure ERR@5", 1,
+     r"method 'items' is for additive measures \(DCG, RBP, P\), not for ERR\(max_rel=3\)@5"),
+    ("items for one measure of two", {}, "--quiet " + RUNS + " --method items --measure DCG --measure AP", 1,
+     r"method 'items' is for additive measures \(DCG, RBP, P\), not for AP\(rel=1\)"),
+    *((f"{method} for {measure} to {command.split()[0]}", {}, f"{command} --method {method} --measure {measure}", 1,
+       rf".*additive measures \(DCG, RBP, P\), not for {printed}")
+      for command in (SAMPLE + " --budget 5 --out x.csv", DESIGN + " --out x.csv")
+      for method, measure, printed in (("items", "ERR@5", r"ERR\(max_rel=3\)@5"), ("items_cube", "AP", r"AP\(rel=1\)"),
+                                       ("items_plain", "nDCG@3", r"nDCG\(dcg='log2'\)@3"))),
 ]  # fmt: skip
 
 COSTS = [
@@ -192,15 +204,23 @@ COSTS = [
 BUDGETS = [
     *((f"budget {value} to {command.split()[0]}", {}, f"{command} --budget {value}", 2,
        rf"Invalid value for '--budget': {expected}")
-      for command in (LETOR, SAMPLE + " --out x.csv")
+      for command in (LETOR, SAMPLE + " --out x.csv", DESIGN + " --out x.csv")
       for value, expected in (("0", rf"0\.0 {ANY_BUDGET}"), ("-3", rf"-3\.0 {ANY_BUDGET}"), ("nan", r"nan is not a finite number\."),
                               ("inf", r"inf is not a finite number\."), ("much", r"'much' is not a valid float range\."))),
     ("below the dearest query", TINY, "--quiet " + TINY_POOL.replace("--budget 2", "--budget 1"), 1,
      TOO_SMALL.format(1, r"1\.5", 2, r"1\.334", r"1\.5")),
     ("one budget of two below it", TINY, "--quiet " + TINY_POOL + " --budget 0.25", 1,
      TOO_SMALL.format(r"0\.25", r"0\.375", 2, r"1\.334", r"1\.5")),
-    ("sample below the dearest query", TINY, "--quiet sample --run x.run --max-grade 1 --budget 1 --out x.csv", 1,
-     TOO_SMALL.removeprefix(r"DCG\(dcg='exp-log2'\): ").format(1, r"1\.5", 2, r"1\.334", r"1\.5")),
+    *((f"{method} below the dearest query", TINY,
+       f"--quiet sample --run x.run --max-grade 1 --budget 1 --out x.csv --method {method}", 1,
+       TOO_SMALL.removeprefix(r"DCG\(dcg='exp-log2'\): ").format(1, r"1\.5", 2, r"1\.334", r"1\.5"))
+      for method in ("passive", "active", "random", "sequential", "lure", "regression", "depth_draws")),
+    ("items beside passive below the dearest query", TINY,
+     "--quiet " + TINY_POOL.replace("--budget 2", "--budget 1") + " --method items", 1,
+     TOO_SMALL.format(1, r"1\.5", 2, r"1\.334", r"1\.5")),
+    *((f"too small for {method} to draw", {}, f"--quiet {SAMPLE} --budget 0.001 --out x.csv --method {method}", 1,
+       r"--budget 0\.001 is so small that no query was drawn: raise it, or take another seed")
+      for method in ("items", "depth", "cube", "greg", "items_cube")),
     ("below one draw", TINY, "--quiet " + TINY_POOL.replace("2", "0.5", 1) + " --expected --method passive", 1,
      r"DCG\(dcg='exp-log2'\): --budget 0\.5 is too small: in item costs, budget 0\.75 does not pay for one draw, which costs "
      r"1\.5 on average; the smallest that works is 1 \(1 pays for 1\.5 in item costs\)"),
@@ -226,6 +246,11 @@ OPTIONS = [
      r"--train-fraction needs --qrels: labels to train on"),
     ("given probabilities trained", {}, LETOR + " --model probs=a.probs.csv --train t.txt", 2,
      r"given probabilities are recalibrated with --train-fraction, not with --train"),
+    ("no labels to calibrate on", {}, "calibration --run a.run", 2, r"--run needs --qrels here: the labels of the pool"),
+    ("no pool to calibrate on", {}, "calibration", 2, r"give either --letor with --scores, or --run \(with --qrels to simulate\)"),
+    ("a target of neither", {}, "estimate x.csv --target all", 2,
+     r"Invalid value for '--target': 'all' is not one of 'pool', 'population'\."),
+    ("an argument to methods", {}, "methods items", 2, r"Got unexpected extra argument \(items\)"),
     ("no scale", {}, "design --run a.run --out x.csv", 2,
      r"--max-grade is needed: without labels nothing tells the largest grade of the scale"),
     *((f"index update {value}", {}, f"{LETOR} --index-update {value}", 2, rf"Invalid value for '--index-update': {expected}")

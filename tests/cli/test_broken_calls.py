@@ -14,7 +14,7 @@ import time
 import click
 import numpy as np
 import pytest
-from broken_calls import BROKEN_CALLS
+from broken_calls import BROKEN_CALLS, METHODS
 
 from activeeval import ERR, ActiveEvalError, BudgetError, InputError, QueryPool, Rankings, StateError, Target
 from activeeval.cli import cli
@@ -92,8 +92,10 @@ CALLS = [
     ("empty run", evaluated(QRELS, {}), InputError, r"the run dict holds no rows"),
     ("missing file", evaluated("gone.qrels", RUN), InputError, r"gone\.qrels: no such file"),
     ("unknown measure", evaluated(QRELS, RUN, measure="foo"), InputError, r"unknown measure 'foo'; known: .*"),
-    ("nDCG", evaluated(QRELS, RUN, measure="nDCG@10"), InputError,
-     r"nDCG\(dcg='log2'\)@10 has no moments to sample by; choose DCG, ERR, RBP, P or RR"),
+    ("Judged", evaluated(QRELS, RUN, measure="Judged@10"), InputError,
+     r"Judged@10 has no moments to sample by; choose DCG, ERR, RBP, P, RR, nDCG or AP"),
+    ("items for nDCG", evaluated(QRELS, RUN, measure="nDCG@10", method="items"), InputError,
+     r".*additive measures \(DCG, RBP, P\), not for nDCG\(dcg='log2'\)@10"),
     ("ERR below the labels", evaluated(QRELS, RUN, measure="ERR(max_rel=1)"), InputError,
      r"grade 2 of item 'a' of query 'q1' .*1.*|the grade of item 'a' of query 'q1' must be one of 0 … 1 .*, got 2"),
     ("ERR without a scale", evaluated(never, RUN, measure="ERR@5"), InputError,
@@ -105,13 +107,20 @@ CALLS = [
     ("active without a model", evaluated(QRELS, RUN, method="active"), InputError,
      r"method 'active' needs a grade model: give grade_probs, or use active_uniD"),
     ("unknown method", evaluated(QRELS, RUN, method="best"), InputError,
-     r"unknown method 'best'; known: passive, active, active_uniC, active_uniD"),
-    *((f"budget {value}", evaluated(QRELS, RUN, budget=value), InputError,
-       rf"the budget must be a positive number, got {value!r}") for value in (0, -2, math.nan, math.inf)),
-    ("budget too small", evaluated(QRELS, RUN, budget=0.25), BudgetError,
+     rf"unknown method 'best'; known: {METHODS}"),
+    *((f"budget {value} of {method}", evaluated(QRELS, RUN, budget=value, method=method), InputError,
+       rf"the budget must be a positive number, got {value!r}")
+      for value in (0, -2, math.nan, math.inf) for method in (None, "passive", "cube")),
+    *((f"{method} without a scale", evaluated(never, RUN, budget=1, method=method), InputError,
+       r"without a grade model max_grade is needed to sample for DCG\(dcg='exp-log2'\)@10")
+      for method in ("items", "depth", "depth_cube")),
+    *((f"{method} without a model", evaluated(QRELS, RUN, method=method), InputError,
+       rf"method '{method}' needs a grade model: give grade_probs, or use active_uniD")
+      for method in ("greg", "cube", "lure", "regression")),
+    ("budget too small", evaluated(QRELS, RUN, budget=0.25, method="passive"), BudgetError,
      r"budget 0\.25 is too small: in item costs, budget 0\.5 is below the cost of the dearest query, 2 for 'q1'; "
      r"the smallest that works is 1 \(1 pays for 2 in item costs\)"),
-    ("comparison budget too small", compared(QRELS, RUN, RUN, budget=0.25), BudgetError,
+    ("comparison budget too small", compared(QRELS, RUN, RUN, budget=0.25, method="random"), BudgetError,
      r"budget 0\.25 is too small: .*; the smallest that works is 1 \(1 pays for 2 in item costs\)"),
     ("negative overhead", evaluated(QRELS, RUN, overhead=-1), InputError,
      r"the overhead must be a number that is not negative, got -1"),

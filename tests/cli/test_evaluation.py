@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from activeeval import DCG, ERR, BudgetError, Campaign, Target
+from activeeval import DCG, ERR, BudgetError, Campaign, Target, parse_measure
 from activeeval.evaluation import compare, evaluate
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.methods import find_method
 from activeeval.scoring import compare_runs, score_run
 from activeeval.workload import budget_unit, from_tables
 
-MEASURES = ["DCG@10", "DCG", "ERR@5", "ERR(max_rel=4)", "P@3", "RR", "RBP(p=0.6)", "dcg@5"]
+MEASURES = ["DCG@10", "DCG", "ERR@5", "ERR(max_rel=4)", "P@3", "RR", "RBP(p=0.6)", "dcg@5", "nDCG@5", "AP"]
 
 
 def dicts(folder):
@@ -52,7 +54,6 @@ SOURCES = {
 
 def scored(folder, measure):
     """Return the mean of the first run and the mean difference, scored by every judgment."""
-    from activeeval import parse_measure
     from activeeval.io.tables import pool_from_tables
 
     qrels, first, second = dicts(folder)
@@ -101,7 +102,7 @@ def test_a_judge_is_asked_for_drawn_items_and_no_others(folder):
         asked[query_id] = item_ids
         return [qrels[query_id].get(item, -1) if query_id in qrels else 0 for item in item_ids]
 
-    estimate = compare(judge, first, second, measure="DCG@3", max_grade=3, budget=8, rng=2)
+    estimate = compare(judge, first, second, measure="DCG@3", max_grade=3, budget=8, method="active_uniD", rng=2)
     assert len(asked) == estimate.n_queries < 30
     assert sum(map(len, asked.values())) == estimate.n_items
     assert all(
@@ -132,12 +133,12 @@ def test_it_is_the_campaign(folder):
     workload = from_tables(load_qrels(qrels), [load_run(first), load_run(second)], evaluated=2).with_costs(None, 1.5)
     target = Target(DCG(cutoff=5), workload.ranking, workload.versus)
     design = find_method("passive").design(target)
-    campaign = Campaign(design, 8 * budget_unit(design), rng=6)
+    campaign = Campaign(design, 8 * budget_unit(target), rng=6)
     places, index = workload.pool.item_positions(), {q: i for i, q in enumerate(workload.pool.query_ids.tolist())}
     expected = campaign.run(lambda q, items: [int(workload.grades[places[index[q], d]]) for d in items])
     options = {"measure": "DCG@5", "method": "passive", "budget": 8, "overhead": 1.5}
     assert compare(qrels, first, second, **options, rng=6) == expected
-    assert expected.cost <= 8 * budget_unit(design)
+    assert expected.cost <= 8 * budget_unit(target)
 
 
 def test_the_grade_model_is_an_array_or_a_callable_of_the_pool(folder):
@@ -148,15 +149,16 @@ def test_the_grade_model_is_an_array_or_a_callable_of_the_pool(folder):
         seen.append(pool)
         return np.random.default_rng(0).dirichlet(np.ones(4), pool.n_items)
 
-    called = evaluate(qrels, first, budget=8, grade_probs=model, rng=1)
+    called = evaluate(qrels, first, budget=8, method="active", grade_probs=model, rng=1)
     (pool,) = seen
-    given = evaluate(qrels, first, budget=8, grade_probs=model(pool), rng=1)
+    given = evaluate(qrels, first, budget=8, method="active", grade_probs=model(pool), rng=1)
     assert called == given
-    assert called.method == "active"
-    assert evaluate(qrels, first, rng=1).method == "passive"
+    assert evaluate(qrels, first, budget=8, grade_probs=model, rng=1).method == "items"
     without = evaluate(qrels, first, budget=8, method="active_uniD", rng=1)
     assert (without.method, without.value == called.value) == ("active_uniD", False)
-    uniform = evaluate(qrels, first, budget=8, grade_probs=lambda pool: np.full((pool.n_items, 4), 0.25), rng=1)
+    uniform = evaluate(
+        qrels, first, budget=8, method="active", grade_probs=lambda pool: np.full((pool.n_items, 4), 0.25), rng=1
+    )
     assert uniform.value == without.value
 
 
@@ -167,17 +169,19 @@ def test_compare_is_antisymmetric_and_a_run_does_not_differ_from_itself(folder):
     assert compare(qrels, first, first, budget=8, rng=0).value == 0
 
 
-def test_the_smallest_budget_that_an_error_names_works(folder):
+@pytest.mark.parametrize("method", ["passive", "active_uniD", "random", "depth_draws"])
+def test_the_smallest_budget_that_an_error_names_works(folder, method):
     qrels, first, second = dicts(folder)
     for overhead in (0, 0.3, 7):
+        options = {"method": method, "overhead": overhead, "rng": 0}
         with pytest.raises(BudgetError, match="the smallest that works is ") as caught:
-            compare(qrels, first, second, budget=0.01, overhead=overhead)
+            compare(qrels, first, second, budget=0.01, **options)
         named = float(str(caught.value).partition("the smallest that works is ")[2].split()[0])
         assert named == pytest.approx(caught.value.needed, rel=2e-3)
         assert caught.value.budget == pytest.approx(0.01)
-        assert compare(qrels, first, second, budget=named, overhead=overhead, rng=0).n_draws >= 1
+        assert compare(qrels, first, second, budget=named, **options).n_draws >= 1
         with pytest.raises(BudgetError):
-            compare(qrels, first, second, budget=0.997 * named, overhead=overhead)
+            compare(qrels, first, second, budget=0.997 * named, **options)
 
 
 def test_a_budget_of_queries_that_cost_the_same(folder):
@@ -185,4 +189,69 @@ def test_a_budget_of_queries_that_cost_the_same(folder):
     qrels = {query: dict.fromkeys(documents, 1) for query, documents in run.items()}
     for overhead in (0.1, 0.7):
         for budget in (1, 3, 16):
-            assert evaluate(qrels, run, budget=budget, overhead=overhead, rng=0).n_queries == budget
+            for method in ("passive", "random"):
+                options = {"method": method, "overhead": overhead}
+                assert evaluate(qrels, run, budget=budget, **options, rng=0).n_queries == budget
+
+
+@pytest.mark.parametrize(
+    ("measure", "method"),
+    [(measure, "items" if measure.startswith(("DCG", "dcg", "P", "RBP")) else "depth") for measure in MEASURES],
+)
+def test_the_default_is_the_best_for_the_measure_where_the_scale_is_known(folder, measure, method):
+    qrels, first, second = dicts(folder)
+    default = compare(qrels, first, second, measure=measure, budget=8, rng=5)
+    assert default == compare(qrels, first, second, measure=measure, budget=8, method=method, rng=5)
+    assert default.method == method
+
+    def judge(query_id, item_ids):
+        return [qrels.get(query_id, {}).get(item, -1) for item in item_ids]
+
+    of_judge = {"measure": measure, "budget": 8, "rng": 5}
+    assert compare(judge, first, second, **of_judge, max_grade=3).method == method
+    if "ERR" not in measure:
+        assert compare(judge, first, second, **of_judge).method == "passive"
+
+
+@pytest.mark.parametrize(
+    ("measure", "method"),
+    [
+        *(
+            ("DCG@5", method)
+            for method in ("items", "items_plain", "items_cube", "depth", "depth_draws", "lure", "cube")
+        ),
+        *(("ERR@5", method) for method in ("depth", "depth_plain", "depth_cube", "sequential", "poisson", "greg")),
+        *((measure, method) for measure in ("nDCG@5", "AP") for method in ("depth", "random", "active", "difference")),
+    ],
+)
+def test_every_method_is_its_campaign(folder, measure, method):
+    qrels, first, second = dicts(folder)
+    workload = from_tables(load_qrels(qrels), [load_run(first), load_run(second)], evaluated=2).with_costs(None, 0.5)
+    target = Target(parse_measure(measure).bound_to(3), workload.ranking, workload.versus)
+    probs = np.random.default_rng(0).dirichlet(np.ones(4), workload.pool.n_items)
+    budget = 8 * budget_unit(target)
+    design = find_method(method).design(target, probs, budget=budget, defensive_share=0.1)
+    campaign = Campaign(design, budget, rng=6)
+    places, index = workload.pool.item_positions(), {q: i for i, q in enumerate(workload.pool.query_ids.tolist())}
+    expected = campaign.run(lambda q, items: [int(workload.grades[places[index[q], d]]) for d in items])
+    options = {"measure": measure, "method": method, "budget": 8, "overhead": 0.5, "grade_probs": probs}
+    assert compare(qrels, first, second, **options, rng=6) == expected
+    assert expected.method == method
+
+
+@pytest.mark.parametrize("method", ["items", "items_cube", "depth", "depth_cube"])
+def test_a_budget_that_draws_nobody_promises_nothing(folder, method):
+    qrels, first, _ = dicts(folder)
+    estimate = evaluate(qrels, first, budget=1e-6, method=method, rng=0)
+    assert (estimate.n_draws, estimate.n_items, estimate.cost) == (0, 0, 0)
+    assert (estimate.interval().low, estimate.interval().high) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize("method", ["items", "items_cube", "depth", "depth_cube", "depth_draws", "random", "passive"])
+@pytest.mark.parametrize("budget", [1.0, 1e6])
+def test_a_budget_beyond_the_pool_is_exact(folder, method, budget):
+    mean, _ = scored(folder, "DCG@5")
+    qrels, first, _ = dicts(folder)
+    estimate = evaluate(qrels, first, measure="DCG@5", method=method, budget=30 * budget, rng=0)
+    assert (estimate.value, estimate.std_error) == (pytest.approx(mean, rel=1e-12), 0)
+    assert estimate.n_queries == 30
