@@ -9,6 +9,9 @@ Floats = NDArray[np.float64]
 
 SHIFTS = (-4.0, -2.0, 2.0)
 SHARE = 0.05
+PLUG_IN_SHARE = 0.3
+"""Of the plug-ins of nDCG and AP, which are no conditional expectations and so lean more on what labels say."""
+
 _SMALLEST = 1e-6
 
 

@@ -97,6 +97,12 @@ class Design:
         """Σ p z of the stage's regressors, shape (2,)."""
         return np.asarray(self.query_probs @ self.stage.regressors)
 
+    def values(self, grades: Ints) -> Floats:
+        """Return L of every query from the grades of the items that a design can ask for, shape (n_queries,)."""
+        known = np.full(self.pool.n_items, -1, dtype=np.int64)
+        known[self.items] = np.asarray(grades)[self.items]
+        return self.target.values(known)
+
     @property
     def importance_weights(self) -> Floats:
         """p(x) / q(x), or p(x) / π(x), shape (n_queries,)."""

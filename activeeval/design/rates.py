@@ -12,7 +12,6 @@ from activeeval.kernels import rates
 Floats = NDArray[np.float64]
 
 _LEAST_ROOT = 1e-6
-LEAST_ITEM_SHARE = 0.02
 _ROUNDING = 1e-9
 
 
@@ -64,7 +63,7 @@ def roots(stage: Stage, extra: Floats, share: float) -> tuple[Floats, Floats]:
     """Return what sampling rates are proportional to, for queries and for the places of their items.
 
     A rate is p sqrt(variance / cost). However sure the model is, a query's counts as at least ``share``
-    times the mean one, and an item's as at least `LEAST_ITEM_SHARE` of its query's.
+    times the mean one, and an item's as at least the stage's least share of its query's.
     """
     p = stage.target.pool.query_probs
     of_query, of_item = (np.sqrt(ratio) for ratio in stage.ratios(extra))
@@ -73,10 +72,14 @@ def roots(stage: Stage, extra: Floats, share: float) -> tuple[Floats, Floats]:
     if not of_query.any():
         of_query, of_item = np.ones_like(of_query), np.ones_like(of_item)
     of_query = np.maximum(of_query, max(floor, _LEAST_ROOT * of_query.max()))
-    # with little overhead a query's root is high, so the floor follows what its best item would deserve
-    best = np.zeros_like(of_query)
-    np.maximum.at(best, queries, of_item)
-    least = LEAST_ITEM_SHARE * np.where(best > 0, np.minimum(best, of_query), of_query)
+    if stage.kind == "whole":
+        return p * of_query, (p * of_query)[queries]
+    least = of_query.copy()
+    if not stage.is_nested:  # with little overhead a query's root is high: its best item says what an item deserves
+        best = np.zeros_like(of_query)
+        np.maximum.at(best, queries, of_item)
+        least = np.where(best > _LEAST_ROOT * of_query, np.minimum(best, of_query), of_query)
+    least *= stage.least_item_share
     of_item = np.clip(of_item, least[queries], of_query[queries])
     if stage.is_nested:
         starts = stage.offsets[:-1][np.diff(stage.offsets) > 0]

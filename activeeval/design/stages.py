@@ -28,6 +28,8 @@ Ints = NDArray[np.int64]
 Observer = Callable[[Ints, Ints, Ints], tuple[Floats, Floats]]
 
 LEAST_STAGE_SHARE = 0.05
+LEAST_ITEM_SHARE = 0.01
+LEAST_PLUG_IN_SHARE = 0.35
 _BLOCK_ITEMS = 50_000
 _MOST_DRAWN_LABELS = 2**24
 _FEWEST_SAMPLES, _MOST_SAMPLES = 4, 32
@@ -54,6 +56,11 @@ class Stage:
     variances: Floats
     kind: ClassVar[str] = "whole"
     is_nested: ClassVar[bool] = True
+
+    @property
+    def least_item_share(self) -> float:
+        """Least probability of an item once its query is drawn, whatever the model says."""
+        return LEAST_ITEM_SHARE
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return every array of the stage by name."""
@@ -173,6 +180,12 @@ class Prefix(Stage):
     kind: ClassVar[str] = "depth"
 
     @property
+    def least_item_share(self) -> float:
+        """Least probability of an item once its query is drawn; higher where f_k is only a plug-in."""
+        is_exact = self.target.terms(self.nodes.shape[2]).is_exact
+        return LEAST_ITEM_SHARE if is_exact else LEAST_PLUG_IN_SHARE
+
+    @property
     def max_grade(self) -> int | None:
         """The largest grade that the grade model knows."""
         return int(self.nodes.shape[2]) - 1
@@ -206,7 +219,7 @@ class Items(Stage):
     Attributes
     ----------
     contrast, means, spreads : ndarray, shape (items.size,)
-        c_i (Δc_i in a comparison), E[g_i] and E[d_i²] = c_i² Var[g_i].
+        c_i (Δc_i in a comparison), E[g_i] and E[d_i²] = c_i² E[(g_i − μ_i)²].
     nodes, node_weights, gains : ndarray
         The grade model, and the gain of each grade.
     """
@@ -249,13 +262,14 @@ class Items(Stage):
     def observer(self, grades: Ints, item_probs: Floats, n_known: Ints | None = None) -> Observer:
         """Return the function that says what draws tell once they are judged; see `Stage.observer`."""
         gains, likelihoods = self._labels(grades)
-        model = (self.node_means, likelihoods, self.node_weights, item_probs)
+        sums = np.empty_like(self.node_means)
+        item_kernel.running_sums(self.offsets, self.contrast, self.node_means, sums)
+        model = (self.node_means, likelihoods, self.node_weights, sums, item_probs)
 
         def observe(queries: Ints, counts: Ints, slots: Ints) -> tuple[Floats, Floats]:
             totals, within = np.empty((queries.size, 3)), np.empty((queries.size, 6))
-            judged = np.zeros(self.items.size, dtype=np.bool_)
-            judged[slots] = True
-            item_kernel.observe_items(self.offsets, self.contrast, gains, *model, judged, queries, totals, within)
+            drawn = (queries, counts, slots, totals, within)
+            item_kernel.observe_items(*(self.offsets, self.contrast, gains, *model, *drawn))
             return totals, within
 
         return observe
@@ -310,10 +324,7 @@ def single_items(target: Target, nodes: Floats, node_weights: Floats) -> Items:
     gains = target.terms(nodes.shape[2]).values
     contrast = target.contrast[items]
     means = (node_weights @ (nodes @ gains))[items]
-    spreads = np.zeros(items.size)
-    for weight, probs in zip(node_weights, nodes, strict=True):
-        spreads += weight * (probs[items] * (gains - means[:, None]) ** 2).sum(axis=1)
-    spreads *= contrast**2
+    spreads = _unlearnt_variances(nodes[:, items], node_weights, gains) * contrast**2
     order = np.lexsort((-spreads, np.repeat(np.arange(offsets.size - 1), np.diff(offsets))))
     moments = target.moments(nodes, node_weights)
     return Items(
@@ -329,6 +340,16 @@ def single_items(target: Target, nodes: Floats, node_weights: Floats) -> Items:
         node_weights,
         gains,
     )
+
+
+def _unlearnt_variances(nodes: Floats, node_weights: Floats, gains: Floats) -> Floats:
+    """Return E[(g − μ)²] of every item once the labels before it have said half of what the nodes disagree on."""
+    by_node = nodes @ gains
+    between = node_weights @ (by_node - node_weights @ by_node) ** 2
+    within = np.zeros_like(between)
+    for weight, probs, mean in zip(node_weights, nodes, by_node, strict=True):
+        within += weight * (probs * (gains - mean[:, None]) ** 2).sum(axis=1)
+    return np.asarray(within + between / 2)
 
 
 def _items_that_matter(target: Target) -> tuple[Ints, Ints]:

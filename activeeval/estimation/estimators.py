@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,18 +43,35 @@ class Evaluated:
     contributions: Floats
 
 
-def evaluate(sample: JudgedSample, estimator: str) -> Evaluated:
+def evaluate(sample: JudgedSample, estimator: str, target: str = "pool") -> Evaluated:
     """Return what an estimator makes of a judged sample.
+
+    Parameters
+    ----------
+    target : {"pool", "population"}
+        The performance over the pool at hand, or over all the queries of which the pool is a
+        sample: S² / N is then added to the variance, S² the variance of L over queries.
 
     Raises
     ------
     StateError
         Where nothing has been judged yet.
     InputError
-        Where the estimator is not known or not one for the sample's scheme.
+        Where the estimator or the target is not known, or the estimator is not one for the sample's scheme.
     """
     if estimator not in ESTIMATORS:
         raise InputError(f"unknown estimator {estimator!r}; known: {', '.join(ESTIMATORS)}")
+    if target not in TARGETS:
+        raise InputError(f"unknown target {target!r}; known: {', '.join(TARGETS)}")
+    result = _evaluate(sample, estimator)
+    if target == "pool":
+        return result
+    freedom = sample.n_pool - 1.0 if sample.is_census else result.degrees_of_freedom
+    variance = result.variance + population_variance(sample, result)
+    return replace(result, variance=variance, degrees_of_freedom=freedom)
+
+
+def _evaluate(sample: JudgedSample, estimator: str) -> Evaluated:
     n = len(sample.totals)
     if sample.is_census:
         return Evaluated(estimates.weighted_sum(sample.query_probs, sample.values), 0.0, math.inf, np.zeros(n))
@@ -65,15 +82,16 @@ def evaluate(sample: JudgedSample, estimator: str) -> Evaluated:
     if estimator == "lure":
         raise InputError(f"the estimator 'lure' is for draws without replacement, not for {sample.scheme}")
     if sample.scheme == "replacement" and estimator == "ratio":
-        return _ratio(sample)
+        contributions = np.empty(n)
+        values = np.ascontiguousarray(sample.values)
+        found = estimates.ratio_estimate(sample.importance_weights, values, contributions)
+        return _found(found, contributions)
     return _linear(sample, estimator)
 
 
-def _ratio(sample: JudgedSample) -> Evaluated:
-    weights = sample.importance_weights
-    value, variance = estimates.ratio_estimate(weights, np.ascontiguousarray(sample.values))
-    contributions = weights * (sample.values - value) / weights.sum()
-    return Evaluated(float(value), float(variance), sample.n_draws - 1.0, contributions)
+def _found(found: tuple[float, float, float], contributions: Floats) -> Evaluated:
+    value, variance, freedom = found
+    return Evaluated(float(value), float(variance), float(freedom), contributions)
 
 
 def _linear(sample: JudgedSample, estimator: str) -> Evaluated:
@@ -87,16 +105,15 @@ def _linear(sample: JudgedSample, estimator: str) -> Evaluated:
     contributions = np.empty(n)
     fitted = estimator != "difference"
     arrays = (omega, keep, totals, sample.within, population, sample.balancing)
-    value, variance = estimates.linear_estimate(*arrays, fitted, with_replacement, contributions)
-    freedom = n - float(max(2 if fitted else 1, sample.balancing.shape[1]))
-    return Evaluated(float(value), float(variance), freedom, contributions)
+    found = estimates.linear_estimate(*arrays, fitted, with_replacement, contributions)
+    return _found(found, contributions)
 
 
 def _sequential(sample: JudgedSample, estimator: str) -> Evaluated:
     if estimator not in ("difference", "lure"):
         raise InputError(f"draws without replacement are for the difference and lure estimators, not for {estimator!r}")
     contributions = np.empty(len(sample.totals))
-    value, variance = estimates.sequential_estimate(
+    found = estimates.sequential_estimate(
         sample.query_probs,
         sample.sampling_probs,
         sample.totals,
@@ -105,44 +122,29 @@ def _sequential(sample: JudgedSample, estimator: str) -> Evaluated:
         estimator == "lure",
         contributions,
     )
-    return Evaluated(float(value), float(variance), len(contributions) - 1.0, contributions / len(contributions))
+    return _found(found, contributions / len(contributions))
 
 
 def estimate(sample: JudgedSample, estimator: str, method: str, target: str = "pool") -> Estimate:
-    """Return the estimate that a judged sample gives.
-
-    Parameters
-    ----------
-    target : {"pool", "population"}
-        The performance over the pool at hand, or over all the queries of which the pool is a
-        sample: S² / N is then added to the variance, S² the variance of L over queries.
-
-    Raises
-    ------
-    StateError
-        Where nothing has been judged yet.
-    InputError
-        Where the estimator or the target is not known.
-    """
-    result = evaluate(sample, estimator)
-    variance = result.variance + population_variance(sample, result, target)
-    freedom = result.degrees_of_freedom
-    if sample.is_census and target == "population":
-        freedom = sample.n_pool - 1.0
+    """Return the estimate that a judged sample gives; everything else as in `evaluate`."""
+    result = evaluate(sample, estimator, target)
     counts = (sample.n_draws, sample.n_queries, sample.n_items)
     return Estimate(
-        result.value, math.sqrt(variance), *counts, cost=sample.cost, method=method, degrees_of_freedom=freedom
+        result.value,
+        math.sqrt(result.variance),
+        *counts,
+        cost=sample.cost,
+        method=method,
+        degrees_of_freedom=result.degrees_of_freedom,
     )
 
 
-def population_variance(sample: JudgedSample, result: Evaluated, target: str) -> float:
-    """Return S² / N, what the choice of the pool adds to the variance; 0 for the pool itself.
+def population_variance(sample: JudgedSample, result: Evaluated) -> float:
+    """Return S² / N, what the choice of the pool adds to the variance.
 
     S² is the weighted mean of unbiased L² less R² by its unbiased estimate R̂² − V̂.
     """
-    if target not in TARGETS:
-        raise InputError(f"unknown target {target!r}; known: {', '.join(TARGETS)}")
-    if target == "pool" or not math.isfinite(result.variance):
+    if not math.isfinite(result.variance):
         return 0.0
     weights = sample.query_probs if sample.is_census else sample.importance_weights
     squares = sample.values**2 - sample.within[:, 0]

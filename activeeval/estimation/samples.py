@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from activeeval.design import Design
 from activeeval.design import balancing as variables
@@ -115,9 +115,9 @@ def judged_sample(
     )
 
 
-def census(design: Design, grades: ArrayLike, counts: tuple[int, int, int, float]) -> JudgedSample:
+def census(design: Design, grades: Ints, counts: tuple[int, int, int, float]) -> JudgedSample:
     """Return the sample of a pool that has been judged whole."""
-    values = design.target.values(grades)
+    values = design.values(grades)
     n = values.size
     p = design.query_probs
     totals = np.column_stack((values, np.zeros((n, 2))))

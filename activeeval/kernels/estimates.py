@@ -33,15 +33,36 @@ import numpy as np
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 _NO_SPREAD = 1e-12
-_NO_RESIDUAL = 1e-8
+_NO_RESIDUAL = 1e-14
 _COLLINEAR = 1e-8
 
 
 @_jit
-def ratio_estimate(weights, values):
-    """Return R̂ and its estimated variance, infinite where the values show no spread.
+def degrees(contributions, keep, n_fitted):
+    """Return the degrees of freedom of a variance Σ keep u², fewer where a few contributions u dwarf the others.
+
+    1/df = 1/(n − k) + (Σ v² / (Σ v)² − 1/n) / 2 with v = keep u²: the second term is what the kurtosis of u
+    says of the variance's own uncertainty.
+    """
+    n = contributions.size
+    if n <= n_fitted:
+        return n - n_fitted
+    total = 0.0
+    squares = 0.0
+    for j in range(n):
+        v = keep[j] * contributions[j] ** 2
+        total += v
+        squares += v * v
+    uneven = max(squares / (total * total) - 1.0 / n, 0.0) if total > 0.0 else 0.0
+    return 1.0 / (1.0 / (n - n_fitted) + 0.5 * uneven)
+
+
+@_jit
+def ratio_estimate(weights, values, contributions):
+    """Return R̂, its estimated variance and its degrees of freedom; the variance is infinite where there is no spread.
 
     Draws that all have one value, as draws of one query do, say nothing of the others.
+    ``contributions`` (n,) takes w (L − R̂) / Σ w.
     """
     n = weights.size
     total_weight = 0.0
@@ -54,10 +75,12 @@ def ratio_estimate(weights, values):
     for j in range(n):
         deviation = weights[j] * (values[j] - estimate)
         spread += deviation * deviation
+        contributions[j] = deviation / total_weight
     mean_spread = spread / (total_weight * total_weight)
+    freedom = degrees(contributions, np.ones(n), 1.0)
     if n < 2 or mean_spread <= (_NO_SPREAD * estimate) ** 2:
-        return estimate, np.inf
-    return estimate, n / (n - 1.0) * mean_spread
+        return estimate, np.inf, freedom
+    return estimate, n / (n - 1.0) * mean_spread, freedom
 
 
 @_jit
@@ -109,7 +132,7 @@ def _inverse(h):
 
 @_jit
 def linear_estimate(omega, keep, totals, within, population, balancing, fitted, centred, contributions):
-    """Return R̂ and V̂; ``contributions`` (n,) takes g ω e, what each draw adds to the error.
+    """Return R̂, V̂ and its degrees of freedom; ``contributions`` (n,) takes g ω e, what each draw adds to the error.
 
     ``fitted`` chooses regression over difference, ``centred`` the sample variance of draws with
     replacement. V̂ is infinite where there are not more draws than coefficients.
@@ -154,7 +177,7 @@ def linear_estimate(omega, keep, totals, within, population, balancing, fitted, 
         n_fitted = float(balancing.shape[1])
         _clear(contributions, keep, balancing)
     if n <= n_fitted or n < 2:
-        return estimate, np.inf
+        return estimate, np.inf, n - n_fitted
     variance = inside
     for j in range(n):
         variance += keep[j] * contributions[j] ** 2
@@ -162,22 +185,26 @@ def linear_estimate(omega, keep, totals, within, population, balancing, fitted, 
         variance -= total * total / n
     if variance <= 0.0:
         variance = conservative
-    if fitted and variance <= (_NO_RESIDUAL * estimate) ** 2 and _is_constant(omega, totals):
-        return estimate, np.inf
-    return estimate, variance * n / (n - n_fitted)
+    if (fitted or centred) and _is_constant(omega, totals, variance):
+        return estimate, np.inf, degrees(contributions, keep, n_fitted)
+    return estimate, variance * n / (n - n_fitted), degrees(contributions, keep, n_fitted)
 
 
 @_jit
-def _is_constant(omega, totals):
-    """Return whether y is a multiple of z_0: every query alike, which says nothing of the others."""
-    top, bottom, size = 0.0, 0.0, 0.0
+def _is_constant(omega, totals, variance):
+    """Return whether there is no variance because every query looks alike, which says nothing of the others.
+
+    Alike but for rounding: y is a multiple of z_0.
+    """
+    top, bottom, size, scale = 0.0, 0.0, 0.0, 0.0
     for j in range(omega.size):
         square = omega[j] * omega[j]
         top += square * totals[j, 0] * totals[j, 1]
         bottom += square * totals[j, 1] ** 2
         size += square * totals[j, 0] ** 2
-    left = size - top * top / bottom if bottom > 0.0 else size
-    return left <= _NO_RESIDUAL * size
+        scale += square * (totals[j, 0] ** 2 + totals[j, 2] ** 2)
+    least = _NO_RESIDUAL * scale
+    return variance <= least and (size - top * top / bottom if bottom > 0.0 else size) <= least
 
 
 @_jit
@@ -208,7 +235,7 @@ def _clear(contributions, keep, balancing):
 
 @_jit
 def sequential_estimate(query_probs, rates, totals, n_queries, base, levelled, contributions):
-    """Return R̂ and V̂ of draws without replacement, in their order; ``base`` is M.
+    """Return R̂, V̂ and its degrees of freedom for draws without replacement, in their order; ``base`` is M.
 
     ``levelled`` weights the draws with c_t, else c_t = 1, whose variance estimator is exactly
     unbiased. ``contributions`` (n,) takes c_t (Z_t − R̂).
@@ -225,11 +252,16 @@ def sequential_estimate(query_probs, rates, totals, n_queries, base, levelled, c
     for t in range(n):
         contributions[t] = _level(levelled, t, n, n_queries) * (contributions[t] - estimate)
         spread += contributions[t] * contributions[t]
-    return estimate, spread / (n * (n - 1.0)) if n > 1 else np.inf
+    freedom = degrees(contributions, np.ones(n), 1.0)
+    if n < 2 or _is_constant(query_probs, totals, spread):
+        return estimate, np.inf, freedom
+    return estimate, spread / (n * (n - 1.0)), freedom
 
 
 @_jit
 def _level(levelled, t, n, n_queries):
     """Return c of draw t, counted from 0."""
     left = float(n_queries - t - 1)
-    return n_queries * (n_queries - n) / (left * (left + 1.0)) if levelled and left > 0.0 else 1.0
+    if not levelled:
+        return 1.0
+    return n_queries * (n_queries - n) / (left * (left + 1.0)) if left > 0.0 else float(n_queries)

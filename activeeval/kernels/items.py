@@ -21,36 +21,69 @@ import numpy as np
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
+_IMPOSSIBLE = 1e-300
+
+
+@_jit
+def running_sums(offsets, contrast, node_means, sums):
+    """Fill ``sums`` (n_slots, n_nodes) with Σ c_i E[g_i | u] from a query's first place to each place."""
+    for q in range(offsets.size - 1):
+        for u in range(node_means.shape[1]):
+            total = 0.0
+            for i in range(offsets[q], offsets[q + 1]):
+                total += contrast[i] * node_means[i, u]
+                sums[i, u] = total
+
+
+@_jit
+def _shift(sums, first, begin, end, omega, node_weights):
+    """Return Σ c_i (μ_i − μ_i⁰) of the places ``begin … end − 1`` of a query for weights ω of the nodes."""
+    total = 0.0
+    if end > begin:
+        for u in range(omega.size):
+            before = sums[begin - 1, u] if begin > first else 0.0
+            total += (omega[u] - node_weights[u]) * (sums[end - 1, u] - before)
+    return total
+
 
 @_jit
 def observe_items(
-    offsets, contrast, gains, node_means, likelihoods, node_weights, item_probs, judged, queries, totals, within
+    offsets,
+    contrast,
+    gains,
+    node_means,
+    likelihoods,
+    node_weights,
+    sums,
+    item_probs,
+    queries,
+    counts,
+    slots,
+    totals,
+    within,
 ):
     """Fill ``totals`` (n, 3) with y, z_0, z_1 and ``within`` (n, 6) with the quadratic form, for n queries.
 
-    ``judged`` (n_slots,) marks the judged items of the queries; ``gains`` (n_slots,) and
-    ``likelihoods`` p(y_i | u) (n_slots, n_nodes) are read for those alone.
+    ``slots`` are the judged places, ascending within a query, ``counts[j]`` of them for query j. ``gains`` (n_slots,)
+    and ``likelihoods`` p(y_i | u) (n_slots, n_nodes) are read for those alone.
     """
-    n_nodes = node_weights.size
-    omega = np.empty(n_nodes)
+    omega = np.empty(node_weights.size)
+    k = 0
     for row in range(queries.size):
-        q = queries[row]
-        for u in range(n_nodes):
-            omega[u] = node_weights[u]
+        first, last = offsets[queries[row]], offsets[queries[row] + 1]
+        omega[:] = node_weights
         totals[row, :] = 0.0
         within[row, :] = 0.0
-        for i in range(offsets[q], offsets[q + 1]):
-            c = contrast[i]
-            before = 0.0
+        begin = first
+        for _ in range(counts[row]):
+            i = slots[k]
+            k += 1
+            totals[row, 2] -= _shift(sums, first, begin, i + 1, omega, node_weights)
+            begin = i + 1
             mu = 0.0
-            for u in range(n_nodes):
-                before += node_weights[u] * node_means[i, u]
+            for u in range(omega.size):
                 mu += omega[u] * node_means[i, u]
-            totals[row, 2] -= c * (mu - before)
-            if not judged[i]:
-                continue
-            chance = item_probs[i]
-            g = gains[i]
+            c, g, chance = contrast[i], gains[i], item_probs[i]
             totals[row, 0] += c * g / chance
             totals[row, 1] += c / chance
             totals[row, 2] += c * mu / chance
@@ -62,12 +95,9 @@ def observe_items(
             within[row, 4] += weight * mu
             within[row, 5] += weight * mu * mu
             total = 0.0
-            for u in range(n_nodes):
+            for u in range(omega.size):
                 omega[u] *= likelihoods[i, u]
                 total += omega[u]
-            if total > 1e-300:
-                for u in range(n_nodes):
-                    omega[u] /= total
-            else:
-                for u in range(n_nodes):
-                    omega[u] = node_weights[u]
+            for u in range(omega.size):
+                omega[u] = omega[u] / total if total > _IMPOSSIBLE else node_weights[u]
+        totals[row, 2] -= _shift(sums, first, begin, last, omega, node_weights)

@@ -75,16 +75,15 @@ def water_level(roots, costs, order, budget):
 
     The budget must not exceed Σ cost over positive roots; where it reaches it, κ makes all rates 1.
     """
-    rest = 0.0
+    rest = np.zeros(order.size + 1)  # summed up from the smallest: a difference would leave its rounding
     for i in range(order.size - 1, -1, -1):
-        rest += costs[order[i]] * roots[order[i]]
+        rest[i] = rest[i + 1] + costs[order[i]] * roots[order[i]]
     left = budget
-    for i in order:
-        if rest <= 0.0:
+    for i in range(order.size):
+        if rest[i] <= 0.0:
             break
-        level = left / rest
-        if level * roots[i] <= 1.0:
+        level = left / rest[i]
+        if level * roots[order[i]] <= 1.0:
             return level
-        left -= costs[i]
-        rest -= costs[i] * roots[i]
+        left -= costs[order[i]]
     return np.inf

@@ -115,9 +115,9 @@ def take(tree, u):
 
 @_jit
 def _evaluate(code, t, weights, totals, within, omega, keep, population, nothing, contributions):
-    """Return estimate and variance of the first t draws with replacement."""
+    """Return estimate, variance and degrees of freedom of the first t draws with replacement."""
     if code == RATIO:
-        return ratio_estimate(weights[:t], totals[:t, 0])
+        return ratio_estimate(weights[:t], totals[:t, 0], contributions[:t])
     for j in range(t):
         omega[j] = weights[j] / t
     fitted = code == REGRESSION
@@ -148,8 +148,8 @@ def replicate(
     """Draw with replacement once for every row of ``uniforms`` (repetitions, n).
 
     Run k ends before the draw that would exceed ``budgets[k]`` or when ``limits[k]`` draws are
-    done; both ascend. ``out`` (repetitions, budgets, 6) takes estimate, variance, draws, distinct
-    queries, distinct items, spent. ``complete`` (repetitions,) turns False where a row of uniforms
+    done; both ascend. ``out`` (repetitions, budgets, 7) takes estimate, variance, draws, distinct
+    queries, distinct items, spent, degrees of freedom. ``complete`` (repetitions,) turns False where a row of uniforms
     was too short.
     """
     n_queries = cumulative.size
@@ -180,10 +180,10 @@ def replicate(
                 cost += overheads[query]
             while k < budgets.size and (t == limits[k] or (t < longest and spent + cost > budgets[k])):
                 if n_seen == n_queries and n_items == offsets[n_queries]:
-                    out[r, k, 0], out[r, k, 1] = weighted_sum(query_probs, values), 0.0
+                    found = (weighted_sum(query_probs, values), 0.0, np.inf)
                 else:
-                    value = _evaluate(code, t, w, totals, within, omega, keep, population, nothing, contributions)
-                    out[r, k, 0], out[r, k, 1] = value
+                    found = _evaluate(code, t, w, totals, within, omega, keep, population, nothing, contributions)
+                out[r, k, 0], out[r, k, 1], out[r, k, 6] = found
                 out[r, k, 2], out[r, k, 3], out[r, k, 4], out[r, k, 5] = t, n_seen, n_items, spent
                 k += 1
             if k == budgets.size or t == longest:
@@ -224,11 +224,12 @@ def replicate_sequential(
                 cost = costs[query]
             while k < budgets.size and spent + cost > budgets[k]:
                 if t == n_queries:
-                    out[r, k, 0], out[r, k, 1] = weighted_sum(query_probs, values), 0.0
+                    found = (weighted_sum(query_probs, values), 0.0, np.inf)
                 else:
-                    out[r, k, 0], out[r, k, 1] = sequential_estimate(
+                    found = sequential_estimate(
                         p[:t], rates[:t], totals[:t], n_queries, population[1], levelled, contributions[:t]
                     )
+                out[r, k, 0], out[r, k, 1], out[r, k, 6] = found
                 out[r, k, 2], out[r, k, 3], out[r, k, 4], out[r, k, 5] = t, t, n_items, spent
                 k += 1
             if k == budgets.size:

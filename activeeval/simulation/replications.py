@@ -140,18 +140,14 @@ def _spend(
         chunks = [slice(start, start + _CHUNK) for start in range(0, len(seeds), _CHUNK)]
         run: Callable[..., Floats] = _runs(design, grades, bounds, limits, float(budgets[n_sampled - 1]), by_count)
         parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(seeds[c]) for c in chunks)
-        out[:, :n_sampled, :6] = np.concatenate(parts)
-        fitted = 2.0 if design.estimator == "regression" else 1.0
-        out[:, :n_sampled, 6] = out[:, :n_sampled, 2] - fitted
-        exact = out[:, :n_sampled, 1] == 0
-        out[:, :n_sampled, 6][exact] = np.inf
+        out[:, :n_sampled] = np.concatenate(parts)
 
 
 def _runs(
     design: Design, grades: ArrayLike, bounds: Floats, limits: Ints, largest: float, by_count: bool
 ) -> Callable[[Sequence[np.random.SeedSequence]], Floats]:
     """Return the function that runs the repetitions of some seeds."""
-    stage, values = design.stage, design.target.values(grades)
+    stage, values = design.stage, design.values(_whole(design, grades))
     code, population = _CODES[design.estimator], design.population
     if design.scheme == "sequential":
         arrays = (design.sampling_probs, design.query_probs, stage.regressors, population)
@@ -159,7 +155,7 @@ def _runs(
 
         def without(seeds: Sequence[np.random.SeedSequence]) -> Floats:
             uniforms = _uniforms(seeds, design.pool.n_queries)
-            out = np.empty((len(seeds), bounds.size, 6))
+            out = np.empty((len(seeds), bounds.size, 7))
             replication.replicate_sequential(uniforms, code, *arrays, *rest, out)
             return out
 
@@ -189,12 +185,12 @@ def _with_replacement(
     arrays: tuple[Any, ...], seeds: Sequence[np.random.SeedSequence], n_budgets: int, n_uniforms: int
 ) -> Floats:
     """Run the repetitions of one chunk, again with longer sequences where one was too short."""
-    out = np.empty((len(seeds), n_budgets, 6))
+    out = np.empty((len(seeds), n_budgets, 7))
     todo = np.arange(len(seeds))
     while todo.size:
         batch = todo[: max(1, _MOST_UNIFORMS // n_uniforms)]
         uniforms = _uniforms([seeds[r] for r in batch.tolist()], n_uniforms)
-        part = np.empty((batch.size, n_budgets, 6))
+        part = np.empty((batch.size, n_budgets, 7))
         complete = np.empty(batch.size, dtype=np.bool_)
         replication.replicate(*(uniforms, *arrays, part, complete))
         out[batch[complete]] = part[complete]
@@ -243,7 +239,7 @@ def _whole(design: Design, grades: ArrayLike) -> Ints:
 
 def _census(design: Design, grades: ArrayLike) -> JudgedSample:
     n = design.pool.n_queries
-    return census(design, grades, (n, n, design.items.size, float(np.cumsum(design.costs)[-1])))
+    return census(design, _whole(design, grades), (n, n, design.items.size, float(np.cumsum(design.costs)[-1])))
 
 
 def _row(sample: JudgedSample, design: Design) -> list[float]:
