@@ -114,5 +114,5 @@ def test_the_defence_is_worth_its_share(monkeypatch):
     target = Target(ERR(4, cutoff=10), ranking)
     budget = 0.1 * float(METHODS["passive"].plan(target).stage.costs.sum())
     own = squared_error(METHODS["depth"].plan(target, uniform), labels, budget, 1000)
-    monkeypatch.setattr(methods, "defended_nodes", lambda nodes, weights: (nodes, weights))
+    monkeypatch.setattr(methods, "defended_nodes", lambda nodes, weights, *_: (nodes, weights))
     assert squared_error(METHODS["depth"].plan(target, uniform), labels, budget, 1000) > 2 * own

@@ -585,3 +585,17 @@ def test_a_measure_without_discounts_has_nothing_to_judge():
     )
     assert stage.items.size == 0
     assert stage.predictions.tolist() == [0, 0]
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("name", MEASURES)
+def test_identical_rankings_differ_by_exactly_nothing_all_along(name):
+    """Not by rounding either: a spread of 1e-38 would make rates of 1e-18, which no budget can be spent on."""
+    random = np.random.default_rng(13)
+    for n_nodes in (1, 2):
+        pool = pool_of([6])
+        ranking = rankings_of(pool, [random.permutation(6).tolist()])
+        stage = random_prefixes(Target(MEASURES[name], ranking, ranking), *model_of(random, n_nodes, 6, 3))
+        assert not stage.spreads.any()
+        for _ in range(20):
+            assert not any(paths_of(stage, random.integers(0, 3, 6)))

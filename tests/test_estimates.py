@@ -76,7 +76,7 @@ def test_the_difference_and_its_variance_are_unbiased_over_all_draws(n):
         own = terms.var(ddof=1) / n
         if len(set(s)) > 1:  # draws of one query alone tell no variance
             assert found.variance == pytest.approx(own, rel=1e-10)
-        assert found.degrees_of_freedom == n - 1
+        assert found.degrees_of_freedom <= n - 1
         outcomes.append((chance, found.value, own))
     assert_unbiased(outcomes)
 
@@ -135,7 +135,7 @@ def test_regression_with_replacement_is_least_squares_with_squared_weights(case)
     own = n / (n - 2) * n * np.var(g * w * e)
     if own > 1e-8:
         assert found.variance == pytest.approx(own, rel=1e-5, abs=1e-12)
-    assert found.degrees_of_freedom == n - 2
+    assert found.degrees_of_freedom <= (n - 2) * (1 + 1e-9)
 
 
 @pytest.mark.kernel
@@ -160,7 +160,7 @@ def test_regression_of_a_poisson_sample_is_least_squares_with_weights_that_leave
     g = 1 + omega * (1 - pi) * (z @ np.linalg.solve(h, p @ z - omega @ z))
     own = n / (n - 2) * poisson_variance(g * omega, pi, e, within[:, 0])
     assert found.variance == pytest.approx(own, rel=1e-5, abs=1e-12)
-    assert found.degrees_of_freedom == n - 2
+    assert found.degrees_of_freedom <= (n - 2) * (1 + 1e-9)
 
 
 @pytest.mark.kernel

@@ -124,7 +124,7 @@ def test_value_and_variance_are_unbiased_for_any_labels(n_nodes, compare, zeros)
             assert found.value == pytest.approx(value, rel=1e-12, abs=1e-13)
             s = sample.within @ [1, 0, -2, 0, 0, 1]
             own = poisson_variance(omega, sample.sampling_probs, residuals, s)
-            if sample.queries.size > 1:
+            if sample.queries.size > 1 and own > 1e-13:  # no residual at all tells nothing
                 assert found.variance == pytest.approx(own, rel=1e-10)
             mean, second, variance = mean + chance * value, second + chance * value**2, variance + chance * own
             squares += chance * (omega @ (sample.values**2 - sample.within[:, 0]))
@@ -169,13 +169,20 @@ def test_items_that_no_list_weighs_are_never_judged():
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("n_nodes", [1, 3])
-def test_spreads_are_the_variances_of_terms_by_enumeration(n_nodes):
+def test_spreads_are_between_what_one_node_and_what_no_label_leaves(n_nodes):
+    """c² Var[g] by enumeration where grades are independent; with a factor the labels before take part of it away."""
     _, stage = case_of(5, n_nodes, compare=True)
     gains = np.array(GAINS)
     for i, z in enumerate(stage.items.tolist()):
         p = stage.node_weights @ stage.nodes[:, z]
+        inner = sum(
+            w * (own @ gains**2 - (own @ gains) ** 2)
+            for w, own in zip(stage.node_weights, stage.nodes[:, z], strict=True)
+        )
+        low, high = (stage.contrast[i] ** 2 * v for v in (inner, p @ gains**2 - (p @ gains) ** 2))
         assert stage.means[i] == pytest.approx(p @ gains)
-        assert stage.spreads[i] == pytest.approx(stage.contrast[i] ** 2 * (p @ gains**2 - (p @ gains) ** 2))
+        assert low * (1 - 1e-12) <= stage.spreads[i] <= high * (1 + 1e-12)
+        assert (n_nodes == 1) == (low == pytest.approx(high))
     for query in (0, 1):
         own = stage.spreads[stage.offsets[query] : stage.offsets[query + 1]]
         assert own.tolist() == sorted(own, reverse=True)
@@ -289,7 +296,7 @@ def test_the_fitted_form_is_least_squares_over_what_was_seen():
         s = sample.within @ [1, -2 * b[0], -2 * b[1], b[0] ** 2, 2 * b[0] * b[1], b[1] ** 2]
         n = omega.size
         assert found.variance == pytest.approx(n / (n - 2) * poisson_variance(lift * omega, pi, e, s), rel=1e-8)
-        assert found.degrees_of_freedom == n - 2
+        assert found.degrees_of_freedom <= (n - 2) * (1 + 1e-9)
 
 
 # Draws
