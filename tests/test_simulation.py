@@ -93,7 +93,8 @@ def test_uniforms_that_run_out_are_drawn_again_longer(monkeypatch):
     designs, labels = labelled()
     budgets = [0.3 * designs["active"].costs.sum(), 0.9 * designs["active"].costs.sum()]
     plenty = replicate(designs["active"], labels, budgets, 12, rng=1)
-    monkeypatch.setattr(replications, "_first_guess", lambda *_: 1)
+    whole = replications._with_replacement
+    monkeypatch.setattr(replications, "_with_replacement", lambda *arguments: whole(*arguments[:-1], 1))
     assert_same_runs(replicate(designs["active"], labels, budgets, 12, rng=1), plenty)
 
 

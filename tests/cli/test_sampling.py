@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
 from collections import Counter
 
 import numpy as np
@@ -11,10 +13,10 @@ import polars as pl
 import pytest
 from cli_files import csv_rows, write_csv, write_lines
 
-
 from activeeval import Campaign, Target, parse_measure
 from activeeval.cli.inputs import PoolOptions, load_case
 from activeeval.io.draws import read_draws, write_draws
+from activeeval.methods import METHODS
 from activeeval.workload import budget_unit
 from activeeval.worksheet import estimate_table, to_table
 
@@ -34,6 +36,12 @@ SPREADSHEETS = {
 def grade_of(query, document):
     """Return the same grade for the same item, always."""
     return sum(map(ord, f"{query} {document}")) % 4
+
+
+def grades_of(table):
+    """Return a grade for every row of a draws table."""
+    rows = zip(table.query_id.tolist(), table.doc_id.tolist(), strict=True)
+    return np.array([0 if d == "(nothing to judge)" else grade_of(q, d) for q, d in rows])
 
 
 def judged(rows):
@@ -64,6 +72,8 @@ def estimated(call):
 
     def estimate(rows, *options, **spreadsheet):
         write_csv("j.csv", rows, **spreadsheet)
+        if "--record" not in options and os.path.exists("d.sample.npz"):
+            options += ("--record", "d.sample.npz")
         return call("estimate", "j.csv", "-o", "jsonl", *options).rows[0]
 
     return estimate
@@ -101,23 +111,36 @@ CASES = {
 }
 
 
+THROUGH = [
+    ("DCG@5", "active"),
+    ("ERR(max_rel=3)", "passive"),
+    ("DCG@5", "items"),
+    ("ERR@5", "depth"),
+    ("nDCG@5", "depth_draws"),
+    ("P@3", "cube"),
+    ("AP", "lure"),
+    ("RBP", "random"),
+]
+
+
 @pytest.mark.parametrize("spreadsheet", SPREADSHEETS.values(), ids=SPREADSHEETS)
 @pytest.mark.parametrize(("options", "given"), CASES.values(), ids=CASES)
-@pytest.mark.parametrize(("measure", "method"), [("DCG@5", "active"), ("ERR(max_rel=3)", "passive")])
+@pytest.mark.parametrize(("measure", "method"), THROUGH)
 def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options, given, measure, method, spreadsheet):
     rows = drawn(*options, "--measure", measure, "--method", method, "--budget", 15, "--seed", 5)
+    assert os.path.exists("d.sample.npz") == METHODS[method].needs_record
     row = estimated(judged(rows), **spreadsheet)
     campaign = campaign_of(measure, method, 15, seed=5, **given)
     expected = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
-    assert (row["value"], row["std_error"]) == pytest.approx((expected.value, expected.std_error), rel=1e-12)
+    assert (row["value"], row["std_error"]) == pytest.approx((expected.value, expected.std_error), rel=1e-9)
     interval = expected.interval()
-    assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high), rel=1e-12)
+    assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high), rel=1e-9)
     assert (row["method"], row["draws"]) == (method, expected.n_draws)
     assert (row["items"], row["spent"]) == (expected.n_items, pytest.approx(expected.cost))
     assert row["queries"] == expected.n_queries
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz"])
 def test_every_format_carries_the_table(call, folder, suffix):
     name = f"d.{suffix}"
     assert call("sample", *RUN, "--budget", 8, "--out", "d.csv").code == 0
@@ -125,22 +148,26 @@ def test_every_format_carries_the_table(call, folder, suffix):
     table = read_draws(name)
     for column in COLUMNS:
         assert getattr(table, column).tolist() == getattr(read_draws("d.csv"), column).tolist()
+    assert set(table.design.tolist()) == {"items"}
     if suffix == "jsonl":
         lines = [json.loads(line) for line in (folder / name).read_text().splitlines()]
-        write_lines(folder / name, [json.dumps(line | {"grade": 1}) for line in lines])
+        grades = [grade_of(line["query_id"], line["doc_id"]) for line in lines]
+        write_lines(folder / name, [json.dumps(line | {"grade": g}) for line, g in zip(lines, grades, strict=True)])
     elif suffix == "parquet":
-        pl.read_parquet(name).with_columns(grade=pl.lit(1)).write_parquet(name)
+        pl.read_parquet(name).with_columns(grade=pl.Series(grades_of(table))).write_parquet(name)
     else:
-        write_draws(
-            type(table)(**{c: getattr(table, c) for c in COLUMNS} | {"grade": np.ones(table.n_rows, int)}), name
-        )
+        write_draws(type(table)(**{c: getattr(table, c) for c in COLUMNS} | {"grade": grades_of(table)}), name)
     row = call("estimate", name, "-o", "jsonl").rows[0]
-    assert row["value"] > 0
-    assert row["items"] == len(set(zip(table.query_id.tolist(), table.doc_id.tolist(), strict=True)))
+    campaign = campaign_of("DCG", "items", 8, runs=("a.run",), max_grade=3)
+    expected = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
+    assert row["value"] == pytest.approx(expected.value, rel=1e-9)
+    assert row["std_error"] == pytest.approx(expected.std_error, rel=1e-9)
+    assert (row["method"], row["items"], row["spent"]) == ("items", expected.n_items, pytest.approx(expected.cost))
+    assert row["items"] == np.count_nonzero(table.doc_id != "(nothing to judge)")
 
 
 def test_columns_and_weights(drawn):
-    rows = drawn(*RUN, "--measure", "P@3", "--budget", 9)
+    rows = drawn(*RUN, "--measure", "P@3", "--budget", 9, "--method", "active")
     assert list(rows[0]) == [*COLUMNS, "max_grade"]
     assert {row["max_grade"] for row in rows} == {"3"}
     assert {row["measure"] for row in rows} == {"P(rel=1)@3"}
@@ -168,8 +195,16 @@ def test_full_coverage_is_exact_however_it_came_about(drawn, estimated, call, fo
     truth = {(q, d): grade_of(q, d) for q, _, d, *_ in map(str.split, lines)}
     qrels = write_lines(folder / "x.qrels", [f"{q} 0 {d} {g}" for (q, d), g in truth.items()])
     exact = call("--quiet", "score", qrels, "a.run", "DCG@4", "-o", "jsonl").rows[0]["value"]
-    for options in (("--budget", 10_000), ("--budget", 300, "--expected")):
+    for options in (
+        ("--method", "active", "--budget", 10_000),
+        ("--method", "active", "--budget", 300, "--expected"),
+        ("--method", "items", "--budget", 30),
+        ("--method", "depth_cube", "--budget", 1e9),
+        ("--method", "depth_draws", "--budget", 30),
+        ("--method", "lure", "--budget", 31),
+    ):
         rows = drawn(*RUN, "--measure", "DCG@4", *options)
+        assert {row["design"] for row in rows} == {"census"}
         assert len({row["query_id"] for row in rows}) == 30
         row = estimated(judged(rows))
         assert row["value"] == pytest.approx(exact, rel=1e-12)
@@ -247,20 +282,22 @@ def test_one_seed_one_sample(call, folder):
 
 
 def test_the_talk_says_what_was_drawn_and_why_it_ended(call):
-    answer = call("sample", *RUN, "--measure", "P@4", "--budget", 6, "--seed", 2, "--out", "x.csv")
+    budget = ("--budget", 6, "--seed", 2, "--method", "active")
+    answer = call("sample", *RUN, "--measure", "P@4", *budget, "--out", "x.csv")
     rows = csv_rows("x.csv")
     n_draws, n_queries = len({row["draw"] for row in rows}), len({row["query_id"] for row in rows})
     n_items = len({(row["query_id"], row["doc_id"]) for row in rows})
-    said, repeats = answer.err.splitlines()[-2:]
+    said, rough, repeats = answer.err.splitlines()[-3:]
     assert said.startswith(
         f"activeeval: wrote x.csv: {n_draws} draws of {n_queries} queries, {n_items} items to judge, "
     )
+    assert rough.startswith(f"activeeval: {n_queries} judged queries make a rough interval; with 30 or more ")
     assert repeats.startswith(f"activeeval: {len(rows) - n_items} rows repeat items of a query drawn before")
     assert answer.out == ""
 
 
 def test_another_measure_from_the_same_sample(drawn, estimated):
-    rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", 10))
+    rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", 10, "--method", "active"))
     by_query = {}
     for row in rows:
         by_query.setdefault(row["draw"], []).append(row)
@@ -272,7 +309,7 @@ def test_another_measure_from_the_same_sample(drawn, estimated):
 
 
 def test_a_single_draw_has_no_interval(drawn, estimated):
-    rows = [row for row in judged(drawn(*RUN, "--budget", 20)) if row["draw"] == "1"]
+    rows = [row for row in judged(drawn(*RUN, "--budget", 20, "--method", "active")) if row["draw"] == "1"]
     row = estimated([row | {"grade": 1} for row in rows])
     assert (row["draws"], row["std_error"], row["low"], row["high"]) == (1, None, None, None)
 
@@ -312,7 +349,8 @@ def test_q_is_the_paper_s(call):
     )
     optimal = p * np.sqrt((variance + (mean - p @ mean) ** 2) / cost)
     np.testing.assert_allclose(q, optimal / optimal.sum(), rtol=1e-9)
-    call("design", *LETOR, "--out", "y.parquet", "--cost", "log-length:3", "--defensive-share", 0.25)
+    share = ("--cost", "log-length:3", "--defensive-share", 0.25)
+    call("design", *LETOR, "--method", "active", "--out", "y.parquet", *share)
     np.testing.assert_allclose(pl.read_parquet("y.parquet")["sampling_prob"], 0.75 * q + 0.25 * p, rtol=1e-9)
 
 
@@ -403,7 +441,7 @@ def test_given_probabilities_are_recalibrated_on_judged_queries(folder):
     table = ["qid,docid,p0,p1,p2,p3", *(f"{p[0]},{p[2]},0.4,0.3,0.2,0.1" for p in pairs)]
     write_lines(folder / "p.csv", table)
     given = {"runs": ("a.run",), "train_qrels": "old.qrels", "model": "probs=p.csv"}
-    probs = case_of(use_labels=False, **given).probs
+    probs = case_of(use_labels=False, **given).beliefs.probs
     assert not np.allclose(probs, [0.4, 0.3, 0.2, 0.1])
     assert probs.sum(axis=1) == pytest.approx(1)
 
@@ -421,10 +459,17 @@ def test_the_work_of_judges_is_not_overwritten(call, folder, drawn):
     assert call("sample", *RUN, "--budget", 8, "--out", "d.csv").code == 0
 
 
-def test_a_grade_off_the_scale_is_a_slip_of_the_finger(call, drawn):
-    rows = judged(drawn(*RUN, "--budget", 8))
-    rows[0]["grade"] = 22
-    write_csv("j.csv", rows)
-    answer = call("estimate", "j.csv")
-    assert answer.code == 1
-    assert f"grade 22 of item {rows[0]['doc_id']!r} of query {rows[0]['query_id']!r} is above max_grade 3" in answer.err
+@pytest.mark.parametrize(
+    ("measure", "method"),
+    [("DCG", "active"), *(("DCG", m) for m in ("items", "depth", "cube", "random")), ("ERR", "depth"), ("P@3", "items")]
+    + [(measure, m) for measure in ("nDCG@5", "AP") for m in ("depth", "cube", "random")],
+)
+def test_a_grade_off_the_scale_is_a_slip_of_the_finger(call, drawn, measure, method):
+    rows = judged(drawn(*RUN, "--budget", 12, "--measure", measure, "--method", method))
+    row = next(row for row in rows if row["grade"] != "" and row["doc_id"] != "(nothing to judge)")
+    row["grade"] = 22
+    write_csv("d.csv", rows)
+    answer = call("estimate", "d.csv")
+    assert answer.code == 1, answer.out
+    place = f"grade 22 of item {row['doc_id']!r} of query {row['query_id']!r} is above "
+    assert place in answer.err or re.fullmatch("activeeval: grade 22 is above .*, 3\n", answer.err), answer.err

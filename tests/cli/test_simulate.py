@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from cli_files import write_lines
 
+from activeeval.methods import METHODS
+
 LETOR = ("--letor", "a.txt", "--scores", "a.score")
 RUNS = ("--qrels", "q.qrels", "--run", "a.run")
 BRIEF = ("--repetitions", 40, "-o", "jsonl")
@@ -17,7 +19,9 @@ SIMULATED = {
     *("rmse", "mae", "bias", "coverage", "width", "undetermined", "queries", "items", "spent"),
     *("efficiency", "labels_saved", "selection_error"),
 }
-METHODS = ["passive", "active", "active_uniC", "active_uniD"]
+PAPER = ["passive", "active", "active_uniC", "active_uniD"]
+OF_PAPER = tuple(x for name in PAPER for x in ("--method", name))
+ADDITIVE = {"DCG", "DCG@3", "P@2", "RBP(p=0.5)"}
 
 
 @pytest.fixture
@@ -28,7 +32,7 @@ def simulate(call):
 
 @pytest.mark.parametrize("pool", [LETOR, RUNS], ids=["letor", "runs"])
 def test_every_field_with_its_standard_error(simulate, pool):
-    rows = simulate(*pool, *TWO)
+    rows = simulate(*pool, *TWO, *OF_PAPER)
     assert len(rows) == 8
     for row in rows:
         assert set(row) >= FIELDS | SIMULATED | {f"{name}_se" for name in SIMULATED}
@@ -36,11 +40,12 @@ def test_every_field_with_its_standard_error(simulate, pool):
         assert row["repetitions"] == 40
         assert 0 <= row["coverage"] <= 1
         assert 0 < row["spent"] <= row["budget"]
+        assert row["spent_sd"] >= 0
         assert 0 < row["queries"] <= row["items"]
         assert row["rmse"] >= max(row["mae"], abs(row["bias"])) > 0
         assert row["selection_error"] is None
         assert all(row[f"{name}_se"] >= 0 for name in SIMULATED - {"labels_saved", "selection_error"})
-    assert [(row["method"], row["budget"]) for row in rows] == [(m, b) for m in METHODS for b in (6.0, 12.0)]
+    assert [(row["method"], row["budget"]) for row in rows] == [(m, b) for m in PAPER for b in (6.0, 12.0)]
     for row in rows[:2]:
         assert (row["efficiency"], row["efficiency_se"], row["labels_saved"]) == (1, 0, 0)
 
@@ -56,19 +61,23 @@ def test_labels_saved_needs_two_budgets(simulate):
     assert all(row["labels_saved"] is None for row in simulate(*LETOR, "--budget", 6))
 
 
-@pytest.mark.parametrize("measure", ["DCG", "DCG@3", "ERR@5", "P@2", "RBP(p=0.5)", "RR"])
+@pytest.mark.parametrize(
+    "measure",
+    ["DCG", "DCG@3", "ERR@5", "P@2", "RBP(p=0.5)", "RR", "nDCG@5", "nDCG(dcg='exp-log2')", "AP", "AP(rel=2)@4"],
+)
 def test_the_truth_is_the_score(call, simulate, measure):
     mean = call("--quiet", "score", "q.qrels", "a.run", measure, "-o", "jsonl").rows[0]
     rows = simulate(*RUNS, "--measure", measure, "--budget", 6)
     assert {row["measure"] for row in rows} == {mean["measure"]}
-    assert [row["truth"] for row in rows] == pytest.approx([mean["value"]] * 4, rel=1e-12)
+    assert [row["method"] for row in rows] == ["passive", "items" if measure in ADDITIVE else "depth"]
+    assert [row["truth"] for row in rows] == pytest.approx([mean["value"]] * 2, rel=1e-12)
     versus = call("--quiet", "score", "q.qrels", "a.run", measure, "--versus", "b.run", "-o", "jsonl").rows[0]
     rows = simulate(*RUNS, "--measure", measure, "--budget", 6, "--versus-run", "b.run")
-    assert [row["truth"] for row in rows] == pytest.approx([versus["difference"]] * 4, rel=1e-12)
+    assert [row["truth"] for row in rows] == pytest.approx([versus["difference"]] * 2, rel=1e-12)
     assert all(0 <= row["selection_error"] <= 1 for row in rows)
 
 
-@pytest.mark.parametrize("methods", [["active"], ["active_uniC", "active_uniD"], ["passive"]])
+@pytest.mark.parametrize("methods", [["active"], ["active_uniC", "active_uniD"], ["passive"], ["cube", "items"]])
 def test_passive_is_always_there(simulate, methods):
     rows = simulate(*LETOR, "--budget", 6, *(x for name in methods for x in ("--method", name)))
     assert [row["method"] for row in rows] == list(dict.fromkeys(["passive", *methods]))
@@ -93,21 +102,65 @@ def test_one_seed_one_answer(call, options):
     assert first.out != call(*command, "--seed", 4).out
 
 
+@pytest.mark.parametrize("measure", ["DCG@3", "ERR@5", "nDCG@5", "AP"])
+def test_all_is_every_method_that_fits(simulate, measure):
+    rows = simulate(*RUNS, "--measure", measure, "--budget", 6, "--method", "all")
+    fitting = [name for name in METHODS if measure in ADDITIVE or not name.startswith("items")]
+    assert [row["method"] for row in rows] == fitting
+    assert simulate(*RUNS, "--measure", measure, "--budget", 6, "--method", "all", "--method", "active") == rows
+    one = simulate(*RUNS, "--measure", measure, "--budget", 6, "--method", "depth")
+    assert {row["method"]: row for row in rows}["depth"] == one[1]
+
+
+def test_the_default_is_passive_and_the_best_safe_method(simulate):
+    assert simulate(*LETOR, *TWO) == simulate(*LETOR, *TWO, "--method", "passive", "--method", "items")
+    of_err = (*LETOR, *TWO, "--measure", "ERR@5", "--train", "t.txt")
+    assert simulate(*of_err) == simulate(*of_err, "--method", "depth")
+
+
+@pytest.mark.parametrize("method", ["items", "items_cube", "depth", "depth_cube", "cube", "greg"])
+def test_a_settled_sample_costs_the_budget_on_average(simulate, method):
+    row = simulate(*RUNS, "--measure", "DCG@5", "--budget", 5, "--overhead", 1, "--method", method)[1]
+    # 4 standard errors of 40 samples: a false alarm in 16,000; a cost counted twice or forgotten gives far more
+    assert row["spent"] == pytest.approx(5, abs=4 * row["spent_se"] + (0.3 if "cube" in method else 0))
+    assert row["spent_sd"] > 0
+    expected = simulate(*RUNS, "--measure", "DCG@5", "--budget", 5, "--overhead", 1, "--method", method, "--expected")
+    assert expected[1] == {**row, **{k: expected[1][k] for k in row if k.startswith(("efficiency", "labels"))}}
+
+
+def test_the_query_factor_can_be_left_out(simulate):
+    given = (*LETOR, "--train", "t.txt", *TWO, "--method", "items", "--method", "active")
+    with_factor, without = simulate(*given), simulate(*given, "--no-query-factor")
+    assert simulate(*given, "--query-factor") == with_factor
+    methods = [row["method"] for row in with_factor]
+    for method, one, other in zip(methods, with_factor, without, strict=True):
+        # the paper's methods take grades as independent anyway
+        assert (one["rmse"] == other["rmse"]) == (method != "items")
+        assert one["truth"] == other["truth"]
+
+
 def test_budgets_may_be_unsorted_and_repeated(simulate):
     assert simulate(*LETOR, "--budget", 12, "--budget", 6, "--budget", 12.0) == simulate(*LETOR, *TWO)
 
 
 def test_measures_may_be_repeated(simulate):
     rows = simulate(*LETOR, "--measure", "ERR@5", "--measure", "DCG", "--measure", "ERR@5", "--budget", 6)
-    assert [row["measure"] for row in rows[::4]] == ["ERR(max_rel=3)@5", "DCG(dcg='exp-log2')"]
+    assert [row["measure"] for row in rows[::2]] == ["ERR(max_rel=3)@5", "DCG(dcg='exp-log2')"]
+    assert [row["method"] for row in rows] == ["passive", "depth", "passive", "items"]
 
 
 def test_no_budget_is_overspent_and_a_large_one_is_exact(simulate):
-    rows = simulate(*LETOR, "--budget", 1000, "--budget", 7.3, "--overhead", 2, "--cost", "log-length:3")
+    options = ("--budget", 1000, "--budget", 7.3, "--overhead", 2, "--cost", "log-length:3", "--method", "all")
+    rows = simulate(*LETOR, *options)
+    assert [row["method"] for row in rows[::2]] == list(METHODS)
     for row in rows:
+        settled = METHODS[row["method"]].needs_budget
         if row["budget"] == 1000:
             assert (row["rmse"], row["width"], row["coverage"]) == (0, 0, 1)
-            assert (row["queries"], row["spent"]) == (40, pytest.approx(40))
+            assert (row["queries"], row["spent"], row["spent_sd"]) == (40, pytest.approx(40), pytest.approx(0))
+        elif settled:  # 40 samples: 4 standard errors and the cube's rounding
+            assert row["spent"] == pytest.approx(7.3, abs=4 * row["spent_se"] + 0.5)
+            assert row["spent_sd"] == pytest.approx(row["spent_se"] * math.sqrt(40))
         else:
             assert row["spent"] <= 7.3
 
@@ -199,27 +252,32 @@ def test_costs_by_length_and_from_a_file_agree(simulate, folder):
     ids=lambda x: " ".join(x) if "-" in x[0] and x not in (LETOR, RUNS) else x[0][2:],
 )
 def test_models_change_the_sampling_and_not_the_truth(simulate, pool, options):
-    rows = {row["method"]: row for row in simulate(*pool, *options, "--budget", 5)}
+    more = (*OF_PAPER, "--method", "items", "--method", "depth")
+    rows = {row["method"]: row for row in simulate(*pool, *options, *more, "--budget", 5)}
     if "--train-fraction" in options:
-        plain = {row["method"]: row for row in simulate(*pool, *options[-2:], "--model", "uniform", "--budget", 5)}
+        uniform = ("--model", "uniform", *more)
+        plain = {row["method"]: row for row in simulate(*pool, *options, *uniform, "--budget", 5)}
         fraction = float(options[options.index("--train-fraction") + 1])
         n = {LETOR: 40, RUNS: 30}[pool]
         census = simulate(*pool, *options, "--budget", 1000, "--method", "passive")[0]
         assert census["queries"] == n - round(fraction * n)
     else:
-        plain = {row["method"]: row for row in simulate(*pool, "--model", "uniform", "--budget", 5)}
+        plain = {row["method"]: row for row in simulate(*pool, "--model", "uniform", *more, "--budget", 5)}
         assert rows["active"]["truth"] == plain["active"]["truth"]
         assert {**rows["active_uniD"], "efficiency": 0} == {**plain["active_uniD"], "efficiency": 0}
+    for method in ("active", "items", "depth"):
+        assert rows[method]["rmse"] != plain[method]["rmse"]
+        assert rows[method]["truth"] == plain[method]["truth"]
     assert rows["active"]["rmse"] != rows["active_uniD"]["rmse"]
 
 
 def test_the_uniform_model_is_active_uniD(simulate):
-    rows = simulate(*LETOR, *TWO, "--model", "uniform")
+    rows = simulate(*LETOR, *TWO, "--model", "uniform", *OF_PAPER)
     assert [{**row, "method": ""} for row in rows[2:4]] == [{**row, "method": ""} for row in rows[6:]]
 
 
 def test_a_full_defence_is_passive(simulate):
-    rows = simulate(*LETOR, *TWO, "--defensive-share", 1)
+    rows = simulate(*LETOR, *TWO, "--defensive-share", 1, "--method", "active")
     assert [{**row, "method": ""} for row in rows[:2]] == [{**row, "method": ""} for row in rows[2:4]]
 
 
@@ -250,9 +308,9 @@ def test_plot(call, folder, suffix):
 
 @pytest.mark.parametrize("form", ["text", "tsv", "md", "latex"])
 def test_other_formats(call, form):
-    answer = call("simulate", *LETOR, *TWO, "--repetitions", 40, "-o", form, "-p", 2)
+    answer = call("simulate", *LETOR, *TWO, *OF_PAPER, "--repetitions", 40, "-o", form, "-p", 2)
     assert answer.code == 0
-    assert all(name in answer.out.replace("\\_", "_") for name in METHODS)
+    assert all(name in answer.out.replace("\\_", "_") for name in PAPER)
     lines = answer.out.splitlines()
     if form == "tsv":
         assert {line.count("\t") for line in lines} == {lines[0].count("\t")}
