@@ -186,11 +186,6 @@ RECORDS = {
     "the pool lost": (with_arrays(**{"pool.item_ids": lambda a: None}), DAMAGED),
     "words lost": (with_arrays(words=lambda a: a[:3]), DAMAGED),
     "an unknown stage": (with_arrays(words=lambda a: np.array([*a[:3], "rows", a[4]])), DAMAGED),
-    **{
-        f"{name} cut short": (with_arrays(**{name: lambda a: a[:-1]}), DAMAGED)
-        for name in ("draws", "draw_probs", "slots", "query_probs", "item_probs", "population", "pool.item_ids")
-    },
-    "places beyond the pool": (with_arrays(slots=lambda a: a + 10_000), DAMAGED),
     "numbers for words": (with_arrays(numbers=lambda a: np.array(["x"] * a.size)), DAMAGED),
 }  # fmt: skip
 
@@ -202,6 +197,32 @@ def test_a_broken_record_is_one_clear_line(call, folder, sampled, method, name):
     sampled("--method", method)
     spoil(folder / "d.sample.npz")
     one_line(call("estimate", "d.csv"), expected)
+
+
+UNFIT = {
+    **{
+        f"{name} cut short": with_arrays(**{name: lambda a: a[:-1]})
+        for name in ("draws", "draw_probs", "slots", "query_probs", "item_probs", "population", "pool.item_ids")
+    },
+    **{f"stage.{name} cut short": with_arrays(**{f"stage.{name}": lambda a: a[:-1]}) for name in ("offsets", "items")},
+    "places beyond the pool": with_arrays(slots=lambda a: a + 10_000),
+    "places below 0": with_arrays(slots=lambda a: a - 10_000),
+    "queries beyond the pool": with_arrays(draws=lambda a: a + 10_000),
+    "probabilities of NaN": with_arrays(draw_probs=lambda a: a * np.nan),
+    "probabilities of 0": with_arrays(item_probs=lambda a: a * 0),
+}
+
+
+@pytest.mark.parametrize("method", ["items", "depth"])
+@pytest.mark.parametrize("name", UNFIT)
+def test_arrays_that_do_not_fit_each_other_are_one_clear_line(start, folder, sampled, method, name):
+    """In a process of its own: a kernel that trusts them may take the interpreter with it."""
+    sampled("--method", method)
+    UNFIT[name](folder / "d.sample.npz")
+    process = start("estimate", "d.csv")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, ""), (out, err)
+    assert re.fullmatch(f"activeeval: {DAMAGED}\n", err), err
 
 
 @pytest.mark.parametrize("method", METHODS)

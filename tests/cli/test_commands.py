@@ -1,0 +1,184 @@
+"""`activeeval methods` and `activeeval calibration`: what is on offer, and how far a model can be believed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cli_files import write_lines
+
+from activeeval.cli import cli
+from activeeval.methods import METHODS
+
+LETOR = ("--letor", "a.txt", "--scores", "a.score")
+TRAINED = (*LETOR, "--train", "t.txt")
+RUNS = ("--qrels", "q.qrels", "--run", "a.run")
+FIGURES = [
+    "judged items",
+    "queries judged in full",
+    "mean of L, predicted",
+    "mean of L, observed",
+    "variance of L, predicted",
+    "variance of L, observed",
+    "log-likelihood an item, items independent",
+    "log-likelihood an item",
+]
+
+
+@pytest.fixture
+def report(call):
+    """Return a function from options to a calibration's figures by model, and its reliability rows."""
+
+    def calibrate(*options):
+        rows = call("--quiet", "calibration", *options, "-o", "jsonl").rows
+        figures = {name: {} for name in dict.fromkeys(row["model"] for row in rows)}
+        for row in rows:
+            if row["part"] == "whole":
+                figures[row["model"]][row["what"]] = row["value"]
+        return figures, [row for row in rows if row["part"] == "reliability"]
+
+    return calibrate
+
+
+# methods
+
+
+def test_every_method_is_listed_with_when_to_use_it(call):
+    answer = call("methods", "-o", "jsonl")
+    assert answer.err == ""
+    assert [row["method"] for row in answer.rows] == list(METHODS)
+    for row in answer.rows:
+        method = METHODS[row["method"]]
+        assert list(row) == ["method", "scheme", "judged", "estimator", "when"]
+        assert [row["scheme"], row["judged"], row["estimator"], row["when"]] == [
+            method.scheme,
+            method.stage,
+            method.estimator,
+            method.when,
+        ]
+
+
+@pytest.mark.parametrize("form", ["text", "tsv", "md", "latex"])
+def test_methods_in_every_format(call, form):
+    answer = call("methods", "-o", form)
+    assert (answer.code, answer.err) == (0, "")
+    assert all(name in answer.out.replace("\\_", "_") for name in METHODS)
+    n_more = {"text": 1, "tsv": 1, "md": 2, "latex": 4}[form]
+    assert len(answer.out.splitlines()) == len(METHODS) + n_more
+    if form == "text":
+        assert max(map(len, answer.out.splitlines())) <= 120
+
+
+def test_the_names_on_offer_are_those_that_commands_take(call):
+    for row in call("methods", "-o", "jsonl").rows:
+        measure = "DCG@3" if METHODS[row["method"]].stage == "items" else "ERR@3"
+        options = ("--run", "a.run", "--max-grade", 3, "--method", row["method"], "--measure", measure)
+        answer = call("design", *options, "--budget", 9, "--out", "x.csv")
+        assert answer.code == 0, answer.err
+
+
+# calibration
+
+
+@pytest.mark.parametrize("measure", ["DCG@5", "ERR@5", "P@3", "RR", "RBP", "nDCG@5", "AP"])
+def test_figures_of_both_models(report, measure):
+    figures, bins = report(*TRAINED, "--measure", measure)
+    assert list(figures) == ["with factor", "without factor"]
+    for of_model in figures.values():
+        assert list(of_model) == FIGURES
+        assert (of_model["judged items"], of_model["queries judged in full"]) == (190, 40)
+        assert all(np.isfinite(value) for value in of_model.values())
+        assert of_model["variance of L, predicted"] > 0
+    observed = {of_model["mean of L, observed"] for of_model in figures.values()}
+    assert len(observed) == 1
+    for model in figures:
+        for grade in range(4):
+            rows = [row for row in bins if (row["model"], row["grade"]) == (model, grade)]
+            assert sum(row["n"] for row in rows) == 190
+            assert all(0 <= row["predicted"] <= 1 and 0 <= row["observed"] <= 1 for row in rows)
+            assert [row["predicted"] for row in rows] == sorted(row["predicted"] for row in rows)
+
+
+def test_what_was_observed_is_the_score(call, report):
+    figures, _ = report(*TRAINED, "--measure", "DCG@3")
+    truth = call("--quiet", "simulate", *LETOR, "--measure", "DCG@3", "--budget", 6, "--repetitions", 2, "-o", "jsonl")
+    assert figures["with factor"]["mean of L, observed"] == pytest.approx(truth.rows[0]["truth"], rel=1e-12)
+
+
+def test_of_a_comparison(call, report):
+    figures, _ = report(*TRAINED, "--versus-scores", "a.second", "--measure", "DCG@3")
+    options = (*LETOR, "--versus-scores", "a.second", "--measure", "DCG@3", "--budget", 6, "--repetitions", 2)
+    truth = call("--quiet", "simulate", *options, "-o", "jsonl").rows[0]["truth"]
+    assert figures["without factor"]["mean of L, observed"] == pytest.approx(truth, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        LETOR,
+        (*TRAINED, "--no-query-factor"),
+        (*LETOR, "--model", "probs=a.probs.csv"),
+        (*TRAINED, "--model", "uniform"),
+    ],
+    ids=lambda options: " ".join(options[4:]) or "untrained",
+)
+def test_without_a_factor_there_is_one_model(report, options):
+    figures, bins = report(*options)
+    assert list(figures) == ["without factor"]
+    figures = figures["without factor"]
+    assert figures["log-likelihood an item"] == pytest.approx(figures["log-likelihood an item, items independent"])
+    assert {row["model"] for row in bins} == {"without factor"}
+
+
+def test_the_model_without_the_factor_is_the_same_either_way(report):
+    assert report(*TRAINED)[0]["without factor"] == report(*TRAINED, "--no-query-factor")[0]["without factor"]
+
+
+def test_a_uniform_model_by_hand(report, folder):
+    figures, bins = report(*LETOR, "--measure", "P@1")
+    grades = [int(line[0]) for line in (folder / "a.txt").read_text().splitlines()]
+    figures = figures["without factor"]
+    assert figures["mean of L, predicted"] == pytest.approx(0.75)
+    assert figures["variance of L, predicted"] == pytest.approx(0.75 * 0.25)
+    assert figures["log-likelihood an item"] == pytest.approx(np.log(0.25))
+    assert [row["observed"] for row in bins] == pytest.approx([grades.count(k) / len(grades) for k in range(4)])
+    assert [row["predicted"] for row in bins] == [0.25] * 4
+
+
+def test_items_nobody_judged_are_left_out(report, folder):
+    lines = [line.split() for line in (folder / "q.qrels").read_text().splitlines()]
+    n_judged = sum(int(cells[3]) >= 0 for cells in lines)
+    figures, bins = report(*RUNS, "--measure", "P@1")
+    assert figures["without factor"]["judged items"] == n_judged
+    assert sum(row["n"] for row in bins if row["grade"] == 0) == n_judged
+
+
+def test_no_query_judged_in_full_has_no_mean(call, folder):
+    write_lines(folder / "x.qrels", ["q1 0 d0 2", "q2 0 d0 1"])
+    answer = call("--quiet", "calibration", "--qrels", "x.qrels", "--run", "a.run", "--measure", "AP", "-o", "jsonl")
+    figures = {row["what"]: row["value"] for row in answer.rows if row["part"] == "whole"}
+    assert figures["queries judged in full"] == 0
+    assert figures["mean of L, observed"] is None
+
+
+@pytest.mark.parametrize("form", ["text", "tsv", "md", "latex"])
+def test_calibration_in_every_format(call, form):
+    answer = call("--quiet", "calibration", *TRAINED, "-o", form, "-p", 2)
+    assert (answer.code, answer.err) == (0, "")
+    assert all(figure in answer.out for figure in FIGURES)
+    lines = answer.out.splitlines()
+    if form == "tsv":
+        assert {line.count("\t") for line in lines} == {lines[0].count("\t")}
+
+
+def test_one_seed_one_report(call):
+    answers = [call("--quiet", "calibration", *TRAINED, "-o", "jsonl", "--seed", seed) for seed in (1, 1, 2)]
+    assert answers[0] == answers[1] != answers[2]
+
+
+def test_training_labels_do_not_leak(report):
+    figures, _ = report(*RUNS, "--train-fraction", 0.5)
+    assert figures["with factor"]["queries judged in full"] <= 15
+
+
+def test_every_command_is_tested_for_help():
+    assert {"methods", "calibration"} <= set(cli.commands)
