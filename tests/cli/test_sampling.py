@@ -473,3 +473,188 @@ def test_a_grade_off_the_scale_is_a_slip_of_the_finger(call, drawn, measure, met
     assert answer.code == 1, answer.out
     place = f"grade 22 of item {row['doc_id']!r} of query {row['query_id']!r} is above "
     assert place in answer.err or re.fullmatch("activeeval: grade 22 is above .*, 3\n", answer.err), answer.err
+
+
+# What is new with records: defaults, targets, margins
+
+
+@pytest.mark.parametrize(
+    ("measure", "method"),
+    [("DCG", "items"), ("P@3", "items"), ("RBP", "items")] + [(m, "depth") for m in ("ERR", "RR", "nDCG@5", "AP")],
+)
+def test_the_default_is_the_best_for_the_measure(call, folder, measure, method):
+    for command, options in (("sample", ("--budget", 8)), ("design", ())):
+        given = (command, *RUN, "--measure", measure, *options)
+        assert call(*given, "--out", "x.csv").code == 0
+        assert call(*given, "--method", method, "--out", "y.csv").code == 0
+        assert (folder / "x.csv").read_bytes() == (folder / "y.csv").read_bytes()
+    assert (folder / "x.sample.npz").exists()
+
+
+@pytest.mark.parametrize("measure", ["nDCG@5", "AP", "nDCG(dcg='exp-log2')", "AP(rel=2)@3"])
+@pytest.mark.parametrize("method", ["passive", "active", "active_uniC", "active_uniD"])
+def test_the_paper_s_methods_sample_for_ndcg_and_ap(drawn, estimated, measure, method):
+    """What was drawn for nDCG holds all that a query has, so that the table can tell it."""
+    rows = drawn(*RUN, "--measure", measure, "--method", method, "--budget", 12, "--seed", 3)
+    campaign = campaign_of(measure, method, 12, seed=3, runs=("a.run",), max_grade=3)
+    expected = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
+    row = estimated(judged(rows))
+    assert (row["value"], row["std_error"]) == pytest.approx((expected.value, expected.std_error), rel=1e-9)
+
+
+@pytest.mark.parametrize("measure", ["ERR@5", "nDCG@5", "AP"])
+@pytest.mark.parametrize("method", ["depth", "depth_cube", "random", "greg", "sequential", "difference", "poisson"])
+def test_more_ways_through_a_spreadsheet(drawn, estimated, measure, method):
+    options = (*RUN, "--versus-run", "b.run", "--overhead", 0.7)
+    rows = drawn(*options, "--measure", measure, "--method", method, "--budget", 10, "--seed", 8)
+    given = {"runs": ("a.run",), "versus_run": "b.run", "max_grade": 3, "overhead": 0.7}
+    campaign = campaign_of(measure, method, 10, seed=8, **given)
+    expected = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
+    row = estimated(judged(rows))
+    assert (row["value"], row["std_error"]) == pytest.approx((expected.value, expected.std_error), rel=1e-9)
+    assert (row["queries"], row["items"], row["spent"]) == (
+        expected.n_queries,
+        expected.n_items,
+        pytest.approx(expected.cost),
+    )
+
+
+def test_traffic_reaches_the_record(call, folder, drawn, estimated):
+    queries = sorted({line.split()[0] for line in (folder / "a.run").read_text().splitlines()})
+    write_lines(folder / "t.traffic", [f"{query} {1 + i % 4}" for i, query in enumerate(queries)])
+    rows = drawn(*RUN, "--traffic", "t.traffic", "--budget", 12)
+    campaign = campaign_of("DCG", "items", 12, runs=("a.run",), max_grade=3, traffic="t.traffic")
+    expected = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
+    row = estimated(judged(rows))
+    assert (row["value"], row["std_error"]) == pytest.approx((expected.value, expected.std_error), rel=1e-9)
+
+
+def test_the_weight_of_a_settled_draw_is_p_over_pi(drawn):
+    for row in drawn(*RUN, "--measure", "P@3", "--budget", 9):
+        assert row["design"] == "items"
+        assert float(row["weight"]) == pytest.approx(1 / 30 / float(row["query_prob"]))
+        assert 0 < float(row["item_prob"]) <= 1
+    rows = drawn(*RUN, "--measure", "ERR@5", "--budget", 9, "--force")
+    by_draw = {}
+    for row in rows:
+        by_draw.setdefault(row["draw"], []).append(row)
+    for part in by_draw.values():
+        assert {int(row["depth"]) for row in part} <= {len(part), 0}
+        rates = [float(row["item_prob"]) for row in part]
+        assert rates == sorted(rates, reverse=True)
+    assert len({len(part) for part in by_draw.values()}) > 1
+
+
+@pytest.mark.parametrize("method", ["items", "depth", "cube", "lure", "random", "depth_draws", "difference"])
+def test_a_population_is_less_certain_than_its_pool(call, drawn, method):
+    write_csv("d.csv", judged(drawn(*RUN, "--measure", "DCG@5", "--budget", 12, "--method", method)))
+    pool = call("estimate", "d.csv", "-o", "jsonl").rows[0]
+    assert call("estimate", "d.csv", "-o", "jsonl", "--target", "pool").rows[0] == pool
+    population = call("estimate", "d.csv", "-o", "jsonl", "--target", "population").rows[0]
+    assert population["value"] == pool["value"]
+    assert population["std_error"] > pool["std_error"]
+    assert population["high"] - population["low"] > pool["high"] - pool["low"]
+
+
+def test_a_population_of_a_census(drawn, call):
+    for method in ("active", "items"):
+        rows = drawn(*RUN, "--measure", "P@2", "--budget", 1000, "--method", method, "--force")
+        write_csv("d.csv", judged(rows))
+        row = call("estimate", "d.csv", "-o", "jsonl", "--target", "population").rows[0]
+        by_query = {}
+        for r in judged(rows):
+            by_query.setdefault(r["query_id"], []).append(int(r["grade"]) >= 1)
+        values = np.array([sum(hits) / 2 for hits in by_query.values()])
+        assert row["value"] == pytest.approx(values.mean())
+        assert row["std_error"] == pytest.approx(values.std() / math.sqrt(30))
+
+
+def test_a_table_without_record_does_not_tell_of_a_population(drawn, call):
+    write_csv("d.csv", judged(drawn(*RUN, "--budget", 12, "--method", "active")))
+    answer = call("estimate", "d.csv", "--target", "population")
+    told = "this draws table does not tell how large the pool is: its estimate is for the pool"
+    assert (answer.code, answer.err) == (1, f"activeeval: {told}\n")
+
+
+@pytest.mark.parametrize("method", ["active", "items", "depth", "random"])
+def test_a_scale_that_is_given_to_estimate_counts(drawn, call, method):
+    write_csv("d.csv", judged(drawn(*RUN, "--measure", "DCG@5", "--budget", 12, "--method", method)))
+    assert call("estimate", "d.csv", "--max-grade", 3).code == 0
+    answer = call("estimate", "d.csv", "--max-grade", 2)
+    assert answer.code == 1
+    assert re.search("grade 3 .*above .*2", answer.err)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("method", ["items", "depth", "items_cube", "greg"])
+def test_a_hard_budget_of_a_settled_sample_has_a_margin(folder, method):
+    """Three standard deviations: 60 seeds with one over budget would be a chance of 0.08 for a normal cost."""
+    case = case_of(use_labels=False, letor=("a.txt",), scores=("a.score",), train=("t.txt",))
+    target = case.target("DCG@5")
+    plan, budget = case.plan(method, target, None), 12 * budget_unit(target)
+    design = plan.design_within(budget)
+    assert design.expected_cost + 3 * design.cost_sd == pytest.approx(budget, rel=0.05)
+    spent = []
+    for seed in range(60):
+        campaign = Campaign(design, rng=seed)
+        while campaign.ask() is not None:
+            pass
+        spent.append(campaign.spent)
+    assert max(spent) <= budget
+    soft = plan.design(budget)
+    assert soft.expected_cost == pytest.approx(budget)
+
+
+@pytest.mark.parametrize("method", ["active", "items"])
+def test_hard_is_an_option_of_sample(call, drawn, method):
+    plain = drawn(*LETOR, "--budget", 12, "--method", method)
+    hard = drawn(*LETOR, "--budget", 12, "--method", method, "--hard", name="h.csv")
+    assert (plain == hard) == (method == "active")
+    assert sum(float(row["cost"]) for row in hard) <= 12 * 4.75
+
+
+@pytest.mark.parametrize("method", ["items", "depth", "cube", "items_cube"])
+@pytest.mark.parametrize("budget", [4, 12, 25])
+def test_the_design_of_a_budget_costs_it(call, method, budget):
+    options = (*RUN, "--overhead", 0.5, "--measure", "DCG@5", "--method", method)
+    answer = call("design", *options, "--budget", budget, "--out", "x.parquet")
+    frame = pl.read_parquet("x.parquet")
+    pi, weight, cost, expected = (
+        frame[name].to_numpy() for name in ("sampling_prob", "weight", "cost", "expected_cost")
+    )
+    assert pi @ expected == pytest.approx(budget * cost.mean())
+    assert np.all((pi > 0) & (pi <= 1))
+    assert np.all(expected <= cost * (1 + 1e-12))
+    np.testing.assert_allclose(weight, 1 / 30 / pi)
+    assert answer.err.splitlines()[-1].endswith(f"the sample costs {budget:.4g} on average")
+    call("design", *options, "--out", "y.parquet")
+    tenth = pl.read_parquet("y.parquet")
+    assert tenth["sampling_prob"].to_numpy() @ tenth["expected_cost"].to_numpy() == pytest.approx(3 * cost.mean())
+
+
+def test_the_design_of_draws_takes_no_notice_of_a_budget(call, folder):
+    for method in ("active", "lure", "depth_draws"):
+        for name, options in (("x.csv", ()), ("y.csv", ("--budget", 20))):
+            answer = call("design", *RUN, "--method", method, *options, "--out", name)
+            assert re.search(r"a draw costs [\d.]+ on average$", answer.err.splitlines()[-1])
+        assert (folder / "x.csv").read_bytes() == (folder / "y.csv").read_bytes()
+
+
+def test_the_query_factor_can_be_left_out(call, folder):
+    def designed(*options):
+        assert call("design", *LETOR, *options, "--out", "x.csv").code == 0
+        return (folder / "x.csv").read_bytes()
+
+    assert designed() == designed("--query-factor") != designed("--no-query-factor")
+    active = ("--method", "active")
+    assert designed(*active) == designed(*active, "--no-query-factor")
+    untrained = ("--run", "a.run", "--max-grade", 3, "--out", "y.csv")
+    assert call("design", *untrained, "--no-query-factor").code == 0
+
+
+def test_a_comparison_of_equal_rankings_needs_no_judgment(call):
+    for method in ("items", "depth"):
+        answer = call("sample", *RUN, "--versus-run", "a.run", "--budget", 5, "--method", method, "--out", "e.csv")
+        assert answer.code in (0, 1)
+        assert "Traceback" not in answer.err
+        assert call("design", *RUN, "--versus-run", "a.run", "--method", method, "--out", "f.csv").code in (0, 1)
