@@ -593,7 +593,9 @@ def test_a_hard_budget_of_a_settled_sample_has_a_margin(folder, method):
     target = case.target("DCG@5")
     plan, budget = case.plan(method, target, None), 12 * budget_unit(target)
     design = plan.design_within(budget)
-    assert design.expected_cost + 3 * design.cost_sd == pytest.approx(budget, rel=0.05)
+    # the margin is at most half of the budget
+    expected = max(budget - 3 * design.cost_sd, budget / 2)
+    assert design.expected_cost == pytest.approx(expected, rel=0.05)
     spent = []
     for seed in range(60):
         campaign = Campaign(design, rng=seed)
@@ -653,8 +655,9 @@ def test_the_query_factor_can_be_left_out(call, folder):
 
 
 def test_a_comparison_of_equal_rankings_needs_no_judgment(call):
-    for method in ("items", "depth"):
-        answer = call("sample", *RUN, "--versus-run", "a.run", "--budget", 5, "--method", method, "--out", "e.csv")
-        assert answer.code in (0, 1)
-        assert "Traceback" not in answer.err
-        assert call("design", *RUN, "--versus-run", "a.run", "--method", method, "--out", "f.csv").code in (0, 1)
+    for method in ("active", "random", "items", "depth", "items_cube"):
+        given = (*RUN, "--versus-run", "a.run", "--method", method)
+        assert call("design", *given, "--out", "f.csv").code == 0
+        assert call("sample", *given, "--budget", 5, "--out", "d.csv", "--force").code == 0
+        write_csv("d.csv", judged(csv_rows("d.csv")))
+        assert call("estimate", "d.csv", "-o", "jsonl").rows[0]["value"] == 0
