@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("ACTIVEEVAL_SHARED") or ROOT.parent / "shared").resolve()
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-LARGEST = 400_000
+LARGEST = 500_000
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
