@@ -21,7 +21,6 @@ from activeeval.design import (
     single_items,
     whole_queries,
 )
-from activeeval.design.defence import PLUG_IN_SHARE, SHARE
 from activeeval.errors import InputError
 from activeeval.measures import Additive, Measure, Target
 from activeeval.measures.doors import checked_nodes
@@ -166,8 +165,7 @@ class Method:
             return whole_queries(target, *(model or (None, None)))
         if self.stage == "items":
             return single_items(target, *model)
-        is_exact = target.terms(model[0].shape[2]).is_exact
-        return random_prefixes(target, *defended_nodes(*model, SHARE if is_exact else PLUG_IN_SHARE))
+        return random_prefixes(target, *defended_nodes(*model))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

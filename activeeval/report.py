@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from activeeval.design import Design
 from activeeval.errors import InputError
+from activeeval.estimation import INTERVALS
 from activeeval.simulation import Summary
 
 Row = Mapping[str, Any]
@@ -124,6 +125,8 @@ def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
         row |= {name: f"{getattr(summary, name):.{places}f}" for name, places in named}
         if summary.undetermined > 0:
             row["coverage"] += f" ({summary.undetermined:.1%} none)"
+        if INTERVALS[summary.interval].valid_at_every_look:
+            row["at every look"] = f"{summary.coverage_so_far:.3f}"
         row["efficiency"] = f"{summary.efficiency:.2f} ({summary.efficiency_se:.2f})"
         row["labels saved"] = "" if summary.labels_saved is None else f"{summary.labels_saved:.0%}"
         if summary.selection_error is not None:

@@ -94,8 +94,9 @@ class Design:
 
     @property
     def population(self) -> Floats:
-        """Σ p z of the stage's regressors, shape (2,)."""
-        return np.asarray(self.query_probs @ self.stage.regressors)
+        """Σ p z of the stage's regressors, shape (2,), or (3,) with that of prefixes, which is 0."""
+        known = self.query_probs @ self.stage.regressors
+        return np.append(known, 0.0) if self.stage.is_nested else np.asarray(known)
 
     def values(self, grades: Ints) -> Floats:
         """Return L of every query from the grades of the items that a design can ask for, shape (n_queries,)."""

@@ -79,8 +79,7 @@ def roots(stage: Stage, extra: Floats, share: float) -> tuple[Floats, Floats]:
         best = np.zeros_like(of_query)
         np.maximum.at(best, queries, of_item)
         least = np.where(best > _LEAST_ROOT * of_query, np.minimum(best, of_query), of_query)
-    least *= stage.least_item_share
-    of_item = np.clip(of_item, least[queries], of_query[queries])
+    of_item = np.clip(of_item, stage.least_shares * least[queries], of_query[queries])
     if stage.is_nested:
         starts = stage.offsets[:-1][np.diff(stage.offsets) > 0]
         of_item[starts] = of_query[queries[starts]]

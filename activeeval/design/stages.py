@@ -30,6 +30,7 @@ Observer = Callable[[Ints, Ints, Ints], tuple[Floats, Floats]]
 LEAST_STAGE_SHARE = 0.05
 LEAST_ITEM_SHARE = 0.01
 LEAST_PLUG_IN_SHARE = 0.35
+LEAST_RANK_SHARE = 0.6
 _BLOCK_ITEMS = 50_000
 _MOST_DRAWN_LABELS = 2**24
 _FEWEST_SAMPLES, _MOST_SAMPLES = 4, 32
@@ -58,9 +59,9 @@ class Stage:
     is_nested: ClassVar[bool] = True
 
     @property
-    def least_item_share(self) -> float:
-        """Least probability of an item once its query is drawn, whatever the model says."""
-        return LEAST_ITEM_SHARE
+    def least_shares(self) -> Floats:
+        """Least probability of every place of ``items`` once its query is drawn, whatever the model says."""
+        return np.full(self.items.size, LEAST_ITEM_SHARE)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return every array of the stage by name."""
@@ -139,27 +140,37 @@ class Stage:
         -------
         callable
             Of queries (n,), the number of judged items of each (n,) and their places in ``items`` (in
-            the order of the queries); it returns totals (n, 3) and within (n, 6), see
+            the order of the queries); it returns totals and within, see
             `activeeval.estimation.JudgedSample`.
         """
-        y, s = self.prefix_totals(grades, item_probs, np.diff(self.offsets) if n_known is None else n_known)
+        known = np.diff(self.offsets) if n_known is None else n_known
+        sums, spread = self.prefix_totals(grades, item_probs, known)
 
         def observe(queries: Ints, counts: Ints, slots: Ints) -> tuple[Floats, Floats]:
-            totals, within = np.zeros((queries.size, 3)), np.zeros((queries.size, 6))
-            totals[:, 1:] = self.regressors[queries]
+            totals, within = np.zeros((queries.size, 4)), np.zeros((queries.size, 10))
+            totals[:, 1:3] = self.regressors[queries]
             seen = counts > 0
             last = (self.offsets[queries] + counts - 1)[seen]
-            totals[seen, 0], within[seen, 0] = y[last], s[last]
+            totals[seen, 0], totals[seen, 3] = sums[last].T
+            within[seen, 0], within[seen, 3], within[seen, 9] = spread[last].T
             return totals, within
 
         return observe
 
     def prefix_totals(self, grades: Ints, item_probs: Floats, n_known: Ints) -> tuple[Floats, Floats]:
-        """Return y and its variance s for every prefix of the known items of every query, by place of ``items``."""
-        y = np.zeros(self.items.size)
+        """Return what every prefix of the known items of every query says, by place of its last item.
+
+        Returns
+        -------
+        ndarray, shape (items.size, 2)
+            y, unbiased for L, and h, which is 0 in the mean; see `activeeval.kernels.reveal`.
+        ndarray, shape (items.size, 3)
+            Their variances and covariance given the labels: yy, yh, hh.
+        """
+        totals = np.zeros((self.items.size, 2))
         has_items = np.diff(self.offsets) > 0
-        y[self.offsets[1:][has_items] - 1] = self.target.values(grades)[has_items]
-        return y, np.zeros_like(y)
+        totals[self.offsets[1:][has_items] - 1, 0] = self.target.values(grades)[has_items]
+        return totals, np.zeros((self.items.size, 3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,18 +183,30 @@ class Prefix(Stage):
         The grade model, (n_nodes, n_items, n_grades) and (n_nodes,).
     spreads : ndarray, shape (items.size,)
         E[D_k²] of every place under the model.
+    lowest : ndarray, shape (items.size,)
+        f_k if every item had the lowest grade.
     """
 
     nodes: Floats
     node_weights: Floats
     spreads: Floats
+    lowest: Floats
     kind: ClassVar[str] = "depth"
 
     @property
-    def least_item_share(self) -> float:
-        """Least probability of an item once its query is drawn; higher where f_k is only a plug-in."""
-        is_exact = self.target.terms(self.nodes.shape[2]).is_exact
-        return LEAST_ITEM_SHARE if is_exact else LEAST_PLUG_IN_SHARE
+    def least_shares(self) -> Floats:
+        """Least probability of every place of ``items`` once its query is drawn, whatever the model says.
+
+        In proportion to what the rank is worth: a model that is wrong about the first labels expects too little
+        of the later ones. Higher where f_k is only a plug-in.
+        """
+        if not self.target.terms(self.nodes.shape[2]).is_exact:
+            return np.full(self.items.size, LEAST_PLUG_IN_SHARE)
+        worth = np.abs(self.target.contrast[self.items])
+        largest = np.zeros(self.offsets.size - 1)
+        np.maximum.at(largest, self.slot_queries, worth)
+        share = np.divide(worth, largest[self.slot_queries], out=np.zeros_like(worth), where=worth > 0)
+        return np.maximum(_never_rising(share, self.offsets) * LEAST_RANK_SHARE, LEAST_ITEM_SHARE)
 
     @property
     def max_grade(self) -> int | None:
@@ -202,14 +225,12 @@ class Prefix(Stage):
         return of_query, of_item
 
     def prefix_totals(self, grades: Ints, item_probs: Floats, n_known: Ints) -> tuple[Floats, Floats]:
-        """Return y and its variance s for every prefix of the known items of every query, by place of ``items``."""
-        f, f0 = np.zeros(self.items.size), np.empty(self.offsets.size - 1)
-        arrays = _reveal_arrays(self.target, self.nodes, self.node_weights, self.offsets, self.items)
-        labels, known, no_samples = sealed(grades, np.int64), sealed(n_known, np.int64), np.empty((0, 1))
-        reveal.reveal(*(*arrays, 0, f0.size, labels, known, no_samples, f0, f, np.empty(0)))
-        y, s = np.zeros_like(f), np.zeros_like(f)
-        reveal.prefix_totals(self.offsets, n_known, self.predictions, f, item_probs, y, s)
-        return y, s
+        """Return what every prefix of the known items of every query says, by place of its last item."""
+        f = _path(self.target, self.nodes, self.node_weights, self.offsets, self.items, grades, n_known)
+        totals, within = np.zeros((f.size, 2)), np.zeros((f.size, 3))
+        paths = (self.predictions, f, self.lowest, item_probs)
+        reveal.prefix_totals(*(self.offsets, n_known, *paths, totals, within))
+        return totals, within
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,7 +328,9 @@ def random_prefixes(target: Target, nodes: Floats, node_weights: Floats) -> Pref
             done.result()
     owners = np.repeat(np.arange(n_queries), np.diff(offsets))
     variances = np.asarray(np.bincount(owners, spreads, minlength=n_queries), dtype=np.float64)
-    return Prefix(target, offsets, items, f0, variances, nodes, node_weights, np.maximum(spreads, 0.0))
+    all_lowest, everything = np.zeros(target.pool.n_items, dtype=np.int64), np.diff(offsets)
+    lowest = _path(target, nodes, node_weights, offsets, items, all_lowest, everything)
+    return Prefix(target, offsets, items, f0, variances, nodes, node_weights, np.maximum(spreads, 0.0), lowest)
 
 
 def single_items(target: Target, nodes: Floats, node_weights: Floats) -> Items:
@@ -362,6 +385,15 @@ def _items_that_matter(target: Target) -> tuple[Ints, Ints]:
     return counts[offsets], items[matters]
 
 
+def _never_rising(values: Floats, offsets: Ints) -> Floats:
+    """Return for every place the largest value from it to the end of its query."""
+    out = values[::-1].copy()
+    owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))[::-1]
+    # a query's places are lifted above those of the queries after it, so that one running maximum serves all
+    lift = (owners.max(initial=0) - owners) * (out.max(initial=0.0) + 1.0)
+    return np.asarray((np.maximum.accumulate(out + lift) - lift)[::-1])
+
+
 def _reveal_arrays(target: Target, nodes: Floats, node_weights: Floats, offsets: Ints, items: Ints) -> tuple[Any, ...]:
     """Return the arguments that every walk over the items of a target shares."""
     terms = target.terms(nodes.shape[2])
@@ -369,6 +401,17 @@ def _reveal_arrays(target: Target, nodes: Floats, node_weights: Floats, offsets:
     rankings = (target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
     model = (sealed(nodes), sealed(node_weights))
     return *measure, target.pool.query_offsets, *model, *rankings, sealed(offsets, np.int64), sealed(items, np.int64)
+
+
+def _path(
+    target: Target, nodes: Floats, node_weights: Floats, offsets: Ints, items: Ints, grades: Ints, n_known: Ints
+) -> Floats:
+    """Return f_k for the first ``n_known`` items of every query, by place of ``items``."""
+    arrays = _reveal_arrays(target, nodes, node_weights, offsets, items)
+    f, f0 = np.zeros(items.size), np.empty(offsets.size - 1)
+    labels, known, no_samples = sealed(grades, np.int64), sealed(n_known, np.int64), np.empty((0, 1))
+    reveal.reveal(*(*arrays, 0, f0.size, labels, known, no_samples, f0, f, np.empty(0)))
+    return f
 
 
 def _expect(arrays: tuple[Any, ...], first: int, last: int, f0: Floats, spreads: Floats) -> None:

@@ -128,7 +128,7 @@ def _parts(sample: JudgedSample, evaluated: Evaluated) -> tuple[Floats, Floats]:
         return u - u.mean(), np.ones_like(u)
     keep, squares = 1 - sample.sampling_probs, u**2
     room = float((1 - keep) @ squares)
-    within = evaluated.variance * evaluated.degrees_of_freedom / u.size - float(keep @ squares)
+    within = evaluated.variance - float(keep @ squares)
     if room > 0 and within > 0:
         keep = keep + (1 - keep) * min(within / room, 1.0)
     return u, keep
@@ -136,11 +136,10 @@ def _parts(sample: JudgedSample, evaluated: Evaluated) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class Skewed:
-    """The t interval with effective degrees of freedom, made longer on the side of what is rare and large.
+    """The t interval, made longer on the side of what is rare and large.
 
-    Draw j adds v_j = keep u_j² to V̂, scaled to sum to it. V̂ is as uncertain as one of 1/(1/df + f) degrees
-    of freedom, f = (Σ v² − V̂²/n) / (2 V̂²); q is the t quantile with those. Where contributions are skewed a low R̂
-    comes with a low V̂: cov(R̂, V̂) is about C = Σ keep u v, so at a distance d = R − R̂ the variance is
+    Draw j adds v_j = keep u_j² to V̂, scaled to sum to it; q is the t quantile. Where contributions are skewed a
+    low R̂ comes with a low V̂: cov(R̂, V̂) is about C = Σ keep u v, so at a distance d = R − R̂ the variance is
     about V̂ + d C/V̂. The interval holds d wherever d² ≤ q² V̂ or d² ≤ q² (V̂ + d C/V̂).
     """
 
@@ -159,8 +158,7 @@ class Skewed:
         u, keep = _parts(sample, evaluated)
         shares = keep * u**2
         shares /= shares.sum()
-        unevenness = max(float(shares @ shares) - 1 / u.size, 0.0) / 2
-        q = float(t_quantile(level, 1 / (1 / max(degrees, 1.0) + unevenness)))
+        q = float(t_quantile(level, max(degrees, 1.0)))
         lean = q**2 * float((keep * shares) @ u) / 2
         reach = q * math.sqrt(variance)
         low, high = lean - math.hypot(lean, reach), lean + math.hypot(lean, reach)

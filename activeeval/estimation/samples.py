@@ -25,12 +25,12 @@ class JudgedSample:
         The query of each draw, by its number in the pool.
     query_probs, sampling_probs : ndarray, shape (n,)
         p of each drawn query, and its probability in its draw (q, or π of a settled sample).
-    totals : ndarray, shape (n, 3)
-        y, unbiased for the value of the query, and its regressors z_0 and z_1.
-    within : ndarray, shape (n, 6)
-        Unbiased variance of what is seen within the query, the quadratic form of (y, z_0, z_1):
-        yy, y0, y1, 00, 01, 11. 0 where queries are judged whole.
-    population : ndarray, shape (2,)
+    totals : ndarray, shape (n, 1 + k)
+        y, unbiased for the value of the query, and its regressors z, two or three.
+    within : ndarray, shape (n, (1 + k)(2 + k) / 2)
+        Unbiased variance of what is seen within the query, the quadratic form of (y, z), its upper
+        triangle row by row: yy, y0, y1 …. 0 where queries are judged whole.
+    population : ndarray, shape (k,)
         Σ p z over the pool; the second is M where the first is 1.
     balancing : ndarray, shape (n, k)
         What a cube sample is balanced on, over π; no column for other schemes.

@@ -1,14 +1,15 @@
 """Estimators: one value and its variance from the totals of the judged queries.
 
-A judged query brings y, unbiased for its value L, and regressors z = (z_0, z_1), unbiased for what is known
-of them over the pool: (1, m), or (Σ c_i, Σ c_i μ_i) where items were drawn. With
+A judged query brings y, unbiased for its value L, and regressors z, unbiased for what is known
+of them over the pool: (1, m), or (Σ c_i, Σ c_i μ_i) where items were drawn, and where a prefix was judged a third one
+that is 0 in the mean (`kernels.reveal`). With
 ω = p/(n q) for n draws with replacement, ω = p/π for Poisson sampling, and population Z̄ = Σ p z,
 
     R̂ = Z̄'B + Σ ω e,      e = y − z'B.
 
-B = (0, 1) is the *difference* estimator; fitted it is the *regression* estimator (GREG), which no
+B = (0, 1, 0) is the *difference* estimator; fitted it is the *regression* estimator (GREG), which no
 model can spoil much. What is seen within a query has an unbiased variance s(B), the quadratic form of
-(y, z_0, z_1) in ``within``, so that e² − s is unbiased for the squared residual of the query and
+(y, z) in ``within``, so that e² − s is unbiased for the squared residual of the query and
 
     V̂ = Σ ω² (keep e² + (1 − keep) s),      keep = 1 − π, or 1 for draws with replacement,
 
@@ -34,6 +35,7 @@ _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 _NO_SPREAD = 1e-12
 _NO_RESIDUAL = 1e-14
+_MANY = 12
 _COLLINEAR = 1e-8
 
 
@@ -93,41 +95,83 @@ def weighted_sum(weights, values):
 
 
 @_jit
-def _moment_matrix(omega, keep, totals, within):
-    """Return H = Σ ω² (keep t t' + (1 − keep) S) of the totals t = (y, z_0, z_1)."""
-    h = np.zeros((3, 3))
+def _moment_matrix(omega, keep, totals, within, k):
+    """Return H = Σ ω² (keep t t' + (1 − keep) S) of the totals t = (y, z_0, z_1 …) with k regressors."""
+    h = np.zeros((k + 1, k + 1))
+    width = totals.shape[1]
     for j in range(omega.size):
         square = omega[j] * omega[j]
-        k = 0
-        for a in range(3):
-            for b in range(a, 3):
-                own = totals[j, a] * totals[j, b]
-                h[a, b] += square * (keep[j] * own + (1.0 - keep[j]) * within[j, k])
-                k += 1
-    for a in range(3):
+        place = 0
+        for a in range(width):
+            for b in range(a, width):
+                if b <= k:
+                    own = totals[j, a] * totals[j, b]
+                    h[a, b] += square * (keep[j] * own + (1.0 - keep[j]) * within[j, place])
+                place += 1
+    for a in range(k + 1):
         for b in range(a):
             h[a, b] = h[b, a]
     return h
 
 
 @_jit
-def _inverse(h):
-    """Return the inverse of the regressors' part of H and whether it is regular.
+def _eliminate(left, right, own):
+    """Solve ``left`` x = ``right`` in place by Gauss-Jordan; return the rank.
 
-    Where the second regressor says nothing beyond the first, or nothing at all, the first stands
-    alone; where neither says anything the inverse is 0.
+    A row that says nothing beyond those before it, against ``own`` its diagonal, gives 0.
     """
-    inverse = np.zeros((2, 2))
-    a, b, c = h[1, 1], h[1, 2], h[2, 2]
-    determinant = a * c - b * b
-    if a > 0.0 and c > 0.0 and determinant > _COLLINEAR * a * c:
-        inverse[0, 0], inverse[1, 1] = c / determinant, a / determinant
-        inverse[0, 1] = inverse[1, 0] = -b / determinant
-    elif a > 0.0:
-        inverse[0, 0] = 1.0 / a
-    elif c > 0.0:
-        inverse[1, 1] = 1.0 / c
-    return inverse
+    k, rank = own.size, 0
+    for a in range(k):
+        if left[a, a] <= _COLLINEAR * own[a]:
+            for b in range(k):
+                left[a, b] = left[b, a] = 0.0
+            for c in range(right.shape[1]):
+                right[a, c] = 0.0
+            continue
+        rank += 1
+        pivot = left[a, a]
+        for b in range(k):
+            factor = left[b, a] / pivot
+            if b == a or factor == 0.0:
+                continue
+            for c in range(k):
+                left[b, c] -= factor * left[a, c]
+            for c in range(right.shape[1]):
+                right[b, c] -= factor * right[a, c]
+        for c in range(k):
+            left[a, c] /= pivot
+        for c in range(right.shape[1]):
+            right[a, c] /= pivot
+    return rank
+
+
+@_jit
+def _inverse(h, k):
+    """Return the inverse of the regressors' part of H and its rank."""
+    left, inverse, own = np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
+    for a in range(k):
+        inverse[a, a] = 1.0
+        own[a] = h[a + 1, a + 1]
+        for b in range(k):
+            left[a, b] = h[a + 1, b + 1]
+    return inverse, _eliminate(left, inverse, own)
+
+
+@_jit
+def _quadratic(within, coefficients):
+    """Return the quadratic form of (1, −B), ``within`` its upper triangle row by row; B may be shorter."""
+    total = 0.0
+    k = coefficients.size
+    width = int((np.sqrt(8.0 * within.size + 1.0) - 1.0) / 2.0 + 0.5)
+    place = 0
+    for a in range(width):
+        for b in range(a, width):
+            if b <= k:
+                left = 1.0 if a == 0 else -coefficients[a - 1]
+                right = 1.0 if b == 0 else -coefficients[b - 1]
+                total += (1.0 if a == b else 2.0) * left * right * within[place]
+            place += 1
+    return total
 
 
 @_jit
@@ -138,43 +182,45 @@ def linear_estimate(omega, keep, totals, within, population, balancing, fitted, 
     replacement. V̂ is infinite where there are not more draws than coefficients.
     """
     n = omega.size
-    b0, b1 = 0.0, 1.0
-    inverse = np.zeros((2, 2))
-    is_fitted = fitted and n > 2
-    if is_fitted:
-        h = _moment_matrix(omega, keep, totals, within)
-        inverse = _inverse(h)
-        if inverse[0, 0] > 0.0 or inverse[1, 1] > 0.0:
-            b0 = inverse[0, 0] * h[0, 1] + inverse[0, 1] * h[0, 2]
-            b1 = inverse[1, 0] * h[0, 1] + inverse[1, 1] * h[0, 2]
-    gap0, gap1 = population[0], population[1]
-    for j in range(n):
-        gap0 -= omega[j] * totals[j, 1]
-        gap1 -= omega[j] * totals[j, 2]
-    lift0 = inverse[0, 0] * gap0 + inverse[0, 1] * gap1
-    lift1 = inverse[1, 0] * gap0 + inverse[1, 1] * gap1
-    estimate = b0 * population[0] + b1 * population[1]
+    k = totals.shape[1] - 1
+    if n < _MANY:
+        k = min(k, 2)
+    coefficients, lift = np.zeros(k), np.zeros(k)
+    coefficients[1] = 1.0
+    rank = 0
+    if fitted and n > 2:
+        h = _moment_matrix(omega, keep, totals, within, k)
+        inverse, rank = _inverse(h, k)
+        if rank > 0:
+            for a in range(k):
+                coefficients[a] = 0.0
+                for b in range(k):
+                    coefficients[a] += inverse[a, b] * h[0, b + 1]
+                    gap = population[b]
+                    for j in range(n):
+                        gap -= omega[j] * totals[j, b + 1]
+                    lift[a] += inverse[a, b] * gap
+    estimate = 0.0
+    for a in range(k):
+        estimate += coefficients[a] * population[a]
     total = 0.0
     inside = 0.0
     conservative = 0.0
     for j in range(n):
-        e = totals[j, 0] - b0 * totals[j, 1] - b1 * totals[j, 2]
+        e = totals[j, 0]
+        g = 1.0
+        for a in range(k):
+            e -= coefficients[a] * totals[j, a + 1]
+            g += omega[j] * keep[j] * lift[a] * totals[j, a + 1]
         estimate += omega[j] * e
-        g = 1.0 + omega[j] * keep[j] * (lift0 * totals[j, 1] + lift1 * totals[j, 2])
-        s = (
-            within[j, 0]
-            - 2.0 * (b0 * within[j, 1] + b1 * within[j, 2])
-            + b0 * b0 * within[j, 3]
-            + 2.0 * b0 * b1 * within[j, 4]
-            + b1 * b1 * within[j, 5]
-        )
         contributions[j] = g * omega[j] * e
         total += contributions[j]
-        inside += (g * omega[j]) ** 2 * (1.0 - keep[j]) * s
+        if keep[j] < 1.0:
+            inside += (g * omega[j]) ** 2 * (1.0 - keep[j]) * _quadratic(within[j], coefficients)
         conservative += contributions[j] ** 2
-    n_fitted = 2.0 if is_fitted else 1.0 if centred else 0.0
+    n_fitted = float(max(rank, 2)) if fitted else 1.0 if centred else 0.0
     if balancing.shape[1] > 0:
-        n_fitted = float(balancing.shape[1])
+        n_fitted = max(n_fitted, float(balancing.shape[1]))
         _clear(contributions, keep, balancing)
     if n <= n_fitted or n < 2:
         return estimate, np.inf, n - n_fitted
@@ -211,26 +257,18 @@ def _is_constant(omega, totals, variance):
 def _clear(contributions, keep, balancing):
     """Take out of the contributions what the balancing variables explain, by least squares with weights ``keep``."""
     n, k = balancing.shape
-    h = np.zeros((k, k + 1))
+    left, right, own = np.zeros((k, k)), np.zeros((k, 1)), np.zeros(k)
     for j in range(n):
         for a in range(k):
             for b in range(k):
-                h[a, b] += keep[j] * balancing[j, a] * balancing[j, b]
-            h[a, k] += keep[j] * balancing[j, a] * contributions[j]
-    own = np.empty(k)
+                left[a, b] += keep[j] * balancing[j, a] * balancing[j, b]
+            right[a, 0] += keep[j] * balancing[j, a] * contributions[j]
     for a in range(k):
-        own[a] = h[a, a]
-    for a in range(k):
-        if h[a, a] <= _COLLINEAR * own[a]:  # it says nothing beyond those before it
-            h[a, :] = 0.0
-            h[:, a] = 0.0
-            h[a, a] = 1.0
-        for b in range(k):
-            if b != a:
-                h[b] -= h[b, a] / h[a, a] * h[a]
+        own[a] = left[a, a]
+    _eliminate(left, right, own)
     for j in range(n):
         for a in range(k):
-            contributions[j] -= h[a, k] / h[a, a] * balancing[j, a]
+            contributions[j] -= right[a, 0] * balancing[j, a]
 
 
 @_jit

@@ -96,16 +96,18 @@ def settle(tree_a, tree_b, size, rank, discounts, value):
 def precision_terms(ranked, n, expected, rank, sign, alpha, beta):
     """Add one list's α and β of Σ_i (r_i / i)(1 + Σ_{j<i} r_j) for the item at ``rank``, −1 where it has none."""
     for u in range(alpha.size):
-        found = 0.0
+        found, total, slope = 0.0, 0.0, 0.0  # a sum of its own: two equal lists must cancel exactly
         for i in range(n):
             if i == rank:
-                beta[u] += sign * (1.0 + found) / (i + 1.0)
+                slope += (1.0 + found) / (i + 1.0)
                 continue
             value = expected[ranked[i], u]
-            alpha[u] += sign * value / (i + 1.0) * (1.0 + found)
+            total += value / (i + 1.0) * (1.0 + found)
             if 0 <= rank < i:
-                beta[u] += sign * value / (i + 1.0)
+                slope += value / (i + 1.0)
             found += value
+        alpha[u] += sign * total
+        beta[u] += sign * slope
 
 
 @_jit

@@ -138,7 +138,7 @@ def replicate(
     item_probs,
     item_costs,
     overheads,
-    y,
+    prefixes,
     values,
     budgets,
     limits,
@@ -157,7 +157,7 @@ def replicate(
     last_seen = np.full(n_queries, -1, np.int64)
     ends = np.zeros(n_queries, np.int64)
     w = np.empty(longest)
-    totals, within = np.zeros((longest, 3)), np.zeros((longest, 6))
+    totals, within = np.zeros((longest, 4)), np.zeros((longest, 10))
     omega, keep, contributions = np.empty(longest), np.ones(longest), np.empty(longest)
     nothing = np.empty((longest, 0))
     for r in range(uniforms.shape[0]):
@@ -189,8 +189,9 @@ def replicate(
             if k == budgets.size or t == longest:
                 break
             w[t] = weights[query]
-            totals[t, 0] = y[end - 1] if end > first else 0.0
+            totals[t, 0] = prefixes[end - 1, 0] if end > first else 0.0
             totals[t, 1], totals[t, 2] = regressors[query, 0], regressors[query, 1]
+            totals[t, 3] = prefixes[end - 1, 1] if end > first else 0.0
             t += 1
             if is_new:
                 last_seen[query] = r

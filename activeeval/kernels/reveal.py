@@ -361,19 +361,28 @@ def reveal(
 
 
 @_jit
-def prefix_totals(offsets, n_known, predictions, f, item_probs, y, s):
-    """Fill y and s of every prefix of up to ``n_known`` items: L̃ and an unbiased estimate of its variance.
+def prefix_totals(offsets, n_known, predictions, f, lowest, item_probs, totals, within):
+    """Fill what every prefix of up to ``n_known`` items says, by place of its last item.
 
-    With t = Σ_{i ≤ k} D_i / G_i, y = m + t and s = t² − Σ_{i ≤ k} ((f_i − m)² − (f_{i−1} − m)²) / G_i.
+    ``totals`` (places, 2): y = m + Σ D_i / G_i, unbiased for L, and h = Σ e_i / G_i − Σ_all e_i with mean 0, e the
+    steps D that the lowest grade everywhere would make (``lowest`` its f). Where a model expects too much,
+    D is about e, and y − h has little of the noise that G puts into y. ``within`` (places, 3): unbiased variances and
+    covariance yy, yh, hh given the labels, by Var = (Σ D_i / G_i)² − Σ ((f_i − m)² − (f_{i−1} − m)²) / G_i.
     """
     for q in range(offsets.size - 1):
         m = predictions[q]
-        before = m
-        t = 0.0
-        square = 0.0
-        for k in range(offsets[q], offsets[q] + n_known[q]):
-            t += (f[k] - before) / item_probs[k]
-            square += ((f[k] - m) ** 2 - (before - m) ** 2) / item_probs[k]
-            before = f[k]
-            y[k] = m + t
-            s[k] = t * t - square
+        first, last = offsets[q], offsets[q + 1]
+        ends_at = lowest[last - 1] - m if last > first else 0.0
+        d, e = 0.0, 0.0
+        t, h = 0.0, 0.0
+        dd, de, ee = 0.0, 0.0, 0.0
+        for k in range(first, first + n_known[q]):
+            next_d, next_e = f[k] - m, lowest[k] - m
+            t += (next_d - d) / item_probs[k]
+            h += (next_e - e) / item_probs[k]
+            dd += (next_d * next_d - d * d) / item_probs[k]
+            de += (next_d * next_e - d * e) / item_probs[k]
+            ee += (next_e * next_e - e * e) / item_probs[k]
+            d, e = next_d, next_e
+            totals[k, 0], totals[k, 1] = m + t, h - ends_at
+            within[k, 0], within[k, 1], within[k, 2] = t * t - dd, t * h - de, h * h - ee

@@ -1,5 +1,6 @@
 """Measures as values: what a ranking is worth once its items are graded, or how that is distributed before."""
 
+from activeeval.measures.bounds import value_bounds
 from activeeval.measures.families import Additive, Cascade
 from activeeval.measures.named import DCG, ERR, RBP, RR, Precision
 from activeeval.measures.parsing import parse_measure
@@ -22,4 +23,5 @@ __all__ = [
     "Target",
     "check_sampled",
     "parse_measure",
+    "value_bounds",
 ]

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.design import Design, Sample, draw_sample
 from activeeval.errors import InputError
-from activeeval.estimation import JudgedSample, census, evaluate, judged_sample
+from activeeval.estimation import JudgedSample, Student, census, evaluate, judged_sample
+from activeeval.estimation.intervals import IntervalKind
 from activeeval.kernels import replication
 from activeeval.measures.doors import checked_grades
 from activeeval.methods import Plan
-from activeeval.results import t_quantile
+from activeeval.simulation.looks import ends, interval_kind, needs_samples, samples_of_a_run
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,7 +33,10 @@ _CODES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replications:
-    """Every repetition of one method at every budget, each array of shape (repetitions, budgets)."""
+    """Every repetition of one method at every budget, each array of shape (repetitions, budgets).
+
+    `lows` and `highs` are the ends of 95 % intervals of the kind that was asked for.
+    """
 
     values: Floats
     variances: Floats
@@ -41,11 +45,12 @@ class Replications:
     n_queries: Ints
     n_items: Ints
     spent: Floats
+    lows: Floats
+    highs: Floats
 
     def half_widths(self, level: float = 0.95) -> Floats:
         """Return the half-width of each t interval; infinite where one draw cannot tell."""
-        degrees = np.maximum(self.degrees_of_freedom, 1.0)
-        return t_quantile(level, degrees) * np.sqrt(self.variances)
+        return Student().half_widths(self.variances, self.degrees_of_freedom, self.n_draws, level)
 
 
 def replicate(
@@ -57,6 +62,7 @@ def replicate(
     *,
     expected: bool = False,
     n_jobs: int = 1,
+    interval: str = "t",
 ) -> Replications:
     """Run a campaign ``repetitions`` times for every budget.
 
@@ -74,13 +80,17 @@ def replicate(
         Of draws with replacement: budgets in expectation (n* draws) in place of hard ones.
     n_jobs : int
         Threads.
+    interval : str
+        A key of `activeeval.estimation.INTERVALS`; for kinds that may look again and again the
+        budgets are the looks.
 
     Raises
     ------
     BudgetError
         Where a budget is too small for the design.
     """
-    return replicate_with(design, grades, ascending(budgets), repetition_seeds(rng, repetitions), expected, n_jobs)
+    seeds = repetition_seeds(rng, repetitions)
+    return replicate_with(design, grades, ascending(budgets), seeds, expected, n_jobs, interval)
 
 
 def replicate_with(
@@ -90,20 +100,56 @@ def replicate_with(
     seeds: Sequence[np.random.SeedSequence],
     expected: bool,
     n_jobs: int,
+    interval: str = "t",
 ) -> Replications:
     """Run one repetition for each seed; everything else as in `replicate`."""
     if isinstance(design, Plan) and not design.method.needs_budget:
         design = design.design()
-    out = np.empty((len(seeds), budget_array.size, 7))
+    out = np.empty((len(seeds), budget_array.size, 9))
     if isinstance(design, Design) and design.spends_as_it_goes:
+        kind = interval_kind(interval, design, budget_array.tolist())
         _spend(design, grades, budget_array, seeds, expected, n_jobs, out)
+        if needs_samples(kind):
+            _look(design, grades, budget_array, seeds, kind, out)
+        else:
+            out[:, :, 7], out[:, :, 8] = ends(kind, out[:, :, 0], out[:, :, 1], out[:, :, 6], out[:, :, 2])
     else:
         for k, budget in enumerate(budget_array.tolist()):
-            out[:, k] = _settled(_for_budget(design, budget), grades, seeds, n_jobs)
+            made = _for_budget(design, budget)
+            out[:, k] = _settled(made, grades, seeds, n_jobs, interval_kind(interval, made, [budget]))
     counts = out[:, :, 2:5].astype(np.int64)
     return Replications(
-        out[:, :, 0], out[:, :, 1], out[:, :, 6], counts[:, :, 0], counts[:, :, 1], counts[:, :, 2], out[:, :, 5]
+        out[:, :, 0],
+        out[:, :, 1],
+        out[:, :, 6],
+        counts[:, :, 0],
+        counts[:, :, 1],
+        counts[:, :, 2],
+        out[:, :, 5],
+        out[:, :, 7],
+        out[:, :, 8],
     )
+
+
+def _look(
+    design: Design,
+    grades: ArrayLike,
+    budgets: Floats,
+    seeds: Sequence[np.random.SeedSequence],
+    kind: IntervalKind,
+    out: Floats,
+) -> None:
+    """Fill in the ends of intervals that need the samples; hard budgets."""
+    whole = _whole(design, grades)
+    bounds = np.array([design.hard_limit(float(b)) for b in budgets])
+    for r, seed in enumerate(seeds):
+        for k, sample in enumerate(samples_of_a_run(design, whole, bounds, np.random.default_rng(seed))):
+            value, variance = out[r, k, :2]
+            if variance == 0 and not np.isfinite(out[r, k, 6]):  # everything is judged
+                out[r, k, 7:] = value
+            else:
+                found = kind.interval(sample, evaluate(sample, design.estimator), 0.95)
+                out[r, k, 7:] = found.low, found.high
 
 
 def _for_budget(design: Design | Plan, budget: float) -> Design:
@@ -135,12 +181,12 @@ def _spend(
         n_sampled = sum(not design.is_census(float(b)) for b in budgets)
         limits = np.full(n_sampled, design.most_draws)
         bounds = np.array([design.hard_limit(float(b)) for b in budgets[:n_sampled]])
-        out[:, n_sampled:] = _row(_census(design, grades), design)
+        out[:, n_sampled:, :7] = _row(_census(design, grades), design)
     if n_sampled:
         chunks = [slice(start, start + _CHUNK) for start in range(0, len(seeds), _CHUNK)]
         run: Callable[..., Floats] = _runs(design, grades, bounds, limits, float(budgets[n_sampled - 1]), by_count)
         parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(seeds[c]) for c in chunks)
-        out[:, :n_sampled] = np.concatenate(parts)
+        out[:, :n_sampled, :7] = np.concatenate(parts)
 
 
 def _runs(
@@ -160,7 +206,7 @@ def _runs(
             return out
 
         return without
-    y, _ = stage.prefix_totals(_whole(design, grades), design.item_probs, design.item_counts)
+    prefixes, _ = stage.prefix_totals(_whole(design, grades), design.item_probs, design.item_counts)
     guess = int(limits.max()) if by_count else int(1.5 * largest / design.expected_cost) + 50
     kernel_arrays = (
         code,
@@ -173,7 +219,7 @@ def _runs(
         design.item_probs,
         stage.slot_costs,
         stage.overheads,
-        y,
+        prefixes,
         values,
         bounds,
         limits,
@@ -203,16 +249,29 @@ def _uniforms(seeds: Sequence[np.random.SeedSequence], n: int) -> Floats:
     return np.stack([np.random.default_rng(seed).random(n) for seed in seeds])
 
 
-def _settled(design: Design, grades: ArrayLike, seeds: Sequence[np.random.SeedSequence], n_jobs: int) -> Floats:
-    """Return (repetitions, 7) of samples that are settled at once."""
+def _settled(
+    design: Design, grades: ArrayLike, seeds: Sequence[np.random.SeedSequence], n_jobs: int, kind: IntervalKind
+) -> Floats:
+    """Return (repetitions, 9) of samples that are settled at once."""
     judge = _judge(design, grades)
 
     def run(chunk: Sequence[np.random.SeedSequence]) -> list[list[float]]:
-        return [_row(judge(draw_sample(design, np.random.default_rng(seed))), design) for seed in chunk]
+        rows = []
+        for seed in chunk:
+            sample = judge(draw_sample(design, np.random.default_rng(seed)))
+            row = [*_row(sample, design), np.nan, np.nan]
+            if needs_samples(kind):
+                found = kind.interval(sample, evaluate(sample, design.estimator), 0.95)
+                row[7:] = found.low, found.high
+            rows.append(row)
+        return rows
 
     chunks = [seeds[start : start + _CHUNK] for start in range(0, len(seeds), _CHUNK)]
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(chunk) for chunk in chunks)
-    return np.array([row for part in parts for row in part])
+    out = np.array([row for part in parts for row in part])
+    if not needs_samples(kind):
+        out[:, 7], out[:, 8] = ends(kind, out[:, 0], out[:, 1], out[:, 6], out[:, 2])
+    return out
 
 
 def _judge(design: Design, grades: ArrayLike) -> Callable[[Sample], JudgedSample]:

@@ -25,7 +25,7 @@ class Summary:
 
     Attributes
     ----------
-    method : str
+    method, interval : str
     budget : float
         In the unit that the budgets were given in.
     repetitions : int
@@ -40,6 +40,9 @@ class Summary:
     undetermined : float
         Share of repetitions whose sample shows no spread, so that nothing bounds the interval; the
         infinite interval counts as holding the truth.
+    coverage_so_far : float
+        Share of repetitions whose intervals at this budget and all smaller ones hold the truth: what
+        kinds promise that may look again and again.
     queries, items : float
         Mean number of distinct queries and items judged.
     spent, spent_sd : float
@@ -54,6 +57,7 @@ class Summary:
     """
 
     method: str
+    interval: str
     budget: float
     repetitions: int
     truth: float
@@ -69,6 +73,8 @@ class Summary:
     width_se: float
     undetermined: float
     undetermined_se: float
+    coverage_so_far: float
+    coverage_so_far_se: float
     queries: float
     queries_se: float
     items: float
@@ -107,6 +113,8 @@ def simulate(
         In units of `unit`, ascending.
     unit : float
         Cost of one unit of budget, in the unit of the item costs.
+    interval : str
+        The kind of the intervals, a key of `activeeval.estimation.INTERVALS`.
     progress : callable, optional
         Called with the name of each design when its repetitions are done.
 
@@ -121,7 +129,7 @@ def simulate(
     seeds = repetition_seeds(rng, repetitions)
     runs = {}
     for name, design in designs.items():
-        runs[name] = replicate_with(design, grades, scaled, seeds, expected, n_jobs)
+        runs[name] = replicate_with(design, grades, scaled, seeds, expected, n_jobs, interval)
         if progress is not None:
             progress(name)
     target = designs["passive"].target
@@ -132,7 +140,7 @@ def simulate(
         for name, run in runs.items()
     }
     return [
-        _summary(name, k, float(b), run, runs["passive"], truth, unit, saved[name], is_comparison)
+        _summary(name, interval, k, float(b), run, runs["passive"], truth, unit, saved[name], is_comparison)
         for name, run in runs.items()
         for k, b in enumerate(budgets)
     ]
@@ -165,6 +173,7 @@ def _efficiency(passive_errors: Floats, errors: Floats, scale: float) -> tuple[f
 
 def _summary(
     name: str,
+    interval: str,
     k: int,
     budget: float,
     run: Replications,
@@ -175,20 +184,24 @@ def _summary(
     is_comparison: bool,
 ) -> Summary:
     errors = run.values[:, k] - truth
-    half = run.half_widths()[:, k]
+    slack = 1e-12 * abs(truth)
+    held = (run.lows <= truth + slack) & (run.highs >= truth - slack)
+    width: Floats = np.asarray(run.highs[:, k] - run.lows[:, k])
     wrong = 0.5 * (np.sign(run.values[:, k]) * np.sign(truth) <= 0) + 0.5 * (run.values[:, k] * truth < 0)
     selection = _mean_and_error(wrong) if is_comparison and truth != 0 else (None, None)
     return Summary(
         name,
+        interval,
         budget,
         errors.size,
         truth,
         *_rmse(errors),
         *_mean_and_error(np.abs(errors)),
         *_mean_and_error(errors),
-        *_mean_and_error((np.abs(errors) <= half + 1e-12 * abs(truth)).astype(np.float64)),
-        *_mean_and_error(2 * half[np.isfinite(half)]),
-        *_mean_and_error(np.isinf(half).astype(np.float64)),
+        *_mean_and_error(held[:, k].astype(np.float64)),
+        *_mean_and_error(width[np.isfinite(width)]),
+        *_mean_and_error(np.isinf(width).astype(np.float64)),
+        *_mean_and_error(np.asarray(held[:, : k + 1].min(axis=1), dtype=np.float64)),
         *_mean_and_error(run.n_queries[:, k].astype(np.float64)),
         *_mean_and_error(run.n_items[:, k].astype(np.float64)),
         *_mean_and_error(run.spent[:, k] / unit),
