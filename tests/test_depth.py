@@ -52,7 +52,7 @@ def model_of(random, n_nodes, n_items, n_grades):
 def paths_of(stage, labels):
     """Return f_0 … f_n of the one query of a stage for labels of its items."""
     ones, counts = np.ones(stage.items.size), np.diff(stage.offsets)
-    f, _ = stage.prefix_totals(np.array(labels, dtype=np.int64), ones, counts)
+    f = stage.prefix_totals(np.array(labels, dtype=np.int64), ones, counts)[0][:, 0]
     return [float(stage.predictions[0]), *f.tolist()]
 
 
@@ -382,7 +382,9 @@ def test_totals_are_those_of_plain_loops(name):
     stage = random_prefixes(Target(MEASURES[name], rankings_of(pool, [[1, 0, 2], [0], [3, 1, 0]])), nodes, weights)
     design = poisson_design(stage, random)
     grades = random.integers(-1, 3, 8)
-    f, _ = stage.prefix_totals(grades, np.ones(stage.items.size), np.diff(stage.offsets))
+    everything = np.ones(stage.items.size), np.diff(stage.offsets)
+    f = stage.prefix_totals(grades, *everything)[0][:, 0]
+    lowest = stage.prefix_totals(np.zeros_like(grades), *everything)[0][:, 0]
     counts = np.array([2, 1, 3])
     observe = stage.observer(grades, design.item_probs, counts)
     totals, within = observe(np.arange(3), counts, np.empty(0, dtype=np.int64))
@@ -390,9 +392,14 @@ def test_totals_are_those_of_plain_loops(name):
         first = stage.offsets[q]
         path = [stage.predictions[q], *f[first : first + counts[q]]]
         y, s = prefix_value(path, design.item_probs[first:])
-        assert totals[q] == pytest.approx([y, 1.0, stage.predictions[q]], rel=1e-12, abs=1e-14)
-        assert within[q, 0] == pytest.approx(s, rel=1e-10, abs=1e-13)
-        assert not within[q, 1:].any()
+        low = [stage.predictions[q], *lowest[first : first + counts[q]]]
+        h, hh = prefix_value(low, design.item_probs[first:])
+        both, _ = prefix_value([a + b for a, b in zip(path, low, strict=True)], design.item_probs[first:])
+        end = lowest[stage.offsets[q + 1] - 1]
+        assert both == pytest.approx(y + h)
+        assert totals[q] == pytest.approx([y, 1.0, stage.predictions[q], h - end], rel=1e-12, abs=1e-14)
+        assert within[q, [0, 9]] == pytest.approx([s, hh], rel=1e-10, abs=1e-13)
+        assert not within[q, [1, 2, 4, 5, 6, 7, 8]].any()
 
 
 @pytest.mark.kernel
@@ -405,10 +412,14 @@ def test_draws_with_replacement_are_unbiased_over_depths():
     g = poisson_design(stage, random).item_probs
     for labels in itertools.product(range(3), repeat=3):
         grades = np.array(labels)
-        y, s = stage.prefix_totals(grades, g, np.array([3]))
+        totals, within = stage.prefix_totals(grades, g, np.array([3]))
+        (y, h), (s, cross, hh) = totals.T, within.T
         chances = np.array([chance for chance, _ in prefixes(0, g.tolist())])
         assert chances @ y == pytest.approx(float(stage.target.values(grades)[0]), rel=1e-10, abs=1e-13)
         assert chances @ s == pytest.approx(chances @ y**2 - (chances @ y) ** 2, rel=1e-9, abs=1e-12)
+        assert chances @ h == pytest.approx(0, abs=1e-12)
+        assert chances @ hh == pytest.approx(chances @ h**2, rel=1e-9, abs=1e-12)
+        assert chances @ cross == pytest.approx(chances @ (y * h), rel=1e-9, abs=1e-12)
 
 
 # Rates

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-SHIFTS = (-6.0, -4.0, -2.0, 2.0)
+SHIFTS = (-4.0, -2.0, 2.0)
 SHARE = 0.3
 _SMALLEST = 1e-6
 
@@ -27,8 +27,8 @@ def defended_nodes(nodes: Floats, node_weights: Floats, share: float = SHARE) ->
 
     Returns
     -------
-    ndarray, shape (n_nodes + 4, n_items, n_grades), and ndarray, shape (n_nodes + 4,)
-        Nodes that shift the logits of p(y > k) by −6, −4, −2 and 2 follow the model's own.
+    ndarray, shape (n_nodes + 3, n_items, n_grades), and ndarray, shape (n_nodes + 3,)
+        Nodes that shift the logits of p(y > k) by −4, −2 and 2 follow the model's own.
     """
     if share == 0:
         return nodes, node_weights
