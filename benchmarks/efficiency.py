@@ -1,8 +1,8 @@
 """How many times the labels passive needs for the precision of each method: ``python -m benchmarks.efficiency``.
 
-Every method × {DCG, ERR, nDCG@10} × {one ranking, two rankers, index update} × judged pools × overheads of 0, 1 and 5
-items a query × budgets of 2 to 30 % of what judging the whole pool costs, with a forest that was trained on other queries
-and with a useless (uniform) model. Passive is Algorithm 1 with q = p and full lists; passive@10 and passive@20 judge
+Every method × {DCG, ERR, nDCG@10} × {one ranking, two rankers, index update} × judged pools × budgets of 2 to 30 %
+of what judging the whole pool costs, with a forest that was trained on other queries, at an overhead of five items a
+query; at overheads of one item and none, and with a useless (uniform) model, the methods that are recommended. Passive is Algorithm 1 with q = p and full lists; passive@10 and passive@20 judge
 the head of every list alone and take it for the whole. Stores every row in benchmarks/results/efficiency.json and the
 tables in benchmarks/results/efficiency.md; rows of other pools, models or overheads that are already there are kept.
 """
@@ -27,17 +27,19 @@ from benchmarks.pools import POOLS, JudgedPool, load
 MEASURES = ("DCG", "ERR", "nDCG@10")
 CASES = ("one ranking", "two rankers", "index update")
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.3)
+LARGE, SHARES_OF_LARGE = 5000, (0.02, 0.1, 0.3)
 OVERHEADS = (5.0, 1.0, 0.0)
 HEADS = (10, 20)
+FEW = ("passive", "active", "greg", "depth", "items")
 RESULTS = ROOT / "benchmarks" / "results"
 KEPT = ("method", "budget", "rmse", "bias", "bias_se", "coverage", "coverage_se", "width", "undetermined")
 KEPT += ("queries", "items", "spent", "spent_sd", "efficiency", "efficiency_se")
 
 
-def affordable(target: Target) -> list[tuple[float, float]]:
+def affordable(target: Target, shares: tuple[float, ...]) -> list[tuple[float, float]]:
     """Return shares and budgets that pay for the dearest single query, which passive needs."""
     costs = METHODS["passive"].plan(target).stage.costs
-    return [(share, share * costs.sum()) for share in SHARES if share * costs.sum() >= costs.max()]
+    return [(share, share * costs.sum()) for share in shares if share * costs.sum() >= costs.max()]
 
 
 def run(pool: JudgedPool, model: str, overhead: float, measure: str, case: str, args: argparse.Namespace) -> list[dict]:
@@ -50,11 +52,14 @@ def run(pool: JudgedPool, model: str, overhead: float, measure: str, case: str, 
     if model == "uniform":
         beliefs = GradeBeliefs(np.full((workload.pool.n_items, pool.max_grade + 1), 1 / (pool.max_grade + 1)))
     names = [name for name, method in METHODS.items() if method.fits(target.measure)]
-    names = [name for name in names if not args.method or name in (*args.method, "passive")]
+    if args.method:
+        names = [name for name in names if name in (*args.method, "passive")]
+    elif model == "uniform" or overhead != OVERHEADS[0]:
+        names = [name for name in names if name in FEW]
     plans = {
         name: METHODS[name].plan(target, **beliefs.for_method(METHODS[name], pool.max_grade + 1)) for name in names
     }
-    budgets = affordable(target)
+    budgets = affordable(target, SHARES_OF_LARGE if workload.pool.n_queries > LARGE else SHARES)
     where = {"pool": pool.name, "model": model, "overhead": overhead, "measure": measure, "case": case}
     started = time.perf_counter()
     summaries = simulate(plans, workload.grades, [b for _, b in budgets], args.repetitions, args.seed)
