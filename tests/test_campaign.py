@@ -23,6 +23,13 @@ def labelled(seed=0, n_queries=25, measure=None, method="active"):
     return design, np.array([random.choice(5, p=row) for row in probs])
 
 
+def labelled_plan(seed, method):
+    """Return the plan of a method on the same comparison, and the pool's labels."""
+    design, labels = labelled(seed)
+    probs = random_probs(np.random.default_rng(seed), design.pool.n_items, 5)
+    return METHODS[method].plan(design.target, probs), labels
+
+
 def judge(campaign, labels, steps=math.inf):
     """Ask and tell until the end, or for a number of judged draws."""
     while steps > 0 and (draw := campaign.ask()) is not None:
@@ -106,6 +113,46 @@ def test_a_budget_below_the_dearest_query_is_refused_with_numbers():
 def test_a_budget_is_a_positive_number(budget, expected):
     with pytest.raises(InputError, match="the budget must be a positive number"):
         Campaign(labelled()[0], budget, expected=expected)
+
+
+@pytest.mark.parametrize("method", ["random", "lure", "sequential"])
+def test_a_campaign_without_replacement_never_comes_back(method):
+    design, labels = labelled(1, method=method)
+    campaign = judge(Campaign(design, 0.6 * design.costs.sum(), rng=2), labels)
+    queries = [draw.query for draw in campaign.draws]
+    assert len(set(queries)) == len(queries)
+    assert campaign.spent == pytest.approx(design.costs[queries].sum()) <= campaign.budget
+    left = 1.0
+    for draw in campaign.draws:
+        assert draw.query_prob == pytest.approx(design.sampling_probs[draw.query] / left)
+        left -= design.sampling_probs[draw.query]
+
+
+@pytest.mark.parametrize("method", ["poisson", "greg", "cube", "depth", "depth_cube"])
+def test_a_settled_sample_brings_its_budget(method):
+    plan, labels = labelled_plan(3, method)
+    budget = 0.4 * plan.stage.costs.sum()
+    design = plan.design(budget)
+    with pytest.raises(InputError, match="the design was made for a budget of"):
+        Campaign(design, 2 * budget)
+    with pytest.raises(InputError, match="makes its design for a budget: give one"):
+        plan.design()
+    campaign = judge(Campaign(design, rng=5), labels)
+    assert campaign.budget == budget
+    assert campaign.ended == "the sample is complete"
+    assert same(campaign, judge(Campaign(design, budget, rng=5), labels))
+    assert same(Campaign.replay(design, None, campaign.log, rng=5), campaign)
+    for draw in campaign.draws:
+        assert draw.query_prob == design.sampling_probs[draw.query]
+        assert draw.importance_weight == design.importance_weights[draw.query]
+    whole = judge(Campaign(plan.design(2 * plan.stage.costs.sum()), rng=5), labels).estimate()
+    assert whole.value == pytest.approx(design.query_probs @ design.target.values(labels), rel=1e-12)
+    assert (whole.std_error, whole.n_queries, whole.cost) == (0, 25, pytest.approx(plan.stage.costs.sum()))
+
+
+def test_draws_need_a_budget():
+    with pytest.raises(InputError, match="the draws of 'active' go on until a budget is spent: give one"):
+        Campaign(labelled()[0])
 
 
 @pytest.mark.parametrize("method", PAPER)

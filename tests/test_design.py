@@ -244,6 +244,29 @@ def test_a_hard_budget_below_the_dearest_query_is_refused_with_numbers():
     assert (problem.value.budget, problem.value.needed) == (8.9, 9.0)
 
 
+@pytest.mark.parametrize("method", ["poisson", "cube", "depth"])
+@pytest.mark.parametrize("budget", [0, -1, np.nan, np.inf])
+def test_the_budget_of_a_settled_design_is_a_positive_number(method, budget):
+    target, probs = random_target(1, ERR(4))
+    for make in (METHODS[method].plan(target, probs).design, METHODS[method].plan(target, probs).design_within):
+        with pytest.raises(InputError, match="the budget must be a positive number, got"):
+            make(budget)
+
+
+@pytest.mark.parametrize("method", ["poisson", "cube", "depth", "depth_cube"])
+@pytest.mark.parametrize("share", [0.001, 0.2, 0.9, 1.0, 3.0])
+def test_a_settled_design_costs_its_budget_and_at_most_the_pool(method, share):
+    target, probs = random_target(1, ERR(4))
+    plan = METHODS[method].plan(target, probs)
+    total = plan.stage.costs.sum()
+    design = plan.design(share * total)
+    assert design.expected_cost == pytest.approx(min(share, 1) * total)
+    assert np.all((design.sampling_probs > 0) & (design.sampling_probs <= 1))
+    if share >= 1:
+        np.testing.assert_array_equal(design.sampling_probs, 1)
+        np.testing.assert_array_equal(design.item_probs, 1)
+
+
 @pytest.mark.parametrize("budget", [0, -1, np.nan, np.inf])
 def test_a_budget_is_a_positive_number(budget):
     for check in (budgeted().n_draws, budgeted().check_hard_budget, budgeted().is_census):
