@@ -6,14 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from activeeval.generated import generate_pool, ranked_by_expected_grade
-from activeeval.grade_models import ForestGradeModel
+from activeeval.generated import GeneratedPool, generate_pool, ranked_by_expected_grade
+from activeeval.grade_models import ForestGradeModel, QueryFactor, cross_fitted_probs
 from activeeval.measures import DCG, ERR, SampledMeasure, Target
-from activeeval.methods import METHODS
+from activeeval.methods import METHODS, default_method
+from activeeval.modelling import GradeBeliefs
 from activeeval.pool import Rankings
 from activeeval.simulation import Summary, simulate
 
 MAX_GRADE = 4
+NAMES = ("passive", "active", "greg")
 BUDGETS = (15.0, 30.0, 60.0, 120.0)
 
 
@@ -24,23 +26,32 @@ def recipe_forest(seed: int) -> ForestGradeModel:
     )
 
 
+def recipe_beliefs(training: GeneratedPool, evaluated: GeneratedPool, seed: int) -> GradeBeliefs:
+    """Return what the recipe's model, trained on some queries, believes of the grades of others."""
+    forest, queries = recipe_forest(seed), training.pool.item_queries
+    out_of_fold = cross_fitted_probs(forest, training.features, training.grades, queries, rng=seed)
+    factor = QueryFactor.fit(out_of_fold, training.grades, queries)
+    probs = forest.fit(training.features, training.grades).predict_proba(evaluated.features)
+    return GradeBeliefs(probs, factor)
+
+
 def cases(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[], list[Summary]]]:
     """Return the cases by title, each to be run by a call; the pool and the model are made at the first."""
     pool_rng, update_rng, simulation_rng = np.random.default_rng(seed).spawn(3)
     training, evaluated = generate_pool(n_queries, pool_rng).split(max(n_queries // 10, 1))
-    model = recipe_forest(seed).fit(training.features, training.grades)
-    probs = model.predict_proba(evaluated.features)
-    ranking = ranked_by_expected_grade(evaluated.pool, probs)
+    beliefs = recipe_beliefs(training, evaluated, seed)
+    ranking = ranked_by_expected_grade(evaluated.pool, beliefs.probs)
     updated = ranking.without(0.1, update_rng)
     budgets = [b for b in BUDGETS if b < evaluated.pool.n_queries]
 
     def case(measure: SampledMeasure, versus: Rankings | None, seeds: np.random.Generator) -> list[Summary]:
         target = Target(measure, ranking, versus)
-        designs = {name: method.design(target, probs) for name, method in METHODS.items()}
-        unit = float(designs["passive"].costs.mean())
-        dearest = float(designs["passive"].costs.max())
+        methods = [METHODS[name] for name in (*NAMES, default_method(measure).name)]
+        plans = {m.name: m.plan(target, **beliefs.for_method(m, MAX_GRADE + 1)) for m in methods}
+        costs = plans["passive"].stage.costs
+        unit, dearest = float(costs.mean()), float(costs.max())
         payable = [b for b in budgets if b * unit >= dearest]
-        return simulate(designs, evaluated.grades, payable, repetitions, seeds, unit=unit)
+        return simulate(plans, evaluated.grades, payable, repetitions, seeds, unit=unit)
 
     named = [
         (f"{measure}, {what}", measure, versus)

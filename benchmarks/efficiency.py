@@ -2,9 +2,10 @@
 
 Every method × {DCG, ERR, nDCG@10} × {one ranking, two rankers, index update} × judged pools × budgets of 2 to 30 %
 of what judging the whole pool costs, with a forest that was trained on other queries, at an overhead of five items a
-query; at overheads of one item and none, and with a useless (uniform) model, the methods that are recommended. Passive is Algorithm 1 with q = p and full lists; passive@10 and passive@20 judge
-the head of every list alone and take it for the whole. Stores every row in benchmarks/results/efficiency.json and the
-tables in benchmarks/results/efficiency.md; rows of other pools, models or overheads that are already there are kept.
+query; at overheads of one item and none, and with a useless (uniform) model, a few methods. Passive is Algorithm 1
+with q = p and full lists; passive@10 and passive@20 judge the head of every list alone and take it for the whole.
+Stores every row in benchmarks/results/efficiency.json and the tables in benchmarks/results/efficiency.md; rows of other
+pools, models or overheads that are already there are kept.
 """
 
 from __future__ import annotations

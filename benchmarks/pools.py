@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import Rankings
-from activeeval.demonstration import recipe_forest
+from activeeval.demonstration import recipe_beliefs
 from activeeval.generated import generate_pool, noisy_scores
-from activeeval.grade_models import QueryFactor, cross_fitted_probs
 from activeeval.modelling import GradeBeliefs, believe
 from activeeval.workload import Workload, from_letor
 from benchmarks.machine import data_folder
@@ -109,14 +108,10 @@ def lightgbm(folder: Path) -> JudgedPool:
 def simulated(folder: Path | None = None, n_queries: int = 11_000) -> JudgedPool:
     """The generated pool in the likeness of MSLR-WEB30K: the first eleventh trains, ten elevenths are the pool."""
     first, rest = generate_pool(n_queries, SEED).split(n_queries // 11)
-    forest = recipe_forest(SEED)
-    queries = first.pool.item_queries
-    out_of_fold = cross_fitted_probs(forest, first.features, first.grades, queries, rng=SEED)
-    factor = QueryFactor.fit(out_of_fold, first.grades, queries)
-    probs = forest.fit(first.features, first.grades).predict_proba(rest.features)
+    beliefs = recipe_beliefs(first, rest, SEED)
     unranked = Rankings.empty(rest.pool)
     workload = Workload(rest.pool, unranked, None, rest.grades, rest.features)
-    return _ranked_by_model("simulated", workload, GradeBeliefs(probs, factor), 4)
+    return _ranked_by_model("simulated", workload, beliefs, 4)
 
 
 def _ranked_by_model(name: str, workload: Workload, beliefs: GradeBeliefs, top: int) -> JudgedPool:

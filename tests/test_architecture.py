@@ -44,7 +44,7 @@ ALLOWED = {
     "worksheet": BELOW_CAMPAIGN | {"campaign", "record", "io"},
     "scoring": GROUND | {"measures", "significance", "io"},
     "report": BELOW_REPORT,
-    "demonstration": BELOW_REPORT,
+    "demonstration": BELOW_REPORT | {"modelling"},
     "evaluation": EVERYTHING - {"evaluation", "demonstration"},
     # faces
     "cli": EVERYTHING,

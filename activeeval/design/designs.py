@@ -142,7 +142,7 @@ class Design:
 
     @property
     def cost_sd(self) -> float:
-        """Standard deviation of what a poisson sample costs; a bound for a cube sample."""
+        """Standard deviation of what a sample costs; of a cube sample that of its second stage."""
         stage, g = self.stage, self.item_probs
         owners, costs = stage.slot_queries, stage.slot_costs
         if stage.is_nested:  # with C_k the cost down to item k, E[cost²] = C_0² + Σ_k (C_k² − C_{k−1}²) G_k
@@ -152,7 +152,8 @@ class Design:
         else:
             per_slot, base = costs**2 * g * (1 - g), self.expected_costs
         second = np.bincount(owners, per_slot, minlength=self.pool.n_queries) + base**2
-        variance = self.sampling_probs * second - (self.sampling_probs * self.expected_costs) ** 2
+        chance = np.sqrt(self.sampling_probs) if self.scheme == "cube" else self.sampling_probs
+        variance = self.sampling_probs * second - (chance * self.expected_costs) ** 2
         return float(np.sqrt(max(float(variance.sum()), 0.0)))
 
     @property

@@ -40,19 +40,19 @@ _COLLINEAR = 1e-8
 
 
 @_jit
-def degrees(contributions, keep, n_fitted):
-    """Return the degrees of freedom of a variance Σ keep u², fewer where a few contributions u dwarf the others.
+def degrees(shares, n_fitted):
+    """Return the degrees of freedom of a variance Σ v, fewer where a few ``shares`` v ≥ 0 dwarf the others.
 
-    1/df = 1/(n − k) + (Σ v² / (Σ v)² − 1/n) / 2 with v = keep u²: the second term is what the kurtosis of u
-    says of the variance's own uncertainty.
+    1/df = 1/(n − k) + (Σ v² / (Σ v)² − 1/n) / 2: the second term is what the kurtosis of the
+    contributions says of the variance's own uncertainty.
     """
-    n = contributions.size
+    n = shares.size
     if n <= n_fitted:
         return n - n_fitted
     total = 0.0
     squares = 0.0
     for j in range(n):
-        v = keep[j] * contributions[j] ** 2
+        v = max(shares[j], 0.0)
         total += v
         squares += v * v
     uneven = max(squares / (total * total) - 1.0 / n, 0.0) if total > 0.0 else 0.0
@@ -79,7 +79,7 @@ def ratio_estimate(weights, values, contributions):
         spread += deviation * deviation
         contributions[j] = deviation / total_weight
     mean_spread = spread / (total_weight * total_weight)
-    freedom = degrees(contributions, np.ones(n), 1.0)
+    freedom = degrees(contributions**2, 1.0)
     if n < 2 or mean_spread <= (_NO_SPREAD * estimate) ** 2:
         return estimate, np.inf, freedom
     return estimate, n / (n - 1.0) * mean_spread, freedom
@@ -204,7 +204,7 @@ def linear_estimate(omega, keep, totals, within, population, balancing, fitted, 
     for a in range(k):
         estimate += coefficients[a] * population[a]
     total = 0.0
-    inside = 0.0
+    shares = np.zeros(n)
     conservative = 0.0
     for j in range(n):
         e = totals[j, 0]
@@ -216,7 +216,7 @@ def linear_estimate(omega, keep, totals, within, population, balancing, fitted, 
         contributions[j] = g * omega[j] * e
         total += contributions[j]
         if keep[j] < 1.0:
-            inside += (g * omega[j]) ** 2 * (1.0 - keep[j]) * _quadratic(within[j], coefficients)
+            shares[j] = (g * omega[j]) ** 2 * (1.0 - keep[j]) * _quadratic(within[j], coefficients)
         conservative += contributions[j] ** 2
     n_fitted = float(max(rank, 2)) if fitted else 1.0 if centred else 0.0
     if balancing.shape[1] > 0:
@@ -224,16 +224,17 @@ def linear_estimate(omega, keep, totals, within, population, balancing, fitted, 
         _clear(contributions, keep, balancing)
     if n <= n_fitted or n < 2:
         return estimate, np.inf, n - n_fitted
-    variance = inside
+    variance = 0.0
     for j in range(n):
-        variance += keep[j] * contributions[j] ** 2
+        shares[j] += keep[j] * contributions[j] ** 2
+        variance += shares[j]
     if centred:
         variance -= total * total / n
     if variance <= 0.0:
         variance = conservative
     if (fitted or centred) and _is_constant(omega, totals, variance):
-        return estimate, np.inf, degrees(contributions, keep, n_fitted)
-    return estimate, variance * n / (n - n_fitted), degrees(contributions, keep, n_fitted)
+        return estimate, np.inf, degrees(shares, n_fitted)
+    return estimate, variance * n / (n - n_fitted), degrees(shares, n_fitted)
 
 
 @_jit
@@ -290,7 +291,7 @@ def sequential_estimate(query_probs, rates, totals, n_queries, base, levelled, c
     for t in range(n):
         contributions[t] = _level(levelled, t, n, n_queries) * (contributions[t] - estimate)
         spread += contributions[t] * contributions[t]
-    freedom = degrees(contributions, np.ones(n), 1.0)
+    freedom = degrees(contributions**2, 1.0)
     if n < 2 or _is_constant(query_probs, totals, spread):
         return estimate, np.inf, freedom
     return estimate, spread / (n * (n - 1.0)), freedom
