@@ -151,7 +151,9 @@ class Method:
             return None
         if not self.ignores_model:
             if grade_probs is None:
-                raise InputError(f"method {self.name!r} needs a grade model: give grade_probs, or use active_uniD")
+                raise InputError(
+                    f"method {self.name!r} needs a grade model: give grade_probs; passive and random need none"
+                )
             return checked_nodes(target.pool, grade_probs, node_weights)
         n_grades = None if grade_probs is None else np.shape(grade_probs)[-1]
         top = target.measure.max_grade if target.measure.max_grade is not None else max_grade

@@ -117,7 +117,8 @@ class Design:
         of hundreds dominates an estimate when it comes.
         """
         largest = float(self.importance_weights.max())
-        return largest if self.budget is None else largest * self.budget / float(self.costs.sum())
+        whole = float(self.costs.sum())
+        return largest if self.budget is None or whole == 0 else largest * min(self.budget / whole, 1.0)
 
     @property
     def item_counts(self) -> Ints:
