@@ -135,7 +135,7 @@ def test_a_query_factor_reaches_the_design():
 def test_a_model_is_asked_for_by_name():
     target, _ = random_target(3, ERR(4))
     for name in ("active", "active_uniC"):
-        with pytest.raises(InputError, match=f"method '{name}' needs a grade model: give grade_probs, or use"):
+        with pytest.raises(InputError, match=f"method '{name}' needs a grade model: give grade_probs; passive"):
             METHODS[name].design(target)
     with pytest.raises(InputError, match="unknown method 'best'; known: passive, active, active_uniC, active_uniD"):
         find_method("best")

@@ -105,7 +105,7 @@ CALLS = [
     ("DCG without a scale", evaluated(never, RUN, budget=1, method="active_uniD"), InputError,
      r"method 'active_uniD' needs max_grade for its uniform model of DCG\(dcg='exp-log2'\)@10"),
     ("active without a model", evaluated(QRELS, RUN, method="active"), InputError,
-     r"method 'active' needs a grade model: give grade_probs, or use active_uniD"),
+     r"method 'active' needs a grade model: give grade_probs; passive and random need none"),
     ("unknown method", evaluated(QRELS, RUN, method="best"), InputError,
      rf"unknown method 'best'; known: {METHODS}"),
     *((f"budget {value} of {method}", evaluated(QRELS, RUN, budget=value, method=method), InputError,
@@ -115,7 +115,7 @@ CALLS = [
        r"without a grade model max_grade is needed to sample for DCG\(dcg='exp-log2'\)@10")
       for method in ("items", "depth", "depth_cube")),
     *((f"{method} without a model", evaluated(QRELS, RUN, method=method), InputError,
-       rf"method '{method}' needs a grade model: give grade_probs, or use active_uniD")
+       rf"method '{method}' needs a grade model: give grade_probs; passive and random need none")
       for method in ("greg", "cube", "lure", "regression")),
     ("budget too small", evaluated(QRELS, RUN, budget=0.25, method="passive"), BudgetError,
      r"budget 0\.25 is too small: in item costs, budget 0\.5 is below the cost of the dearest query, 2 for 'q1'; "
