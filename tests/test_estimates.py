@@ -393,3 +393,19 @@ def test_nineteen_in_twenty_intervals_hold_the_superpopulations_mean(scheme):
             hits[target] += interval.low <= 2 <= interval.high
     assert hits["population"] / repetitions == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / repetitions) + 0.01)
     assert hits["pool"] / repetitions < 0.9
+
+
+@pytest.mark.kernel
+def test_degrees_of_freedom_count_what_the_kurtosis_says_of_the_variance():
+    """Equal shares leave n − k; one share that is all of the variance leaves about two, whatever n is."""
+    for n in (5, 50, 500):
+        assert estimates.degrees(np.full(n, 0.3), 2.0) == pytest.approx(n - 2)
+        one = np.zeros(n)
+        one[0] = 7.0
+        assert estimates.degrees(one, 1.0) == pytest.approx(1 / (1 / (n - 1) + (1 - 1 / n) / 2))
+    random = np.random.default_rng(3)
+    v = random.exponential(size=40)
+    uneven = (v @ v) / v.sum() ** 2 - 1 / 40
+    assert estimates.degrees(v, 2.0) == pytest.approx(1 / (1 / 38 + uneven / 2), rel=1e-12)
+    assert estimates.degrees(1e6 * v, 2.0) == pytest.approx(estimates.degrees(v, 2.0), rel=1e-12)
+    assert estimates.degrees(np.array([1.0]), 2.0) == -1
