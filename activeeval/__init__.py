@@ -28,7 +28,10 @@ _HOMES = {
         "parse_measure",
     ),
     "activeeval.design": ("Design", "optimal_sampling_probs"),
-    "activeeval.methods": ("METHODS", "Method"),
+    "activeeval.methods": ("METHODS", "Method", "default_method"),
+    "activeeval.grade_models": ("QueryFactor", "calibration_report"),
+    "activeeval.modelling": ("GradeBeliefs",),
+    "activeeval.estimation": ("StoppingRule",),
     "activeeval.campaign": ("Campaign", "Draw"),
     "activeeval.evaluation": ("compare", "evaluate"),
     "activeeval.generated": ("generate_pool",),
@@ -43,8 +46,10 @@ if TYPE_CHECKING:
     from activeeval.campaign import Campaign, Draw
     from activeeval.design import Design, optimal_sampling_probs
     from activeeval.errors import ActiveEvalError, BudgetError, FormatError, InputError, StateError
+    from activeeval.estimation import StoppingRule
     from activeeval.evaluation import compare, evaluate
     from activeeval.generated import generate_pool
+    from activeeval.grade_models import QueryFactor, calibration_report
     from activeeval.measures import (
         AP,
         DCG,
@@ -59,7 +64,8 @@ if TYPE_CHECKING:
         Target,
         parse_measure,
     )
-    from activeeval.methods import METHODS, Method
+    from activeeval.methods import METHODS, Method, default_method
+    from activeeval.modelling import GradeBeliefs
     from activeeval.pool import Judgments, QueryPool, Rankings
     from activeeval.results import Estimate, Interval, Moments
     from activeeval.significance import compare_scores, holm, mean_interval
