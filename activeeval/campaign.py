@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from activeeval.design import Design, Pick, picks
 from activeeval.errors import InputError, StateError
-from activeeval.estimation import JudgedSample, census, estimate, judged_sample
-from activeeval.results import Estimate
+from activeeval.estimation import Decision, JudgedSample, StoppingRule, census, estimate, evaluate, judged_sample
+from activeeval.estimation.intervals import IntervalKind
+from activeeval.results import Estimate, Interval
 
 Ints = NDArray[np.int64]
 Judge = Callable[[str, list[str]], Sequence[int]]
@@ -218,8 +219,13 @@ class Campaign:
             self.tell(draw, judge(draw.query_id, list(draw.item_ids)))
         return self.estimate()
 
-    def estimate(self) -> Estimate:
+    def estimate(self, target: str = "pool") -> Estimate:
         """Return the estimate from all draws.
+
+        Parameters
+        ----------
+        target : {"pool", "population"}
+            See `activeeval.estimation.evaluate`.
 
         Raises
         ------
@@ -227,6 +233,28 @@ class Campaign:
             Where draws still wait for grades: to leave them out would bias the estimate. Where the
             whole pool is to be judged and is not yet: its order is no random one.
         """
+        return estimate(self.sample(), self.design.estimator, self.design.name, target)
+
+    def interval(self, kind: IntervalKind, level: float = 0.95) -> Interval:
+        """Return the interval of a kind other than t, which `estimate` has; else as `estimate`.
+
+        Raises
+        ------
+        InputError
+            Where the kind is not one for the design.
+        """
+        kind.check(self.design.scheme, self.design.estimator)
+        sample = self.sample()
+        return kind.interval(sample, evaluate(sample, self.design.estimator), level)
+
+    def decide(self, rule: StoppingRule) -> Decision:
+        """Return whether a stopping rule says to stop after the draws told so far; else as `interval`."""
+        rule.check(self.design.scheme, self.design.estimator)
+        sample = self.sample()
+        return rule.decide(sample, evaluate(sample, self.design.estimator))
+
+    def sample(self) -> JudgedSample:
+        """Return all draws with what judging them showed; raises as `estimate` does."""
         if self._awaited:
             n, first = len(self._awaited), next(iter(self._awaited.values()))
             raise StateError(f"{n} draws wait for grades, the first is draw {first.number} of {first.query_id!r}")
@@ -234,7 +262,7 @@ class Campaign:
         if self.is_census and len(self._draws) < n_queries:
             progress = f"{len(self._draws)} of {n_queries} are"
             raise StateError(f"the budget pays for every query: the estimate comes when all are judged, {progress}")
-        return estimate(self._sample(), self.design.estimator, self.design.name)
+        return self._sample()
 
     @classmethod
     def replay(

@@ -6,8 +6,21 @@ import numpy as np
 import pytest
 from naive import PAPER, pool_of, random_lists, random_probs, rankings_of
 
-from activeeval import DCG, ERR, METHODS, BudgetError, Campaign, Draw, InputError, StateError, Target
+from activeeval import (
+    DCG,
+    ERR,
+    METHODS,
+    BudgetError,
+    Campaign,
+    Draw,
+    InputError,
+    Rankings,
+    StateError,
+    StoppingRule,
+    Target,
+)
 from activeeval.campaign import Ended, Told
+from activeeval.estimation import AsymptoticSequence, Skewed
 
 pytestmark = pytest.mark.kernel
 
@@ -433,3 +446,49 @@ def test_a_census_is_estimated_when_it_is_complete():
     campaign.tell(draw, [0] * len(draw.items))
     with pytest.raises(StateError, match=r"the estimate comes when all are judged, 1 of 25 are"):
         campaign.estimate()
+
+
+# Looking while judging goes on
+
+
+def looked_at(method, rule, most=10_000.0):
+    """Judge until a rule says stop; return the campaign and its last decision."""
+    pool = pool_of([4] * 300)
+    random = np.random.default_rng(8)
+    ranking = Rankings.from_scores(pool, random.random(1200))
+    labels = random.integers(0, 3, 1200)
+    design = METHODS[method].design(Target(ERR(2), ranking), random_probs(random, 1200, 3), budget=most)
+    campaign = Campaign(design, None if design.budget else 1000.0, rng=4)
+    decision = None
+    while (draw := campaign.ask()) is not None:
+        campaign.tell(draw, labels[list(draw.items)].tolist())
+        decision = campaign.decide(rule)
+        if decision.stop:
+            break
+    return campaign, decision
+
+
+@pytest.mark.parametrize("method", ["difference", "regression", "sequential"])
+def test_a_rule_stops_when_the_interval_is_narrow_enough(method):
+    rule = StoppingRule(AsymptoticSequence(planned=100), half_width=0.1)
+    campaign, decision = looked_at(method, rule)
+    assert decision.stop
+    assert decision.interval.high - decision.interval.low <= 0.2
+    assert 20 <= len(campaign.draws) < 250
+    assert campaign.interval(AsymptoticSequence(planned=100)) == decision.interval
+    never, last = looked_at(method, StoppingRule(AsymptoticSequence(planned=100), half_width=1e-4))
+    assert not last.stop
+    assert never.ended
+
+
+def test_rules_and_kinds_that_do_not_fit_a_design_are_refused():
+    rule = StoppingRule(AsymptoticSequence(planned=100), half_width=0.1)
+    with pytest.raises(InputError, match=r"the interval 'asympcs' is for draws one after the other"):
+        looked_at("depth", rule, 500.0)
+    design, labels = labelled()
+    campaign = judge(Campaign(design, 0.7 * design.costs.sum(), rng=2), labels)
+    with pytest.raises(InputError, match="is for draws one after the other"):
+        campaign.interval(AsymptoticSequence(planned=100))
+    plain, skewed = campaign.estimate().interval(), campaign.interval(Skewed())
+    assert skewed.low <= plain.low < plain.high <= skewed.high
+    assert campaign.estimate("population").std_error > campaign.estimate().std_error

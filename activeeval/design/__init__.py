@@ -1,14 +1,15 @@
 """Whom to judge, how much of it, and with what probability.
 
-`stages` says what is judged of a query and what that tells, `rates` turns variances and costs into
-probabilities, `designs` holds the result, `schemes` draws from it.
+`stages` says what is judged of a query and what that tells, `building` makes a stage of a target and a grade
+model, `rates` turns variances and costs into probabilities, `designs` holds the result, `schemes` draws from it.
 """
 
+from activeeval.design.building import random_prefixes, single_items, whole_queries
 from activeeval.design.defence import defended_nodes
 from activeeval.design.designs import SCHEMES, Design, check_budget
 from activeeval.design.rates import defended, inclusion_probs, optimal_sampling_probs, roots
 from activeeval.design.schemes import Pick, Sample, balancing, draw_sample, picks
-from activeeval.design.stages import STAGES, Items, Prefix, Stage, random_prefixes, single_items, whole_queries
+from activeeval.design.stages import STAGES, Items, Prefix, Stage
 
 __all__ = [
     "SCHEMES",

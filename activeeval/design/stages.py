@@ -7,9 +7,7 @@ cost that a design is made of, and grades into totals that an estimator is made 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -17,10 +15,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import InputError
 from activeeval.kernels import items as item_kernel
 from activeeval.kernels import rates, reveal
-from activeeval.measures import Additive, Target
+from activeeval.measures import Target
 from activeeval.measures.doors import sealed
 
 Floats = NDArray[np.float64]
@@ -31,10 +28,6 @@ LEAST_STAGE_SHARE = 0.05
 LEAST_ITEM_SHARE = 0.01
 LEAST_PLUG_IN_SHARE = 0.35
 LEAST_RANK_SHARE = 0.6
-_BLOCK_ITEMS = 50_000
-_MOST_DRAWN_LABELS = 2**24
-_FEWEST_SAMPLES, _MOST_SAMPLES = 4, 32
-_SEED = 20130301
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +219,7 @@ class Prefix(Stage):
 
     def prefix_totals(self, grades: Ints, item_probs: Floats, n_known: Ints) -> tuple[Floats, Floats]:
         """Return what every prefix of the known items of every query says, by place of its last item."""
-        f = _path(self.target, self.nodes, self.node_weights, self.offsets, self.items, grades, n_known)
+        f = path_of(self.target, self.nodes, self.node_weights, self.offsets, self.items, grades, n_known)
         totals, within = np.zeros((f.size, 2)), np.zeros((f.size, 3))
         paths = (self.predictions, f, self.lowest, item_probs)
         reveal.prefix_totals(*(self.offsets, n_known, *paths, totals, within))
@@ -307,84 +300,6 @@ class Items(Stage):
 STAGES: dict[str, type[Stage]] = {stage.kind: stage for stage in (Stage, Prefix, Items)}
 
 
-def whole_queries(target: Target, nodes: Floats | None, node_weights: Floats | None) -> Stage:
-    """Judge every query that is drawn down to the measure's cutoff."""
-    offsets, items = target.judging_lists()
-    if nodes is None:
-        unknown = np.full(target.pool.n_queries, np.nan)
-        return Stage(target, offsets, items, unknown, unknown)
-    moments = target.moments(nodes, node_weights)
-    return Stage(target, offsets, items, moments.mean, moments.variance)
-
-
-def random_prefixes(target: Target, nodes: Floats, node_weights: Floats) -> Prefix:
-    """Judge every query that is drawn down to a random depth."""
-    offsets, items = _items_that_matter(target)
-    n_queries, n_slots = target.pool.n_queries, items.size
-    arrays = _reveal_arrays(target, nodes, node_weights, offsets, items)
-    f0, spreads = np.zeros(n_queries), np.zeros(n_slots)
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        for done in [threads.submit(_expect, arrays, *block, f0, spreads) for block in _blocks(offsets)]:
-            done.result()
-    owners = np.repeat(np.arange(n_queries), np.diff(offsets))
-    variances = np.asarray(np.bincount(owners, spreads, minlength=n_queries), dtype=np.float64)
-    all_lowest, everything = np.zeros(target.pool.n_items, dtype=np.int64), np.diff(offsets)
-    lowest = _path(target, nodes, node_weights, offsets, items, all_lowest, everything)
-    return Prefix(target, offsets, items, f0, variances, nodes, node_weights, np.maximum(spreads, 0.0), lowest)
-
-
-def single_items(target: Target, nodes: Floats, node_weights: Floats) -> Items:
-    """Judge any items of every query that is drawn; for additive measures.
-
-    Raises
-    ------
-    InputError
-        Where the measure is not additive.
-    """
-    if not isinstance(target.measure, Additive):
-        raise InputError(f"item designs are for additive measures (DCG, RBP, P), not for {target.measure}")
-    offsets, items = _items_that_matter(target)
-    gains = target.terms(nodes.shape[2]).values
-    contrast = target.contrast[items]
-    means = (node_weights @ (nodes @ gains))[items]
-    spreads = _unlearnt_variances(nodes[:, items], node_weights, gains) * contrast**2
-    order = np.lexsort((-spreads, np.repeat(np.arange(offsets.size - 1), np.diff(offsets))))
-    moments = target.moments(nodes, node_weights)
-    return Items(
-        target,
-        offsets,
-        items[order],
-        moments.mean,
-        moments.variance,
-        contrast[order],
-        means[order],
-        spreads[order],
-        nodes,
-        node_weights,
-        gains,
-    )
-
-
-def _unlearnt_variances(nodes: Floats, node_weights: Floats, gains: Floats) -> Floats:
-    """Return E[(g − μ)²] of every item once the labels before it have said half of what the nodes disagree on."""
-    by_node = nodes @ gains
-    between = node_weights @ (by_node - node_weights @ by_node) ** 2
-    within = np.zeros_like(between)
-    for weight, probs, mean in zip(node_weights, nodes, by_node, strict=True):
-        within += weight * (probs * (gains - mean[:, None]) ** 2).sum(axis=1)
-    return np.asarray(within + between / 2)
-
-
-def _items_that_matter(target: Target) -> tuple[Ints, Ints]:
-    """Return the judging lists less the items whose labels cannot change the value."""
-    offsets, items = target.judging_lists()
-    if not isinstance(target.measure, Additive):
-        return offsets, items
-    matters = target.contrast[items] != 0
-    counts = np.concatenate(([0], np.cumsum(matters)))
-    return counts[offsets], items[matters]
-
-
 def _never_rising(values: Floats, offsets: Ints) -> Floats:
     """Return for every place the largest value from it to the end of its query."""
     out = values[::-1].copy()
@@ -394,7 +309,7 @@ def _never_rising(values: Floats, offsets: Ints) -> Floats:
     return np.asarray((np.maximum.accumulate(out + lift) - lift)[::-1])
 
 
-def _reveal_arrays(target: Target, nodes: Floats, node_weights: Floats, offsets: Ints, items: Ints) -> tuple[Any, ...]:
+def reveal_arrays(target: Target, nodes: Floats, node_weights: Floats, offsets: Ints, items: Ints) -> tuple[Any, ...]:
     """Return the arguments that every walk over the items of a target shares."""
     terms = target.terms(nodes.shape[2])
     measure = (terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
@@ -403,29 +318,12 @@ def _reveal_arrays(target: Target, nodes: Floats, node_weights: Floats, offsets:
     return *measure, target.pool.query_offsets, *model, *rankings, sealed(offsets, np.int64), sealed(items, np.int64)
 
 
-def _path(
+def path_of(
     target: Target, nodes: Floats, node_weights: Floats, offsets: Ints, items: Ints, grades: Ints, n_known: Ints
 ) -> Floats:
     """Return f_k for the first ``n_known`` items of every query, by place of ``items``."""
-    arrays = _reveal_arrays(target, nodes, node_weights, offsets, items)
+    arrays = reveal_arrays(target, nodes, node_weights, offsets, items)
     f, f0 = np.zeros(items.size), np.empty(offsets.size - 1)
     labels, known, no_samples = sealed(grades, np.int64), sealed(n_known, np.int64), np.empty((0, 1))
     reveal.reveal(*(*arrays, 0, f0.size, labels, known, no_samples, f0, f, np.empty(0)))
     return f
-
-
-def _expect(arrays: tuple[Any, ...], first: int, last: int, f0: Floats, spreads: Floats) -> None:
-    """Fill f_0 and E[D²] of a block of queries, with labels drawn from the model."""
-    offsets = arrays[-2]
-    n_slots = int(offsets[last] - offsets[first])
-    n_samples = int(np.clip(_MOST_DRAWN_LABELS // offsets[-1], _FEWEST_SAMPLES, _MOST_SAMPLES)) if n_slots else 1
-    uniforms = np.random.default_rng((_SEED, first)).random((n_samples, n_slots))
-    nobody, nothing = sealed(np.empty(0), np.int64), np.empty(0)
-    reveal.reveal(*(*arrays, first, last, nobody, nobody, uniforms, f0, nothing, spreads))
-
-
-def _blocks(offsets: Ints) -> list[tuple[int, int]]:
-    """Cut the queries into runs of about equally many items, whatever the machine."""
-    edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], _BLOCK_ITEMS)))
-    edges = np.unique(np.concatenate(([0], edges, [offsets.size - 1])))
-    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
