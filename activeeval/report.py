@@ -19,6 +19,9 @@ from activeeval.simulation import Summary
 Row = Mapping[str, Any]
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
+_LINES = ("-", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
+_WIDTH, _IN_A_ROW = 4.6, 3
 PICTURES = (".png", ".svg", ".pdf")
 _TSV = str.maketrans("\t\n\r", "   ")
 _LATEX = str.maketrans({c: f"\\{c}" for c in "_%&#${}"} | {"\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}"})
@@ -163,7 +166,7 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
     }
 
 
-def _figure(path: str | Path, n_panels: int, width: float = 4.6) -> tuple[Any, Any]:
+def _figure(path: str | Path, n_panels: int, width: float = _WIDTH) -> tuple[Any, Any]:
     if Path(path).suffix.lower() not in PICTURES:
         raise InputError(f"{path}: expected a picture's name that ends in {', '.join(PICTURES)}")
     from matplotlib.figure import Figure
@@ -196,25 +199,17 @@ def _save(figure: Any, path: str | Path) -> None:
 def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> None:
     """Draw root mean squared error over budget, a panel for each entry, a line for each method.
 
-    Bars are ± 2 Monte-Carlo standard errors.
+    Bars are ± 2 Monte-Carlo standard errors. A method looks the same in all panels; the legend is below.
     """
     figure, axes = _figure(path, len(panels))
+    styles = _line_styles(list(dict.fromkeys(s.method for summaries in panels.values() for s in summaries)))
+    shown: dict[str, Any] = {}
     for axis, (title, summaries) in zip(axes, panels.items(), strict=True):
-        methods = list(dict.fromkeys(s.method for s in summaries))
-        for method, colour in zip(methods, _COLOURS * len(methods), strict=False):
+        for method in dict.fromkeys(s.method for s in summaries):
             own = [s for s in summaries if s.method == method]
             bars = [2 * s.rmse_se for s in own]
-            style = {"linestyle": "--"} if method == "passive" else {}
-            axis.errorbar(
-                [s.budget for s in own],
-                [s.rmse for s in own],
-                bars,
-                label=method,
-                color=colour,
-                marker="o",
-                ms=3,
-                **style,
-            )
+            line = axis.errorbar([s.budget for s in own], [s.rmse for s in own], bars, **styles[method])
+            shown.setdefault(method, line)
         axis.set(xscale="log", yscale="log", title=title, xlabel="budget (mean cost of a query)")
         budgets = sorted({s.budget for s in summaries})
         axis.set_xticks(budgets, [f"{b:g}" for b in budgets])
@@ -222,8 +217,28 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> No
         _plain_ticks(axis.yaxis)
         axis.grid(alpha=0.3)
         axis.set_ylabel("root mean squared error")
-    axes[0].legend(frameon=False, fontsize=8)
+    n_columns = min(len(shown), round(_IN_A_ROW * figure.get_figwidth() / _WIDTH))
+    n_rows = -(-len(shown) // n_columns)
+    figure.set_figheight(figure.get_figheight() + 0.2 * n_rows)
+    figure.legend(
+        shown.values(), shown, loc="outside lower center", ncols=n_columns, frameon=False, fontsize=8, handlelength=3.5
+    )
     _save(figure, path)
+
+
+def _line_styles(methods: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return how the line of each method is drawn: colour, marker and dashes, no two alike; passive is dashed."""
+    n = len(_COLOURS)
+    return {
+        method: {
+            "color": _COLOURS[i % n],
+            "marker": _MARKERS[i % len(_MARKERS)],
+            "linestyle": "--" if method == "passive" else _LINES[i // n % len(_LINES)],
+            "ms": 4,
+            "lw": 1.2,
+        }
+        for i, method in enumerate(methods)
+    }
 
 
 def plot_design(design: Design, path: str | Path) -> None:
