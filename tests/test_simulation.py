@@ -420,3 +420,14 @@ def test_a_budget_of_several_equal_costs_pays_for_them_all():
     for n in range(1, 30):
         assert design.n_draws(n * design.costs.mean()) == n
         assert replicate(design, np.zeros(120, dtype=int), [n * 0.3], 1, n).n_queries.tolist() == [[n]]
+
+
+def test_each_design_may_have_intervals_of_its_own_kind():
+    designs, labels = labelled()
+    pair = {name: designs[name] for name in ("passive", "active")}
+    budgets = [0.2 * designs["passive"].costs.sum()]
+    mixed = simulate(pair, labels, budgets, 30, 5, interval={"active": "skewed"})
+    assert [summary.interval for summary in mixed] == ["t", "skewed"]
+    assert mixed[0] == simulate(pair, labels, budgets, 30, 5)[0]
+    assert mixed[1] == simulate(pair, labels, budgets, 30, 5, interval="skewed")[1]
+    assert 0 < mixed[1].degrees_of_freedom <= mixed[1].queries

@@ -148,19 +148,21 @@ class Case:
         from activeeval.workload import sampled_measure
 
         measure = sampled_measure(text).bound_to(self.max_grade)
+        top = measure.max_grade
+        if top is not None and top < self.max_grade:
+            raise InputError(f"the scale goes up to grade {self.max_grade}, above the largest of {measure}, {top}")
         return Target(measure, self.workload.ranking, self.workload.versus)
+
+    def n_grades(self, target: Target) -> int:
+        """Return how many grades the scale of a target has."""
+        return (target.measure.max_grade or self.max_grade) + 1
 
     def plan(self, method: str, target: Target, defensive_share: float | None) -> Plan:
         """Return a method on a target, with what is believed of the grades."""
         from activeeval.methods import find_method
 
-        top = target.measure.max_grade or self.max_grade
-        if top < self.max_grade:
-            raise InputError(
-                f"the scale goes up to grade {self.max_grade}, above the largest of {target.measure}, {top}"
-            )
         chosen = find_method(method)
-        beliefs = self.beliefs.for_method(chosen, top + 1)
+        beliefs = self.beliefs.for_method(chosen, self.n_grades(target))
         return chosen.plan(target, **beliefs, defensive_share=defensive_share)
 
 
@@ -255,14 +257,15 @@ def _max_grade(options: PoolOptions, workload: Workload, model: str) -> int:
 
 
 def check_names(measures: Sequence[str], methods: Sequence[str]) -> None:
-    """Raise where a measure or a method is not on offer, before any file is read."""
+    """Raise where a measure or a method is not on offer, or one not for the other, before any file is read."""
     from activeeval.methods import find_method
     from activeeval.workload import sampled_measure
 
-    for text in measures:
-        sampled_measure(text)
-    for name in methods:
-        find_method(name)
+    asked = [sampled_measure(text) for text in measures]
+    for method in map(find_method, methods):
+        for measure in asked:
+            if not method.fits(measure):
+                raise InputError(f"method {method.name!r} is for additive measures (DCG, RBP, P), not for {measure}")
 
 
 def distinct(values: Sequence[float]) -> list[float]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _PATIENCE = 2.0
 _HEAVY = 30.0
+_SAFE_SHARE = 0.1
+_NAMES = ("method", "model", "what")
 _WIDE = 1000
 
 output_option = click.option(
@@ -68,11 +70,21 @@ def say(message: str) -> None:
 
 def warn_of_weights(name: str, design: Design) -> None:
     """Say where a draw of a query would weigh so much that it dominates the estimate."""
-    if design.largest_weight > _HEAVY:
-        say(
-            f"{name}: some query is drawn {design.largest_weight:.3g} times less often than by p, so that intervals "
-            "can miss what it hides; --defensive-share 0.1 keeps every weight below 10"
-        )
+    from activeeval.methods import find_method
+
+    if design.largest_weight <= _HEAVY:
+        return
+    context = click.get_current_context(silent=True)
+    share = context.params.get("defensive_share") if context is not None else None
+    if share is None:
+        share = find_method(design.name).defensive_share
+    advice = f"--defensive-share {_SAFE_SHARE:g} keeps every weight below {1 / _SAFE_SHARE:g}"
+    if share >= _SAFE_SHARE:
+        advice = f"a --defensive-share above {share:g} makes that rarer"
+    say(
+        f"{name}: some query is drawn {design.largest_weight:.3g} times less often than by p, so that intervals "
+        f"can miss what it hides; {advice}"
+    )
 
 
 def show_table(rows: Sequence[Mapping[str, str]], title: str) -> None:
@@ -86,7 +98,7 @@ def show_table(rows: Sequence[Mapping[str, str]], title: str) -> None:
 
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
     for name in rows[0]:
-        table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
+        table.add_column(name, justify="left" if name in _NAMES else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row.values())
     console = Console()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,9 +20,12 @@ from activeeval.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from activeeval.methods import Method
     from activeeval.simulation import Summary
 
 DEFAULT_BUDGETS = (20.0, 50.0, 100.0)
+_FEW_DEGREES = 0.35
+_LEAST_COVERAGE, _ENOUGH_QUERIES = 0.93, 50
 
 
 @click.command()
@@ -39,7 +42,7 @@ DEFAULT_BUDGETS = (20.0, 50.0, 100.0)
     "--method",
     "methods",
     multiple=True,
-    help="Repeatable; `all` is every method. Default: passive and the best for the measure.",
+    help="Repeatable; `all` is every method that fits. Default: passive and the best for the measure.",
 )
 @click.option(
     "--budget",
@@ -55,7 +58,8 @@ DEFAULT_BUDGETS = (20.0, 50.0, 100.0)
     default="t",
     show_default=True,
     metavar="KIND",
-    help="Intervals to measure: t, bootstrap, asympcs, betting or group-sequential (the budgets are its looks).",
+    help="Intervals to measure: t, skewed, bootstrap, asympcs, betting or group-sequential (the budgets are its "
+    "looks). passive has t intervals where the kind is not for it.",
 )
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
 @places_option
@@ -79,45 +83,85 @@ def simulate(
 
     The pool comes from --letor with --scores, or from --qrels with --run. A budget of 1 pays for judging one query
     whole on average: its overhead and the items down to the measure's cutoff, of both rankings in a comparison. Methods
-    that settle their sample at once (poisson, cube) meet it on average: the columns spent and sd say how nearly.
+    that settle their sample at once (poisson, cube) meet it on average: the columns spent and spent_sd say how nearly.
 
     \b
     activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --measure DCG --budget 30 --budget 60
     activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 --measure ERR@10
     """  # fmt: skip
+    from activeeval.methods import find_method
     from activeeval.report import PICTURES, plot_errors
 
-    check_names(measures, [name for name in methods if name != "all"])
+    named = [name for name in methods if name != "all"]
+    check_names(measures, named)
+    _check_interval(interval, named or ([] if methods else _defaults(measures)), expected)
     if plot:
         check_out(plot, PICTURES)
     case = load_case(PoolOptions(**options), use_labels=True)
+    if refusal := _refusal(interval, find_method("passive")):
+        say(f"passive has t intervals: {refusal}")
     chosen = distinct(budgets or DEFAULT_BUDGETS)
     panels: dict[str, list[Summary]] = {}
-    runs = {text: _chosen(case, text, methods) for text in dict.fromkeys(measures)}
+    runs = {text: _chosen(case, text, methods, interval) for text in dict.fromkeys(measures)}
     with progress(sum(map(len, runs.values())), "simulating") as advance:
         for text, names in runs.items():
             name, summaries = _simulate(
                 case, text, names, chosen, repetitions, expected, interval, options["defensive_share"], advance
             )
             panels[name] = summaries
+            if case.workload.versus is not None:
+                _warn_of_short_intervals(name, summaries)
     _show(panels, case, form, places)
     if plot:
         plot_errors(panels, plot)
         say(f"wrote {plot}")
 
 
-def _chosen(case: Case, measure: str, methods: tuple[str, ...]) -> list[str]:
-    """Return the names of the methods to run for a measure, passive first."""
+def _defaults(measures: Iterable[str]) -> list[str]:
+    from activeeval.methods import default_method
+    from activeeval.workload import sampled_measure
+
+    return [default_method(sampled_measure(text)).name for text in measures]
+
+
+def _check_interval(interval: str, names: Iterable[str], expected: bool) -> None:
+    """Raise where an interval kind is not on offer or not one for a method, before any file is read."""
     from activeeval.errors import InputError
+    from activeeval.estimation import find_interval
+    from activeeval.methods import find_method
+
+    find_interval(interval)
+    if expected and interval in ("skewed", "bootstrap", "betting"):
+        raise InputError(f"the interval {interval!r} is measured under hard budgets: leave out --expected")
+    for name in names:
+        problem = "" if name == "passive" else _refusal(interval, find_method(name))
+        if problem:
+            raise InputError(f"method {name!r}: {problem}")
+
+
+def _refusal(interval: str, method: Method) -> str:
+    """Return why an interval kind is not one for a method; nothing where it is."""
+    from activeeval.errors import InputError
+    from activeeval.estimation import find_interval
+
+    kind: Any = find_interval(interval)
+    try:
+        kind.check(kind, method.scheme, method.estimator)  # what fits is known of the class
+    except InputError as problem:
+        return str(problem)
+    return ""
+
+
+def _chosen(case: Case, measure: str, methods: tuple[str, ...], interval: str) -> list[str]:
+    """Return the names of the methods to run for a measure, passive first."""
     from activeeval.methods import METHODS, default_method
 
     sampled = case.target(measure).measure
     names = methods or (default_method(sampled).name,)
     if "all" in names:
-        names = tuple(name for name, method in METHODS.items() if method.fits(sampled))
-    for name in names:
-        if not METHODS[name].fits(sampled):
-            raise InputError(f"method {name!r} is for additive measures (DCG, RBP, P), not for {sampled}")
+        names = tuple(
+            name for name, method in METHODS.items() if method.fits(sampled) and not _refusal(interval, method)
+        )
     return list(dict.fromkeys(["passive", *names]))
 
 
@@ -133,6 +177,7 @@ def _simulate(
     advance: Callable[[str], None],
 ) -> tuple[str, list[Summary]]:
     from activeeval.errors import BudgetError, InputError
+    from activeeval.methods import METHODS
     from activeeval.simulation import simulate as run
     from activeeval.workload import budget_unit, in_units
 
@@ -153,12 +198,31 @@ def _simulate(
             case.seed,
             unit=unit,
             expected=expected,
-            interval=interval,
+            interval={name: "t" if _refusal(interval, METHODS[name]) else interval for name in names},
             progress=lambda name: advance(f"{target.measure}, {name}"),
         )
     except BudgetError as problem:
         raise InputError(f"{target.measure}: --{in_units(problem, unit)}") from None
     return str(target.measure), summaries
+
+
+def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None:
+    """Say for each method at which budgets few queries dominate a comparison, so that t intervals are too short."""
+    for method in dict.fromkeys(s.method for s in summaries):
+        short = [s for s in summaries if s.method == method and s.interval == "t" and _is_short(s)]
+        if short:
+            budgets = ", ".join(f"{s.budget:g}" for s in short)
+            coverage = min(s.coverage for s in short)
+            say(
+                f"{method}, {measure}: at a budget of {budgets} few queries dominate the difference, so that 95 % t "
+                f"intervals can be too short (they hold the truth in {coverage:.1%}): try --interval skewed"
+            )
+
+
+def _is_short(summary: Summary) -> bool:
+    is_uneven = summary.degrees_of_freedom < _FEW_DEGREES * summary.queries
+    is_low = summary.coverage < _LEAST_COVERAGE and summary.queries >= _ENOUGH_QUERIES
+    return is_uneven or is_low
 
 
 def _show(panels: dict[str, list[Summary]], case: Case, form: str, places: int) -> None:

@@ -47,6 +47,9 @@ class Summary:
         Mean number of distinct queries and items judged.
     spent, spent_sd : float
         Mean cost and its standard deviation, in the unit of the budgets.
+    degrees_of_freedom : float
+        Mean of those of the t intervals, over the repetitions that did not judge everything; far below
+        the number of judged queries where few of them dominate the estimate. NaN where all did.
     efficiency : float
         MSE(passive) / MSE(method) at the same budget.
     labels_saved : float or None
@@ -82,6 +85,7 @@ class Summary:
     spent: float
     spent_se: float
     spent_sd: float
+    degrees_of_freedom: float
     efficiency: float
     efficiency_se: float
     labels_saved: float | None
@@ -100,7 +104,7 @@ def simulate(
     unit: float = 1.0,
     expected: bool = False,
     n_jobs: int = 1,
-    interval: str = "t",
+    interval: str | Mapping[str, str] = "t",
     progress: Callable[[str], object] | None = None,
 ) -> list[Summary]:
     """Compare designs on a labelled pool, each against ``designs["passive"]``.
@@ -113,8 +117,9 @@ def simulate(
         In units of `unit`, ascending.
     unit : float
         Cost of one unit of budget, in the unit of the item costs.
-    interval : str
-        The kind of the intervals, a key of `activeeval.estimation.INTERVALS`.
+    interval : str or mapping of str to str
+        The kind of the intervals, a key of `activeeval.estimation.INTERVALS`; or that of each design by
+        its name, t where it has none.
     progress : callable, optional
         Called with the name of each design when its repetitions are done.
 
@@ -127,9 +132,10 @@ def simulate(
         raise InputError("simulate compares with passive: designs must hold a design named 'passive'")
     scaled = ascending(budgets) * unit
     seeds = repetition_seeds(rng, repetitions)
+    kinds = {name: interval if isinstance(interval, str) else interval.get(name, "t") for name in designs}
     runs = {}
     for name, design in designs.items():
-        runs[name] = replicate_with(design, grades, scaled, seeds, expected, n_jobs, interval)
+        runs[name] = replicate_with(design, grades, scaled, seeds, expected, n_jobs, kinds[name])
         if progress is not None:
             progress(name)
     target = designs["passive"].target
@@ -140,7 +146,7 @@ def simulate(
         for name, run in runs.items()
     }
     return [
-        _summary(name, interval, k, float(b), run, runs["passive"], truth, unit, saved[name], is_comparison)
+        _summary(name, kinds[name], k, float(b), run, runs["passive"], truth, unit, saved[name], is_comparison)
         for name, run in runs.items()
         for k, b in enumerate(budgets)
     ]
@@ -188,6 +194,7 @@ def _summary(
     held = (run.lows <= truth + slack) & (run.highs >= truth - slack)
     width: Floats = np.asarray(run.highs[:, k] - run.lows[:, k])
     wrong = 0.5 * (np.sign(run.values[:, k]) * np.sign(truth) <= 0) + 0.5 * (run.values[:, k] * truth < 0)
+    degrees = run.degrees_of_freedom[:, k]
     selection = _mean_and_error(wrong) if is_comparison and truth != 0 else (None, None)
     return Summary(
         name,
@@ -206,6 +213,7 @@ def _summary(
         *_mean_and_error(run.n_items[:, k].astype(np.float64)),
         *_mean_and_error(run.spent[:, k] / unit),
         float(run.spent[:, k].std(ddof=1)) / unit if errors.size > 1 else float("nan"),
+        _mean_and_error(degrees[np.isfinite(degrees)])[0],
         *_efficiency(passive.values[:, k] - truth, errors, abs(truth)),
         saved[0][k],
         saved[1][k],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -295,6 +296,86 @@ def test_missing_and_ignored_queries_are_told(call):
         "activeeval: 1 queries of run 'A' have no judgments: ignored",
         "activeeval: 1 of 30 queries are missing from run 'B': they score 0",
     ]
+
+
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [
+        ("sequential", "betting"),
+        ("regression", "asympcs"),
+        ("difference", "group-sequential"),
+        ("items", "skewed"),
+        ("items", "bootstrap"),
+    ],
+)
+def test_intervals_of_every_kind(simulate, method, kind):
+    rows = simulate(*LETOR, *TWO, "--method", method, "--interval", kind)
+    plain = simulate(*LETOR, *TWO, "--method", method)
+    for_all = kind in ("skewed", "bootstrap")
+    assert [row["interval"] for row in rows] == [kind if for_all else "t"] * 2 + [kind] * 2
+    for row, of_t in zip(rows, plain, strict=True):
+        assert row["rmse"] == of_t["rmse"]
+        if row["interval"] == "t":
+            assert row == of_t
+        else:
+            assert (row["width"], row["undetermined"]) != (of_t["width"], of_t["undetermined"])
+
+
+def test_passive_has_t_intervals_where_the_kind_is_not_for_it(call):
+    options = (*LETOR, *TWO, *BRIEF, "--method", "sequential")
+    last = call("simulate", *options, "--interval", "betting").err.splitlines()[-1]
+    assert last == (
+        "activeeval: passive has t intervals: the interval 'betting' is for sequential draws with the difference "
+        "estimator, not for replacement with ratio"
+    )
+    assert "passive has t" not in call("simulate", *options, "--interval", "skewed").err
+
+
+def test_all_methods_that_an_interval_is_for(simulate):
+    rows = simulate(*LETOR, "--budget", 6, "--method", "all", "--interval", "asympcs")
+    assert [row["method"] for row in rows] == ["passive", "difference", "regression", "sequential", "depth_draws"]
+    assert [row["interval"] for row in rows] == ["t"] + 4 * ["asympcs"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--interval", "normal"), "unknown interval 'normal'; known: t, skewed, bootstrap, asympcs, betting, .*"),
+        (("--interval", "betting"), "method 'items': the interval 'betting' is for sequential draws .*"),
+        (("--interval", "asympcs", "--method", "greg"), "method 'greg': the interval 'asympcs' is for draws one .*"),
+        (("--interval", "asympcs", "--method", "lure", "--method", "sequential"), "method 'lure': .* with lure"),
+        (("--interval", "skewed", "--expected"), "the interval 'skewed' is measured under hard budgets: .*"),
+        (("--measure", "ERR", "--method", "items"), "method 'items' is for additive measures .*, not for ERR"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_a_file_is_read(call, options, message):
+    answer = call("simulate", "--letor", "gone.txt", "--scores", "gone", *options)
+    assert answer.code == 1
+    assert re.fullmatch(f"activeeval: {message}\n", answer.err)
+
+
+def test_intervals_that_are_too_short_are_told(call, folder):
+    # a few queries of 60 hold all of the difference: a sample of ten that misses them sees no error
+    documents = ("a", "b")
+    swapped = {q: documents if q % 12 else documents[::-1] for q in range(60)}
+    write_lines(folder / "x.qrels", [f"q{q} 0 {d} {2 * (d == 'a')}" for q in range(60) for d in documents])
+    write_lines(folder / "x.run", [f"q{q} Q0 {d} 1 {-i} r" for q in range(60) for i, d in enumerate(documents)])
+    write_lines(folder / "y.run", [f"q{q} Q0 {d} 1 {-i} r" for q, ds in swapped.items() for i, d in enumerate(ds)])
+    pool = ("simulate", "--qrels", "x.qrels", "--run", "x.run", "--budget", 50, "--repetitions", 200)
+    options = (*pool, "--versus-run", "y.run", "--method", "random", "-o", "jsonl")
+    answer = call(*options)
+    rows = {row["method"]: row for row in answer.rows}
+    low = {
+        name
+        for name, row in rows.items()
+        if row["degrees_of_freedom"] < 0.35 * row["queries"] or (row["coverage"] < 0.93 and row["queries"] >= 50)
+    }
+    told = [line for line in answer.err.splitlines() if "--interval skewed" in line]
+    assert low
+    assert {line.split(",")[0] for line in told} == {f"activeeval: {name}" for name in low}
+    assert all("at a budget of 50 " in line for line in told)
+    for quiet in ((*options, "--interval", "skewed"), (*pool, "--method", "random", "-o", "jsonl")):
+        assert "too short" not in call(*quiet).err
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
