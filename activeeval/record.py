@@ -7,25 +7,29 @@ judges, so that rows lost on the way are noticed and nothing has to be computed 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign
-from activeeval.design import STAGES, Stage, balancing
+from activeeval.design import SCHEMES, STAGES, Stage, balancing
 from activeeval.errors import InputError, StateError
-from activeeval.estimation import JudgedSample, estimate
+from activeeval.estimation import ESTIMATORS, JudgedSample, estimate
 from activeeval.measures import Target, parse_measure
 from activeeval.measures.target import check_sampled
 from activeeval.pool import QueryPool, Rankings
+from activeeval.pool.doors import segment_offsets
 from activeeval.results import Estimate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FIELDS = ("words", "numbers", "draws", "draw_probs", "slots", "query_probs", "item_probs", "population", "balancing")
+_WORDS = ("scheme", "estimator", "stage")
+_POSITIVE = float(np.finfo(np.float64).tiny)
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +55,8 @@ class Record:
     n_pool : int
     cost, pool_size : float
     is_census : bool
+    scale : int or None
+        Largest grade of the scale that was sampled for; None where it is open.
     """
 
     method: str
@@ -69,6 +75,13 @@ class Record:
     cost: float
     pool_size: float
     is_census: bool
+    scale: int | None = None
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that an item can have; None where the scale is open."""
+        known = [top for top in (self.stage.max_grade, self.scale) if top is not None]
+        return min(known, default=None)
 
     @property
     def measure(self) -> str:
@@ -115,8 +128,21 @@ class Record:
         return estimate(self.sample(grades), self.estimator, self.method, target)
 
 
-def record_of(campaign: Campaign) -> Record:
+def covers_everything(campaign: Campaign) -> bool:
+    """Return whether every item that the design can ask for, of every query of the pool, has been drawn."""
+    design, draws = campaign.design, campaign.draws
+    if len({draw.query for draw in draws}) < design.pool.n_queries:
+        return False
+    return len({z for draw in draws for z in draw.items}) == design.items.size
+
+
+def record_of(campaign: Campaign, max_grade: int | None = None) -> Record:
     """Return the record of a campaign's draws.
+
+    Parameters
+    ----------
+    max_grade : int, optional
+        Largest grade of the scale, where neither the measure nor the grade model knows it.
 
     Raises
     ------
@@ -149,7 +175,8 @@ def record_of(campaign: Campaign) -> Record:
         design.pool.n_queries,
         campaign.spent,
         1.0 / float(p @ p),
-        kept.size == design.pool.n_queries and np.unique(judged).size == design.items.size,
+        covers_everything(campaign),
+        design.stage.max_grade if design.stage.max_grade is not None else max_grade,
     )
 
 
@@ -160,7 +187,7 @@ def to_arrays(record: Record) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {
         "words": np.array([record.method, record.scheme, record.estimator, stage.kind, record.measure]),
         "numbers": np.array(
-            [record.n_pool, record.cost, record.pool_size, record.is_census, target.measure.max_grade or 0], dtype=float
+            [record.n_pool, record.cost, record.pool_size, record.is_census, record.max_grade or 0], dtype=float
         ),
         "draws": np.column_stack((record.queries, record.counts)),
         "draw_probs": record.sampling_probs,
@@ -186,42 +213,150 @@ def from_arrays(arrays: dict[str, NDArray[Any]]) -> Record:
     Raises
     ------
     InputError
-        Where the arrays do not fit each other.
+        Where an array is lost or holds what it cannot, where the arrays do not fit each other.
     """
     try:
         return _from_arrays(arrays)
-    except (KeyError, ValueError, IndexError, TypeError) as problem:
+    except KeyError as problem:
+        raise InputError(f"the record of the sample is damaged: it lacks {problem.args[0]}") from None
+    except (ValueError, IndexError, TypeError, OverflowError) as problem:
         raise InputError(f"the record of the sample is damaged: {problem}") from None
 
 
 def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Record:
-    method, scheme, estimator, kind, measure = arrays["words"].tolist()
-    n_pool, cost, pool_size, is_census, max_grade = arrays["numbers"].tolist()
-    pool = QueryPool(arrays["pool.query_ids"], arrays["pool.query_offsets"], arrays["pool.item_ids"])
-    rankings = [
-        Rankings(pool, arrays[f"{name}.offsets"], arrays[f"{name}.items"])
-        for name in ("ranking", "versus")
-        if f"{name}.items" in arrays
-    ]
-    parsed = check_sampled(parse_measure(measure))
-    target = Target(parsed.bound_to(int(max_grade)) if max_grade else parsed, *rankings)
-    prefix = "stage."
-    fields = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+    method, scheme, estimator, kind, measure = _words(arrays["words"])
+    n_pool, cost, pool_size, is_census, scale = _numbers(arrays, "numbers", (5,), 0.0).tolist()
+    stage = _stage(arrays, kind, measure, int(scale))
+    n_queries, n_slots = stage.offsets.size - 1, stage.items.size
+    queries, counts, slots = _draws(arrays, stage, scheme)
+    if n_pool < n_queries or (is_census and not (n_pool == n_queries and np.unique(slots).size == n_slots)):
+        raise InputError(f"numbers say {n_pool:g} queries and census {is_census:g}, the draws say otherwise")
+    if pool_size == 0:
+        raise InputError("numbers must hold a positive pool size, got 0")
     return Record(
         method,
         scheme,
         estimator,
-        STAGES[kind](target, **fields),
-        arrays["query_probs"],
-        arrays["item_probs"],
-        arrays["draws"][:, 0],
-        arrays["draws"][:, 1],
-        arrays["slots"],
-        arrays["draw_probs"],
-        arrays["population"],
-        arrays["balancing"],
+        stage,
+        _probs(arrays, "query_probs", n_queries),
+        _probs(arrays, "item_probs", n_slots),
+        queries,
+        counts,
+        slots,
+        _probs(arrays, "draw_probs", queries.size),
+        _numbers(arrays, "population", (3 if stage.is_nested else 2,)),
+        _numbers(arrays, "balancing", (n_queries, 4 if scheme == "cube" else 0)),
         int(n_pool),
         cost,
         pool_size,
         bool(is_census),
+        int(scale) or None,
     )
+
+
+def _words(words: NDArray[Any]) -> list[str]:
+    """Return method, scheme, estimator, kind of stage and measure."""
+    if words.shape != (5,) or words.dtype.kind != "U":
+        raise InputError(f"words must be 5 texts, got shape {words.shape} of {words.dtype}")
+    for word, known, what in zip(words[1:4].tolist(), (SCHEMES, ESTIMATORS, STAGES), _WORDS, strict=True):
+        if word not in known:
+            raise InputError(f"unknown {what} {word!r}")
+    return [str(word) for word in words]
+
+
+def _stage(arrays: dict[str, NDArray[Any]], kind: str, measure: str, scale: int) -> Stage:
+    pool = QueryPool(arrays["pool.query_ids"], arrays["pool.query_offsets"], arrays["pool.item_ids"])
+    rankings = [
+        Rankings(pool, arrays[f"{name}.offsets"], arrays[f"{name}.items"])
+        for name in ("ranking", "versus")
+        if name == "ranking" or f"{name}.items" in arrays
+    ]
+    parsed = check_sampled(parse_measure(measure))
+    target = Target(parsed.bound_to(scale) if scale else parsed, *rankings)
+    items = _wholes(arrays, "stage.items", (-1,), pool.n_items - 1)
+    offsets = segment_offsets(arrays["stage.offsets"], "stage.offsets", pool.n_queries, items.size)
+    owners = np.repeat(np.arange(pool.n_queries), np.diff(offsets))
+    if np.any(pool.item_queries[items] != owners) or np.unique(items).size != items.size:
+        raise InputError("stage.items must hold items of each query, none twice")
+    n_nodes, _, n_grades = np.shape(arrays["stage.nodes"]) if kind != STAGES["whole"].kind else (0, 0, 0)
+    if kind != STAGES["whole"].kind and (n_nodes < 1 or n_grades < 2):
+        raise InputError(f"stage.nodes must hold a node and two grades, got {n_nodes} and {n_grades}")
+    shapes = {
+        "nodes": (n_nodes, pool.n_items, n_grades),
+        "node_weights": (n_nodes,),
+        "gains": (n_grades,),
+        "predictions": (pool.n_queries,),
+        "variances": (pool.n_queries,),
+    }
+    values = {
+        field.name: _numbers(arrays, f"stage.{field.name}", shapes.get(field.name, (items.size,)), **_range(field.name))
+        for field in fields(STAGES[kind])
+        if field.name not in ("target", "offsets", "items")
+    }
+    return STAGES[kind](target, offsets=offsets, items=items, **values)
+
+
+def _range(name: str) -> dict[str, Any]:
+    """Return what the numbers of a stage's array may be; whole queries need no model and so no predictions."""
+    if name in ("nodes", "node_weights"):
+        return {"least": 0.0, "most": 1 + _ROUNDING}
+    return {"may_be_nan": name in ("predictions", "variances")}
+
+
+def _draws(arrays: dict[str, NDArray[Any]], stage: Stage, scheme: str) -> tuple[Ints, Ints, Ints]:
+    """Return the query of each draw, the number of items it judges, and their places, draw by draw."""
+    sizes = np.diff(stage.offsets)
+    draws = _wholes(arrays, "draws", (-1, 2))
+    queries, counts = np.ascontiguousarray(draws[:, 0]), np.ascontiguousarray(draws[:, 1])
+    found = np.unique(queries)
+    if not np.array_equal(found, np.arange(sizes.size)):
+        raise InputError(f"draws must hold each of the {sizes.size} drawn queries")
+    if scheme != "replacement" and found.size < queries.size:
+        raise InputError(f"draws hold a query twice, which no {scheme} sample does")
+    if np.any(counts > sizes[queries]) or (stage.kind == "whole" and np.any(counts != sizes[queries])):
+        raise InputError("draws judge another number of items than their queries have")
+    slots = _wholes(arrays, "slots", (int(counts.sum()),), stage.items.size - 1)
+    starts = np.repeat(stage.offsets[queries], counts)
+    if np.any(stage.slot_queries[slots] != np.repeat(queries, counts)):
+        raise InputError("slots must be places of the query of their draw")
+    within = np.arange(slots.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    if stage.is_nested and np.any(slots != starts + within):
+        raise InputError("slots must run from the first place of their query on")
+    of_draw = np.repeat(np.arange(counts.size), counts)
+    if np.unique(np.column_stack((of_draw, slots)), axis=0).shape[0] < slots.size:
+        raise InputError("slots hold a place twice in a draw")
+    return queries, counts, slots
+
+
+def _probs(arrays: dict[str, NDArray[Any]], name: str, n: int) -> Floats:
+    return _numbers(arrays, name, (n,), _POSITIVE, 1 + _ROUNDING)
+
+
+def _numbers(
+    arrays: dict[str, NDArray[Any]],
+    name: str,
+    shape: tuple[int, ...],
+    least: float = -np.inf,
+    most: float = np.inf,
+    *,
+    may_be_nan: bool = False,
+) -> Floats:
+    """Return an array of finite numbers between two, of a shape in which −1 is any length."""
+    array = arrays[name]
+    if array.ndim != len(shape) or any(n not in (-1, held) for n, held in zip(shape, array.shape, strict=True)):
+        raise InputError(f"{name} must have shape {shape}, got {array.shape}")
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"{name} must hold numbers, got {array.dtype}")
+    values = np.ascontiguousarray(array, dtype=np.float64)
+    known = values[~np.isnan(values)] if may_be_nan else values.ravel()
+    bad = np.flatnonzero(~(np.isfinite(known) & (known >= least) & (known <= most)))
+    if bad.size:
+        raise InputError(f"{name} holds {float(known[bad[0]])!r}")
+    return values
+
+
+def _wholes(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...], most: float = np.inf) -> Ints:
+    """Return an array of whole numbers from 0 on."""
+    if arrays[name].dtype.kind not in "iu":
+        raise InputError(f"{name} must hold whole numbers, got {arrays[name].dtype}")
+    return np.ascontiguousarray(_numbers(arrays, name, shape, 0.0, most), dtype=np.int64)

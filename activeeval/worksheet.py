@@ -20,7 +20,7 @@ from activeeval.io.draws import EMPTY, DrawsTable
 from activeeval.measures import Measure, SampledMeasure
 from activeeval.methods import METHODS
 from activeeval.pool import Judgments, QueryPool, Rankings
-from activeeval.record import Record
+from activeeval.record import Record, covers_everything
 from activeeval.results import Estimate
 
 Ints = NDArray[np.int64]
@@ -28,13 +28,19 @@ CENSUS = "census"
 NOTHING = "(nothing to judge)"
 
 
-def to_table(campaign: Campaign) -> DrawsTable:
+def to_table(campaign: Campaign, max_grade: int | None = None) -> DrawsTable:
     """Return every draw of a campaign, one row an item, with the grades told so far.
 
-    The design is the method's name; ``census`` says that the whole pool was drawn.
+    The design is the method's name; ``census`` says that every item of every query was drawn.
+
+    Parameters
+    ----------
+    max_grade : int, optional
+        Largest grade of the scale, where neither the measure nor the grade model knows it.
     """
     design, draws = campaign.design, campaign.draws
-    is_census = len({draw.query for draw in draws}) == design.pool.n_queries
+    is_census = covers_everything(campaign)
+    top = design.stage.max_grade if design.stage.max_grade is not None else max_grade
     items = np.array([z for draw in draws for z in (draw.items or (-1,))], dtype=np.int64)
     sizes = [max(len(draw.items), 1) for draw in draws]
     per_row = np.repeat(np.arange(len(draws)), sizes)
@@ -61,7 +67,7 @@ def to_table(campaign: Campaign) -> DrawsTable:
         rank=of_item(_rank_of_item(design.target.ranking, design.target.depth), 0),
         versus_rank=of_item(_rank_of_item(versus, design.target.depth), 0),
         measure=np.full(items.size, str(design.target.measure)),
-        max_grade=np.full(items.size, design.target.measure.max_grade or 0),
+        max_grade=np.full(items.size, top or 0),
     )
 
 
@@ -120,7 +126,7 @@ def estimate_table(
     max_grade = max_grade or int(table.max_grade.max()) or None
     design = _only(table.design, "design")
     if design in METHODS and METHODS[design].needs_record:
-        raise InputError(f"the estimate of {design!r} needs the record of its sample")
+        raise InputError(f"the estimate of {design!r} needs the record that was written with its draws table")
     first_rows, draw_queries = _draws(table)
     pool, rows = _judged_pool(table)
     grades = Judgments(pool, _grades(table, pool, rows), max_grade).grades
@@ -162,26 +168,35 @@ def _pool_size(query_probs: NDArray[np.float64], is_census: bool, target: str) -
     return float("inf")
 
 
-def estimate_record(table: DrawsTable, record: Record, target: str = "pool") -> Estimate:
+def estimate_record(table: DrawsTable, record: Record, target: str = "pool", max_grade: int | None = None) -> Estimate:
     """Return the estimate of a judged draws table with the record of its sample.
+
+    Parameters
+    ----------
+    max_grade : int, optional
+        Largest grade that the table may hold; by default the largest of the scale that was sampled for.
 
     Raises
     ------
     StateError
         Where an item has no grade yet.
     InputError
-        Where table and record are not of one sample, where rows were lost or contradict each other.
+        Where table and record are not of one sample, where rows were lost or contradict each other,
+        where a grade is above the scale.
     """
-    return record.estimate(graded(table, record), target)
+    return record.estimate(graded(table, record, max_grade), target)
 
 
-def graded(table: DrawsTable, record: Record) -> Ints:
+def graded(table: DrawsTable, record: Record, max_grade: int | None = None) -> Ints:
     """Return the grades of a record's items as a judged draws table gives them; −1 where the sample needs none."""
     design = _only(table.design, "design")
     if design not in (record.method, CENSUS) or _only(table.measure, "measure") != record.measure:
         raise InputError("the draws table and the record are of different samples")
+    top = record.max_grade
+    if max_grade is not None and top is not None and max_grade > top:
+        raise InputError(f"max_grade {max_grade} is above the largest grade that was sampled for, {top}")
     pool, rows = _judged_pool(table)
-    given = Judgments(pool, _grades(table, pool, rows), int(table.max_grade.max()) or None).grades
+    given = Judgments(pool, _grades(table, pool, rows), top if max_grade is None else max_grade).grades
     places = record.stage.target.pool.item_positions()
     index = {name: q for q, name in enumerate(record.stage.target.pool.query_ids.tolist())}
     grades = np.full(record.stage.target.pool.n_items, EMPTY, dtype=np.int64)
@@ -195,9 +210,6 @@ def graded(table: DrawsTable, record: Record) -> Ints:
     lost = needed[grades[needed] == EMPTY]
     if lost.size:
         raise InputError(f"{record.stage.target.pool.place(int(lost[0]))} was drawn, but is not in the draws table")
-    above = record.stage.max_grade
-    if above is not None and grades.max(initial=-1) > above:
-        raise InputError(f"grade {grades.max()} is above the largest of the grade model, {above}")
     return np.maximum(grades, -1)
 
 
@@ -211,7 +223,8 @@ def _measure(table: DrawsTable, measure: Measure | None) -> Measure:
         raise InputError("the draws table names no measure: say which is to be estimated")
     sampled = measure if measure is not None and str(measure) == text else parse_measure(text) if text else None
     measure = measure or sampled
-    if not isinstance(measure, SampledMeasure) or measure.needs_all_items:
+    # a sample for nDCG or AP holds every item of its queries, one for another measure does not
+    if not isinstance(measure, SampledMeasure) or (measure.needs_all_items and str(measure) != text):
         raise InputError(f"{measure} cannot be computed from the judged items alone; choose DCG, ERR, RBP, P or RR")
     if sampled is not None:
         _check_depth(measure, sampled)

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import POSITIVE, PoolOptions, check_names, level_option, load_case, pool_options
+from activeeval.cli.inputs import POSITIVE, Case, PoolOptions, check_names, level_option, load_case, pool_options
 from activeeval.cli.output import check_out, emit, output_option, places_option, say, warn_of_weights
-from activeeval.errors import InputError
+from activeeval.errors import FormatError, InputError
 
 if TYPE_CHECKING:
+    from activeeval.campaign import Campaign
     from activeeval.io.draws import DrawsTable
-    from activeeval.methods import Plan
+    from activeeval.measures import Measure
+    from activeeval.methods import Method, Plan
     from activeeval.record import Record
 
 _FEW = 30
@@ -35,8 +37,8 @@ _target_option = click.option(
 )
 
 
-def _plan(method: str | None, measure: str, out: str, options: dict[str, Any]) -> tuple[Plan, Any, float]:
-    """Return the plan of a method, the seed of its draws and what a budget of 1 costs."""
+def _plan(method: str | None, measure: str, out: str, options: dict[str, Any]) -> tuple[Plan, Case, float]:
+    """Return the plan of a method, the case that it is for and what a budget of 1 costs."""
     from activeeval.io.sheets import SUFFIXES
     from activeeval.methods import default_method
     from activeeval.workload import budget_unit
@@ -46,7 +48,7 @@ def _plan(method: str | None, measure: str, out: str, options: dict[str, Any]) -
     case = load_case(PoolOptions(**options), use_labels=False)
     target = case.target(measure)
     name = method or default_method(target.measure).name
-    return case.plan(name, target, options["defensive_share"]), case.seed, budget_unit(target)
+    return case.plan(name, target, options["defensive_share"]), case, budget_unit(target)
 
 
 @click.command()
@@ -77,54 +79,80 @@ def sample(
     """
     from activeeval.campaign import Campaign
     from activeeval.errors import BudgetError
-    from activeeval.io.arrays import write_arrays
-    from activeeval.io.draws import write_draws
-    from activeeval.record import record_of, to_arrays
     from activeeval.workload import in_units
-    from activeeval.worksheet import to_table
 
     if not force:
         _check_no_grades(out)
-    plan, seed, unit = _plan(method, measure, out, options)
+    plan, case, unit = _plan(method, measure, out, options)
+    _check_budget_options(plan.method, expected, hard)
     try:
         design = plan.design_within(budget * unit) if hard else plan.design(budget * unit)
         warn_of_weights(design.name, design)
         limit = None if design.budget is not None else budget * unit
-        campaign = Campaign(design, limit, rng=seed, expected=expected)
+        campaign = Campaign(design, limit, rng=case.seed, expected=expected)
     except BudgetError as problem:
         raise InputError(f"--{in_units(problem, unit)}") from None
     while campaign.ask() is not None:
         pass
     if not campaign.draws:
-        raise InputError(f"--budget {budget:g} is so small that no query was drawn: raise it, or take another seed")
-    beside = record_path(out)
+        raise InputError(f"--budget {budget:g} is so small that no query was drawn: raise it")
+    _write(campaign, out, case.max_grade, plan.method.needs_record)
+    exceeds = "hardly ever exceeded" if hard else "met on average"
+    _say_what_was_drawn(campaign, out, f"{budget:g}", unit, exceeds)
     if plan.method.needs_record:
-        write_arrays(beside, to_arrays(record_of(campaign)))
-    try:
-        write_draws(to_table(campaign), out)
-    except (OSError, InputError):
-        if plan.method.needs_record:  # neither file is of use without the other
-            os.unlink(beside)
-        raise
+        say(f"wrote {record_path(out)}: the record of the sample, which `activeeval estimate` reads beside the table")
     n_queries = len({draw.query for draw in campaign.draws})
-    n_items = sum(len(draw.items) for draw in campaign.awaited)
-    say(
-        f"wrote {out}: {len(campaign.draws)} draws of {n_queries} queries, {n_items} items to judge, "
-        f"cost {campaign.spent / unit:.4g} of {budget:g} (a unit costs {unit:g}); {campaign.ended}"
-    )
-    if plan.method.needs_record:
-        say(f"wrote {beside}: the record of the sample, which `activeeval estimate` reads beside the table")
-    if n_queries < _FEW:
+    if n_queries < min(_FEW, campaign.design.pool.n_queries):
         say(f"{n_queries} judged queries make a rough interval; with {_FEW} or more it can be relied on")
-    n_repeated = sum(len(draw.items) for draw in campaign.draws) - n_items
+    n_repeated = sum(len(draw.items) for draw in campaign.draws) - sum(len(draw.items) for draw in campaign.awaited)
     if n_repeated:
         say(f"{n_repeated} rows repeat items of a query drawn before: grade an item once, leave the others empty")
 
 
+def _check_budget_options(method: Method, expected: bool, hard: bool) -> None:
+    if expected and method.scheme != "replacement":
+        kept = "meets the budget on average anyway" if method.needs_budget else "draws no query twice"
+        raise click.UsageError(f"--expected is for draws with replacement: {method.name} {kept}")
+    if hard and not method.needs_budget:
+        raise click.UsageError(f"--hard is for a sample that is settled at once: {method.name} draws one by one")
+
+
+def _write(campaign: Campaign, out: str, max_grade: int, needs_record: bool) -> None:
+    """Write the table and its record, both or neither; an earlier record that the table does not need goes."""
+    from activeeval.io.arrays import arrays_beside
+    from activeeval.io.draws import write_draws
+    from activeeval.record import record_of, to_arrays
+    from activeeval.worksheet import to_table
+
+    table, beside = to_table(campaign, max_grade), record_path(out)
+    if needs_record:
+        with arrays_beside(beside, to_arrays(record_of(campaign, max_grade))):
+            write_draws(table, out)
+        return
+    write_draws(table, out)
+    if os.path.isfile(beside):
+        os.unlink(beside)
+
+
+def _say_what_was_drawn(campaign: Campaign, out: str, budget: str, unit: float, exceeds: str) -> None:
+    from activeeval.record import covers_everything
+
+    n_draws, n_queries = len(campaign.draws), len({draw.query for draw in campaign.draws})
+    n_items = sum(len(draw.items) for draw in campaign.awaited)
+    cost = f"cost {campaign.spent / unit:.4g}"
+    if covers_everything(campaign):
+        drawn = f"everything is to be judged, {n_queries} queries, {n_items} items, {cost} of {budget}"
+    elif campaign.design.budget is not None:
+        drawn = f"{n_queries} queries, {n_items} items to judge, {cost} (budget {budget} is {exceeds})"
+    else:
+        drawn = f"{n_draws} draws of {n_queries} queries, {n_items} items to judge, {cost} of {budget}"
+        drawn += f" (a unit costs {unit:g}); {campaign.ended}"
+    say(f"wrote {out}: {drawn}")
+
+
 def record_path(draws: str) -> str:
-    """Return where the record of a draws table lies: beside it, with the suffix .sample.npz."""
-    stem = draws.removesuffix(".gz")
-    return f"{os.path.splitext(stem)[0]}.sample.npz"
+    """Return where the record of a draws table lies: beside it, under its whole name with .sample.npz behind it."""
+    return f"{draws}.sample.npz"
 
 
 def _check_no_grades(path: str) -> None:
@@ -136,8 +164,8 @@ def _check_no_grades(path: str) -> None:
         return
     try:
         table = read_draws(path)
-    except InputError:
-        return
+    except InputError as problem:
+        raise InputError(f"{problem}; --force overwrites it") from None
     n_grades = int(((table.grade != EMPTY) & (table.doc_id != NOTHING)).sum())
     if n_grades:
         raise InputError(f"{path} holds {n_grades} grades already: --force overwrites them")
@@ -147,7 +175,7 @@ def _check_no_grades(path: str) -> None:
 @click.argument("draws", metavar="DRAWS")
 @click.option("--measure", help="Measure to estimate; by default the one the table names.")
 @click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale; by default the table's.")
-@click.option("--record", metavar="FILE", help="Record of the sample. Default: DRAWS with the suffix .sample.npz.")
+@click.option("--record", metavar="FILE", help="Record of the sample. Default: DRAWS with .sample.npz behind it.")
 @_target_option
 @level_option
 @places_option
@@ -175,10 +203,10 @@ def estimate(
     held = _record(draws, record, table)
     if held is None:
         result = estimate_table(table, parse_measure(measure) if measure else None, max_grade, target)
-    elif measure and str(parse_measure(measure)) != held.measure:
+    elif measure and str(_bound(parse_measure(measure), held.max_grade)) != held.measure:
         raise InputError(f"the sample was drawn for {held.measure}: its record cannot tell of {measure}")
     else:
-        result = estimate_record(table, held, target)
+        result = estimate_record(table, held, target, max_grade)
     interval = result.interval(level)
     row = {
         "measure": measure or str(table.measure[0]),
@@ -204,10 +232,24 @@ def _record(draws: str, path: str | None, table: DrawsTable) -> Record | None:
 
     name = str(table.design[0]) if table.n_rows else ""
     beside = record_path(draws)
-    needs = METHODS[name].needs_record if name in METHODS else name == "census" and os.path.exists(beside)
-    if path is None and not needs:
+    is_there = os.path.exists(beside)
+    if path is None and not (METHODS[name].needs_record if name in METHODS else is_there):
         return None
-    return from_arrays(read_arrays(path or beside, FIELDS))
+    if path is None and not is_there:
+        raise InputError(
+            f"{beside}: no such file, expected the record that `activeeval sample` wrote beside the table; "
+            "--record names it where it lies elsewhere"
+        )
+    try:
+        return from_arrays(read_arrays(path or beside, FIELDS))
+    except FormatError:
+        raise
+    except InputError as problem:
+        raise InputError(f"{path or beside}: {problem}") from None
+
+
+def _bound(measure: Measure, max_grade: int | None) -> Measure:
+    return measure if max_grade is None else measure.bound_to(max_grade)
 
 
 @click.command()

@@ -3,21 +3,48 @@
 from __future__ import annotations
 
 import os
+import struct
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError
 from activeeval.io.files import PathLike, write_atomically
 
+_EXPECTED = "expected the record of a drawn sample"
+_FEW = 3
+# what NumPy and zipfile raise where bytes are lost, changed or foreign
+_BROKEN = (
+    *(ValueError, TypeError, EOFError, LookupError, AttributeError, RuntimeError, ArithmeticError, MemoryError),
+    *(SyntaxError, zipfile.BadZipFile, zlib.error, struct.error),
+)
+
 
 def write_arrays(path: PathLike, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write arrays by name; the file appears whole or not at all."""
+    with arrays_beside(path, arrays):
+        pass
+
+
+@contextmanager
+def arrays_beside(path: PathLike, arrays: Mapping[str, NDArray[Any]]) -> Iterator[None]:
+    """Write arrays by name, then run the body; the file takes its name once the body has done its part.
+
+    So two files that belong together are both replaced or both kept.
+    """
+    name = os.fspath(path)
+    if os.path.isdir(path):
+        raise FormatError(name, None, "is a folder, expected a file of arrays (.npz)")
     with write_atomically(path, binary=True) as handle:
         np.savez(handle, **arrays)  # type: ignore[arg-type]
+        handle.flush()
+        yield
 
 
 def read_arrays(path: PathLike, needed: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:
@@ -32,13 +59,25 @@ def read_arrays(path: PathLike, needed: tuple[str, ...] = ()) -> dict[str, NDArr
     if os.path.isdir(path):
         raise FormatError(name, None, "is a folder, expected a file of arrays (.npz)")
     try:
-        with np.load(path, allow_pickle=False) as held:
-            arrays = {key: held[key] for key in held.files}
+        # np.load leaves a file open that it cannot read
+        with open(path, "rb") as handle:
+            arrays = _loaded(handle)
     except FileNotFoundError:
         raise FormatError(name, None, "no such file") from None
-    except (ValueError, EOFError, zipfile.BadZipFile, KeyError, AttributeError) as problem:
-        raise FormatError(name, None, f"cannot be read as a file of arrays (.npz): {problem}") from None
+    except OSError as problem:
+        raise FormatError(name, None, f"cannot read: {problem.strerror or problem}") from None
+    except _BROKEN:
+        raise FormatError(name, None, f"cannot be read as a file of arrays (.npz): {_EXPECTED}") from None
     missing = [key for key in needed if key not in arrays]
     if missing:
-        raise FormatError(name, None, f"lacks {', '.join(missing)}, expected the record of a drawn sample")
+        held = f"lacks {', '.join(missing)}" if len(missing) <= _FEW else "holds other arrays"
+        raise FormatError(name, None, f"{held}, {_EXPECTED}")
     return arrays
+
+
+def _loaded(handle: Any) -> dict[str, NDArray[Any]]:
+    held = np.load(handle, allow_pickle=False)
+    if not isinstance(held, NpzFile):
+        raise TypeError("a single array")
+    with held:
+        return {key: held[key] for key in held.files}

@@ -72,8 +72,8 @@ def estimated(call):
 
     def estimate(rows, *options, **spreadsheet):
         write_csv("j.csv", rows, **spreadsheet)
-        if "--record" not in options and os.path.exists("d.sample.npz"):
-            options += ("--record", "d.sample.npz")
+        if "--record" not in options and os.path.exists("d.csv.sample.npz"):
+            options += ("--record", "d.csv.sample.npz")
         return call("estimate", "j.csv", "-o", "jsonl", *options).rows[0]
 
     return estimate
@@ -128,7 +128,7 @@ THROUGH = [
 @pytest.mark.parametrize(("measure", "method"), THROUGH)
 def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options, given, measure, method, spreadsheet):
     rows = drawn(*options, "--measure", measure, "--method", method, "--budget", 15, "--seed", 5)
-    assert os.path.exists("d.sample.npz") == METHODS[method].needs_record
+    assert os.path.exists("d.csv.sample.npz") == METHODS[method].needs_record
     row = estimated(judged(rows), **spreadsheet)
     campaign = campaign_of(measure, method, 15, seed=5, **given)
     expected = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
@@ -488,7 +488,7 @@ def test_the_default_is_the_best_for_the_measure(call, folder, measure, method):
         assert call(*given, "--out", "x.csv").code == 0
         assert call(*given, "--method", method, "--out", "y.csv").code == 0
         assert (folder / "x.csv").read_bytes() == (folder / "y.csv").read_bytes()
-    assert (folder / "x.sample.npz").exists()
+    assert (folder / "x.csv.sample.npz").exists()
 
 
 @pytest.mark.parametrize("measure", ["nDCG@5", "AP", "nDCG(dcg='exp-log2')", "AP(rel=2)@3"])
@@ -610,9 +610,33 @@ def test_a_hard_budget_of_a_settled_sample_has_a_margin(folder, method):
 @pytest.mark.parametrize("method", ["active", "items"])
 def test_hard_is_an_option_of_sample(call, drawn, method):
     plain = drawn(*LETOR, "--budget", 12, "--method", method)
+    if method == "active":
+        answer = call("sample", *LETOR, "--budget", 12, "--method", method, "--hard", "--out", "h.csv")
+        assert answer.code == 2
+        assert "--hard is for a sample that is settled at once: active draws one by one" in answer.err
+        return
     hard = drawn(*LETOR, "--budget", 12, "--method", method, "--hard", name="h.csv")
-    assert (plain == hard) == (method == "active")
+    assert plain != hard
     assert sum(float(row["cost"]) for row in hard) <= 12 * 4.75
+
+
+@pytest.mark.parametrize("method", ["items", "cube", "lure"])
+def test_expected_is_for_draws_with_replacement(call, folder, method):
+    answer = call("sample", *RUN, "--budget", 12, "--method", method, "--expected", "--out", "d.csv")
+    assert answer.code == 2
+    assert f"--expected is for draws with replacement: {method} " in answer.err
+    assert not (folder / "d.csv").exists()
+
+
+def test_a_settled_sample_says_what_is_judged(call):
+    said = call("sample", *RUN, "--budget", 12, "--out", "d.csv").err
+    rows = [row for row in csv_rows("d.csv") if row["doc_id"] != "(nothing to judge)"]
+    n_queries = len({row["query_id"] for row in csv_rows("d.csv")})
+    counts = f"{n_queries} queries, {len(rows)} items to judge"
+    assert re.search(rf"wrote d\.csv: {counts}, cost [\d.]+ \(budget 12 is met on average\)\n", said)
+    said = call("sample", *RUN, "--budget", 1000, "--method", "cube", "--out", "d.csv").err
+    assert re.search(r"wrote d\.csv: everything is to be judged, 30 queries, \d+ items, cost [\d.]+ of 1000\n", said)
+    assert "rough" not in said
 
 
 @pytest.mark.parametrize("method", ["items", "depth", "cube", "items_cube"])
