@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from activeeval.cli.inputs import PoolOptions, check_names, load_case, pool_options
-from activeeval.cli.output import emit, output_option, places_option
+from activeeval.cli.output import emit, output_option, places_option, say, show_table
+
+if TYPE_CHECKING:
+    from activeeval.grade_models import CalibrationReport
 
 
 @click.command()
@@ -18,7 +22,7 @@ from activeeval.cli.output import emit, output_option, places_option
 def calibration(measure: str, places: int, form: str, **options: Any) -> None:
     """Hold the grade model against labels: what it predicts, grade by grade, and of the measure.
 
-    Rows are for the model with its query factor and, below, without. The savings follow from the variances: where the
+    Figures are for the model with its query factor and without. The savings follow from the variances: where the
     predicted variance of the measure is far from the observed one, sampling probabilities are far from the best ones.
     """
     from activeeval.grade_models import calibration_report
@@ -26,9 +30,52 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
     check_names([measure], [])
     case = load_case(PoolOptions(**options), use_labels=True)
     target = case.target(measure)
+    reports = {
+        name: calibration_report(target, nodes, weights, case.workload.grades)
+        for name, nodes, weights in case.beliefs.models(case.n_grades(target))
+    }
+    if not all(report.n_queries for report in reports.values()):
+        say(f"no query is judged in full for {target.measure}: its mean and variance are not known (nan)")
+    if form == "text":
+        _show(reports, str(target.measure), places)
+        return
     rows: list[dict[str, Any]] = []
-    for name, nodes, weights in case.beliefs.models(case.max_grade + 1):
-        report = calibration_report(target, nodes, weights, case.workload.grades)
-        rows += [{"model": name, "part": "whole", **row} for row in report.summary_rows()]
+    for name, report in reports.items():
+        whole = [{"what": what, "value": value} for what, value in _figures(name, report).items()]
+        rows += [{"model": name, "part": "whole", **row} for row in whole]
         rows += [{"model": name, "part": "reliability", **row} for row in report.reliability_rows()]
     emit(rows, form, places)
+
+
+def _figures(model: str, report: CalibrationReport) -> dict[str, float]:
+    """Return what the report says of a model as a whole, by name."""
+    figures = {
+        "judged items": report.n_items,
+        "queries judged in full": report.n_queries,
+        "mean of L, predicted": report.predicted_mean,
+        "mean of L, observed": report.observed_mean,
+        "variance of L, predicted": report.predicted_variance,
+        "variance of L, observed": report.observed_variance,
+        "log-likelihood an item, grades independent": report.log_likelihood_independent,
+    }
+    if model == "with factor":
+        figures["log-likelihood an item, with the query factor"] = report.log_likelihood
+    return figures
+
+
+def _show(reports: Mapping[str, CalibrationReport], measure: str, places: int) -> None:
+    from activeeval.report import format_cell
+
+    columns = {name: _figures(name, report) for name, report in reports.items()}
+    names = dict.fromkeys(what for figures in columns.values() for what in figures)
+    summary = [
+        {"what": what, **{name: format_cell(figures.get(what), places) for name, figures in columns.items()}}
+        for what in names
+    ]
+    show_table(summary, f"The model and the labels, L is {measure}")
+    bins = [
+        {"model": name, **{column: format_cell(value, places) for column, value in row.items()}}
+        for name, report in reports.items()
+        for row in report.reliability_rows()
+    ]
+    show_table(bins, "Reliability: n items of alike p(grade), its mean and the share that has the grade")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from cli_files import write_lines
@@ -19,8 +21,8 @@ FIGURES = [
     "mean of L, observed",
     "variance of L, predicted",
     "variance of L, observed",
-    "log-likelihood an item, items independent",
-    "log-likelihood an item",
+    "log-likelihood an item, grades independent",
+    "log-likelihood an item, with the query factor",
 ]
 
 
@@ -83,8 +85,8 @@ def test_the_names_on_offer_are_those_that_commands_take(call):
 def test_figures_of_both_models(report, measure):
     figures, bins = report(*TRAINED, "--measure", measure)
     assert list(figures) == ["with factor", "without factor"]
-    for of_model in figures.values():
-        assert list(of_model) == FIGURES
+    for model, of_model in figures.items():
+        assert list(of_model) == (FIGURES if model == "with factor" else FIGURES[:-1])
         assert (of_model["judged items"], of_model["queries judged in full"]) == (190, 40)
         assert all(np.isfinite(value) for value in of_model.values())
         assert of_model["variance of L, predicted"] > 0
@@ -125,7 +127,7 @@ def test_without_a_factor_there_is_one_model(report, options):
     figures, bins = report(*options)
     assert list(figures) == ["without factor"]
     figures = figures["without factor"]
-    assert figures["log-likelihood an item"] == pytest.approx(figures["log-likelihood an item, items independent"])
+    assert list(figures) == FIGURES[:-1]
     assert {row["model"] for row in bins} == {"without factor"}
 
 
@@ -139,7 +141,7 @@ def test_a_uniform_model_by_hand(report, folder):
     figures = figures["without factor"]
     assert figures["mean of L, predicted"] == pytest.approx(0.75)
     assert figures["variance of L, predicted"] == pytest.approx(0.75 * 0.25)
-    assert figures["log-likelihood an item"] == pytest.approx(np.log(0.25))
+    assert figures["log-likelihood an item, grades independent"] == pytest.approx(np.log(0.25))
     assert [row["observed"] for row in bins] == pytest.approx([grades.count(k) / len(grades) for k in range(4)])
     assert [row["predicted"] for row in bins] == [0.25] * 4
 
@@ -158,6 +160,27 @@ def test_no_query_judged_in_full_has_no_mean(call, folder):
     figures = {row["what"]: row["value"] for row in answer.rows if row["part"] == "whole"}
     assert figures["queries judged in full"] == 0
     assert figures["mean of L, observed"] is None
+    answer = call("calibration", "--qrels", "x.qrels", "--run", "a.run", "--measure", "AP")
+    assert answer.err.splitlines()[-1] == (
+        "activeeval: no query is judged in full for AP(rel=1): its mean and variance are not known (nan)"
+    )
+
+
+def test_calibration_reads_as_two_tables(call):
+    lines = call("--quiet", "calibration", *TRAINED, "--measure", "DCG@3").out.splitlines()
+    end = lines.index("")
+    assert lines[0] == "The model and the labels, L is DCG(dcg='exp-log2')@3"
+    assert re.split(" {2,}", lines[1]) == ["what", "with factor", "without factor"]
+    assert [re.split(" {2,}", line)[0] for line in lines[2:end]] == FIGURES
+    assert lines[end + 1].startswith("Reliability: ")
+    assert re.split(" {2,}", lines[end + 2]) == ["model", "grade", "n", "predicted", "observed"]
+
+
+def test_a_scale_above_the_measure_is_refused_as_simulate_does(call):
+    answers = [call("--quiet", name, *LETOR, "--measure", "ERR(max_rel=2)") for name in ("calibration", "simulate")]
+    assert answers[0] == answers[1]
+    assert answers[0].err == "activeeval: the scale goes up to grade 3, above the largest of ERR(max_rel=2), 2\n"
+    assert call("--quiet", "calibration", *LETOR, "--measure", "ERR(max_rel=5)").code == 0
 
 
 @pytest.mark.parametrize("form", ["text", "tsv", "md", "latex"])
