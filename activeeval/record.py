@@ -244,7 +244,7 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Record:
         counts,
         slots,
         _probs(arrays, "draw_probs", queries.size),
-        _numbers(arrays, "population", (3 if stage.is_nested else 2,)),
+        _population(arrays, stage.is_nested),
         _numbers(arrays, "balancing", (n_queries, 4 if scheme == "cube" else 0)),
         int(n_pool),
         cost,
@@ -278,8 +278,8 @@ def _stage(arrays: dict[str, NDArray[Any]], kind: str, measure: str, scale: int)
     owners = np.repeat(np.arange(pool.n_queries), np.diff(offsets))
     if np.any(pool.item_queries[items] != owners) or np.unique(items).size != items.size:
         raise InputError("stage.items must hold items of each query, none twice")
-    n_nodes, _, n_grades = np.shape(arrays["stage.nodes"]) if kind != STAGES["whole"].kind else (0, 0, 0)
-    if kind != STAGES["whole"].kind and (n_nodes < 1 or n_grades < 2):
+    n_nodes, _, n_grades = np.shape(arrays["stage.nodes"]) if kind != "whole" else (0, 0, 0)
+    if kind != "whole" and (n_nodes < 1 or n_grades < 2):
         raise InputError(f"stage.nodes must hold a node and two grades, got {n_nodes} and {n_grades}")
     shapes = {
         "nodes": (n_nodes, pool.n_items, n_grades),
@@ -289,18 +289,19 @@ def _stage(arrays: dict[str, NDArray[Any]], kind: str, measure: str, scale: int)
         "variances": (pool.n_queries,),
     }
     values = {
-        field.name: _numbers(arrays, f"stage.{field.name}", shapes.get(field.name, (items.size,)), **_range(field.name))
+        field.name: _numbers(
+            arrays,
+            f"stage.{field.name}",
+            shapes.get(field.name, (items.size,)),
+            may_be_nan=kind == "whole",
+        )
         for field in fields(STAGES[kind])
         if field.name not in ("target", "offsets", "items")
     }
+    for name in {"nodes", "node_weights"} & set(values):
+        if np.any(values[name] < 0) or np.any(np.abs(values[name].sum(axis=-1) - 1) > _ROUNDING):
+            raise InputError(f"stage.{name} must hold probabilities that sum to 1")
     return STAGES[kind](target, offsets=offsets, items=items, **values)
-
-
-def _range(name: str) -> dict[str, Any]:
-    """Return what the numbers of a stage's array may be; whole queries need no model and so no predictions."""
-    if name in ("nodes", "node_weights"):
-        return {"least": 0.0, "most": 1 + _ROUNDING}
-    return {"may_be_nan": name in ("predictions", "variances")}
 
 
 def _draws(arrays: dict[str, NDArray[Any]], stage: Stage, scheme: str) -> tuple[Ints, Ints, Ints]:
@@ -328,6 +329,13 @@ def _draws(arrays: dict[str, NDArray[Any]], stage: Stage, scheme: str) -> tuple[
     return queries, counts, slots
 
 
+def _population(arrays: dict[str, NDArray[Any]], is_nested: bool) -> Floats:
+    population = _numbers(arrays, "population", (3 if is_nested else 2,))
+    if is_nested and (abs(population[0] - 1) > _ROUNDING or population[2] != 0):
+        raise InputError(f"population must begin with 1 and end with 0, got {population[0]} and {population[2]}")
+    return population
+
+
 def _probs(arrays: dict[str, NDArray[Any]], name: str, n: int) -> Floats:
     return _numbers(arrays, name, (n,), _POSITIVE, 1 + _ROUNDING)
 
@@ -341,14 +349,16 @@ def _numbers(
     *,
     may_be_nan: bool = False,
 ) -> Floats:
-    """Return an array of finite numbers between two, of a shape in which −1 is any length."""
+    """Return an array of finite numbers between two, or of NaN alone; −1 in the shape is any length."""
     array = arrays[name]
     if array.ndim != len(shape) or any(n not in (-1, held) for n, held in zip(shape, array.shape, strict=True)):
         raise InputError(f"{name} must have shape {shape}, got {array.shape}")
     if array.dtype.kind not in "iuf":
         raise InputError(f"{name} must hold numbers, got {array.dtype}")
     values = np.ascontiguousarray(array, dtype=np.float64)
-    known = values[~np.isnan(values)] if may_be_nan else values.ravel()
+    known = values.ravel()
+    if may_be_nan and np.isnan(known).all():
+        return values
     bad = np.flatnonzero(~(np.isfinite(known) & (known >= least) & (known <= most)))
     if bad.size:
         raise InputError(f"{name} holds {float(known[bad[0]])!r}")

@@ -168,13 +168,13 @@ MEASURES = [
        rf"unknown method 'best'; known: {METHODS}")
       for command in (LETOR.replace("a.txt", "gone"), SAMPLE + " --budget 5 --out x.csv", DESIGN + " --out x.csv")),
     ("items for ERR", {}, "--quiet " + RUNS + " --method items --measure ERR@5", 1,
-     r"method 'items' is for additive measures \(DCG, RBP, P\), not for ERR\(max_rel=3\)@5"),
+     r"method 'items' is for additive measures \(DCG, RBP, P\), not for ERR@5"),
     ("items for one measure of two", {}, "--quiet " + RUNS + " --method items --measure DCG --measure AP", 1,
      r"method 'items' is for additive measures \(DCG, RBP, P\), not for AP\(rel=1\)"),
     *((f"{method} for {measure} to {command.split()[0]}", {}, f"{command} --method {method} --measure {measure}", 1,
        rf".*additive measures \(DCG, RBP, P\), not for {printed}")
       for command in (SAMPLE + " --budget 5 --out x.csv", DESIGN + " --out x.csv")
-      for method, measure, printed in (("items", "ERR@5", r"ERR\(max_rel=3\)@5"), ("items_cube", "AP", r"AP\(rel=1\)"),
+      for method, measure, printed in (("items", "ERR@5", r"ERR@5"), ("items_cube", "AP", r"AP\(rel=1\)"),
                                        ("items_plain", "nDCG@3", r"nDCG\(dcg='log2'\)@3"))),
 ]  # fmt: skip
 

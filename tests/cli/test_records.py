@@ -209,6 +209,10 @@ UNFIT = {
     "queries beyond the pool": with_arrays(draws=lambda a: a + 10_000),
     "probabilities of NaN": with_arrays(draw_probs=lambda a: a * np.nan),
     "probabilities of 0": with_arrays(item_probs=lambda a: a * 0),
+    "a place twice": with_arrays(slots=lambda a: np.full_like(a, a[0])),
+    "a model of NaN": with_arrays(**{"stage.predictions": lambda a: a * np.nan}),
+    "a model of 0": with_arrays(**{"stage.nodes": lambda a: a * 0}),
+    "numbers in text": with_arrays(population=lambda a: a.astype(str)),
 }
 
 
@@ -301,6 +305,36 @@ def test_every_query_in_part_is_no_census(call, folder, sampled, measure, method
     assert row["method"] == method
     (folder / "d.csv.sample.npz").unlink()
     one_line(call("estimate", "d.csv"), r"d\.csv\.sample\.npz: no such file.*|.*record.*")
+
+
+def test_a_lost_record_is_asked_for(call, folder, sampled):
+    sampled()
+    (folder / "d.csv.sample.npz").unlink()
+    told = r"expected the record that `activeeval sample` wrote beside the table; --record names it .*"
+    one_line(call("estimate", "d.csv"), rf"d\.csv\.sample\.npz: no such file, {told}")
+
+
+def test_a_record_goes_where_the_new_table_needs_none(call, folder, sampled):
+    sampled()
+    sampled("--method", "active", "--force")
+    assert not (folder / "d.csv.sample.npz").exists()
+
+
+def test_a_table_that_cannot_be_read_is_not_overwritten(call, folder, sampled):
+    rows = sampled()
+    write_csv("d.csv", changed(rows, first_item(rows), grade="two"))
+    answer = call("sample", *RUN, "--budget", 8, "--out", "d.csv")
+    one_line(answer, r"d\.csv:\d+: column grade: .*two.*; --force overwrites it")
+    assert "two" in (folder / "d.csv").read_text()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_larger_scale_than_the_sample_s_is_refused(call, sampled, method):
+    sampled("--method", method)
+    one_line(
+        call("estimate", "d.csv", "--max-grade", 4),
+        "max_grade 4 is above the largest grade that was sampled for, 3",
+    )
 
 
 def test_a_full_disk_leaves_neither_file(call, folder):
