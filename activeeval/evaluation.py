@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from activeeval.errors import BudgetError, InputError
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.methods import METHODS, Method, default_method, find_method
+from activeeval.pool import Rankings
 from activeeval.results import Estimate
 from activeeval.workload import Workload, budget_unit, from_tables, in_units, sampled_measure
 
@@ -64,6 +66,8 @@ def evaluate(
     ------
     BudgetError
         Where the budget does not pay for the dearest query; names the smallest that works.
+    InputError
+        Where an argument is wrong, or the budget so small that nothing was drawn.
 
     Examples
     --------
@@ -89,6 +93,8 @@ def compare(
     rng: np.random.Generator | int | None = None,
 ) -> Estimate:
     """Estimate by how much run A performs better than run B; everything else as in `evaluate`.
+
+    Of two equal rankings it is 0, and nothing is judged.
 
     Examples
     --------
@@ -130,7 +136,16 @@ def _estimate(
         campaign = Campaign(design, None if chosen.needs_budget else limit, rng=rng)
     except BudgetError as problem:
         raise in_units(problem, unit) from None
-    return campaign.run(judge)
+    if target.versus is not None and _are_equal(target.ranking, target.versus):
+        return Estimate(0.0, 0.0, 0, 0, 0, cost=0.0, method=chosen.name, degrees_of_freedom=math.inf)
+    estimate = campaign.run(judge)
+    if estimate.n_draws == 0:
+        raise InputError(f"budget {budget:g} is so small that no query was drawn: raise it, or take another rng")
+    return estimate
+
+
+def _are_equal(one: Rankings, other: Rankings) -> bool:
+    return np.array_equal(one.offsets, other.offsets) and np.array_equal(one.items, other.items)
 
 
 def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> Method:

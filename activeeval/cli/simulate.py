@@ -20,6 +20,7 @@ from activeeval.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from activeeval.measures import Target
     from activeeval.methods import Method
     from activeeval.simulation import Summary
 
@@ -182,6 +183,7 @@ def _simulate(
     from activeeval.workload import budget_unit, in_units
 
     target = case.target(measure)
+    _tell_of_equal_rankings(target)
     plans = {name: case.plan(name, target, defensive_share) for name in names}
     unit = budget_unit(target)
     for name, plan in plans.items():
@@ -215,14 +217,22 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
             coverage = min(s.coverage for s in short)
             say(
                 f"{method}, {measure}: at a budget of {budgets} few queries dominate the difference, so that 95 % t "
-                f"intervals can be too short (they hold the truth in {coverage:.1%}): try --interval skewed"
+                f"intervals can be too short (here they hold the truth in {coverage:.1%}): try --interval skewed"
             )
 
 
 def _is_short(summary: Summary) -> bool:
     is_uneven = summary.degrees_of_freedom < _FEW_DEGREES * summary.queries
     is_low = summary.coverage < _LEAST_COVERAGE and summary.queries >= _ENOUGH_QUERIES
-    return is_uneven or is_low
+    return summary.rmse > 0 and (is_uneven or is_low)
+
+
+def _tell_of_equal_rankings(target: Target) -> None:
+    from numpy import array_equal
+
+    one, other = target.ranking, target.versus
+    if other is not None and array_equal(one.offsets, other.offsets) and array_equal(one.items, other.items):
+        say(f"the two rankings are equal: their difference in {target.measure} is 0, there is nothing to judge")
 
 
 def _show(panels: dict[str, list[Summary]], case: Case, form: str, places: int) -> None:

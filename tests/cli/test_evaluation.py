@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
-from activeeval import DCG, ERR, BudgetError, Campaign, Target, parse_measure
+from activeeval import DCG, ERR, BudgetError, Campaign, InputError, Target, parse_measure
 from activeeval.evaluation import compare, evaluate
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.methods import find_method
@@ -239,12 +237,11 @@ def test_every_method_is_its_campaign(folder, measure, method):
     assert expected.method == method
 
 
-@pytest.mark.parametrize("method", ["items", "items_cube", "depth", "depth_cube"])
-def test_a_budget_that_draws_nobody_promises_nothing(folder, method):
+@pytest.mark.parametrize("method", [None, "items", "items_cube", "depth", "depth_cube"])
+def test_a_budget_that_draws_nothing_is_refused(folder, method):
     qrels, first, _ = dicts(folder)
-    estimate = evaluate(qrels, first, budget=1e-6, method=method, rng=0)
-    assert (estimate.n_draws, estimate.n_items, estimate.cost) == (0, 0, 0)
-    assert (estimate.interval().low, estimate.interval().high) == (-math.inf, math.inf)
+    with pytest.raises(InputError, match=r"^budget 1e-06 is so small that no query was drawn: raise it, .*$"):
+        evaluate(qrels, first, budget=1e-6, method=method, rng=0)
 
 
 @pytest.mark.parametrize("method", ["items", "items_cube", "depth", "depth_cube", "depth_draws", "random", "passive"])
@@ -255,3 +252,17 @@ def test_a_budget_beyond_the_pool_is_exact(folder, method, budget):
     estimate = evaluate(qrels, first, measure="DCG@5", method=method, budget=30 * budget, rng=0)
     assert (estimate.value, estimate.std_error) == (pytest.approx(mean, rel=1e-12), 0)
     assert estimate.n_queries == 30
+
+
+@pytest.mark.parametrize("method", [None, "passive", "depth", "items", "cube"])
+def test_two_equal_rankings_differ_by_nothing(method):
+    def never(query_id, item_ids):
+        raise AssertionError("there is nothing to judge")
+
+    run = {f"q{q}": {"a": 2.0, "b": 1.0} for q in range(20)}
+    options = {"method": method, "grade_probs": np.full((40, 3), 1 / 3), "max_grade": 2}
+    for measure in ("DCG@1", "DCG") if method == "items" else ("DCG", "ERR"):
+        for budget in (5, None):
+            answer = compare(never, run, run, measure=measure, budget=budget, **options)
+            assert (answer.value, answer.std_error, answer.n_items, answer.cost) == (0, 0, 0, 0)
+            assert (answer.interval().low, answer.interval().high) == (0, 0)

@@ -417,3 +417,13 @@ def test_traffic_weighs_the_queries(call, folder, simulate):
         (folder / "t.txt").write_text(text)
         answer = call("--quiet", "simulate", *RUNS, *TWO, "--traffic", "t.txt")
         assert (answer.code, answer.err) == (1, f"activeeval: {message}\n")
+
+
+def test_two_equal_rankings_are_told(call):
+    answer = call("simulate", *RUNS, "--versus-run", "a.run", "--budget", 6, *BRIEF, "--method", "all")
+    assert answer.err.splitlines()[-1] == (
+        "activeeval: the two rankings are equal: "
+        "their difference in DCG(dcg='exp-log2') is 0, there is nothing to judge"
+    )
+    assert {(row["truth"], row["rmse"], row["coverage"]) for row in answer.rows} == {(0, 0, 1)}
+    assert call("simulate", *RUNS, "--versus-run", "b.run", "--budget", 6, *BRIEF).err.count("equal") == 0
