@@ -138,11 +138,11 @@ class Campaign:
     ) -> None:
         self.design = design
         self.budget = _budget(design, budget)
-        self.expected = expected or not design.spends_as_it_goes
+        is_counted = expected and design.scheme == "replacement"
+        self.expected = is_counted or not design.spends_as_it_goes
         if not self.expected:
             design.check_hard_budget(self.budget)
         self.is_census = not self.expected and design.is_census(self.budget)
-        is_counted = expected and design.scheme == "replacement"
         self._most_draws = design.n_draws(self.budget) if is_counted else design.most_draws
         self._hard_limit = np.inf if self.expected else design.hard_limit(self.budget)
         self._picks = picks(design, np.random.default_rng(rng))

@@ -71,6 +71,19 @@ class Method:
     ignores_factor: bool = False
     defensive_share: float = 0.1
 
+    def __post_init__(self) -> None:
+        fits = {
+            "whole queries alone": self.scheme != "sequential" or self.stage == "whole",
+            "whole queries or depths": self.scheme != "replacement" or self.stage != "items",
+        }
+        for what, is_fine in fits.items():
+            if not is_fine:
+                raise InputError(f"method {self.name!r}: draws by scheme {self.scheme!r} are for {what}")
+        if (self.scheme == "sequential") != (self.estimator == "lure") and self.estimator not in ("difference",):
+            raise InputError(f"method {self.name!r}: the estimator {self.estimator!r} is not for {self.scheme!r}")
+        if not self.optimal and (self.stage != "whole" or self.needs_budget):
+            raise InputError(f"method {self.name!r}: without a model queries are drawn one by one and judged whole")
+
     @property
     def needs_budget(self) -> bool:
         """Whether the design is made for one budget, its expected cost."""

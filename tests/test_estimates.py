@@ -349,8 +349,9 @@ def test_a_census_tells_the_spread_over_queries():
     pool, beyond = (estimate(sample, "difference", "by hand", target) for target in ("pool", "population"))
     assert (pool.value, pool.std_error) == (pytest.approx(TRUTH), 0)
     spread = sum(p * (value - TRUTH) ** 2 for p, value in zip(P, L, strict=True))
-    assert beyond.std_error**2 == pytest.approx(spread * sum(p * p for p in P))
-    assert beyond.degrees_of_freedom == 3
+    size = 1 / sum(p * p for p in P)
+    assert beyond.std_error**2 == pytest.approx(spread / (1 - 1 / size) / size)
+    assert beyond.degrees_of_freedom == pytest.approx(size - 1)
     with pytest.raises(InputError, match="unknown target 'world'"):
         estimate(sample, "difference", "by hand", "world")
 
@@ -366,7 +367,7 @@ def test_the_spread_over_queries_is_pooled_from_unbiased_squares():
     spread = omega @ (L[s] ** 2 - within[:, 0]) / omega.sum() - (found.value**2 - found.variance)
     assert spread > 0
     own = estimate(sample, "difference", "by hand", "population").std_error ** 2
-    assert own == pytest.approx(found.variance + spread / 4)
+    assert own == pytest.approx(found.variance + spread / 3)
 
 
 @pytest.mark.statistical
@@ -409,3 +410,23 @@ def test_degrees_of_freedom_count_what_the_kurtosis_says_of_the_variance():
     assert estimates.degrees(v, 2.0) == pytest.approx(1 / (1 / 38 + uneven / 2), rel=1e-12)
     assert estimates.degrees(1e6 * v, 2.0) == pytest.approx(estimates.degrees(v, 2.0), rel=1e-12)
     assert estimates.degrees(np.array([1.0]), 2.0) == -1
+
+
+@pytest.mark.kernel
+def test_a_census_of_equally_likely_queries_gives_the_sample_variance():
+    values = np.array([1.0, 0.0, 0.5, 2.0])
+    p = np.full(4, 0.25)
+    sample = sample_of("poisson", [0, 1, 2, 3], np.ones(4), p=p, values=values, is_census=True, pool_size=4.0)
+    found = estimate(sample, "difference", "by hand", "population")
+    assert found.std_error == pytest.approx(values.std(ddof=1) / 2)
+    assert found.degrees_of_freedom == pytest.approx(3)
+    alone = sample_of("poisson", [0], np.ones(1), p=np.ones(1), values=values[:1], is_census=True, pool_size=1.0)
+    assert estimate(alone, "difference", "by hand", "population").std_error == np.inf
+
+
+def test_the_ratio_of_a_poisson_sample_is_regression_on_a_constant():
+    sample = sample_of("poisson", [0, 2, 3], PI[[0, 2, 3]])
+    omega, keep = P[[0, 2, 3]] / PI[[0, 2, 3]], 1 - PI[[0, 2, 3]]
+    weights = omega**2 * keep
+    constant = weights @ L[[0, 2, 3]] / weights.sum()
+    assert evaluate(sample, "ratio").value == pytest.approx(constant + omega @ (L[[0, 2, 3]] - constant))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from naive import pool_of, random_lists, random_probs, rankings_of
 
-from activeeval import AP, DCG, ERR, METHODS, NDCG, Campaign, InputError, Target, replicate
+from activeeval import AP, DCG, ERR, METHODS, NDCG, Campaign, InputError, Method, Target, replicate
 from activeeval.design import SCHEMES
 from activeeval.estimation import ESTIMATORS
 from activeeval.simulation import repetition_seeds, replications
@@ -240,3 +240,37 @@ def test_a_sample_without_anything_relevant_does_not_make_zero_certain(method):
     half = run.half_widths()[:, 0]
     missed = abs(run.values[:, 0] - 0.02) > half
     assert not np.any(missed & (half < 1e-6))
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"scheme": "sequential", "stage": "depth", "estimator": "difference"}, "are for whole queries alone"),
+        ({"scheme": "replacement", "stage": "items", "estimator": "regression"}, "are for whole queries or depths"),
+        ({"scheme": "replacement", "estimator": "lure"}, "'lure' is not for 'replacement'"),
+        ({"scheme": "sequential", "estimator": "ratio"}, "'ratio' is not for 'sequential'"),
+        ({"scheme": "poisson", "estimator": "regression", "optimal": False}, "drawn one by one and judged whole"),
+    ],
+)
+def test_parts_that_do_not_fit_make_no_method(given, what):
+    with pytest.raises(InputError, match=what):
+        Method("mine", "never", **given)
+
+
+def test_without_an_overhead_items_are_drawn_on_their_own():
+    pool = pool_of([5, 3, 4])
+    random = np.random.default_rng(0)
+    lists = rankings_of(pool, [[0, 1, 2, 3, 4], [2, 0, 1], [3, 2, 1, 0]])
+    design = METHODS["items"].design(Target(DCG(), lists), random_probs(random, 12, 3), budget=3.0)
+    assert np.all(design.sampling_probs == 1)
+    assert design.expected_cost == pytest.approx(3.0, rel=1e-9)
+    with_overhead = pool.replace(query_costs=[2.0, 0.5, 1.0])
+    lists = rankings_of(with_overhead, [[0, 1, 2, 3, 4], [2, 0, 1], [3, 2, 1, 0]])
+    design = METHODS["items"].design(Target(DCG(), lists), random_probs(random, 12, 3), budget=3.0)
+    spent = [Campaign(design, rng=seed) for seed in range(4000)]
+    for campaign in spent:
+        while campaign.ask() is not None:
+            pass
+    costs = np.array([campaign.spent for campaign in spent])
+    assert costs.mean() == pytest.approx(3.0, abs=4 * costs.std() / np.sqrt(costs.size))
+    assert costs.std() == pytest.approx(design.cost_sd, rel=0.05)

@@ -133,8 +133,18 @@ class Design:
     @property
     def expected_costs(self) -> Floats:
         """Expected cost of each query once it is drawn, shape (n_queries,)."""
-        judged = self.item_probs * self.stage.slot_costs
-        return np.bincount(self.stage.slot_queries, judged, minlength=self.pool.n_queries) + self.stage.overheads
+        stage, n_queries = self.stage, self.pool.n_queries
+        of_items = np.bincount(stage.slot_queries, self.item_probs * stage.slot_costs, minlength=n_queries)
+        return np.asarray(of_items + stage.overheads * (1 - self._none_judged))
+
+    @property
+    def _none_judged(self) -> Floats:
+        """Probability that no item of a drawn query is judged, so that nobody turns to it."""
+        if self.stage.is_nested:
+            return np.zeros(self.pool.n_queries)
+        with np.errstate(divide="ignore"):
+            logs = np.log1p(-self.item_probs)
+        return np.asarray(np.exp(np.bincount(self.stage.slot_queries, logs, minlength=self.pool.n_queries)))
 
     @property
     def expected_cost(self) -> float:
@@ -153,6 +163,9 @@ class Design:
         else:
             per_slot, base = costs**2 * g * (1 - g), self.expected_costs
         second = np.bincount(owners, per_slot, minlength=self.pool.n_queries) + base**2
+        if not stage.is_nested:
+            none, judged = self._none_judged, np.bincount(owners, costs * g, minlength=self.pool.n_queries)
+            second += none * stage.overheads * ((1 - none) * stage.overheads + 2 * judged)
         chance = np.sqrt(self.sampling_probs) if self.scheme == "cube" else self.sampling_probs
         variance = self.sampling_probs * second - (chance * self.expected_costs) ** 2
         return float(np.sqrt(max(float(variance.sum()), 0.0)))
@@ -170,6 +183,8 @@ class Design:
         BudgetError
             Where the budget does not pay for one expected draw.
         """
+        if self.expected_cost == 0:
+            return self.most_draws
         n = int(check_budget(budget) / self.expected_cost * (1 + _ROUNDING))
         if n < 1:
             raise BudgetError(

@@ -104,5 +104,8 @@ def inclusion_probs(stage: Stage, of_query: Floats, of_item: Floats, budget: flo
     if budget >= all_costs.sum() * (1 - _ROUNDING):
         return np.ones_like(of_query), np.ones_like(of_item)
     level = rates.water_level(all_roots, all_costs, np.argsort(-all_roots, kind="stable"), budget)
+    if not stage.is_nested:
+        arrays = (stage.offsets, of_query, of_item, stage.overheads, stage.slot_costs)
+        level = rates.star_level(*(*arrays, level, budget))
     pi = np.minimum(1.0, level * of_query)
     return pi, np.minimum(np.minimum(1.0, level * of_item) / pi[stage.slot_queries], 1.0)

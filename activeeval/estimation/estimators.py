@@ -66,7 +66,7 @@ def evaluate(sample: JudgedSample, estimator: str, target: str = "pool") -> Eval
     result = _evaluate(sample, estimator)
     if target == "pool":
         return result
-    freedom = sample.n_pool - 1.0 if sample.is_census else result.degrees_of_freedom
+    freedom = sample.pool_size - 1.0 if sample.is_census else result.degrees_of_freedom
     variance = result.variance + population_variance(sample, result)
     return replace(result, variance=variance, degrees_of_freedom=freedom)
 
@@ -99,9 +99,9 @@ def _linear(sample: JudgedSample, estimator: str) -> Evaluated:
     n = len(sample.totals)
     omega = sample.importance_weights / (n if with_replacement else 1)
     keep = np.ones(n) if with_replacement else 1 - sample.sampling_probs
-    totals, population = sample.totals, sample.population
-    if estimator == "ratio":  # the only regressor is the first
-        totals, population = totals * [1, 1, 0], population * [1, 0]
+    totals, population = sample.totals.copy(), sample.population.copy()
+    if estimator == "ratio":  # the first regressor alone
+        totals[:, 2:] = population[1:] = 0.0
     contributions = np.empty(n)
     fitted = estimator != "difference"
     arrays = (omega, keep, totals, sample.within, population, sample.balancing)
@@ -142,11 +142,13 @@ def estimate(sample: JudgedSample, estimator: str, method: str, target: str = "p
 def population_variance(sample: JudgedSample, result: Evaluated) -> float:
     """Return S² / N, what the choice of the pool adds to the variance.
 
-    S² is the weighted mean of unbiased L² less R² by its unbiased estimate R̂² − V̂.
+    S² (1 − Σ p²) is the weighted mean of unbiased L² less R² by its unbiased estimate R̂² − V̂, and N is 1 / Σ p².
     """
     if not math.isfinite(result.variance):
         return 0.0
+    if sample.pool_size <= 1:
+        return math.inf
     weights = sample.query_probs if sample.is_census else sample.importance_weights
     squares = sample.values**2 - sample.within[:, 0]
     spread = float(weights @ squares / weights.sum()) - (result.value**2 - result.variance)
-    return max(spread, 0.0) / sample.pool_size
+    return max(spread, 0.0) / (sample.pool_size - 1)

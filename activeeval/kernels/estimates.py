@@ -44,7 +44,8 @@ def degrees(shares, n_fitted):
     """Return the degrees of freedom of a variance Σ v, fewer where a few ``shares`` v ≥ 0 dwarf the others.
 
     1/df = 1/(n − k) + (Σ v² / (Σ v)² − 1/n) / 2: the second term is what the kurtosis of the
-    contributions says of the variance's own uncertainty.
+    contributions says of the variance's own uncertainty. Alone it would be Satterthwaite's, but from a
+    sample without the rare large share it is too small; with both terms measured coverage is right.
     """
     n = shares.size
     if n <= n_fitted:
@@ -217,7 +218,8 @@ def linear_estimate(omega, keep, totals, within, population, balancing, fitted, 
         total += contributions[j]
         if keep[j] < 1.0:
             shares[j] = (g * omega[j]) ** 2 * (1.0 - keep[j]) * _quadratic(within[j], coefficients)
-        conservative += contributions[j] ** 2
+        if keep[j] > 0.0 or within[j, 0] != 0.0:
+            conservative += contributions[j] ** 2
     n_fitted = float(max(rank, 2)) if fitted else 1.0 if centred else 0.0
     if balancing.shape[1] > 0:
         n_fitted = max(n_fitted, float(balancing.shape[1]))

@@ -20,6 +20,9 @@ import numpy as np
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
+_FREE = 1e12
+_HALVINGS = 100
+
 
 @_jit
 def pool_chain(offsets, variances, costs, overheads, ratios):
@@ -52,19 +55,25 @@ def pool_chain(offsets, variances, costs, overheads, ratios):
 def pool_star(offsets, variances, costs, stage_variances, overheads, query_ratios, ratios):
     """Fill ``query_ratios`` (n_queries,) and ``ratios`` (n_items,), none above its query's.
 
-    ``stage_variances`` is what is left at a query's own stage once all its items are judged.
+    ``stage_variances`` is what is left at a query's own stage once all its items are judged. Without an
+    overhead the query costs nothing: its ratio is so large that π = 1, pure item sampling.
     """
     for q in range(offsets.size - 1):
         own = ratios[offsets[q] : offsets[q + 1]]
+        best = 0.0
         for i in range(own.size):
             own[i] = variances[offsets[q] + i] / costs[offsets[q] + i]
+            best = max(best, own[i])
+        if overheads[q] == 0.0:
+            query_ratios[q] = _FREE * best
+            continue
         top, bottom = stage_variances[q], overheads[q]
         for i in np.argsort(-own):
-            if bottom > 0.0 and own[i] * bottom <= top:
+            if own[i] * bottom <= top:
                 break
             top += variances[offsets[q] + i]
             bottom += costs[offsets[q] + i]
-        query_ratios[q] = top / bottom if bottom > 0.0 else 0.0
+        query_ratios[q] = top / bottom
         for i in range(own.size):
             own[i] = min(own[i], query_ratios[q])
 
@@ -87,3 +96,35 @@ def water_level(roots, costs, order, budget):
             return level
         left -= costs[order[i]]
     return np.inf
+
+
+@_jit
+def star_cost(offsets, query_roots, roots, overheads, costs, level):
+    """Return the expected cost of independent items: the overhead is paid where at least one of a query is judged."""
+    total = 0.0
+    for q in range(offsets.size - 1):
+        pi = min(1.0, level * query_roots[q])
+        none = 1.0
+        for i in range(offsets[q], offsets[q + 1]):
+            a = min(pi, level * roots[i])
+            none *= 1.0 - (a / pi if pi > 0.0 else 0.0)
+            total += a * costs[i]
+        total += pi * (1.0 - none) * overheads[q]
+    return total
+
+
+@_jit
+def star_level(offsets, query_roots, roots, overheads, costs, level, budget):
+    """Return κ whose `star_cost` is the budget, by halving from ``level`` on, whose cost is at most the budget."""
+    low, high = level, 2.0 * level
+    while star_cost(offsets, query_roots, roots, overheads, costs, high) < budget and high < 1e6 * level:
+        low, high = high, 2.0 * high
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if middle <= low or middle >= high:
+            break
+        if star_cost(offsets, query_roots, roots, overheads, costs, middle) < budget:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -41,7 +41,8 @@ def interval_kind(name: str, design: Design, budgets: Sequence[float]) -> Interv
         return INTERVALS[name]()
     if name == "bootstrap":
         return Bootstrap(n_resamples=_N_RESAMPLES)
-    looks = [max(int(budget / design.expected_cost), 1) for budget in budgets]
+    cost = design.expected_cost
+    looks = [max(int(budget / cost), 1) if cost > 0 else design.most_draws for budget in budgets]
     kind: IntervalKind
     if name == "asympcs":
         kind = AsymptoticSequence(planned=looks[-1])
