@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -420,7 +421,7 @@ def test_a_census_of_equally_likely_queries_gives_the_sample_variance():
     found = estimate(sample, "difference", "by hand", "population")
     assert found.std_error == pytest.approx(values.std(ddof=1) / 2)
     assert found.degrees_of_freedom == pytest.approx(3)
-    alone = sample_of("poisson", [0], np.ones(1), p=np.ones(1), values=values[:1], is_census=True, pool_size=1.0)
+    alone = replace(sample, pool_size=1.0)
     assert estimate(alone, "difference", "by hand", "population").std_error == np.inf
 
 
