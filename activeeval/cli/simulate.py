@@ -204,7 +204,8 @@ def _simulate(
             progress=lambda name: advance(f"{target.measure}, {name}"),
         )
     except BudgetError as problem:
-        raise InputError(f"{target.measure}: --{in_units(problem, unit)}") from None
+        whose = "" if expected else "passive, the reference, cannot pay for a query: "  # it runs first
+        raise InputError(f"{target.measure}: {whose}--{in_units(problem, unit)}") from None
     return str(target.measure), summaries
 
 

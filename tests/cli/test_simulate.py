@@ -427,3 +427,27 @@ def test_two_equal_rankings_are_told(call):
     )
     assert {(row["truth"], row["rmse"], row["coverage"]) for row in answer.rows} == {(0, 0, 1)}
     assert call("simulate", *RUNS, "--versus-run", "b.run", "--budget", 6, *BRIEF).err.count("equal") == 0
+
+
+def test_a_budget_that_passive_cannot_pay_is_told_as_its_own(call):
+    answer = call("--quiet", "simulate", *LETOR, "--budget", 0.5, "--method", "items")
+    assert answer.code == 1
+    whose = r"passive, the reference, cannot pay for a query: "
+    told = rf"activeeval: DCG\(dcg='exp-log2'\): {whose}--budget 0\.5 is too small.*"
+    assert re.fullmatch(told + r"\n", answer.err)
+    expected = call("--quiet", "simulate", *LETOR, "--budget", 0.5, "--method", "items", "--expected")
+    assert "the reference" not in expected.err
+
+
+@pytest.mark.parametrize(
+    ("share", "advice"),
+    [
+        ((), "--defensive-share 0.1 keeps every weight below 10"),
+        (("--defensive-share", 0.01), "--defensive-share 0.1 keeps every weight below 10"),
+        (("--defensive-share", 0.1), None),
+    ],
+)
+def test_heavy_weights_are_told_with_advice_that_helps(call, share, advice):
+    options = ("--versus-scores", "a.second", "--budget", 10, "--method", "active_uniD", *share)
+    told = [line for line in call("simulate", *LETOR, *options, *BRIEF).err.splitlines() if "less often" in line]
+    assert [line.rpartition("; ")[2] for line in told] == ([advice] if advice else [])
