@@ -102,7 +102,15 @@ def _rank_of_item(ranking: Rankings, depth: int) -> Ints:
 def estimate_table(
     table: DrawsTable, measure: Measure | None = None, max_grade: int | None = None, target: str = "pool"
 ) -> Estimate:
-    """Return the estimate of a judged draws table of the paper's methods, which need no record.
+    """Return the estimate of a judged draws table of the paper's methods, which need no record; see `judged_table`."""
+    sample, design = judged_table(table, measure, max_grade, target)
+    return estimate(sample, "ratio", design, target)
+
+
+def judged_table(
+    table: DrawsTable, measure: Measure | None = None, max_grade: int | None = None, target: str = "pool"
+) -> tuple[JudgedSample, str]:
+    """Return the judged sample of a draws table of the paper's methods, for the ratio estimator, and its design's name.
 
     Parameters
     ----------
@@ -156,7 +164,7 @@ def estimate_table(
         design == CENSUS,
         _pool_size(table.weight[first_rows][once] * probs, design == CENSUS, target),
     )
-    return estimate(sample, "ratio", design, target)
+    return sample, design
 
 
 def _pool_size(query_probs: NDArray[np.float64], is_census: bool, target: str) -> float:

@@ -177,6 +177,14 @@ def _check_no_grades(path: str) -> None:
 @click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale; by default the table's.")
 @click.option("--record", metavar="FILE", help="Record of the sample. Default: DRAWS with .sample.npz behind it.")
 @_target_option
+@click.option(
+    "--interval",
+    "kind",
+    type=click.Choice(("t", "skewed", "bootstrap")),
+    default="t",
+    show_default=True,
+    help="skewed: a comparison that hangs on few queries; bootstrap: as a check.",
+)
 @level_option
 @places_option
 @output_option
@@ -186,6 +194,7 @@ def estimate(
     max_grade: int | None,
     record: str | None,
     target: str,
+    kind: str,
     level: float,
     places: int,
     form: str,
@@ -195,19 +204,23 @@ def estimate(
     Every item needs a grade; an item that stands in several rows (a query drawn twice) needs it once. For all but the
     paper's methods the record that `activeeval sample` wrote beside the table says the rest.
     """
+    from activeeval.estimation import INTERVALS, evaluate
+    from activeeval.estimation import estimate as estimate_sample
     from activeeval.io.draws import read_draws
     from activeeval.measures import parse_measure
-    from activeeval.worksheet import estimate_record, estimate_table
+    from activeeval.worksheet import graded, judged_table
 
     table = read_draws(draws)
     held = _record(draws, record, table)
     if held is None:
-        result = estimate_table(table, parse_measure(measure) if measure else None, max_grade, target)
+        sample, name = judged_table(table, parse_measure(measure) if measure else None, max_grade, target)
+        estimator = "ratio"
     elif measure and str(_bound(parse_measure(measure), held.max_grade)) != held.measure:
         raise InputError(f"the sample was drawn for {held.measure}: its record cannot tell of {measure}")
     else:
-        result = estimate_record(table, held, target, max_grade)
-    interval = result.interval(level)
+        sample, name, estimator = held.sample(graded(table, held, max_grade)), held.method, held.estimator
+    result = estimate_sample(sample, estimator, name, target)
+    interval = INTERVALS[kind]().interval(sample, evaluate(sample, estimator, target), level)
     row = {
         "measure": measure or str(table.measure[0]),
         "value": result.value,
@@ -215,6 +228,7 @@ def estimate(
         "low": interval.low,
         "high": interval.high,
         "level": level,
+        "interval": kind,
         "method": result.method,
         "draws": result.n_draws,
         "queries": result.n_queries,
