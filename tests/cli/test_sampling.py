@@ -686,3 +686,16 @@ def test_a_comparison_of_equal_rankings_needs_no_judgment(call):
         assert call("sample", *given, "--budget", 5, "--out", "d.csv", "--force").code == 0
         write_csv("d.csv", judged(csv_rows("d.csv")))
         assert call("estimate", "d.csv", "-o", "jsonl").rows[0]["value"] == 0
+
+
+def test_other_intervals_of_the_same_sample(drawn, estimated, call):
+    """The estimate is the same; the longer side of a skewed interval is not shorter than the t interval's."""
+    rows = judged(drawn(*RUN, "--versus-run", "b.run", "--measure", "ERR@5", "--budget", 20, "--seed", 3))
+    by_kind = {kind: estimated(rows, "--interval", kind) for kind in ("t", "skewed", "bootstrap")}
+    assert len({(row["value"], row["std_error"]) for row in by_kind.values()}) == 1
+    assert all(row["interval"] == kind for kind, row in by_kind.items())
+    plain, skewed = by_kind["t"], by_kind["skewed"]
+    assert skewed["low"] <= plain["low"] < plain["high"] <= skewed["high"]
+    assert (by_kind["bootstrap"]["low"], by_kind["bootstrap"]["high"]) != (plain["low"], plain["high"])
+    answer = call("estimate", "j.csv", "--interval", "asympcs")
+    assert answer.code == 2
