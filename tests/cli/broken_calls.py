@@ -40,7 +40,8 @@ def draws(*rows, measure="DCG@2"):
 
 GOOD = (1, "q1", "a", 1, 1)
 TOO_SMALL = (
-    r"DCG\(dcg='exp-log2'\): --budget {} is too small: in item costs, budget {} is below the cost of the dearest "
+    r"DCG\(dcg='exp-log2'\): (?:passive, the reference, cannot pay for a query: )?--budget {} is too small: "
+    r"in item costs, budget {} is below the cost of the dearest "
     r"query, {} for '\w+'; the smallest that works is {} \(1 pays for {} in item costs\)"
 )
 
