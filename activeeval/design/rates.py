@@ -12,6 +12,7 @@ from activeeval.kernels import rates
 Floats = NDArray[np.float64]
 
 _LEAST_ROOT = 1e-6
+_NOTHING = 1e-9
 _ROUNDING = 1e-9
 
 
@@ -78,7 +79,7 @@ def roots(stage: Stage, extra: Floats, share: float) -> tuple[Floats, Floats]:
     if not stage.is_nested:  # with little overhead a query's root is high: its best item says what an item deserves
         best = np.zeros_like(of_query)
         np.maximum.at(best, queries, of_item)
-        least = np.where(best > _LEAST_ROOT * of_query, np.minimum(best, of_query), of_query)
+        least = np.where(best > _NOTHING * of_query, np.minimum(best, of_query), of_query)
     of_item = np.clip(of_item, stage.least_shares * least[queries], of_query[queries])
     if stage.is_nested:
         starts = stage.offsets[:-1][np.diff(stage.offsets) > 0]
