@@ -139,8 +139,8 @@ def _estimate(
     if target.versus is not None and _are_equal(target.ranking, target.versus):
         return Estimate(0.0, 0.0, 0, 0, 0, cost=0.0, method=chosen.name, degrees_of_freedom=math.inf)
     estimate = campaign.run(judge)
-    if estimate.n_draws == 0:
-        raise InputError(f"budget {budget:g} is so small that no query was drawn: raise it, or take another rng")
+    if estimate.n_items == 0 < design.items.size:
+        raise InputError(f"budget {budget:g} is so small that nothing was drawn to judge: raise it")
     return estimate
 
 

@@ -22,6 +22,7 @@ _COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 _LINES = ("-", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 _WIDTH, _IN_A_ROW = 4.6, 3
+_MANY = 100
 PICTURES = (".png", ".svg", ".pdf")
 _TSV = str.maketrans("\t\n\r", "   ")
 _LATEX = str.maketrans({c: f"\\{c}" for c in "_%&#${}"} | {"\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}"})
@@ -181,10 +182,12 @@ def _figure(path: str | Path, n_panels: int, width: float = _WIDTH) -> tuple[Any
 
 
 def _plain_ticks(axis: Any) -> None:
-    """Label a logarithmic axis with plain numbers, several a decade."""
+    """Label a logarithmic axis with plain numbers, several a decade unless there are many decades."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    axis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+    low, high = axis.get_view_interval()
+    subs = (1, 1.5, 2, 3, 5, 7) if high < _MANY * low else (1, 3)
+    axis.set_major_locator(LogLocator(subs=subs))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
 

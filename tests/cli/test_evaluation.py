@@ -240,7 +240,7 @@ def test_every_method_is_its_campaign(folder, measure, method):
 @pytest.mark.parametrize("method", [None, "items", "items_cube", "depth", "depth_cube"])
 def test_a_budget_that_draws_nothing_is_refused(folder, method):
     qrels, first, _ = dicts(folder)
-    with pytest.raises(InputError, match=r"^budget 1e-06 is so small that no query was drawn: raise it, .*$"):
+    with pytest.raises(InputError, match=r"^budget 1e-06 is so small that nothing was drawn to judge: raise it$"):
         evaluate(qrels, first, budget=1e-6, method=method, rng=0)
 
 
