@@ -94,7 +94,7 @@ def sample(
         raise InputError(f"--{in_units(problem, unit)}") from None
     while campaign.ask() is not None:
         pass
-    if not campaign.draws:
+    if not any(draw.items for draw in campaign.draws) and campaign.design.items.size:
         raise InputError(f"--budget {budget:g} is so small that no query was drawn: raise it")
     _write(campaign, out, case.max_grade, plan.method.needs_record)
     exceeds = "hardly ever exceeded" if hard else "met on average"
