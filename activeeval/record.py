@@ -258,7 +258,8 @@ def _words(words: NDArray[Any]) -> list[str]:
     """Return method, scheme, estimator, kind of stage and measure."""
     if words.shape != (5,) or words.dtype.kind != "U":
         raise InputError(f"words must be 5 texts, got shape {words.shape} of {words.dtype}")
-    for word, known, what in zip(words[1:4].tolist(), (SCHEMES, ESTIMATORS, STAGES), _WORDS, strict=True):
+    names: list[Collection[str]] = [SCHEMES, ESTIMATORS, STAGES]
+    for word, known, what in zip(words[1:4].tolist(), names, _WORDS, strict=True):
         if word not in known:
             raise InputError(f"unknown {what} {word!r}")
     return [str(word) for word in words]
