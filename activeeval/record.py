@@ -7,6 +7,7 @@ judges, so that rows lost on the way are noticed and nothing has to be computed 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any
 
