@@ -16,7 +16,8 @@ model can spoil much. What is seen within a query has an unbiased variance s(B),
 unbiased for Poisson sampling; a balanced (cube) sample leaves of ω e only what the balancing variables do
 not explain (Deville and Tillé 2005). Draws with replacement take the sample variance of n ω e instead. B minimises V̂:
 least squares with weights ω² keep for whole queries. Fitted residuals are multiplied by the g-weights
-g = 1 + (Z̄ − Σ ω z)' H⁻¹ ω keep z, with which R̂ = Σ ω g y, and V̂ by n / (n − 2).
+g = 1 + (Z̄ − Σ ω z)' H⁻¹ ω keep z (where one exceeds 5 the fit reaches far beyond the sample, and the first regressor
+stands alone), with which R̂ = Σ ω g y, and V̂ by n / (n − 2).
 
 *Ratio* (Sawade et al., eq. (6)): Σ w L / Σ w with w = p/q.
 
@@ -37,6 +38,8 @@ _NO_SPREAD = 1e-12
 _NO_RESIDUAL = 1e-14
 _MANY = 12
 _COLLINEAR = 1e-8
+_ROUNDING = 1e-16
+_FARTHEST = 4.0
 
 
 @_jit
@@ -155,7 +158,37 @@ def _inverse(h, k):
         own[a] = h[a + 1, a + 1]
         for b in range(k):
             left[a, b] = h[a + 1, b + 1]
+        if own[a] <= _ROUNDING * h[0, 0]:  # nothing but rounding: no coefficient can be told
+            left[a, a] = 0.0
     return inverse, _eliminate(left, inverse, own)
+
+
+@_jit
+def _fit(h, k, omega, keep, totals, population, coefficients, lift):
+    """Fill B and what the g-weights need for the first k regressors; return how many say anything."""
+    inverse, rank = _inverse(h, k)
+    for a in range(k):
+        coefficients[a] = 0.0
+        lift[a] = 0.0
+        for b in range(k):
+            coefficients[a] += inverse[a, b] * h[0, b + 1]
+            gap = population[b]
+            for j in range(omega.size):
+                gap -= omega[j] * totals[j, b + 1]
+            lift[a] += inverse[a, b] * gap
+    return rank
+
+
+@_jit
+def _largest_weight(omega, keep, totals, lift):
+    """Return the largest |g − 1|: how far beyond what was seen the fit has to reach for the pool."""
+    largest = 0.0
+    for j in range(omega.size):
+        g = 0.0
+        for a in range(lift.size):
+            g += omega[j] * keep[j] * lift[a] * totals[j, a + 1]
+        largest = max(largest, abs(g))
+    return largest
 
 
 @_jit
@@ -191,16 +224,13 @@ def linear_estimate(omega, keep, totals, within, population, balancing, fitted, 
     rank = 0
     if fitted and n > 2:
         h = _moment_matrix(omega, keep, totals, within, k)
-        inverse, rank = _inverse(h, k)
-        if rank > 0:
-            for a in range(k):
-                coefficients[a] = 0.0
-                for b in range(k):
-                    coefficients[a] += inverse[a, b] * h[0, b + 1]
-                    gap = population[b]
-                    for j in range(n):
-                        gap -= omega[j] * totals[j, b + 1]
-                    lift[a] += inverse[a, b] * gap
+        rank = _fit(h, k, omega, keep, totals, population, coefficients, lift)
+        if rank > 1 and _largest_weight(omega, keep, totals, lift) > _FARTHEST:
+            coefficients[:] = 0.0
+            lift[:] = 0.0
+            rank = _fit(h, 1, omega, keep, totals, population, coefficients, lift)
+        if rank == 0:
+            coefficients[1] = 1.0
     estimate = 0.0
     for a in range(k):
         estimate += coefficients[a] * population[a]
