@@ -126,7 +126,7 @@ def _eliminate(left, right, own):
     """
     k, rank = own.size, 0
     for a in range(k):
-        if left[a, a] <= _COLLINEAR * own[a]:
+        if left[a, a] <= max(_COLLINEAR * own[a], 0.0):  # an estimated variance can be negative
             for b in range(k):
                 left[a, b] = left[b, a] = 0.0
             for c in range(right.shape[1]):
