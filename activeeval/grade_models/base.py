@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import Floats, Ints, as_features, as_grades, from_cumulative
+from activeeval.grade_models.probabilities import Floats, Ints, as_features, as_grades, from_cumulative, whole_from_one
 
 
 class GradeModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -42,19 +42,22 @@ class GradeModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _check_max_grade(self) -> int | None:
-        top = self.max_grade
-        if top is not None and (isinstance(top, bool) or int(top) != top or top < 1):
-            raise InputError(f"max_grade must be a whole number of at least 1, got {top!r}")
-        return None if top is None else int(top)
+        return None if self.max_grade is None else whole_from_one(self.max_grade, "max_grade")
 
     def _check_columns(self, X: ArrayLike) -> NDArray[Any]:
-        features = as_features(X)
-        if features.shape[1] != self.n_features_in_:
-            raise InputError(
-                f"X has {features.shape[1]} features, but {type(self).__name__} is expecting"
-                f" {self.n_features_in_} features as input"
-            )
-        return features
+        return fitted_columns(self, X)
+
+
+def fitted_columns(model: BaseEstimator, X: ArrayLike) -> NDArray[Any]:
+    """Return the features that a fitted model is to predict from, or say that they are not as many as in its fit."""
+    check_is_fitted(model)
+    features = as_features(X)
+    if features.shape[1] != model.n_features_in_:
+        raise InputError(
+            f"X has {features.shape[1]} features, but {type(model).__name__} is expecting"
+            f" {model.n_features_in_} features as input"
+        )
+    return features
 
 
 class ThresholdModel(GradeModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,67 @@ from sklearn.utils import check_random_state
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import ThresholdModel
-from activeeval.grade_models.probabilities import Floats, Ints
+from activeeval.grade_models.probabilities import Floats, Ints, whole_from_one
 
 BLOCK_ROWS = 8192
 LARGEST_SEED = int(np.iinfo(np.int32).max)
 
 
-class ForestGradeModel(ThresholdModel):
+class Forests:
+    """What estimators made of regression forests share: their parameters, how they grow and what they say."""
+
+    n_estimators: int
+    min_samples_leaf: int | float
+    max_features: str | int | float | None
+    max_samples: int | float | None
+    max_rows: int | None
+    n_jobs: int | None
+    random_state: Any
+    forests_: list[RandomForestRegressor]
+
+    def _grow(self, features: NDArray[Any], targets: Sequence[NDArray[Any]]) -> None:
+        """Grow a forest for each of the targets, of shape (n,) or (n, n_outputs), on the same rows."""
+        n_rows = features.shape[0]
+        n_kept = n_rows if self.max_rows is None else min(n_rows, whole_from_one(self.max_rows, "max_rows"))
+        try:
+            seeds = _seeds(self.random_state, len(targets) + (n_kept < n_rows))
+            rows = np.arange(n_rows)
+            if n_kept < n_rows:
+                rows = np.sort(np.random.default_rng(seeds.pop()).choice(n_rows, n_kept, replace=False, shuffle=False))
+                features, targets = features[rows], [target[rows] for target in targets]
+            single = _single_precision(features, rows)
+            self.forests_ = [
+                self._forest(seed).fit(single, target) for seed, target in zip(seeds, targets, strict=True)
+            ]
+        except InputError:
+            raise
+        except ValueError as problem:
+            raise InputError(f"the forest cannot be grown: {problem}") from problem
+
+    def _forest(self, seed: int) -> RandomForestRegressor:
+        return RandomForestRegressor(
+            n_estimators=self.n_estimators,
+            min_samples_leaf=self.min_samples_leaf,
+            max_features=self.max_features,
+            max_samples=self.max_samples,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+        )
+
+    def _means(self, features: NDArray[Any]) -> Floats:
+        """Return what the forests predict, outputs side by side, shape (n, n_outputs)."""
+        n_rows = features.shape[0]
+        single = _single_precision(features, np.arange(n_rows))
+        starts = range(0, max(n_rows, 1), BLOCK_ROWS)
+        # scikit-learn's own predict adds up trees in the order in which threads finish, so its last
+        # digits depend on n_jobs; here a thread takes a block of rows through all trees in order.
+        blocks = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_mean_of_trees)(self.forests_, single[start : start + BLOCK_ROWS]) for start in starts
+        )
+        return np.concatenate(blocks)
+
+
+class ForestGradeModel(Forests, ThresholdModel):
     """Regression forests for the indicators {y ≤ k}: p(y = k) = p(y ≤ k) − p(y ≤ k − 1).
 
     Parameters
@@ -31,6 +86,8 @@ class ForestGradeModel(ThresholdModel):
         Features tried at each split, as in scikit-learn.
     max_samples : int, float or None
         Size of each tree's bootstrap sample; None draws as many rows as there are.
+    max_rows : int, optional
+        Where there are more rows, the forest learns from that many, drawn without replacement.
     separate : bool
         False: one forest with all indicators as outputs. A leaf averages monotone vectors, so the
         probabilities are monotone by construction and the cost is that of one forest.
@@ -71,6 +128,7 @@ class ForestGradeModel(ThresholdModel):
         min_samples_leaf: int | float = 20,
         max_features: str | int | float | None = "sqrt",
         max_samples: int | float | None = None,
+        max_rows: int | None = None,
         separate: bool = False,
         max_grade: int | None = None,
         n_jobs: int | None = None,
@@ -80,43 +138,19 @@ class ForestGradeModel(ThresholdModel):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_samples = max_samples
+        self.max_rows = max_rows
         self.separate = separate
         self.max_grade = max_grade
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
-        single = _single_precision(features)
         below = (codes[:, None] <= np.arange(codes.max())).astype(np.float64)
-        targets = list(below.T) if self.separate else [below]
-        try:
-            seeds = _seeds(self.random_state, len(targets))
-            self.forests_ = [
-                self._forest(seed).fit(single, target.ravel() if target.shape[-1] == 1 else target)
-                for seed, target in zip(seeds, targets, strict=True)
-            ]
-        except ValueError as problem:
-            raise InputError(f"the forest cannot be grown: {problem}") from problem
-
-    def _forest(self, seed: int) -> RandomForestRegressor:
-        return RandomForestRegressor(
-            n_estimators=self.n_estimators,
-            min_samples_leaf=self.min_samples_leaf,
-            max_features=self.max_features,
-            max_samples=self.max_samples,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-        )
+        one_column = self.separate or below.shape[1] == 1
+        self._grow(features, list(below.T) if one_column else [below])
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
-        single = _single_precision(features)
-        starts = range(0, single.shape[0], BLOCK_ROWS)
-        # scikit-learn's own predict adds up trees in the order in which threads finish, so its last
-        # digits depend on n_jobs; here a thread takes a block of rows through all trees in order.
-        blocks = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_mean_of_trees)(self.forests_, single[start : start + BLOCK_ROWS]) for start in starts
-        )
-        return np.concatenate(blocks)
+        return self._means(features)
 
 
 def _seeds(random_state: Any, n: int) -> list[int]:
@@ -135,12 +169,15 @@ def _mean_of_trees(forests: list[RandomForestRegressor], block: NDArray[np.float
     return np.concatenate(columns, axis=1)
 
 
-def _single_precision(features: NDArray[Any]) -> NDArray[np.float32]:
+def _single_precision(features: NDArray[Any], rows: Ints) -> NDArray[np.float32]:
+    """Return features in single precision; `rows` are their numbers in X, for the message."""
     with np.errstate(over="ignore"):
         single = np.ascontiguousarray(features, dtype=np.float32)
     if features.dtype != np.float32 and single.size:
         too_large = np.isinf((np.fmin.reduce(single, axis=None), np.fmax.reduce(single, axis=None)))
         if too_large.any():
             row, column = np.argwhere(np.isinf(single))[0]
-            raise InputError(f"X must fit single precision, got {features[row, column]} at row {row}, column {column}")
+            raise InputError(
+                f"X must fit single precision, got {features[row, column]} at row {rows[row]}, column {column}"
+            )
     return single

@@ -132,7 +132,7 @@ def as_features(X: Any, what: str = "X") -> NDArray[Any]:
     return matrix
 
 
-def as_grades(y: ArrayLike, n_rows: int, max_grade: int | None) -> Ints:
+def as_grades(y: ArrayLike, n_rows: int, max_grade: int | None, what: str = "y") -> Ints:
     """Return training grades as whole numbers, or say what is wrong with them.
 
     Raises
@@ -142,18 +142,44 @@ def as_grades(y: ArrayLike, n_rows: int, max_grade: int | None) -> Ints:
     """
     values = np.asarray(y)
     if values.shape != (n_rows,):
-        raise InputError(f"y must hold one grade for each of the {n_rows} rows of X, got shape {values.shape}")
+        raise InputError(f"{what} must hold one grade for each of the {n_rows} rows of X, got shape {values.shape}")
     grades = whole_grades(values, n_rows)
     negative = np.flatnonzero(grades < 0)
     if negative.size:
         raise InputError(
-            f"y holds the grade {grades[negative[0]]} at row {negative[0]}: a negative grade means not judged,"
+            f"{what} holds the grade {grades[negative[0]]} at row {negative[0]}: a negative grade means not judged,"
             " and such rows must be left out"
         )
     if max_grade is not None and grades.size and grades.max() > max_grade:
         row = int(np.argmax(grades > max_grade))
-        raise InputError(f"y holds the grade {grades[row]} at row {row}, above the largest grade {max_grade}")
+        raise InputError(f"{what} holds the grade {grades[row]} at row {row}, above the largest grade {max_grade}")
     return grades
+
+
+def as_query_codes(query_ids: ArrayLike, n_rows: int, what: str) -> tuple[Ints, int]:
+    """Return the queries of the rows as numbers from 0, and how many there are.
+
+    Raises
+    ------
+    InputError
+        Where they are not one id for each row, all text or all numbers.
+    """
+    of_row = np.asarray(query_ids)
+    if of_row.shape != (n_rows,):
+        raise InputError(f"{what} must name the query of each of the {n_rows} rows, got shape {of_row.shape}")
+    try:
+        unique, codes = np.unique(of_row, return_inverse=True)
+    except TypeError as problem:
+        raise InputError(f"{what} must all be text or all be numbers: {problem}") from None
+    return codes, unique.size
+
+
+def whole_from_one(value: Any, what: str) -> int:
+    """Return a parameter that must be a whole number of at least 1."""
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not number or value < 1 or value % 1 != 0:
+        raise InputError(f"{what} must be a whole number of at least 1, got {value!r}")
+    return int(value)
 
 
 def as_probabilities(probs: ArrayLike, what: str) -> Floats:

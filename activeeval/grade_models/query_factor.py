@@ -22,17 +22,17 @@ second for grade 0. So a query's likelihood is a product of logistic terms, one 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 from sklearn.base import clone
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import GradeModel
-from activeeval.grade_models.probabilities import Floats, Ints, as_features, as_grades, as_probabilities
+from activeeval.grade_models.probabilities import Floats, Ints, as_features, as_grades, as_probabilities, as_query_codes
 
 N_NODES = 9
 """Nine nodes miss the integral by 5e-4 at σ = 2 and by 4e-3 at σ = 3."""
@@ -338,12 +338,9 @@ def _checked_probs(probs: ArrayLike) -> Floats:
     return matrix
 
 
-def _query_codes(queries: ArrayLike, n_rows: int) -> tuple[NDArray[Any], int]:
+def _query_codes(queries: ArrayLike, n_rows: int) -> tuple[Ints, int]:
     """Return the queries of the rows as numbers from 0, and how many there are."""
-    of_row = np.asarray(queries)
-    if of_row.shape != (n_rows,):
-        raise InputError(f"queries must name the query of each of the {n_rows} rows, got shape {of_row.shape}")
-    unique, codes = np.unique(of_row, return_inverse=True)
-    if unique.size < 2:
-        raise InputError(f"the rows belong to {unique.size} queries, at least two are needed to see how queries differ")
-    return codes, unique.size
+    codes, n_queries = as_query_codes(queries, n_rows, "queries")
+    if n_queries < 2:
+        raise InputError(f"the rows belong to {n_queries} queries, at least two are needed to see how queries differ")
+    return codes, n_queries
