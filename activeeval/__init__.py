@@ -30,6 +30,7 @@ _HOMES = {
     "activeeval.design": ("Design", "optimal_sampling_probs"),
     "activeeval.methods": ("METHODS", "Method", "default_method"),
     "activeeval.grade_models": ("QueryFactor", "calibration_report"),
+    "activeeval.rankers": ("ExpectedGradeRanker", "ForestRegressionRanker", "RankingSVM"),
     "activeeval.modelling": ("GradeBeliefs",),
     "activeeval.estimation": ("StoppingRule",),
     "activeeval.campaign": ("Campaign", "Draw"),
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from activeeval.methods import METHODS, Method, default_method
     from activeeval.modelling import GradeBeliefs
     from activeeval.pool import Judgments, QueryPool, Rankings
+    from activeeval.rankers import ExpectedGradeRanker, ForestRegressionRanker, RankingSVM
     from activeeval.results import Estimate, Interval, Moments
     from activeeval.significance import compare_scores, holm, mean_interval
     from activeeval.simulation import replicate, simulate

@@ -29,6 +29,7 @@ ALLOWED = {
     # measures, models, decide, estimate
     "measures": GROUND,
     "grade_models": GROUND | {"measures"},
+    "rankers": GROUND | {"grade_models"},
     "generated": {"errors", "pool", "measures"},
     "design": GROUND | {"measures"},
     "estimation": {"errors", "results", "kernels", "design"},
@@ -52,9 +53,9 @@ ALLOWED = {
 }
 LIBRARIES = {
     "numba": {"kernels"},
-    "sklearn": {"grade_models"},
+    "sklearn": {"grade_models", "rankers"},
     "mord": {"grade_models"},
-    "scipy.optimize": {"grade_models"},
+    "scipy.optimize": {"grade_models", "rankers"},
     "click": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"report"},
