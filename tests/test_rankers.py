@@ -20,7 +20,7 @@ from activeeval.errors import InputError
 from activeeval.grade_models import ForestGradeModel, MixtureGradeModel, OrderedLogitModel, UniformGradeModel
 from activeeval.io.letor import read_letor
 from activeeval.io.scores import read_scores
-from activeeval.rankers import _PreferencePairs
+from activeeval.rankers.pairs import PreferencePairs
 
 GRADE_MODELS = [
     ForestGradeModel(n_estimators=5, random_state=3),
@@ -94,7 +94,7 @@ def test_a_sample_of_pairs_is_weighted_so_that_C_keeps_its_meaning():
     part = RankingSVM(C=1e-6, max_pairs=whole.n_pairs_ // 10, rng=0).fit(X, grades, query_ids)
     assert part.n_pairs_ == whole.n_pairs_ > 10_000
     np.testing.assert_allclose(part.coef_, whole.coef_, rtol=0.1)
-    pairs = _PreferencePairs.of(grades, query_ids).draw(whole.n_pairs_ // 10, np.random.default_rng(0))
+    pairs = PreferencePairs.of(grades, query_ids).draw(whole.n_pairs_ // 10, np.random.default_rng(0))
     differences = (X[pairs[0]] - X[pairs[1]]) / X.std(axis=0)
     n = len(differences)
     np.testing.assert_allclose(
@@ -106,7 +106,7 @@ def test_a_sample_of_pairs_is_weighted_so_that_C_keeps_its_meaning():
 @settings(deadline=None)
 def test_pairs_are_of_one_query_and_in_the_right_direction(rows, max_pairs):
     grades, codes = np.transpose(rows)
-    pairs = _PreferencePairs.of(grades, codes)
+    pairs = PreferencePairs.of(grades, codes)
     expected = all_pairs(grades, codes)
     assert pairs.n_pairs == len(expected)
     if expected:
@@ -122,7 +122,7 @@ def test_pairs_are_drawn_evenly():
     """False alarms: 1e-4 (for another seed). A pair that is never drawn adds 480 to a statistic of about 29."""
     grades = np.array([0, 2, 1, 0, 3, 1, 0, 1, 2, 0, 0, 2])
     codes = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
-    pairs, random = _PreferencePairs.of(grades, codes), np.random.default_rng(5)
+    pairs, random = PreferencePairs.of(grades, codes), np.random.default_rng(5)
     n, n_drawn, repetitions = pairs.n_pairs, 4, 2000
     counts = np.zeros((12, 12))
     for _ in range(repetitions):
