@@ -87,6 +87,19 @@ def test_pairs_that_can_all_be_kept_apart_are():
     np.testing.assert_allclose(svm.coef_, 1, rtol=1e-5)  # the closest pair is 1 apart and gets a margin of 1
 
 
+def test_few_pairs_of_many_features_of_any_scale_are_no_trouble():
+    """All pairs can be kept apart and scales differ by 10¹²: first-order descents take thousands of steps here."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 100)) * 10.0 ** random.uniform(-4, 8, size=100)
+    X[:, 1] = X[:, 0] * (1 + 1e-12 * random.normal(size=60))
+    grades, query_ids = random.integers(3, size=60), np.arange(60) // 10
+    preferred, other = np.transpose(all_pairs(grades, query_ids))
+    for standardize in (True, False):
+        svm = RankingSVM(C=100.0, standardize=standardize).fit(X, grades, query_ids)
+        scores = svm.predict(X)
+        assert np.all(scores[preferred] - scores[other] > 0.99)
+
+
 def test_a_sample_of_pairs_is_weighted_so_that_C_keeps_its_meaning():
     """Without the weight the norm would be about a tenth of what all pairs give."""
     X, grades, query_ids = judged_items(600, 1)

@@ -14,7 +14,7 @@ from activeeval.grade_models.probabilities import Ints, as_features, as_grades, 
 def training_items(
     X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike | None
 ) -> tuple[NDArray[Any], Ints, Ints | None]:
-    """Return features, grades and, where the queries are given, their numbers from 0, all of shape (n, …).
+    """Return features, grades and, where the queries are given, their numbers from 0; n rows each.
 
     Raises
     ------
