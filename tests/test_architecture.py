@@ -55,7 +55,7 @@ LIBRARIES = {
     "numba": {"kernels"},
     "sklearn": {"grade_models", "rankers"},
     "mord": {"grade_models"},
-    "scipy.optimize": {"grade_models", "rankers"},
+    "scipy.optimize": {"grade_models"},
     "click": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"report"},

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from mord.threshold_based import grad_margin, obj_margin
 from numpy.typing import NDArray
-from scipy.optimize import OptimizeResult
+from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit, logit
+from sklearn.exceptions import ConvergenceWarning
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import ThresholdModel
-from activeeval.grade_models.descent import minimise, warn_unless_converged, whitening
 from activeeval.grade_models.probabilities import Floats, Ints
 
 LOSSES = ("proportional-odds", "all-threshold", "immediate-threshold")
+TOLERANCES = {"ftol": 1e-13, "gtol": 1e-8, "maxfun": 100_000}
 LOG_GAP_BOUNDS = (-30.0, 10.0)
+SMALLEST_CURVATURE = 1e-10
 
 
 class OrderedLogitModel(ThresholdModel):
@@ -88,7 +92,12 @@ class OrderedLogitModel(ThresholdModel):
             solution, self.thresholds_ = fit_mord(Z, codes, self.alpha, self.max_iter, self.loss)
         self.coef_ = solution.x[: Z.shape[1]]
         self.n_iter_ = int(solution.nit)
-        warn_unless_converged(solution, "the ordered logit")
+        if not solution.success:
+            warnings.warn(
+                f"the ordered logit did not converge in {solution.nit} iterations ({solution.message})",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
         scores = self._standardise(features) @ self.coef_
@@ -159,7 +168,7 @@ def fit_proportional_odds(Z: Floats, codes: Ints, alpha: float, max_iter: int) -
     def loss_and_gradient(params: Floats) -> tuple[float, Floats]:
         return proportional_odds_loss(params, Z, codes, alpha)
 
-    solution = minimise(loss_and_gradient, start, bounds, whitening(Z, alpha), max_iter)
+    solution = _minimise(loss_and_gradient, start, bounds, _whitening(Z, alpha), max_iter)
     return solution, _thresholds(solution.x[Z.shape[1] :])
 
 
@@ -178,8 +187,42 @@ def fit_mord(Z: Floats, codes: Ints, alpha: float, max_iter: int, loss: str) -> 
     def loss_and_gradient(params: Floats) -> tuple[float, Floats]:
         return obj_margin(params, *arguments) / n, grad_margin(params, *arguments) / n
 
-    solution = minimise(loss_and_gradient, start, bounds, whitening(Z, alpha), max_iter)
+    solution = _minimise(loss_and_gradient, start, bounds, _whitening(Z, alpha), max_iter)
     return solution, np.cumsum(solution.x[Z.shape[1] :])
+
+
+def _minimise(
+    loss_and_gradient: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    bounds: Sequence[tuple[float | None, float | None]],
+    whitening: Floats,
+    max_iter: int,
+) -> OptimizeResult:
+    """Minimise over (w, the rest) from w = 0 and `start`, stepping in v with w = whitening · v."""
+    n_features = whitening.shape[0]
+
+    def in_white(params: Floats) -> tuple[float, Floats]:
+        value, gradient = loss_and_gradient(np.concatenate((whitening @ params[:n_features], params[n_features:])))
+        return value, np.concatenate((whitening @ gradient[:n_features], gradient[n_features:]))
+
+    solution = minimize(
+        in_white,
+        np.concatenate((np.zeros(n_features), start)),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(None, None)] * n_features + list(bounds),
+        options={"maxiter": max_iter} | TOLERANCES,
+    )
+    solution.x[:n_features] = whitening @ solution.x[:n_features]
+    return solution
+
+
+def _whitening(Z: Floats, alpha: float) -> Floats:
+    """Return (ZᵀZ/4n + α/n)^(−1/2): features that nearly repeat one another would take L-BFGS thousands of steps."""
+    n = Z.shape[0]
+    curvatures, directions = np.linalg.eigh(Z.T @ Z / (4 * n) + alpha / n * np.eye(Z.shape[1]))
+    floored = np.maximum(curvatures, SMALLEST_CURVATURE * max(curvatures[-1], 1.0))
+    return np.asarray((directions / np.sqrt(floored)) @ directions.T, dtype=np.float64)
 
 
 def _thresholds(params: Floats) -> Floats:

@@ -1,0 +1,36 @@
+"""Checks that training items pass at the door of every ranker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.errors import InputError
+from activeeval.grade_models.probabilities import Ints, as_features, as_grades, as_query_codes
+
+
+def training_items(
+    X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike | None
+) -> tuple[NDArray[Any], Ints, Ints | None]:
+    """Return features, grades and, where the queries are given, their numbers from 0; n rows each.
+
+    Raises
+    ------
+    InputError
+        Names the first place that is wrong; also where there are no rows.
+    """
+    features = as_features(X)
+    if (n_rows := features.shape[0]) == 0:
+        raise InputError("there are no rows in the training data, a ranker needs at least one")
+    whole = as_grades(grades, n_rows, None, "grades")
+    return features, whole, None if query_ids is None else as_query_codes(query_ids, n_rows, "query_ids")[0]
+
+
+def refuse_missing(features: NDArray[Any]) -> None:
+    """Raise InputError at the first missing value."""
+    # The smallest value shows a NaN without a mask of the matrix's size.
+    if features.size and np.isnan(features.min()):
+        row, column = np.argwhere(np.isnan(features))[0]
+        raise InputError(f"X must not miss values, got nan at row {row}, column {column}")

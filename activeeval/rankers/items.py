@@ -1,0 +1,149 @@
+"""Rankers that learn from items one by one: expected grades, a regression forest."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from activeeval.errors import InputError
+from activeeval.grade_models import GradeModel, expected_grade
+from activeeval.grade_models.base import fitted_columns
+from activeeval.grade_models.forest import Forests
+from activeeval.grade_models.probabilities import Floats
+from activeeval.rankers.doors import training_items
+
+
+class _ItemRanker(BaseEstimator):  # type: ignore[misc]
+    """Base of the rankers that learn from items one by one and may be told that a value is missing."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class ExpectedGradeRanker(_ItemRanker):
+    """Rank by the expected grade Σ_k k·p(y = k) of a grade model.
+
+    Parameters
+    ----------
+    model : grade model
+        Fitted or not, it stays as it is: `fit` learns with a clone.
+
+    Attributes
+    ----------
+    model_ : grade model
+        The fitted clone.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from activeeval.grade_models import OrderedLogitModel
+    >>> ranker = ExpectedGradeRanker(OrderedLogitModel()).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 2])
+    >>> ranker.predict([[0.0], [3.0]]).round(2)
+    array([0.41, 1.2 ])
+    """
+
+    def __init__(self, model: GradeModel) -> None:
+        self.model = model
+
+    def fit(self, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike | None = None) -> Self:
+        """Fit a clone of the model on judged items.
+
+        Parameters
+        ----------
+        X : array of float, shape (n, n_features)
+        grades : array of int, shape (n,)
+            From 0; rows that are not judged must be left out.
+        query_ids : array, shape (n,), optional
+            Not used: a grade model takes items one by one.
+
+        Raises
+        ------
+        InputError
+            Names the first place that is wrong.
+        """
+        if not isinstance(self.model, GradeModel):
+            raise InputError(f"model must be a grade model, got {self.model!r}")
+        features, whole, _ = training_items(X, grades, query_ids)
+        self.model_ = clone(self.model).fit(features, whole)
+        self.n_features_in_ = features.shape[1]
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the expected grade of every row, shape (n,)."""
+        check_is_fitted(self)
+        return expected_grade(self.model_.predict_proba(fitted_columns(self, X)))
+
+
+class ForestRegressionRanker(Forests, _ItemRanker):
+    """Rank by a random forest's regression of the grade (RF_reg).
+
+    Parameters
+    ----------
+    n_estimators, min_samples_leaf, max_features, max_samples, n_jobs, random_state
+        As in `ForestGradeModel`; so are missing values (NaN).
+    max_rows : int, optional
+        Where there are more rows, the forest learns from that many, drawn without replacement.
+
+    Attributes
+    ----------
+    forests_ : list of RandomForestRegressor
+        One.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> X = np.arange(200.0).reshape(-1, 1)
+    >>> ranker = ForestRegressionRanker(n_estimators=10, random_state=0).fit(X, np.digitize(X[:, 0], [100, 150]))
+    >>> ranker.predict([[20.0], [120.0], [190.0]])
+    array([0., 1., 2.])
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        min_samples_leaf: int | float = 20,
+        max_features: str | int | float | None = "sqrt",
+        max_samples: int | float | None = None,
+        max_rows: int | None = 200_000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_samples = max_samples
+        self.max_rows = max_rows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike | None = None) -> Self:
+        """Grow the forest on judged items.
+
+        Parameters
+        ----------
+        X : array of float, shape (n, n_features)
+            NaN stands for a missing value.
+        grades : array of int, shape (n,)
+            From 0; rows that are not judged must be left out.
+        query_ids : array, shape (n,), optional
+            Not used: the regression takes items one by one.
+
+        Raises
+        ------
+        InputError
+            Names the first place that is wrong.
+        """
+        features, whole, _ = training_items(X, grades, query_ids)
+        self._grow(features, [whole.astype(np.float64)])
+        self.n_features_in_ = features.shape[1]
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the predicted grade of every row, shape (n,)."""
+        return self._means(fitted_columns(self, X))[:, 0]

@@ -1,0 +1,47 @@
+"""Preference pairs, numbered rather than listed, so that a few of millions can be drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from activeeval.grade_models.probabilities import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class PreferencePairs:
+    """All pairs of items of one query and different grades, numbered: item by item, the preferred one first.
+
+    With items ordered by query and grade, an item is preferred to all from its query's first to the
+    last of a lower grade: a run of positions, so that a number tells its pair.
+    """
+
+    items: Ints
+    first: Ints
+    ends: Ints
+
+    @classmethod
+    def of(cls, grades: Ints, codes: Ints) -> Self:
+        order = np.lexsort((grades, codes))
+        query, grade = codes[order], grades[order]
+        new_query = np.append(True, query[1:] != query[:-1])
+        new_grade = new_query | np.append(True, grade[1:] != grade[:-1])
+        place = np.arange(order.size)
+        first = np.maximum.accumulate(np.where(new_query, place, 0))
+        n_lower = np.maximum.accumulate(np.where(new_grade, place, 0)) - first
+        return cls(order, first, np.cumsum(n_lower))
+
+    @property
+    def n_pairs(self) -> int:
+        return int(self.ends[-1]) if self.ends.size else 0
+
+    def draw(self, max_pairs: int, random: np.random.Generator) -> tuple[Ints, Ints]:
+        """Return the preferred and the other item of all pairs, or of `max_pairs` of them."""
+        numbers = np.arange(min(self.n_pairs, max_pairs))
+        if max_pairs < self.n_pairs:
+            numbers = np.sort(random.choice(self.n_pairs, int(max_pairs), replace=False, shuffle=False))
+        preferred = np.searchsorted(self.ends, numbers, side="right")
+        before = np.where(preferred > 0, self.ends[preferred - 1], 0)
+        return self.items[preferred], self.items[self.first[preferred] + numbers - before]
