@@ -69,14 +69,14 @@ def draw_sample(design: Design, rng: np.random.Generator) -> Sample:
     """Return a whole sample of a poisson or cube design."""
     queries, left = _queries(design, rng)
     first, last = design.offsets[queries], design.offsets[queries + 1]
+    counts = np.empty_like(queries)
     if design.stage.is_nested:
-        counts = np.empty_like(queries)
         replication.depths(first, last, design.item_probs, left, counts)
         return Sample(queries, counts, _places(first, counts))
-    slots = _places(first, last - first)
-    judged = rng.random(slots.size) < design.item_probs[slots]
-    owner = np.repeat(np.arange(queries.size), last - first)
-    return Sample(queries, np.bincount(owner[judged], minlength=queries.size), slots[judged])
+    uniforms = rng.random(int((last - first).sum()))
+    slots = np.empty(uniforms.size, dtype=np.int64)
+    n_judged = replication.single_items(first, last, design.item_probs, uniforms, counts, slots)
+    return Sample(queries, counts, slots[:n_judged].copy())
 
 
 def _places(first: Ints, counts: Ints) -> Ints:

@@ -67,6 +67,25 @@ def depths(firsts, lasts, item_probs, left, out):
 
 
 @_jit
+def single_items(firsts, lasts, item_probs, uniforms, counts, slots):
+    """Fill ``slots`` with the places judged of a sample's queries, ``counts`` with how many of each; return the total.
+
+    ``uniforms`` holds one number for every place of these queries, in their order.
+    """
+    n_judged = 0
+    k = 0
+    for j in range(counts.size):
+        before = n_judged
+        for place in range(firsts[j], lasts[j]):
+            if uniforms[k] < item_probs[place]:
+                slots[n_judged] = place
+                n_judged += 1
+            k += 1
+        counts[j] = n_judged - before
+    return n_judged
+
+
+@_jit
 def sample_cost(queries, counts, slots, item_costs, overheads):
     """Return what a settled sample costs, summed up in the order of its queries."""
     total = 0.0

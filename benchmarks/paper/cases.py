@@ -10,6 +10,7 @@ UPDATE = "index update"
 MEASURES = ("ERR", "DCG")
 BUDGETS = (50.0, 100.0, 150.0, 200.0, 250.0, 300.0)
 FEWEST_QUERIES = 1000
+OWN_BUDGETS = (1, 5)
 PAPER_METHODS = ("passive", "active", "active_uniD", "active_uniC")
 REMOVED = 0.1
 
@@ -25,6 +26,11 @@ class Case:
     beliefs: tuple[str, ...]
 
     @property
+    def models(self) -> set[str]:
+        """The models that must be trained."""
+        return {self.first, self.second or self.first, *self.beliefs} - {UPDATE}
+
+    @property
     def key(self) -> str:
         """A name for files."""
         return f"{self.figure}-{self.first}-{self.second or 'alone'}".replace(" ", "-").replace("%", "")
@@ -35,15 +41,17 @@ def _compared(first: str, second: str) -> Case:
     return Case(3, f"{first} vs. {second}", first, second, beliefs)
 
 
+def _grown(size: float) -> Case:
+    forests = (sized(SIZES[0]), sized(size))
+    return Case(5, f"{SIZES[0]:.0%} vs. {size:.0%} of the rows", *forests, forests)
+
+
 CASES = (
     *(Case(2, model, model, None, (model,)) for model in (RF_CLASS, LOGIT)),
     *(_compared(*pair) for pair in ((SVM, RF_CLASS), (SVM, LOGIT), (RF_REG, RF_CLASS), (RF_REG, LOGIT))),
     _compared(RF_CLASS, LOGIT),
     Case(4, UPDATE, RF_CLASS, UPDATE, (RF_CLASS,)),
-    *(
-        Case(5, f"{SIZES[0] / size:.0%} vs. 100 % of {size:.0%}", sized(SIZES[0]), sized(size), (sized(SIZES[0]), sized(size)))
-        for size in SIZES[1:]
-    ),
+    *(_grown(size) for size in SIZES[1:]),
 )
 
 

@@ -21,6 +21,7 @@ MSLR-WEB10K (``python -m benchmarks.paper --check-generator`` prints the table o
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -70,7 +71,7 @@ def generate(n_queries: int = N_QUERIES, n_folds: int = N_FOLDS, seed: int = 201
     loadings = _Loadings.drawn(np.random.default_rng([seed, N_FEATURES]))
     ends = np.concatenate(([0], np.cumsum(hidden.counts)))
     bounds = np.linspace(0, n_queries, n_folds + 1).astype(int)
-    for fold, (first, last) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for fold, (first, last) in enumerate(itertools.pairwise(bounds)):
         items, own = slice(ends[first], ends[last]), np.random.default_rng([seed, n_queries, fold])
         counts, lengths = hidden.counts[first:last], hidden.lengths[items]
         features = loadings.features(hidden.factors[items], hidden.effects[first:last], counts, own)

@@ -114,17 +114,21 @@ class _Halves:
         return np.sort(self.training[: round(share * self.training.size)])
 
 
-def train(collection: Collection, fold: int, n_jobs: int, say: Callable[[str], object] = print) -> Trained:
-    """Train what is not there yet on one fold; predictions of the pool and of the tuning queries are stored."""
+def train(
+    collection: Collection,
+    fold: int,
+    n_jobs: int,
+    models: Sequence[str] = MODELS,
+    say: Callable[[str], object] = print,
+) -> Trained:
+    """Train those models that are not there yet on one fold; store what they say of the pool and the tuning queries."""
     trained = Trained(collection, fold)
     trained.folder.mkdir(parents=True, exist_ok=True)
     halves = _Halves.of(collection.folds[fold], fold)
     if not (trained.folder / "held-out.npz").exists():
         own = halves.fold
-        np.savez(
-            trained.folder / "held-out.npz", grades=own.grades[halves.tuning], queries=own.queries[halves.tuning]
-        )
-    for name in MODELS:
+        np.savez(trained.folder / "held-out.npz", grades=own.grades[halves.tuning], queries=own.queries[halves.tuning])
+    for name in models:
         if not (trained.folder / f"{name}.json").exists():
             started = time.perf_counter()
             details = _train_one(trained, halves, name, collection.max_grade, n_jobs)
@@ -155,7 +159,11 @@ def _train_one(trained: Trained, halves: _Halves, name: str, max_grade: int, n_j
         details["C"] = max(values, key=values.__getitem__)
         say = svms[details["C"]].predict
     elif name == RF_REG:
-        say = ForestRegressionRanker(TREES, LEAF, FEATURES, n_jobs=n_jobs, random_state=seed).fit(features, grades).predict
+        say = (
+            ForestRegressionRanker(TREES, LEAF, FEATURES, n_jobs=n_jobs, random_state=seed)
+            .fit(features, grades)
+            .predict
+        )
     else:
         forest = ForestGradeModel(TREES, LEAF, FEATURES, max_grade=max_grade, n_jobs=n_jobs, random_state=seed)
         say = forest.fit(features, grades).predict_proba

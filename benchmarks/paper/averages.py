@@ -1,0 +1,89 @@
+"""Means over folds, with standard errors; labels saved; everything that tables and figures show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.simulation.summaries import saved_at
+
+Row = dict[str, Any]
+Floats = NDArray[np.float64]
+KEYS = ("figure", "case", "measure", "method", "budget")
+MEANS = ("mae", "bias", "coverage", "selection_error")
+COUNTS = ("queries", "items", "spent", "spent_sd")
+ERRORS = {2: "mae", 3: "selection_error", 4: "mae", 5: "mae"}
+_N_RESAMPLES = 200
+
+
+def averaged(rows: Sequence[Row]) -> list[Row]:
+    """Return one row for each case, measure, method and budget: the mean over folds.
+
+    A fold's repetitions are independent of another's, so the standard error of the mean of k folds is the root of
+    the sum of squared standard errors over k: it tells how exact the simulation is, not how folds differ.
+    """
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in KEYS), []).append(row)
+    means = [_mean(group) for group in groups.values()]
+    passive = {_place(row): row for row in means if row["method"] == "passive"}
+    for row in means:
+        reference = passive[_place(row)]
+        ratio = (reference["rmse"] / row["rmse"]) ** 2
+        relative = np.hypot(reference["rmse_se"] / reference["rmse"], row["rmse_se"] / row["rmse"])
+        row |= {"efficiency": float(ratio), "efficiency_se": float(2 * ratio * relative)}
+    return means
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    return tuple(row[key] for key in KEYS if key != "method")
+
+
+def _mean(group: list[Row]) -> Row:
+    n = len(group)
+    row = {key: group[0][key] for key in KEYS} | {"folds": n}
+    row["repetitions"] = sum(one["repetitions"] for one in group)
+    row["truths"] = [one["truth"] for one in group]
+    for name in MEANS:
+        if group[0][name] is not None:
+            row[name] = float(np.mean([one[name] for one in group]))
+            row[f"{name}_se"] = float(np.sqrt(sum(one[f"{name}_se"] ** 2 for one in group)) / n)
+    for name in COUNTS:
+        row[name] = float(np.mean([one[name] for one in group]))
+    mse = np.mean([one["rmse"] ** 2 for one in group])
+    mse_se = np.sqrt(sum((2 * one["rmse"] * one["rmse_se"]) ** 2 for one in group)) / n
+    row |= {"rmse": float(np.sqrt(mse)), "rmse_se": float(mse_se / (2 * np.sqrt(mse)))}
+    return row
+
+
+def curve(rows: Sequence[Row], case: str, measure: str, method: str) -> list[Row]:
+    """Return the rows of a method in one panel by budget."""
+    own = [row for row in rows if (row["case"], row["measure"], row["method"]) == (case, measure, method)]
+    return sorted(own, key=lambda row: row["budget"])
+
+
+def labels_saved(rows: Sequence[Row], case: str, measure: str, method: str) -> tuple[float, float, float] | None:
+    """Return what a method saves at the largest budget, with its standard error, and that budget.
+
+    1 − Λ'/Λ, where the method at Λ' has passive's error at Λ: mean absolute error, or the selection error in
+    figure 3; by interpolation, with errors resampled from their standard errors. None where Λ' lies outside.
+    """
+    own, passive = curve(rows, case, measure, method), curve(rows, case, measure, "passive")
+    if len(own) != len(passive) or len(own) < 2:
+        return None
+    name = ERRORS[own[0]["figure"]]
+    budgets = np.array([row["budget"] for row in own])
+    pairs = [
+        (np.array([row[name] for row in which]), np.array([row[f"{name}_se"] for row in which]))
+        for which in (own, passive)
+    ]
+    point = saved_at(budgets, pairs[0][0], pairs[1][0])[-1]
+    if not np.isfinite(point):
+        return None
+    rng = np.random.default_rng(0)
+    drawn = [np.maximum(rng.normal(mean, error, (_N_RESAMPLES, budgets.size)), 1e-12) for mean, error in pairs]
+    resampled = np.array([saved_at(budgets, a, b)[-1] for a, b in zip(*drawn, strict=True)])
+    return float(point), float(np.nanstd(resampled)), float(budgets[-1])

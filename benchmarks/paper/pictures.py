@@ -1,0 +1,153 @@
+"""The paper's figures, in its layout, from stored results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from benchmarks.paper.averages import ERRORS, Row, curve
+from benchmarks.paper.cases import MEASURES, PAPER_METHODS
+
+STYLES = {
+    "passive": {"color": "#4d4d4d", "marker": "o", "linestyle": "--"},
+    "active": {"color": "#d55e00", "marker": "s"},
+    "active_uniD": {"color": "#0072b2", "marker": "^"},
+    "active_uniC": {"color": "#009e73", "marker": "D"},
+    "items": {"color": "#cc79a7", "marker": "P"},
+    "depth": {"color": "#cc79a7", "marker": "X"},
+}
+LABELS = {"mae": "mean absolute error", "selection_error": "model selection error"}
+
+
+def _panels(n_rows: int, n_columns: int, width: float = 3.6) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(width * n_columns, 3.1 * n_rows + 0.5), layout="constrained")
+    return figure, figure.subplots(n_rows, n_columns, squeeze=False)
+
+
+def _draw(
+    axis: Any, rows: Sequence[Row], case: str, measure: str, x: Callable[[Row], float] = lambda r: r["budget"]
+) -> None:
+    """Draw every method of a panel with bars of one standard error, as in the paper."""
+    for method, style in STYLES.items():
+        own = curve(rows, case, measure, method)
+        if own:
+            name = ERRORS[own[0]["figure"]]
+            values, bars = ([row[key] for row in own] for key in (name, f"{name}_se"))
+            axis.errorbar([x(row) for row in own], values, bars, label=method, ms=4, lw=1.2, **style)
+            axis.set_ylabel(LABELS[name])
+    axis.set(title=f"{case}, {measure}", xlabel="labelling budget Λ")
+    axis.set_ylim(bottom=0)
+    axis.grid(alpha=0.3)
+
+
+def _legend(figure: Figure, axes: Any) -> None:
+    shown = {
+        label: line for axis in axes.ravel() for line, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(shown.values(), shown, loc="outside lower center", ncols=6, frameon=False, fontsize=8)
+
+
+def _grid_of(number: int) -> Callable[[Row], Figure]:
+    """Return the drawing of a figure whose panels are its cases, a row for each measure."""
+
+    def draw(result: Row) -> Figure:
+        rows = [row for row in result["rows"] if row["figure"] == number]
+        cases = list(dict.fromkeys(row["case"] for row in rows))
+        figure, axes = _panels(len(MEASURES), len(cases))
+        for line, measure in zip(axes, MEASURES, strict=True):
+            for axis, case in zip(line, cases, strict=True):
+                _draw(axis, rows, case, measure)
+        _legend(figure, axes)
+        return figure
+
+    return draw
+
+
+def _figure_1(result: Row) -> Figure:
+    figure, axes = _panels(1, 2)
+    for axis, name, label in zip(
+        axes[0], ("items", "costs"), ("number of documents of a query", "labelling cost λ(x)"), strict=True
+    ):
+        edges, counts = np.array(result["figure_1"][name]["edges"]), result["figure_1"][name]["counts"]
+        axis.bar(edges[:-1], counts, np.diff(edges), align="edge", color="#0072b2", edgecolor="white", linewidth=0.3)
+        axis.set(xlabel=label, ylabel="number of queries")
+    return figure
+
+
+def _figure_5(result: Row) -> Figure:
+    rows = [row for row in result["rows"] if row["figure"] == 5]
+    cases = list(dict.fromkeys(row["case"] for row in rows))
+    figure, axes = _panels(2, len(MEASURES), 4.2)
+    budgets = sorted({row["budget"] for row in rows})
+    budget = budgets[min(1, len(budgets) - 1)]
+    for k, measure in enumerate(MEASURES):
+        _draw(axes[0, k], rows, cases[-1], measure)
+        _draw_over_sizes(axes[1, k], [row for row in rows if row["budget"] == budget], cases, measure, result["sizes"])
+        axes[1, k].set(title=f"{measure} at Λ = {budget:g}", xlabel="query-document pairs that r₂ is trained on")
+    _legend(figure, axes)
+    return figure
+
+
+def _draw_over_sizes(axis: Any, rows: Sequence[Row], cases: Sequence[str], measure: str, sizes: Sequence[int]) -> None:
+    for method, style in STYLES.items():
+        own = [row for case in cases for row in curve(rows, case, measure, method)]
+        if own:
+            places = [sizes[cases.index(row["case"])] for row in own]
+            values, bars = ([row[key] for row in own] for key in ("mae", "mae_se"))
+            axis.errorbar(places, values, bars, label=method, ms=4, lw=1.2, **style)
+    axis.set_ylabel(LABELS["mae"])
+    axis.set_ylim(bottom=0)
+    axis.grid(alpha=0.3)
+
+
+def _figure_6(result: Row) -> Figure:
+    figure, axes = _panels(1, 2, 4.4)
+    found = result["figure_6"]
+    ratios = np.array(found["ratio"], dtype=float)
+    mesh = axes[0, 0].pcolormesh(found["cost_edges"], found["value_edges"], ratios.T, norm=LogNorm(), cmap="viridis")
+    figure.colorbar(mesh, ax=axes[0, 0], label="mean of q*(x) / p(x)")
+    axes[0, 0].axhline(found["overall"], color="#d55e00", lw=1)
+    axes[0, 0].set(xscale="log", xlabel="labelling cost λ(x)", ylabel="E[L(x, y) | x; θ], DCG of RF_class")
+    axes[0, 0].xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+    axes[0, 0].xaxis.set_major_formatter("{x:g}")
+    axes[0, 0].xaxis.set_minor_formatter(NullFormatter())
+    rows = [
+        row for row in result["rows"] if row["figure"] == 2 and row["case"] == "RF_class" and row["measure"] == "DCG"
+    ]
+    budgets = sorted({row["budget"] for row in rows})
+    budget = budgets[min(1, len(budgets) - 1)]
+    drawn = {
+        row["method"]: row["queries"] for row in rows if row["budget"] == budget and row["method"] in PAPER_METHODS
+    }
+    axes[0, 1].bar(list(drawn), list(drawn.values()), color=[STYLES[method]["color"] for method in drawn])
+    axes[0, 1].set(ylabel="number of queries drawn", title=f"Λ = {budget:g}")
+    axes[0, 1].tick_params(axis="x", labelsize=8)
+    return figure
+
+
+FIGURES = {1: _figure_1, 2: _grid_of(2), 3: _grid_of(3), 4: _grid_of(4), 5: _figure_5, 6: _figure_6}
+
+
+def draw(result: Row, number: int) -> Figure:
+    """Return one of the paper's figures."""
+    return FIGURES[number](result)
+
+
+def save_all(result: Row, folder: Path, numbers: Sequence[int]) -> list[Path]:
+    """Write figures as SVG; what they show is the same each time, so that they only change when results do."""
+    import matplotlib as mpl
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    with mpl.rc_context({"svg.hashsalt": "activeeval", "svg.fonttype": "path"}):
+        for number in numbers:
+            path = folder / f"{result['collection']}-figure-{number}.svg"
+            draw(result, number).savefig(path, metadata={"Date": None})
+            paths.append(path)
+    return paths

@@ -1,0 +1,154 @@
+"""RESULTS.md from the stored JSON: ``python -m benchmarks.tables``. No figure in it is written by hand.
+
+What a result means where it differs from the paper is text in benchmarks/notes.md, which is taken over as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import ROOT
+from benchmarks.paper import claims, likeness
+from benchmarks.paper.averages import curve, labels_saved
+from benchmarks.paper.cases import MEASURES
+
+RESULTS = ROOT / "benchmarks" / "results"
+Result = dict[str, Any]
+HEADLINES = {2: "10–20 %", 3: "30–55 %", 4: "ERR 75 %, DCG 30 %", 5: "ERR 45 %, DCG 30 %"}
+FIGURES = {
+    1: "Documents of a query, and what labelling a query costs.",
+    2: "One ranking: error over budget.",
+    3: "Two rankers: how often the worse one is taken for the better one.",
+    4: "Index update: error of the estimated difference.",
+    5: "More training data: error of the estimated difference, over budget (top) and size (bottom).",
+    6: "Where queries are drawn (left) and how many (right).",
+}
+
+
+def write(results: Path = RESULTS, notes: Path | None = None) -> Path:
+    """Write RESULTS.md beside the folder of results and return its path."""
+    path = results.parent / "RESULTS.md"
+    own = notes or ROOT / "benchmarks" / "notes.md"
+    parts = ["# Results", "Made by `python -m benchmarks.tables` from the files in `benchmarks/results`."]
+    stored = sorted(results.glob("paper-*.json"), key=lambda p: (not p.stem.startswith("paper-mslr"), p.stem))
+    parts += [_paper(json.loads(one.read_text()), results) for one in stored]
+    if own.exists():
+        parts.append(own.read_text().strip())
+    for name, (title, render) in SECTIONS.items():
+        one = results / f"{name}.json"
+        if one.exists():
+            result = json.loads(one.read_text())
+            parts.append(f"## {title}\n\n{_origin(result)}\n\n{render(result)}")
+    path.write_text("\n\n".join(parts) + "\n")
+    return path
+
+
+def _origin(result: Result) -> str:
+    versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items() if number)
+    machine = result["machine"]
+    return (
+        f"`{result['command']}`, commit {result['git_commit']}, {result['date'][:10]}; {versions};"
+        f" {machine['cpu']}, {machine['cores_used']} cores, {machine['memory_gb']} GB."
+    )
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    return "\n".join("| " + " | ".join(line) + " |" for line in [header, ["---"] * len(header), *rows])
+
+
+def _paper(result: Result, folder: Path) -> str:
+    name = result["collection"]
+    parts = [
+        f"## The paper's experiments: {name}",
+        _origin(result),
+        f"{result['queries']:,} queries, {result['items']:,} items, {result['folds']} folds (one trains, the others are"
+        f" the pool), {result['repetitions']:,} repetitions a fold, {result['own_repetitions']} of our own methods.",
+        _seconds(result["seconds"]),
+        _table(["the paper says", "found here", "verdict"], [list(row) for row in claims.rows_of(result)]),
+        "Labels saved at the largest budget, by mean absolute error (figure 3: by model selection error), ± Monte-Carlo"
+        " standard error; and how many times the labels passive would need (ratio of mean squared errors at that budget).",
+        _headlines(result),
+    ]
+    for number, caption in FIGURES.items():
+        picture = folder / "figures" / f"{name}-figure-{number}.svg"
+        if picture.exists():
+            parts.append(f"**Figure {number}.** {caption}\n\n![figure {number}]({folder.name}/figures/{picture.name})")
+    return "\n\n".join(parts)
+
+
+def _seconds(seconds: dict[str, float]) -> str:
+    parts = [f"{name} {value:,.0f} s" for name, value in seconds.items() if name not in ("processes", "training")]
+    return (
+        f"Time: training {seconds['training']:,.0f} s by the clock; added up over {seconds['processes']} processes: "
+        + "; ".join(parts)
+        + "."
+    )
+
+
+def _headlines(result: Result) -> str:
+    rows = []
+    for figure, said in HEADLINES.items():
+        for case in claims.cases_of(result["rows"], figure):
+            for measure in MEASURES:
+                rows.append([str(figure), case, measure, said, *_methods(result["rows"], case, measure)])
+    header = [
+        "figure",
+        "case",
+        "measure",
+        "paper: saved",
+        "active",
+        "active_uniD",
+        "active_uniC",
+        "own method: passive needs",
+    ]
+    return _table(header, rows)
+
+
+def _methods(rows: list[Result], case: str, measure: str) -> list[str]:
+    cells = []
+    for method in ("active", "active_uniD", "active_uniC"):
+        saved = labels_saved(rows, case, measure, method)
+        last = curve(rows, case, measure, method)[-1]
+        text = "outside" if saved is None else f"{saved[0]:.0%} ± {saved[1]:.0%}"
+        cells.append(f"{text}; {last['efficiency']:.2f} ± {last['efficiency_se']:.2f}")
+    own = [curve(rows, case, measure, method) for method in ("items", "depth")]
+    best = next((found[-1] for found in own if found), None)
+    cells.append(
+        "" if best is None else f"{best['method']}: {best['efficiency']:.1f} ± {best['efficiency_se']:.1f} times"
+    )
+    return cells
+
+
+def _figures(result: Result) -> str:
+    """Return the tables of a result whose sections hold figures with targets."""
+    parts = []
+    for section in result["sections"].values():
+        rows = [
+            [
+                row["what"],
+                f"{row['value']:,.3g} {row['unit']}",
+                row.get("target", ""),
+                _verdict(row),
+                row.get("note", ""),
+            ]
+            for row in section["figures"]
+        ]
+        parts.append(f"### {section['title']}\n\n" + _table(["what", "measured", "to reach", "", "note"], rows))
+    return "\n\n".join(parts)
+
+
+def _verdict(row: Result) -> str:
+    return {True: "reached", False: "not reached"}.get(row.get("reached"), "")
+
+
+SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
+    "mslr-like": ("How the generated collection was matched to MSLR-WEB30K", likeness.markdown),
+    "kernels": ("Kernels, readers, start", _figures),
+}
+
+
+if __name__ == "__main__":
+    print(write())
