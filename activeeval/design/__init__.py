@@ -8,7 +8,7 @@ from activeeval.design.building import random_prefixes, single_items, whole_quer
 from activeeval.design.defence import defended_nodes
 from activeeval.design.designs import DRAWS_PER_QUERY, SCHEMES, Design, Spending, check_budget
 from activeeval.design.rates import defended, inclusion_probs, optimal_sampling_probs, roots
-from activeeval.design.schemes import Pick, Sample, balancing, draw_sample, picks
+from activeeval.design.schemes import Pick, Sample, balancing, draw_sample, picks, places
 from activeeval.design.stages import STAGES, Items, Prefix, Stage
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "inclusion_probs",
     "optimal_sampling_probs",
     "picks",
+    "places",
     "random_prefixes",
     "roots",
     "single_items",

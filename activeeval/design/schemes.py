@@ -72,14 +72,14 @@ def draw_sample(design: Design, rng: np.random.Generator) -> Sample:
     if design.stage.is_nested:
         counts = np.empty_like(queries)
         replication.depths(first, last, design.item_probs, left, counts)
-        return Sample(queries, counts, _places(first, counts))
-    slots = _places(first, last - first)
+        return Sample(queries, counts, places(first, counts))
+    slots = places(first, last - first)
     judged = rng.random(slots.size) < design.item_probs[slots]
     owner = np.repeat(np.arange(queries.size), last - first)
     return Sample(queries, np.bincount(owner[judged], minlength=queries.size), slots[judged])
 
 
-def _places(first: Ints, counts: Ints) -> Ints:
+def places(first: Ints, counts: Ints) -> Ints:
     """Return first, first + 1 … for as many places as each query counts."""
     return np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
 
