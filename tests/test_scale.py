@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import gc
 import itertools
+import json
+import subprocess
+import sys
 import tracemalloc
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -308,3 +312,20 @@ def test_memory_grows_by_the_numbers_of_queries_alone(n_jobs):
     in_flight = 0 if n_jobs == 1 else 3 * chunk  # how many chunks meet at the peak is up to the threads
     assert many - few < 12 * 8 * (design.n_queries - 400) + in_flight < 4 * chunk  # 72 chunks more than before
     assert many < (n_jobs + 2) * 3 * chunk
+
+
+# The benchmark
+
+
+@pytest.mark.slow
+def test_the_benchmark_runs(tmp_path):
+    command = [sys.executable, "-m", "benchmarks.scaling", "--largest", "40", "--out", str(tmp_path / "out.json")]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True)
+    result = json.loads((tmp_path / "out.json").read_text())
+    assert {row["n_queries"] for row in result["rows"]} == {40}
+    assert len(result["rows"]) == len(result["threads"]) == 4
+    assert all(row["identical"] for row in result["threads"])
+    assert all(row["microseconds_per_item"]["design"] > 0 and row["peak_mb"] > 0 for row in result["rows"])
+    assert "Pools in chunks" in done.stdout
+    assert "<svg" in (tmp_path / "out.svg").read_text()
+    assert (tmp_path / "out.png").stat().st_size > 1000
