@@ -8,6 +8,7 @@ drawn are few; a second pass picks them up, and from there on they are an ordina
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -223,8 +224,8 @@ def chunked_design(
 ) -> ChunkedDesign:
     """Return the design of a pool that comes in chunks, that of the whole pool up to rounding.
 
-    Time is linear in the number of items. Memory is what ``n_jobs + 2`` chunks need, and 40 bytes a query (about
-    twice that while q is computed). Moments of nDCG and AP are means over drawn labels, which depend on where
+    Time is linear in the number of items. Memory is what ``n_jobs + 2`` chunks need, and 40 bytes a query (twice that
+    while q is computed). Moments of nDCG and AP are means over drawn labels, which depend on where
     chunks end.
 
     Parameters
@@ -262,23 +263,23 @@ def chunked_design(
     4
     """
     chosen = _whole_query_method(method)
-    columns: list[list[Floats]] = [[], [], [], []]
-    cheapest, first = np.inf, None
+    columns = [array("d") for _ in range(4)]  # they grow in place
+    sizes, cheapest, first = [0], np.inf, None
     for k, summary in enumerate(summaries(chunks, chosen, measure, n_jobs)):
         first = first or summary
         summary.check_fits(first, k)
         for column, values in zip(columns, summary.columns, strict=True):
-            column.append(values)
+            column.frombytes(values.tobytes())
+        sizes.append(summary.columns[0].size)
         cheapest = min(cheapest, summary.cheapest)
     if first is None:
         raise InputError("there is no chunk, so the pool is empty")
-    offsets = np.cumsum([0, *map(len, columns[0])])
-    p, predictions, variances, costs = (np.concatenate(columns.pop(0)) for _ in range(4))
+    p, predictions, variances, costs = (np.frombuffer(column) for column in columns)
     p /= p.sum()
     share = chosen.defensive_share if defensive_share is None else defensive_share
     q = chosen.draw_probs(p, predictions, variances, costs, cheapest, share, bias)
     top = None if first.n_grades is None else first.n_grades - 1
-    return ChunkedDesign(chosen, measure, top, offsets, p, predictions, variances, costs, q)
+    return ChunkedDesign(chosen, measure, top, np.cumsum(sizes), p, predictions, variances, costs, q)
 
 
 def _located(cumulative: Floats, uniforms: Floats) -> Ints:
