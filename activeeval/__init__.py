@@ -36,6 +36,7 @@ _HOMES = {
     "activeeval.campaign": ("Campaign", "Draw"),
     "activeeval.evaluation": ("compare", "evaluate"),
     "activeeval.generated": ("generate_pool",),
+    "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
     "activeeval.simulation": ("replicate", "simulate"),
     "activeeval.significance": ("compare_scores", "holm", "mean_interval"),
 }
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from activeeval.pool import Judgments, QueryPool, Rankings
     from activeeval.rankers import ExpectedGradeRanker, ForestRegressionRanker, RankingSVM
     from activeeval.results import Estimate, Interval, Moments
+    from activeeval.scale import Chunk, ChunkedDesign, chunked_design
     from activeeval.significance import compare_scores, holm, mean_interval
     from activeeval.simulation import replicate, simulate
 

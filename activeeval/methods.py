@@ -157,6 +157,41 @@ class Method:
         share = self.defensive_share if defensive_share is None else defensive_share
         return Plan(self, stage, share, bias)
 
+    def draw_probs(
+        self,
+        query_probs: Floats,
+        predictions: Floats,
+        variances: Floats,
+        costs: Floats,
+        cheapest: float,
+        share: float,
+        bias: float,
+    ) -> Floats:
+        """Return q of queries that are drawn one by one and judged whole, eqs. (16), (17), shape (n_queries,).
+
+        Parameters
+        ----------
+        predictions, variances : ndarray, shape (n_queries,)
+            m(x) = E[L | x] and Var[L | x] under the grade model.
+        costs : ndarray, shape (n_queries,)
+            λ(x).
+        cheapest : float
+            What stands for λ where there is nothing to judge: q* is not defined for a cost of 0.
+        share, bias : float
+            As in `design`.
+        """
+        if not self.optimal:
+            return query_probs
+        spread = variances + self.unexplained(query_probs, predictions, bias)
+        known = np.ones_like(costs) if self.ignores_cost else np.where(costs > 0, costs, cheapest)
+        return defended(optimal_sampling_probs(query_probs, spread, known), query_probs, share)
+
+    def unexplained(self, query_probs: Floats, predictions: Floats, bias: float) -> Floats:
+        """Return what the estimator leaves beside the variance of a query under the model, shape (n_queries,)."""
+        if self.estimator == "ratio":
+            return np.asarray((predictions - query_probs @ predictions) ** 2)
+        return np.full_like(predictions, bias**2)
+
     def _model(
         self, target: Target, grade_probs: ArrayLike | None, node_weights: ArrayLike | None, max_grade: int | None
     ) -> tuple[Floats, Floats] | None:
@@ -212,12 +247,11 @@ class Plan:
                 raise InputError(f"method {method.name!r} makes its design for a budget: give one")
             pi, g = inclusion_probs(stage, *roots(stage, self._extra(), self.share), check_budget(budget))
             return Design(method.name, method.scheme, method.estimator, stage, pi, g, float(budget))
-        whole = np.ones(stage.items.size)
-        if not method.optimal:
-            return Design(method.name, method.scheme, method.estimator, stage, p, whole)
         if method.stage == "whole":
-            q = optimal_sampling_probs(p, stage.variances + self._extra(), self._costs())
-            return Design(method.name, method.scheme, method.estimator, stage, defended(q, p, self.share), whole)
+            cheapest = float(stage.target.pool.item_costs.min())
+            arrays = (p, stage.predictions, stage.variances, stage.costs)
+            q = method.draw_probs(*arrays, cheapest, self.share, self.bias)
+            return Design(method.name, method.scheme, method.estimator, stage, q, np.ones(stage.items.size))
         of_query, of_item = roots(stage, self._extra(), self.share)
         g = of_item / of_query[stage.slot_queries]
         return Design(method.name, method.scheme, method.estimator, stage, of_query / of_query.sum(), g)
@@ -237,18 +271,7 @@ class Plan:
         return self.design(expected)
 
     def _extra(self) -> Floats:
-        """Return what the estimator leaves beside the variance of a query under the model."""
-        mean = self.stage.predictions
-        if self.method.estimator == "ratio":
-            return np.asarray((mean - self.stage.target.pool.query_probs @ mean) ** 2)
-        return np.full_like(mean, self.bias**2)
-
-    def _costs(self) -> Floats:
-        """Return λ, that of the cheapest item where there is nothing to judge: q* is not defined for a cost of 0."""
-        costs = self.stage.costs
-        if self.method.ignores_cost:
-            return np.ones_like(costs)
-        return np.where(costs > 0, costs, self.stage.target.pool.item_costs.min())
+        return self.method.unexplained(self.stage.target.pool.query_probs, self.stage.predictions, self.bias)
 
 
 def _paper(name: str, when: str, **choices: Any) -> Method:

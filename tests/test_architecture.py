@@ -40,6 +40,7 @@ ALLOWED = {
     "record": BELOW_CAMPAIGN | {"campaign"},
     # show
     "simulation": BELOW_CAMPAIGN | {"campaign"},
+    "scale": (BELOW_CAMPAIGN | {"record"}) - {"results", "estimation"},
     "workload": GROUND | {"measures", "grade_models", "io", "design"},
     "modelling": GROUND | {"grade_models", "methods", "workload"},
     "worksheet": BELOW_CAMPAIGN | {"campaign", "record", "io"},

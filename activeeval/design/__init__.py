@@ -6,12 +6,13 @@ model, `rates` turns variances and costs into probabilities, `designs` holds the
 
 from activeeval.design.building import random_prefixes, single_items, whole_queries
 from activeeval.design.defence import defended_nodes
-from activeeval.design.designs import SCHEMES, Design, check_budget
+from activeeval.design.designs import DRAWS_PER_QUERY, SCHEMES, Design, Spending, check_budget
 from activeeval.design.rates import defended, inclusion_probs, optimal_sampling_probs, roots
-from activeeval.design.schemes import Pick, Sample, balancing, draw_sample, picks
+from activeeval.design.schemes import Pick, Sample, balancing, draw_sample, picks, places
 from activeeval.design.stages import STAGES, Items, Prefix, Stage
 
 __all__ = [
+    "DRAWS_PER_QUERY",
     "SCHEMES",
     "STAGES",
     "Design",
@@ -19,6 +20,7 @@ __all__ = [
     "Pick",
     "Prefix",
     "Sample",
+    "Spending",
     "Stage",
     "balancing",
     "check_budget",
@@ -28,6 +30,7 @@ __all__ = [
     "inclusion_probs",
     "optimal_sampling_probs",
     "picks",
+    "places",
     "random_prefixes",
     "roots",
     "single_items",

@@ -6,6 +6,7 @@ It also carries what its estimator needs, so that no estimator meets a sample it
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,74 @@ Ints = NDArray[np.int64]
 SCHEMES = ("replacement", "sequential", "poisson", "cube")
 _ROUNDING = 1e-12
 _CENSUS_TOLERANCE = 1e-9
-_DRAWS_PER_QUERY = 100
+DRAWS_PER_QUERY = 100
+
+
+class Spender(Protocol):
+    """What knows what its queries and draws cost."""
+
+    @property
+    def costs(self) -> Floats: ...
+
+    @property
+    def expected_cost(self) -> float: ...
+
+    @property
+    def most_draws(self) -> int: ...
+
+    def query_name(self, query: int) -> str: ...
+
+
+class Spending:
+    """What a budget pays for."""
+
+    __slots__ = ()
+
+    def n_draws(self: Spender, budget: float) -> int:
+        """Return n* = Λ / E_q[λ], rounded down and at most `most_draws`: draws that cost the budget on average.
+
+        Raises
+        ------
+        BudgetError
+            Where the budget does not pay for one expected draw.
+        """
+        if self.expected_cost == 0:
+            return self.most_draws
+        n = int(check_budget(budget) / self.expected_cost * (1 + _ROUNDING))
+        if n < 1:
+            raise BudgetError(
+                f"budget {budget:g} does not pay for one draw, which costs {self.expected_cost:g} on average",
+                budget=budget,
+                needed=self.expected_cost,
+            )
+        return min(n, self.most_draws)
+
+    def hard_limit(self: Spender, budget: float) -> float:
+        """Return what may be spent: the budget, with room for the rounding of a sum of costs."""
+        return check_budget(budget) * (1 + _ROUNDING)
+
+    def is_census(self: Spender, budget: float) -> bool:
+        """Whether a hard budget pays for judging the whole pool."""
+        return bool(check_budget(budget) >= self.costs.sum() * (1 - _CENSUS_TOLERANCE))
+
+    def check_hard_budget(self: Spender, budget: float) -> None:
+        """Raise BudgetError unless a hard budget pays for the dearest single query.
+
+        With less, the queries that can be judged at all would depend on the budget, and the
+        estimate would be biased towards cheap queries.
+        """
+        dearest = float(self.costs.max())
+        if check_budget(budget) * (1 + _ROUNDING) < dearest:
+            query = self.query_name(int(np.argmax(self.costs)))
+            raise BudgetError(
+                f"budget {budget:g} is below the cost of the dearest query, {dearest:g} for {query}",
+                budget=budget,
+                needed=dearest,
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Design:
+class Design(Spending):
     """A sampling design for one target.
 
     Attributes
@@ -175,52 +239,14 @@ class Design:
         """Whether draws follow each other until a budget is spent; otherwise the sample is settled at once."""
         return self.budget is None
 
-    def n_draws(self, budget: float) -> int:
-        """Return n* = Λ / E_q[λ], rounded down and at most `most_draws`: draws that cost the budget on average.
-
-        Raises
-        ------
-        BudgetError
-            Where the budget does not pay for one expected draw.
-        """
-        if self.expected_cost == 0:
-            return self.most_draws
-        n = int(check_budget(budget) / self.expected_cost * (1 + _ROUNDING))
-        if n < 1:
-            raise BudgetError(
-                f"budget {budget:g} does not pay for one draw, which costs {self.expected_cost:g} on average",
-                budget=budget,
-                needed=self.expected_cost,
-            )
-        return min(n, self.most_draws)
-
     @property
     def most_draws(self) -> int:
         """Draws after which any run ends, lest it look for the last query that the budget pays for ever."""
-        return (1 if self.scheme == "sequential" else _DRAWS_PER_QUERY) * self.pool.n_queries
+        return (1 if self.scheme == "sequential" else DRAWS_PER_QUERY) * self.pool.n_queries
 
-    def hard_limit(self, budget: float) -> float:
-        """Return what may be spent: the budget, with room for the rounding of a sum of costs."""
-        return check_budget(budget) * (1 + _ROUNDING)
-
-    def is_census(self, budget: float) -> bool:
-        """Whether a hard budget pays for judging the whole pool."""
-        return bool(check_budget(budget) >= self.costs.sum() * (1 - _CENSUS_TOLERANCE))
-
-    def check_hard_budget(self, budget: float) -> None:
-        """Raise BudgetError unless a hard budget pays for the dearest single query.
-
-        With less, the queries that can be judged at all would depend on the budget, and the
-        estimate would be biased towards cheap queries.
-        """
-        dearest = float(self.costs.max())
-        if self.hard_limit(budget) < dearest:
-            query = str(self.pool.query_ids[int(np.argmax(self.costs))])
-            raise BudgetError(
-                f"budget {budget:g} is below the cost of the dearest query, {dearest:g} for {query!r}",
-                budget=budget,
-                needed=dearest,
-            )
+    def query_name(self, query: int) -> str:
+        """Name a query for a message."""
+        return repr(str(self.pool.query_ids[query]))
 
 
 def check_budget(budget: float) -> float:

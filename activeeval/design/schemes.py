@@ -72,14 +72,14 @@ def draw_sample(design: Design, rng: np.random.Generator) -> Sample:
     counts = np.empty_like(queries)
     if design.stage.is_nested:
         replication.depths(first, last, design.item_probs, left, counts)
-        return Sample(queries, counts, _places(first, counts))
+        return Sample(queries, counts, places(first, counts))
     uniforms = rng.random(int((last - first).sum()))
     slots = np.empty(uniforms.size, dtype=np.int64)
     n_judged = replication.single_items(first, last, design.item_probs, uniforms, counts, slots)
     return Sample(queries, counts, slots[:n_judged].copy())
 
 
-def _places(first: Ints, counts: Ints) -> Ints:
+def places(first: Ints, counts: Ints) -> Ints:
     """Return first, first + 1 … for as many places as each query counts."""
     return np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
 

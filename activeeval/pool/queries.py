@@ -175,7 +175,8 @@ def _item_ids(values: ArrayLike | None, query_ids: Texts, offsets: Ints) -> Text
     if values is None:
         lengths = np.diff(offsets)
         numbers_within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths) + 1
-        return numbers_within.astype(f"U{len(str(lengths.max()))}")
+        names: Texts = np.arange(1, lengths.max() + 1).astype(f"U{len(str(lengths.max()))}")
+        return np.take(names, numbers_within - 1)
     item_ids = as_ids(values, "item_ids")
     if item_ids.size != offsets[-1]:
         raise InputError(f"item_ids must have shape ({offsets[-1]},), got {item_ids.shape}")
