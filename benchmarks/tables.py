@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks import peers
 from benchmarks.machine import ROOT
 from benchmarks.paper import claims, likeness
 from benchmarks.paper.averages import curve, labels_saved
@@ -69,7 +70,7 @@ def _paper(result: Result, folder: Path) -> str:
         _seconds(result["seconds"]),
         _table(["the paper says", "found here", "verdict"], [list(row) for row in claims.rows_of(result)]),
         "Labels saved at the largest budget, by mean absolute error (figure 3: by model selection error), ± Monte-Carlo"
-        " standard error; and how many times the labels passive would need (ratio of mean squared errors at that budget).",
+        " standard error; and how many times the labels passive would need (ratio of mean squared errors there).",
         _headlines(result),
     ]
     for number, caption in FIGURES.items():
@@ -144,8 +145,15 @@ def _verdict(row: Result) -> str:
     return {True: "reached", False: "not reached"}.get(row.get("reached"), "")
 
 
+def _scaling(result: Result) -> str:
+    sections = {"all": {"title": "Time and memory over the number of queries", "figures": result["figures"]}}
+    return _figures({"sections": sections}) + "\n\n![time and memory over size](results/scaling.svg)"
+
+
 SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "mslr-like": ("How the generated collection was matched to MSLR-WEB30K", likeness.markdown),
+    "peers": ("Speed and precision beside the peers", peers.markdown),
+    "scaling": ("Pools of 10³ to 10⁷ queries in chunks", _scaling),
     "kernels": ("Kernels, readers, start", _figures),
 }
 
