@@ -16,13 +16,13 @@ from activeeval.io.files import (
     fill_exactly,
     line_of,
     line_text,
-    open_bytes,
+    open_lines,
     shown,
     span_texts,
     token_at,
 )
 from activeeval.io.keys import distinct_texts, first_repeated_pair
-from activeeval.kernels import columns_text, text_numbers
+from activeeval.kernels import checks, columns_text
 from activeeval.pool.doors import Texts, as_ids, numbers
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ _SLOW_ROOM = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The rows of one file: spans of the text columns, values of the number columns."""
+    """One file: spans of each text column, shape (n_texts, n_rows, 2), and values of each number column."""
 
     path: str
     data: Bytes
@@ -45,23 +45,26 @@ class Columns:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.numbers)
+        n_rows: int = self.numbers.shape[1]
+        return n_rows
 
     def texts(self, k: int) -> Texts:
         """Return the k-th text column, shape (n_rows,)."""
-        return span_texts(self.path, self.data, self.spans[:, k])
+        return span_texts(self.path, self.data, self.spans[k])
 
     def floats(self, k: int) -> Floats:
         """Return the k-th number column, shape (n_rows,)."""
-        return np.ascontiguousarray(self.numbers[:, k])
+        values: Floats = self.numbers[k]
+        return values
 
     def wholes(self, k: int, what: str) -> Ints:
         """Return the k-th number column as whole numbers, or name the line of one that is not."""
-        values = self.numbers[:, k]
-        bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) >= _LARGEST_WHOLE))
-        if bad.size:
-            self.fail(int(bad[0]), f"the {what} {float(values[bad[0]])!r} is not a whole number, expected one")
-        return values.astype(np.int64)
+        values = self.numbers[k]
+        bad = int(checks.first_not_whole(values, _LARGEST_WHOLE))
+        if bad >= 0:
+            self.fail(bad, f"the {what} {float(values[bad])!r} is not a whole number, expected one")
+        wholes: Ints = values.astype(np.int64)
+        return wholes
 
     def fail(self, row: int, problem: str) -> NoReturn:
         """Raise the error that names the line of a row."""
@@ -69,8 +72,8 @@ class Columns:
 
     def line(self, row: int) -> int:
         """Return the 1-based line of a row."""
-        if self.spans.shape[1]:
-            return line_of(self.data, int(self.spans[row, 0, 0]))
+        if len(self.spans):
+            return line_of(self.data, int(self.spans[0, row, 0]))
         lines = self.data.tobytes().split(b"\n")
         held = [number for number, line in enumerate(lines, start=1) if line.strip() and not line.startswith(b"#")]
         return held[row]
@@ -101,11 +104,10 @@ def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
     FormatError
         ``path:line`` where a line has another number of columns or a number is none.
     """
-    data = open_bytes(path)
+    data, n_lines = open_lines(path)
     codes = np.array([_KINDS[kind] for kind in kinds], dtype=np.int64)
-    n_lines = int(text_numbers.text_census(data)[0]) + 1
-    spans = np.empty((n_lines, kinds.count("t"), 2), dtype=np.int64)
-    numbers = np.empty((n_lines, kinds.count("n")))
+    spans = np.empty((kinds.count("t"), n_lines, 2), dtype=np.int64)
+    numbers = np.empty((kinds.count("n"), n_lines))
     slow = np.empty((_SLOW_ROOM, 3), dtype=np.int64)
     state = np.zeros(3, dtype=np.int64)
     name = os.fspath(path)
@@ -118,7 +120,7 @@ def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
     n_rows = int(state[1])
     if n_rows == 0:
         raise FormatError(name, None, f"no data lines, expected lines of: {expected}")
-    return Columns(name, data, spans[:n_rows], numbers[:n_rows])
+    return Columns(name, data, spans[:, :n_rows], numbers[:, :n_rows])
 
 
 def typed_column(values: Any, name: str, kind: str) -> Any:
@@ -137,7 +139,7 @@ def typed_column(values: Any, name: str, kind: str) -> Any:
 
 def _wholes(array: NDArray[Any], name: str) -> Ints:
     if array.dtype.kind in "iu" and array.ndim == 1:
-        return array.astype(np.int64)
+        return array.astype(np.int64, copy=False)
     values = numbers(array, name, (array.size,))
     bad = np.flatnonzero(~((values == np.floor(values)) & (np.abs(values) < _LARGEST_WHOLE)))
     if bad.size:

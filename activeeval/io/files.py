@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError
 from activeeval.kernels import text_numbers
-from activeeval.pool.doors import Texts
+from activeeval.pool.doors import Texts, sealed_here
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -33,7 +33,12 @@ _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def open_bytes(path: PathLike) -> Bytes:
-    """Return the bytes of a text file, unpacked where it is gzip, without a byte order mark.
+    """Return the bytes of a text file; everything else as `open_lines` has it."""
+    return open_lines(path)[0]
+
+
+def open_lines(path: PathLike) -> tuple[Bytes, int]:
+    """Return the bytes of a text file, unpacked where it is gzip, without a byte order mark, and the most lines it has.
 
     Gzip is told by its first two bytes, not by the name. A plain file is mapped, not copied.
 
@@ -49,8 +54,7 @@ def open_bytes(path: PathLike) -> Bytes:
         data = data[3:]
     if data.size == 0:
         raise FormatError(os.fspath(path), None, "the file is empty")
-    _check_text(path, data)
-    return data
+    return data, _check_text(path, data) + 1
 
 
 def open_text(path: PathLike) -> str:
@@ -105,8 +109,9 @@ def span_texts(path: PathLike, data: Bytes, spans: Ints) -> Texts:
         row = int(lengths.argmax())
         problem = f"an id of {width} bytes, {token_at(data, int(spans[row, 0]))}, expected at most {_LONGEST_ID}"
         raise FormatError(os.fspath(path), line_of(data, int(spans[row, 0])), problem)
-    codes = text_numbers.span_codes(data, np.ascontiguousarray(spans), width)
-    texts: Texts = codes.view(f"U{width}").reshape(-1)
+    codes = np.zeros((len(spans), width), dtype=np.uint32)
+    text_numbers.span_codes(data, np.ascontiguousarray(spans), codes)
+    texts: Texts = sealed_here(codes).view(f"U{width}").reshape(-1)
     return texts
 
 
@@ -230,8 +235,9 @@ def _plain_content(path: PathLike) -> bytearray | mmap.mmap:
         raise InputError(f"{os.fspath(path)!r}: cannot read: {problem}") from None
 
 
-def _check_text(path: PathLike, data: Bytes) -> None:
-    _, union, smallest = text_numbers.text_census(data)
+def _check_text(path: PathLike, data: Bytes) -> int:
+    """Return the number of newlines of a text that is one."""
+    n_newlines, union, smallest = text_numbers.text_census(data)
     if data[:2].tobytes() in _UTF16_MARKS:
         raise FormatError(os.fspath(path), 1, "the text is UTF-16, expected UTF-8")
     if union >= 0x80:
@@ -245,3 +251,4 @@ def _check_text(path: PathLike, data: Bytes) -> None:
     if smallest == 0:
         place = int(np.argmin(data))
         raise FormatError(os.fspath(path), line_of(data, place), "a NUL byte, expected text")
+    return int(n_newlines)

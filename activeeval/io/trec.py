@@ -113,7 +113,7 @@ def read_run(path: PathLike) -> Run:
         not whole, or a document is ranked twice for a query.
     """
     columns = read_columns(path, "t-tnnt", _RUN)
-    name = str(span_texts(columns.path, columns.data, columns.spans[:1, 2])[0])
+    name = str(span_texts(columns.path, columns.data, columns.spans[2, :1])[0])
     ranks = columns.wholes(0, "rank")
     return Run(*columns.pairs(), columns.floats(1), ranks, name)
 

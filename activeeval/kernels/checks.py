@@ -12,13 +12,11 @@ _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 
 @_jit
-def first_repeated_hash(hashes, offsets):
-    """Return the first segment in which a hash occurs twice, or -1."""
-    for q in range(offsets.size - 1):
-        segment = np.sort(hashes[offsets[q] : offsets[q + 1]])
-        for i in range(1, segment.size):
-            if segment[i] == segment[i - 1]:
-                return q
+def first_not_whole(values, bound):
+    """Return the first place of a value that is not whole or not smaller in size than ``bound``, or -1."""
+    for i in range(values.size):
+        if not (values[i] == np.floor(values[i]) and abs(values[i]) < bound):
+            return i
     return -1
 
 
