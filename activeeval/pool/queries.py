@@ -175,9 +175,9 @@ def _check_queries(query_ids: Texts, offsets: Ints) -> None:
 def _item_ids(values: ArrayLike | None, query_ids: Texts, offsets: Ints) -> Texts:
     if values is None:
         lengths = np.diff(offsets)
-        numbers_within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths) + 1
-        numbered: Texts = sealed_here(numbers_within.astype(f"U{len(str(lengths.max()))}"))
-        return numbered
+        numbered = np.arange(1, lengths.max() + 1).astype(f"U{len(str(lengths.max()))}")
+        ids: Texts = sealed_here(np.concatenate([numbered[:n] for n in lengths.tolist()]))
+        return ids
     item_ids = as_ids(values, "item_ids")
     if item_ids.size != offsets[-1]:
         raise InputError(f"item_ids must have shape ({offsets[-1]},), got {item_ids.shape}")
