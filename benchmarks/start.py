@@ -17,8 +17,8 @@ from activeeval.generated import generate_pool, noisy_scores
 from activeeval.grade_models import ForestGradeModel
 from activeeval.io.letor import read_letor
 from activeeval.io.scores import read_scores_of
-from benchmarks.main_job import PAPERS
 from benchmarks.machine import ROOT, data_folder, figure, seconds
+from benchmarks.main_job import PAPERS
 
 BUDGETS = (10.0, 20.0, 40.0, 80.0, 160.0)
 PARTS = ("S1", "S2", "S3", "S4", "S5")
