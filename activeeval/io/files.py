@@ -103,16 +103,26 @@ def shown(text: str) -> str:
 
 def span_texts(path: PathLike, data: Bytes, spans: Ints) -> Texts:
     """Return the texts of byte spans (n, 2) as an array of text, shape (n,)."""
+    codes = np.empty((len(spans), span_width(path, data, spans)), dtype=np.uint32)
+    text_numbers.span_codes(data, np.ascontiguousarray(spans), codes)
+    return texts_of(codes)
+
+
+def texts_of(codes: NDArray[np.uint32]) -> Texts:
+    """Return code points (n, width), which nobody else holds, as an array of text, shape (n,)."""
+    texts: Texts = sealed_here(codes).view(f"U{codes.shape[1]}").reshape(-1)
+    return texts
+
+
+def span_width(path: PathLike, data: Bytes, spans: Ints) -> int:
+    """Return how many bytes the longest of the spans has, at least 1, or name the line of one that is too long."""
     lengths = spans[:, 1] - spans[:, 0]
     width = int(lengths.max(initial=1))
     if width > _LONGEST_ID:
         row = int(lengths.argmax())
         problem = f"an id of {width} bytes, {token_at(data, int(spans[row, 0]))}, expected at most {_LONGEST_ID}"
         raise FormatError(os.fspath(path), line_of(data, int(spans[row, 0])), problem)
-    codes = np.zeros((len(spans), width), dtype=np.uint32)
-    text_numbers.span_codes(data, np.ascontiguousarray(spans), codes)
-    texts: Texts = sealed_here(codes).view(f"U{width}").reshape(-1)
-    return texts
+    return width
 
 
 def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints, what: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
-from activeeval.io.keys import distinct_texts, first_places, places_of
+from activeeval.io.keys import distinct_texts, first_places, first_repeated_pair, places_of
 from activeeval.io.trec import Qrels, Run
 from activeeval.pool import QueryPool, Rankings
 from activeeval.pool.doors import Texts
@@ -92,14 +92,14 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
     pool, items = _pool(query_ids, rows, n_defining)
     grades = np.full(pool.n_items, -1, dtype=np.int64)
     if qrels is not None:
-        grades[items[0]] = np.maximum(qrels.grades[rows[0].held], -1)
+        grades[items[0]] = np.maximum(_taken(qrels.grades, rows[0].held), -1)
         rows, items = rows[1:], items[1:]
     scores = np.full((len(runs), pool.n_items), np.nan)
     rankings = []
     for r, run in enumerate(runs):
         kept = np.flatnonzero(items[r] >= 0)
         positions, places = _taken(items[r], kept), _taken(rows[r].held, kept)
-        scores[r, positions] = run.scores[places]
+        scores[r, positions] = _taken(run.scores, places)
         rankings.append(_ranking(pool, run, scores[r], positions, places, ties))
     n_held = [sum(name in index for name in part.names) for part in rows]
     return TablePool(
@@ -141,11 +141,16 @@ def _items(rows: list[_Rows], n_defining: int) -> tuple[Ints, Texts, list[Ints]]
         number = places_of(owners, item_ids, part.owners, part.doc_ids)
         new = np.flatnonzero(number < 0)
         if new.size:
-            places = first_places(_taken(part.owners, new), _taken(part.doc_ids, new))
-            is_first = places == np.arange(new.size)
-            number[new] = owners.size + (np.cumsum(is_first) - 1)[places]
-            owners = _joined(owners, _taken(part.owners, new[is_first]))
-            item_ids = _joined(item_ids, _taken(part.doc_ids, new[is_first]))
+            first = new
+            if first_repeated_pair(_taken(part.owners, new), _taken(part.doc_ids, new)) is None:
+                number[new] = np.arange(owners.size, owners.size + new.size)
+            else:
+                places = first_places(part.owners[new], part.doc_ids[new])
+                is_first = places == np.arange(new.size)
+                number[new] = owners.size + (np.cumsum(is_first) - 1)[places]
+                first = new[is_first]
+            owners = _joined(owners, _taken(part.owners, first))
+            item_ids = _joined(item_ids, _taken(part.doc_ids, first))
         numbers.append(number)
     others = (places_of(owners, item_ids, part.owners, part.doc_ids) for part in rows[n_defining:])
     return owners, item_ids, [*numbers, *others]

@@ -26,15 +26,19 @@ def first_bad_ranked_item(query_offsets, offsets, items):
 
     kind 1: the item is not one of the query's; kind 2: it stands in the list twice.
     """
-    last_seen = np.full(query_offsets[-1], -1, np.int64)
+    most = 0
     for q in range(query_offsets.size - 1):
+        most = max(most, query_offsets[q + 1] - query_offsets[q])
+    is_seen = np.zeros(most, np.bool_)
+    for q in range(query_offsets.size - 1):
+        is_seen[: query_offsets[q + 1] - query_offsets[q]] = False
         for place in range(offsets[q], offsets[q + 1]):
             z = items[place]
             if z < query_offsets[q] or z >= query_offsets[q + 1]:
                 return q, place, 1
-            if last_seen[z] >= 0:
+            if is_seen[z - query_offsets[q]]:
                 return q, place, 2
-            last_seen[z] = place
+            is_seen[z - query_offsets[q]] = True
     return -1, -1, 0
 
 

@@ -12,26 +12,26 @@ _NEWLINE, _HASH = 10, 35
 
 @_jit
 def read_column_rows(data, state, kinds, spans, numbers, slow):
-    """Read lines until the data end, a line is wrong or ``slow`` is full; return ``(code, place)``.
+    """Read lines until the data end, a line is wrong, or ``spans`` or ``slow`` is full; return ``(code, place)``.
 
     Parameters
     ----------
-    state : (3,) int64, read and written
-        Place in the data, rows read, entries of `slow`.
+    state : (4,) int64, read and written
+        Place in the data, rows read, entries of `slow`; the row that the first of `spans` is of.
     kinds : (n_columns,) int64
         LEFT_OUT, TEXT or NUMBER for each column of a line.
-    spans : (n_texts, n, 2) int64; numbers : (n_numbers, n) float64
+    spans : (n_texts, n_block, 2) int64; numbers : (n_numbers, n) float64
     slow : (k, 3) int64
         Flat place in `numbers`, start and stop of each number that number_at leaves to the caller.
     """
-    i, row, n_slow = state[0], state[1], state[2]
+    i, row, n_slow, first = state[0], state[1], state[2], state[3]
     end = data.size
     code = FINE
-    while i < end and code == FINE and n_slow + numbers.shape[0] <= slow.shape[0]:
+    while i < end and code == FINE and row - first < spans.shape[1] and n_slow + numbers.shape[0] <= slow.shape[0]:
         begin = i
         i = skip_blanks(data, i)
         if i < end and data[i] != _NEWLINE and data[begin] != _HASH:
-            i, n_slow, code = _columns_at(data, i, row, kinds, spans, numbers, slow, n_slow)
+            i, n_slow, code = _columns_at(data, i, row, first, kinds, spans, numbers, slow, n_slow)
             row += 1
         if code == FINE:
             while i < end and data[i] != _NEWLINE:
@@ -42,7 +42,7 @@ def read_column_rows(data, state, kinds, spans, numbers, slow):
 
 
 @_jit
-def _columns_at(data, i, row, kinds, spans, numbers, slow, n_slow):
+def _columns_at(data, i, row, first, kinds, spans, numbers, slow, n_slow):
     """Read the columns of one line; return ``(stop, n_slow, code)``, stop the place of what is wrong."""
     end = data.size
     n_texts = 0
@@ -65,7 +65,7 @@ def _columns_at(data, i, row, kinds, spans, numbers, slow, n_slow):
         else:
             i = token_end(data, start)
             if kinds[column] == TEXT:
-                spans[n_texts, row, 0], spans[n_texts, row, 1] = start, i
+                spans[n_texts, row - first, 0], spans[n_texts, row - first, 1] = start, i
                 n_texts += 1
     i = skip_blanks(data, i)
     if i < end and data[i] != _NEWLINE:

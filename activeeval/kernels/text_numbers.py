@@ -149,7 +149,7 @@ def text_census(data):
 
 @_jit
 def span_codes(data, spans, out):
-    """Write the code points of UTF-8 spans (n, 2) into ``out`` (n, width), which holds zeros.
+    """Fill ``out`` (n, width) with the code points of UTF-8 spans (n, 2), zeros behind them.
 
     The bytes must be valid UTF-8; the leading byte tells how many follow: 110xxxxx one,
     1110xxxx two, 11110xxx three, each of them adding six bits.
@@ -167,4 +167,7 @@ def span_codes(data, spans, out):
                     c = (c << np.uint32(6)) | (np.uint32(data[i]) & np.uint32(0x3F))
                     i += 1
             out[row, k] = c
+            k += 1
+        while k < out.shape[1]:
+            out[row, k] = 0
             k += 1
