@@ -6,15 +6,16 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import Design
 from activeeval.errors import InputError
-from activeeval.estimation import INTERVALS
-from activeeval.simulation import Summary
+
+if TYPE_CHECKING:
+    from activeeval.design import Design
+    from activeeval.simulation import Summary
 
 Row = Mapping[str, Any]
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
@@ -113,6 +114,8 @@ def summary_rows(measure: str, summaries: Sequence[Summary], *, with_errors: boo
 
 def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
     """Return rows for reading: each figure with its Monte-Carlo standard error in brackets."""
+    from activeeval.estimation import INTERVALS
+
     named = (
         ("rmse", 4),
         ("bias", 4),

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtr
-from scipy.stats import rankdata
 
 from activeeval.errors import InputError
 from activeeval.results import t_quantile
@@ -233,7 +232,8 @@ def _signed_rank_test(differences: Floats) -> float:
         return 1.0
     sizes = np.abs(differences)
     # Equal differences of decimal scores differ in their last digits; they must share a rank.
-    doubled = np.rint(2 * rankdata(np.round(sizes / sizes.max(), 12))).astype(np.int64)
+    _, place, counts = np.unique(np.round(sizes / sizes.max(), 12), return_inverse=True, return_counts=True)
+    doubled = (2 * np.cumsum(counts) - counts + 1)[place]
     smaller = int(min(doubled[differences > 0].sum(), doubled[differences < 0].sum()))
     if n > LARGEST_EXACT:
         return float(min(1.0, 2 * ndtr((smaller - doubled.sum() / 2) / math.sqrt((doubled**2).sum() / 4))))

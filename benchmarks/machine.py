@@ -33,12 +33,12 @@ def stay_on_one_core(module: str) -> None:
         os.execv(sys.executable, [sys.executable, "-m", module, *sys.argv[1:]])
 
 
-def describe(module: str) -> dict:
-    """Return command, date, versions and the size of the machine."""
+def describe(module: str, packages: tuple[str, ...] = ()) -> dict:
+    """Return command, date, versions, those of further packages too, and the size of the machine."""
     return {
         "command": " ".join(["python -m", module, *sys.argv[1:]]),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}},
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in (*_PACKAGES, *packages)}},
         "git_commit": _git("rev-parse", "--short=12", "HEAD"),
         "uncommitted_changes_to_activeeval": bool(_git("status", "--porcelain", "activeeval")),
         "machine": {
@@ -66,6 +66,9 @@ def show(title: str, rows: list[dict]) -> None:
     """Print the figures of a section as a table."""
     print(f"\n{title}")
     for row in rows:
+        if "missing" in row:
+            print(f"  {row['what']:52} {row['missing']}", flush=True)
+            continue
         value = f"{row['value']:.2g}" if 0 < abs(row["value"]) < 0.01 else f"{row['value']:,.2f}"
         target = f"target {row['target']}" if "target" in row else ""
         verdict = {True: "reached", False: "NOT REACHED"}.get(row.get("reached"), "")

@@ -17,9 +17,11 @@ from activeeval import DCG, ERR, METHODS, Campaign, Target, simulate
 from activeeval.generated import generate_pool, noisy_scores
 from activeeval.grade_models import ForestGradeModel
 from activeeval.io.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
+from activeeval.methods import default_method
 from activeeval.workload import Workload, from_letor, from_tables
 
 N_QUERIES = 60
+PAPERS = ("passive", "active", "active_uniC", "active_uniD")
 
 
 def write_inputs(folder: Path) -> None:
@@ -39,17 +41,18 @@ def write_inputs(folder: Path) -> None:
 
 
 def evaluate(workload: Workload) -> None:
-    """Model, moments, designs, campaign and simulation on one workload."""
+    """Model, moments, designs of the paper's methods and of the default, campaign and simulation on one workload."""
     rest = workload.held_out(0.4, np.random.default_rng(0))
     forest = ForestGradeModel(n_estimators=5, max_grade=4, random_state=0)
     probs = forest.fit(rest.training.features, rest.training.grades).predict_proba(rest.features)
     for measure in (DCG(), ERR(4)):
         for versus in (None, rest.versus):
             target = Target(measure, rest.ranking, versus)
-            designs = {name: method.design(target, probs) for name, method in METHODS.items()}
-            unit = float(designs["passive"].costs.mean())
-            simulate(designs, rest.grades, [15.0], 20, 0, unit=unit)
-            campaign = Campaign(designs["active"], 15 * unit, rng=0)
+            names = [*PAPERS, default_method(measure).name]
+            plans = {name: METHODS[name].plan(target, probs) for name in names}
+            unit = float(plans["passive"].stage.costs.mean())
+            simulate(plans, rest.grades, [15.0], 20, 0, unit=unit)
+            campaign = Campaign(plans["active"].design(), 15 * unit, rng=0)
             while (draw := campaign.ask()) is not None:
                 campaign.tell(draw, rest.grades[list(draw.items)].tolist())
             campaign.estimate()

@@ -140,6 +140,34 @@ def test_scores_rank_descending_and_ties_by_id_descending(data, lengths):
         assert ranking.items[ranking.offsets[q] : ranking.offsets[q + 1]].tolist() == expected
 
 
+def test_long_lists_with_ties_are_ranked_as_python_sorts_them():
+    rng = np.random.default_rng(8)
+    lengths = [1, 2, 7, 8, 9, 16, 17, 33, 200, 1000]
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    ids = np.concatenate([rng.permutation([f"{'d' * (i % 3)}{i}" for i in range(n)]) for n in lengths])
+    pool = QueryPool(np.arange(len(lengths)), offsets, ids)
+    for distinct in (1, 5, 10**9):
+        scores = rng.integers(0, distinct, pool.n_items) - 0.0
+        scores[rng.random(pool.n_items) < 0.1] = np.nan
+        scores[scores == 3] *= -0.0
+        ranking = Rankings.from_scores(pool, scores)
+        for q in range(pool.n_queries):
+            ranked = [z for z in range(offsets[q], offsets[q + 1]) if scores[z] == scores[z]]
+            expected = sorted(sorted(ranked, key=lambda z: ids[z], reverse=True), key=lambda z: -scores[z])
+            assert ranking.items[ranking.offsets[q] : ranking.offsets[q + 1]].tolist() == expected
+
+
+def test_frozen_arrays_are_shared_and_others_copied():
+    pool = two()
+    assert pool.replace(query_costs=[1, 1]).item_ids is pool.item_ids
+    items = np.array([1, 0, 4])
+    view = items.view()
+    view.setflags(write=False)
+    ranking = Rankings(pool, [0, 2, 3], view)
+    items[:] = 0
+    assert ranking.items.tolist() == [1, 0, 4]
+
+
 def test_items_without_a_score_are_not_ranked():
     ranking = Rankings.from_scores(two(), [np.nan, 1, np.nan, np.nan, np.nan])
     assert ranking.items.tolist() == [1]

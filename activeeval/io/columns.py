@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,52 +17,54 @@ from activeeval.io.files import (
     fill_exactly,
     line_of,
     line_text,
-    open_bytes,
+    open_lines,
     shown,
-    span_texts,
+    span_width,
+    texts_of,
     token_at,
 )
 from activeeval.io.keys import distinct_texts, first_repeated_pair
-from activeeval.kernels import columns_text, text_numbers
+from activeeval.kernels import checks, columns_text, text_numbers
 from activeeval.pool.doors import Texts, as_ids, numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _LARGEST_WHOLE = 2.0**53
-_KINDS = {"-": columns_text.LEFT_OUT, "t": columns_text.TEXT, "n": columns_text.NUMBER}
+_KINDS = {"-": columns_text.LEFT_OUT, "t": columns_text.TEXT, "1": columns_text.TEXT, "n": columns_text.NUMBER}
 _SLOW_ROOM = 1 << 16
+_BLOCK = 1 << 14
+_BLANKS = bytes(range(33))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The rows of one file: spans of the text columns, values of the number columns."""
+    """The rows of one file: its text columns, and its number columns, shape (n_numbers, n_rows)."""
 
     path: str
     data: Bytes
-    spans: Ints
+    texts: list[Texts]
     numbers: Floats
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.numbers)
-
-    def texts(self, k: int) -> Texts:
-        """Return the k-th text column, shape (n_rows,)."""
-        return span_texts(self.path, self.data, self.spans[:, k])
+        n_rows: int = self.numbers.shape[1]
+        return n_rows
 
     def floats(self, k: int) -> Floats:
         """Return the k-th number column, shape (n_rows,)."""
-        return np.ascontiguousarray(self.numbers[:, k])
+        values: Floats = self.numbers[k]
+        return values
 
     def wholes(self, k: int, what: str) -> Ints:
         """Return the k-th number column as whole numbers, or name the line of one that is not."""
-        values = self.numbers[:, k]
-        bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) >= _LARGEST_WHOLE))
-        if bad.size:
-            self.fail(int(bad[0]), f"the {what} {float(values[bad[0]])!r} is not a whole number, expected one")
-        return values.astype(np.int64)
+        values = self.numbers[k]
+        bad = int(checks.first_not_whole(values, _LARGEST_WHOLE))
+        if bad >= 0:
+            self.fail(bad, f"the {what} {float(values[bad])!r} is not a whole number, expected one")
+        wholes: Ints = values.astype(np.int64)
+        return wholes
 
     def fail(self, row: int, problem: str) -> NoReturn:
         """Raise the error that names the line of a row."""
@@ -69,15 +72,13 @@ class Columns:
 
     def line(self, row: int) -> int:
         """Return the 1-based line of a row."""
-        if self.spans.shape[1]:
-            return line_of(self.data, int(self.spans[row, 0, 0]))
         lines = self.data.tobytes().split(b"\n")
-        held = [number for number, line in enumerate(lines, start=1) if line.strip() and not line.startswith(b"#")]
-        return held[row]
+        held = (n for n, line in enumerate(lines, start=1) if line.translate(None, _BLANKS) and line[:1] != b"#")
+        return next(islice(held, row, None))
 
     def pairs(self) -> tuple[Texts, Texts]:
         """Return the first two text columns, query and document, or name a pair that comes twice."""
-        query_ids, doc_ids = self.texts(0), self.texts(1)
+        query_ids, doc_ids = self.texts[:2]
         repeated = first_repeated_pair(distinct_texts(query_ids)[1], doc_ids)
         if repeated is not None:
             first, again = repeated
@@ -86,13 +87,31 @@ class Columns:
         return query_ids, doc_ids
 
 
+@dataclass(slots=True)
+class _TextColumn:
+    """Code points of the first rows of a text column, as many as there is room for."""
+
+    codes: NDArray[np.uint32]
+
+    def take(self, path: str, data: Bytes, spans: Ints, start: int) -> None:
+        """Take the rows from ``start`` on."""
+        spans = spans[: max(len(self.codes) - start, 0)]
+        width = span_width(path, data, spans)
+        if width > self.codes.shape[1]:
+            narrow, self.codes = self.codes, np.empty((len(self.codes), width), dtype=np.uint32)
+            self.codes[:start, : narrow.shape[1]] = narrow[:start]
+            self.codes[:start, narrow.shape[1] :] = 0
+        text_numbers.span_codes(data, spans, self.codes[start : start + len(spans)])
+
+
 def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
     """Read a file line by line; blank lines and lines that start with ``#`` are left out.
 
     Parameters
     ----------
     kinds : str
-        One letter a column: ``t`` text, ``n`` finite number, ``-`` not read.
+        One letter a column: ``t`` text, ``1`` text of which only the first row's is kept, ``n`` finite number,
+        ``-`` not read.
     expected : str
         The columns as a message names them: ``query iteration document grade``.
 
@@ -101,24 +120,31 @@ def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
     FormatError
         ``path:line`` where a line has another number of columns or a number is none.
     """
-    data = open_bytes(path)
-    codes = np.array([_KINDS[kind] for kind in kinds], dtype=np.int64)
-    n_lines = int(text_numbers.text_census(data)[0]) + 1
-    spans = np.empty((n_lines, kinds.count("t"), 2), dtype=np.int64)
-    numbers = np.empty((n_lines, kinds.count("n")))
-    slow = np.empty((_SLOW_ROOM, 3), dtype=np.int64)
-    state = np.zeros(3, dtype=np.int64)
+    data, n_lines = open_lines(path)
     name = os.fspath(path)
-    while state[0] < data.size:
-        state[2] = 0
-        code, place = columns_text.read_column_rows(data, state, codes, spans, numbers, slow)
-        fill_exactly(name, data, numbers, slow[: state[2]], "number")
-        if code != columns_text.FINE:
-            _complain(name, data, int(code), int(place), kinds, expected)
-    n_rows = int(state[1])
+    texts = [_TextColumn(np.empty((1 if k == "1" else n_lines, 1), dtype=np.uint32)) for k in kinds if k in "t1"]
+    numbers = np.empty((kinds.count("n"), n_lines))
+    n_rows = _read(name, data, kinds, expected, texts, numbers)
     if n_rows == 0:
         raise FormatError(name, None, f"no data lines, expected lines of: {expected}")
-    return Columns(name, data, spans[:n_rows], numbers[:n_rows])
+    return Columns(name, data, [texts_of(column.codes)[:n_rows] for column in texts], numbers[:, :n_rows])
+
+
+def _read(path: str, data: Bytes, kinds: str, expected: str, texts: list[_TextColumn], numbers: Floats) -> int:
+    """Fill the columns block by block, each small enough for the cache; return the number of rows."""
+    codes = np.array([_KINDS[kind] for kind in kinds], dtype=np.int64)
+    spans = np.empty((len(texts), _BLOCK, 2), dtype=np.int64)
+    slow = np.empty((_SLOW_ROOM, 3), dtype=np.int64)
+    state = np.zeros(4, dtype=np.int64)
+    while state[0] < data.size:
+        state[2], state[3] = 0, state[1]
+        code, place = columns_text.read_column_rows(data, state, codes, spans, numbers, slow)
+        fill_exactly(path, data, numbers, slow[: state[2]], "number")
+        if code != columns_text.FINE:
+            _complain(path, data, int(code), int(place), kinds, expected)
+        for column, of_column in zip(texts, spans, strict=True):
+            column.take(path, data, of_column[: state[1] - state[3]], int(state[3]))
+    return int(state[1])
 
 
 def typed_column(values: Any, name: str, kind: str) -> Any:
@@ -137,7 +163,7 @@ def typed_column(values: Any, name: str, kind: str) -> Any:
 
 def _wholes(array: NDArray[Any], name: str) -> Ints:
     if array.dtype.kind in "iu" and array.ndim == 1:
-        return array.astype(np.int64)
+        return array.astype(np.int64, copy=False)
     values = numbers(array, name, (array.size,))
     bad = np.flatnonzero(~((values == np.floor(values)) & (np.abs(values) < _LARGEST_WHOLE)))
     if bad.size:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError
 from activeeval.kernels import text_numbers
-from activeeval.pool.doors import Texts
+from activeeval.pool.doors import Texts, sealed_here
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -33,7 +33,12 @@ _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def open_bytes(path: PathLike) -> Bytes:
-    """Return the bytes of a text file, unpacked where it is gzip, without a byte order mark.
+    """Return the bytes of a text file; everything else as `open_lines` has it."""
+    return open_lines(path)[0]
+
+
+def open_lines(path: PathLike) -> tuple[Bytes, int]:
+    """Return the bytes of a text file, unpacked where it is gzip, without a byte order mark, and the most lines it has.
 
     Gzip is told by its first two bytes, not by the name. A plain file is mapped, not copied.
 
@@ -49,8 +54,7 @@ def open_bytes(path: PathLike) -> Bytes:
         data = data[3:]
     if data.size == 0:
         raise FormatError(os.fspath(path), None, "the file is empty")
-    _check_text(path, data)
-    return data
+    return data, _check_text(path, data) + 1
 
 
 def open_text(path: PathLike) -> str:
@@ -99,15 +103,26 @@ def shown(text: str) -> str:
 
 def span_texts(path: PathLike, data: Bytes, spans: Ints) -> Texts:
     """Return the texts of byte spans (n, 2) as an array of text, shape (n,)."""
+    codes = np.empty((len(spans), span_width(path, data, spans)), dtype=np.uint32)
+    text_numbers.span_codes(data, np.ascontiguousarray(spans), codes)
+    return texts_of(codes)
+
+
+def texts_of(codes: NDArray[np.uint32]) -> Texts:
+    """Return code points (n, width), which nobody else holds, as an array of text, shape (n,)."""
+    texts: Texts = sealed_here(codes).view(f"U{codes.shape[1]}").reshape(-1)
+    return texts
+
+
+def span_width(path: PathLike, data: Bytes, spans: Ints) -> int:
+    """Return how many bytes the longest of the spans has, at least 1, or name the line of one that is too long."""
     lengths = spans[:, 1] - spans[:, 0]
     width = int(lengths.max(initial=1))
     if width > _LONGEST_ID:
         row = int(lengths.argmax())
         problem = f"an id of {width} bytes, {token_at(data, int(spans[row, 0]))}, expected at most {_LONGEST_ID}"
         raise FormatError(os.fspath(path), line_of(data, int(spans[row, 0])), problem)
-    codes = text_numbers.span_codes(data, np.ascontiguousarray(spans), width)
-    texts: Texts = codes.view(f"U{width}").reshape(-1)
-    return texts
+    return width
 
 
 def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints, what: str) -> None:
@@ -230,8 +245,9 @@ def _plain_content(path: PathLike) -> bytearray | mmap.mmap:
         raise InputError(f"{os.fspath(path)!r}: cannot read: {problem}") from None
 
 
-def _check_text(path: PathLike, data: Bytes) -> None:
-    _, union, smallest = text_numbers.text_census(data)
+def _check_text(path: PathLike, data: Bytes) -> int:
+    """Return the number of newlines of a text that is one."""
+    n_newlines, union, smallest = text_numbers.text_census(data)
     if data[:2].tobytes() in _UTF16_MARKS:
         raise FormatError(os.fspath(path), 1, "the text is UTF-16, expected UTF-8")
     if union >= 0x80:
@@ -245,3 +261,4 @@ def _check_text(path: PathLike, data: Bytes) -> None:
     if smallest == 0:
         place = int(np.argmin(data))
         raise FormatError(os.fspath(path), line_of(data, place), "a NUL byte, expected text")
+    return int(n_newlines)

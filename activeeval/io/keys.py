@@ -5,30 +5,46 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.kernels import columns_text
+from activeeval.kernels import keys
 from activeeval.pool import QueryPool
-from activeeval.pool.doors import Texts
+from activeeval.pool.doors import Texts, text_codes
 
 Ints = NDArray[np.int64]
-Keys = NDArray[np.uint64]
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def text_keys(texts: Texts, seed: int = 0) -> Keys:
-    """Return a key of every text, the same for the same text in any array."""
-    # always read-only, so that the kernel compiles for one type
-    codes = np.ascontiguousarray(texts).view(np.uint32).reshape(texts.size, texts.dtype.itemsize // 4)
-    codes.setflags(write=False)
-    keys: Keys = columns_text.text_hashes(codes, seed)
-    return keys
+def first_places(owners: Ints, texts: Texts) -> Ints:
+    """Return for every row the first place that holds the same owner and text, shape (n,)."""
+    order, offsets = _segments(owners, int(owners.max(initial=-1)) + 1)
+    if order is None:
+        places: Ints = keys.first_places(offsets, text_codes(texts))
+        return places
+    places = np.empty(owners.size, dtype=np.int64)
+    places[order] = order[keys.first_places(offsets, text_codes(texts[order]))]
+    return places
 
 
-def pair_keys(owners: Ints, texts: Texts, seed: int = 0) -> Keys:
-    """Return a 64-bit key of every (owner, text), shape (n,)."""
-    mixed: Keys = text_keys(texts, seed) + owners.astype(np.uint64) * _GOLDEN
-    keys: Keys = mixed ^ (mixed >> np.uint64(29))
-    return keys
+def places_of(owners: Ints, texts: Texts, sought_owners: Ints, sought_texts: Texts) -> Ints:
+    """Return the first place of each sought pair among the pairs (owner, text), -1 where it is not there."""
+    if not owners.size:
+        return np.full(sought_owners.size, -1, dtype=np.int64)
+    n_owners = int(max(owners.max(initial=-1), sought_owners.max(initial=-1))) + 1
+    (order, offsets), (sought_order, sought_offsets) = _segments(owners, n_owners), _segments(sought_owners, n_owners)
+    held = texts if order is None else texts[order]
+    sought = sought_texts if sought_order is None else sought_texts[sought_order]
+    places: Ints = keys.places_of(offsets, text_codes(held), sought_offsets, text_codes(sought))
+    if order is not None:
+        places = np.append(order, -1)[places]
+    if sought_order is not None:
+        found, places = places, np.empty_like(places)
+        places[sought_order] = found
+    return places
+
+
+def _segments(owners: Ints, n_owners: int) -> tuple[Ints | None, Ints]:
+    """Return the order that brings the rows of each owner together, None where they are, and where each starts."""
+    offsets = np.empty(n_owners + 1, dtype=np.int64)
+    is_ordered = keys.segment_owners(owners, offsets)
+    return None if is_ordered else np.argsort(owners, kind="stable"), offsets
 
 
 def distinct_texts(texts: Texts) -> tuple[Texts, Ints]:
@@ -36,14 +52,9 @@ def distinct_texts(texts: Texts) -> tuple[Texts, Ints]:
     if texts.size == 0:
         return texts, np.empty(0, dtype=np.int64)
     # ids of queries come in long runs, so that few texts need a key
-    starts = np.flatnonzero(np.concatenate(([True], texts[1:] != texts[:-1])))
+    starts = keys.starts_of_runs(text_codes(texts))
     heads = texts[starts]
-    seed = 0
-    while True:
-        places = columns_text.first_places(text_keys(heads, seed))
-        if np.array_equal(heads[places], heads):
-            break
-        seed += 1
+    places = keys.first_places(np.array([0, heads.size]), text_codes(heads))
     is_first = places == np.arange(heads.size)
     index = (np.cumsum(is_first) - 1)[places].astype(np.int64)
     return heads[is_first], np.repeat(index, np.diff(starts, append=texts.size))
@@ -51,16 +62,13 @@ def distinct_texts(texts: Texts) -> tuple[Texts, Ints]:
 
 def first_repeated_pair(owners: Ints, texts: Texts) -> tuple[int, int] | None:
     """Return the rows of the earliest pair that comes a second time, first and second, or None."""
-    seed = 0
-    while True:
-        places = columns_text.first_places(pair_keys(owners, texts, seed))
-        again = np.flatnonzero(places != np.arange(places.size))
-        if not again.size:
-            return None
-        same = (owners[places[again]] == owners[again]) & (texts[places[again]] == texts[again])
-        if same.all():
-            return int(places[again[0]]), int(again[0])
-        seed += 1
+    order, offsets = _segments(owners, int(owners.max(initial=-1)) + 1)
+    if order is None:
+        found, before = keys.first_repeat(offsets, text_codes(texts))
+        return (int(before), int(found)) if found >= 0 else None
+    places = first_places(owners, texts)
+    again = np.flatnonzero(places != np.arange(places.size))
+    return (int(places[again[0]]), int(again[0])) if again.size else None
 
 
 def places_within(codes: Ints) -> Ints:
@@ -78,14 +86,4 @@ def positions_in(pool: QueryPool, query_ids: Texts, doc_ids: Texts) -> Ints:
     names, codes = distinct_texts(query_ids)
     index = {name: i for i, name in enumerate(pool.query_ids.tolist())}
     owners = np.array([index.get(name, -1) for name in names.tolist()], dtype=np.int64)[codes]
-    seed = 0
-    while True:
-        keys = np.concatenate((pair_keys(pool.item_queries, pool.item_ids, seed), pair_keys(owners, doc_ids, seed)))
-        places = columns_text.first_places(keys)
-        found = places[pool.n_items :]
-        found = np.where((found < pool.n_items) & (owners >= 0), found, -1)
-        held = found >= 0
-        matches = (pool.item_queries[found[held]] == owners[held]) & (pool.item_ids[found[held]] == doc_ids[held])
-        if matches.all() and np.array_equal(places[: pool.n_items], np.arange(pool.n_items)):
-            return found.astype(np.int64)
-        seed += 1
+    return places_of(pool.item_queries, pool.item_ids, owners, doc_ids)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import FormatError, InputError
-from activeeval.io.files import Bytes, PathLike, fill_exactly, line_of, open_bytes, shown, span_texts, token_at
+from activeeval.io.files import Bytes, PathLike, fill_exactly, line_of, open_lines, shown, span_texts, token_at
 from activeeval.io.keys import first_repeated_pair
-from activeeval.kernels import letor_text, text_numbers
+from activeeval.kernels import letor_text
 from activeeval.pool import QueryPool
 from activeeval.pool.doors import Texts
 
@@ -112,8 +112,7 @@ def read_letor(paths: PathLike | Sequence[PathLike], features: bool = True) -> L
     names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not names:
         raise InputError("read_letor was given no file")
-    contents = [open_bytes(path) for path in names]
-    n_lines = [int(text_numbers.text_census(data)[0]) + 1 for data in contents]
+    contents, n_lines = zip(*(open_lines(path) for path in names), strict=True)
     n_features = max(int(letor_text.widest_index(data)) for data in contents) if features else 0
     values = _room(sum(n_lines), n_features, names)
     parts: list[_Part] = []

@@ -14,9 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
-import narwhals as nw
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError
@@ -192,6 +190,8 @@ def frame_sheet(frame: Any, source: str) -> Sheet:
     TypeError
         Where it is none.
     """
+    import narwhals as nw
+
     native = nw.from_native(frame)
     table = native.collect() if isinstance(native, nw.LazyFrame) else native
     columns: dict[str, Any] = {}
@@ -282,6 +282,8 @@ def _read_jsonl(path: PathLike) -> Sheet:
 
 
 def _read_parquet(path: PathLike) -> Sheet:
+    import polars as pl
+
     content = read_binary(path)
     try:
         frame = pl.read_parquet(io.BytesIO(content))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
-from activeeval.io.keys import distinct_texts, pair_keys
+from activeeval.io.keys import distinct_texts, first_places, first_repeated_pair, places_of
 from activeeval.io.trec import Qrels, Run
-from activeeval.kernels import columns_text
 from activeeval.pool import QueryPool, Rankings
 from activeeval.pool.doors import Texts
 
@@ -93,14 +92,14 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
     pool, items = _pool(query_ids, rows, n_defining)
     grades = np.full(pool.n_items, -1, dtype=np.int64)
     if qrels is not None:
-        grades[items[0]] = np.maximum(qrels.grades[rows[0].held], -1)
+        grades[items[0]] = np.maximum(_taken(qrels.grades, rows[0].held), -1)
         rows, items = rows[1:], items[1:]
     scores = np.full((len(runs), pool.n_items), np.nan)
     rankings = []
     for r, run in enumerate(runs):
-        kept = items[r] >= 0
-        positions, places = items[r][kept], rows[r].held[kept]
-        scores[r, positions] = run.scores[places]
+        kept = np.flatnonzero(items[r] >= 0)
+        positions, places = _taken(items[r], kept), _taken(rows[r].held, kept)
+        scores[r, positions] = _taken(run.scores, places)
         rankings.append(_ranking(pool, run, scores[r], positions, places, ties))
     n_held = [sum(name in index for name in part.names) for part in rows]
     return TablePool(
@@ -117,45 +116,53 @@ def _rows(table: Qrels | Run, names: Texts, codes: Ints, index: dict[str, int]) 
     listed = names.tolist()
     owners = np.array([index.get(name, -1) for name in listed], dtype=np.int64)[codes]
     held = np.flatnonzero(owners >= 0)
-    doc_ids = table.doc_ids if held.size == owners.size else table.doc_ids[held]
-    return _Rows(held, owners[held], doc_ids, listed)
+    return _Rows(held, _taken(owners, held), _taken(table.doc_ids, held), listed)
 
 
 def _pool(query_ids: list[str], rows: list[_Rows], n_defining: int) -> tuple[QueryPool, list[Ints]]:
     """Return the pool and, for each table, the item of each of its held rows or -1."""
-    seed = 0
-    while True:
-        found = _items(rows, n_defining, seed)
-        if found is not None:
-            break
-        seed += 1
-    item_owners, item_ids, items = found
-    order = np.argsort(item_owners, kind="stable")
-    position = np.empty(order.size + 1, dtype=np.int64)
-    position[order] = np.arange(order.size)
-    position[-1] = -1
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(item_owners, minlength=len(query_ids)))))
-    pool = QueryPool(np.array(query_ids, dtype=np.str_), offsets, item_ids[order])
-    return pool, [position[part] for part in items]
+    owners, item_ids, numbers = _items(rows, n_defining)
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(query_ids)))))
+    if not np.all(owners[1:] >= owners[:-1]):
+        order = np.argsort(owners, kind="stable")
+        item_ids = item_ids[order]
+        position = np.empty(order.size + 1, dtype=np.int64)
+        position[order] = np.arange(order.size)
+        position[-1] = -1
+        numbers = [position[part] for part in numbers]
+    return QueryPool(np.array(query_ids, dtype=np.str_), offsets, item_ids), numbers
 
 
-def _items(rows: list[_Rows], n_defining: int, seed: int) -> tuple[Ints, Texts, list[Ints]] | None:
-    """Number the distinct pairs of the defining tables; None where two pairs share a key."""
-    starts = np.concatenate(([0], np.cumsum([part.held.size for part in rows]))).astype(np.int64)
-    places = columns_text.first_places(np.concatenate([pair_keys(part.owners, part.doc_ids, seed) for part in rows]))
-    defining = places[: starts[n_defining]]
-    is_first = defining == np.arange(defining.size)
-    numbers = np.append(np.cumsum(is_first) - 1, -1)
-    items = [numbers[np.minimum(places[a:b], defining.size)] for a, b in pairwise(starts)]
-    masks = [is_first[a:b] for a, b in pairwise(starts[: n_defining + 1])]
-    item_owners = np.concatenate([part.owners[mask] for part, mask in zip(rows, masks, strict=False)])
-    item_ids = np.concatenate([part.doc_ids[mask] for part, mask in zip(rows, masks, strict=False)])
-    for part, item in zip(rows, items, strict=True):
-        held = item >= 0
-        same = (item_owners[item[held]] == part.owners[held]) & (item_ids[item[held]] == part.doc_ids[held])
-        if not same.all():
-            return None
-    return item_owners, item_ids, items
+def _items(rows: list[_Rows], n_defining: int) -> tuple[Ints, Texts, list[Ints]]:
+    """Return the distinct pairs of the defining tables, and for each table the number of each row's pair or -1."""
+    owners, item_ids = rows[0].owners[:0], rows[0].doc_ids[:0]
+    numbers = []
+    for part in rows[:n_defining]:
+        number = places_of(owners, item_ids, part.owners, part.doc_ids)
+        new = np.flatnonzero(number < 0)
+        if new.size:
+            first = new
+            if first_repeated_pair(_taken(part.owners, new), _taken(part.doc_ids, new)) is None:
+                number[new] = np.arange(owners.size, owners.size + new.size)
+            else:
+                places = first_places(part.owners[new], part.doc_ids[new])
+                is_first = places == np.arange(new.size)
+                number[new] = owners.size + (np.cumsum(is_first) - 1)[places]
+                first = new[is_first]
+            owners = _joined(owners, _taken(part.owners, first))
+            item_ids = _joined(item_ids, _taken(part.doc_ids, first))
+        numbers.append(number)
+    others = (places_of(owners, item_ids, part.owners, part.doc_ids) for part in rows[n_defining:])
+    return owners, item_ids, [*numbers, *others]
+
+
+def _taken(column: NDArray[Any], places: Ints) -> NDArray[Any]:
+    """Return the entries at ascending places, without a copy where these are all."""
+    return column if places.size == column.size else column[places]
+
+
+def _joined(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate((first, second)) if first.size else second
 
 
 def _ranking(pool: QueryPool, run: Run, scores: Floats, positions: Ints, places: Ints, ties: str) -> Rankings:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ __all__ = [
     "load_probabilities",
     "load_qrels",
     "load_run",
+    "load_tables",
     "pool_from_tables",
     "read_costs",
 ]
@@ -146,6 +148,15 @@ def load_run(source: Any) -> Run:
     ranks = sheet.wholes("rank") if "rank" in sheet.columns else places_within(distinct_texts(query_ids)[1])
     name = Path(source).name.split(".")[0] if isinstance(source, (str, os.PathLike)) else ""
     return Run(query_ids, doc_ids, scores, ranks, name)
+
+
+def load_tables(qrels: Any, runs: Sequence[Any]) -> tuple[Qrels, list[Run]]:
+    """Take judgments and runs, each as `load_qrels` and `load_run` do, side by side; a bad run is told first."""
+    with ThreadPoolExecutor() as pool:
+        loading = [pool.submit(load_run, run) for run in runs]
+        judgments = pool.submit(load_qrels, qrels)
+        loaded = [run.result() for run in loading]
+        return judgments.result(), loaded
 
 
 def load_probabilities(source: Any) -> Probabilities:

@@ -39,7 +39,7 @@ class Traffic:
 def read_traffic(path: PathLike) -> Traffic:
     """Read query weights: a query id and a positive number a line, as counts of a query log."""
     columns = read_columns(path, "tn", "query weight")
-    ids, values = columns.texts(0).tolist(), columns.floats(0)
+    ids, values = columns.texts[0].tolist(), columns.floats(0)
     bad = np.flatnonzero(values <= 0)
     if bad.size:
         columns.fail(int(bad[0]), f"the weight {float(values[bad[0]])!r} is not positive, expected a positive number")

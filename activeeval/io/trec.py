@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from activeeval.errors import InputError
 from activeeval.io.columns import read_columns, typed_column
-from activeeval.io.files import PathLike, span_texts, write_atomically
+from activeeval.io.files import PathLike, write_atomically
 from activeeval.pool.doors import Texts
 
 Floats = NDArray[np.float64]
@@ -112,8 +112,8 @@ def read_run(path: PathLike) -> Run:
         ``path:line`` where a line has not six columns, a score is no finite number, a rank is
         not whole, or a document is ranked twice for a query.
     """
-    columns = read_columns(path, "t-tnnt", _RUN)
-    name = str(span_texts(columns.path, columns.data, columns.spans[:1, 2])[0])
+    columns = read_columns(path, "t-tnn1", _RUN)
+    name = str(columns.texts[2][0])
     ranks = columns.wholes(0, "rank")
     return Run(*columns.pairs(), columns.floats(1), ranks, name)
 

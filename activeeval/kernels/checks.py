@@ -12,13 +12,11 @@ _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 
 @_jit
-def first_repeated_hash(hashes, offsets):
-    """Return the first segment in which a hash occurs twice, or -1."""
-    for q in range(offsets.size - 1):
-        segment = np.sort(hashes[offsets[q] : offsets[q + 1]])
-        for i in range(1, segment.size):
-            if segment[i] == segment[i - 1]:
-                return q
+def first_not_whole(values, bound):
+    """Return the first place of a value that is not whole or not smaller in size than ``bound``, or -1."""
+    for i in range(values.size):
+        if not (values[i] == np.floor(values[i]) and abs(values[i]) < bound):
+            return i
     return -1
 
 
@@ -28,15 +26,19 @@ def first_bad_ranked_item(query_offsets, offsets, items):
 
     kind 1: the item is not one of the query's; kind 2: it stands in the list twice.
     """
-    last_seen = np.full(query_offsets[-1], -1, np.int64)
+    most = 0
     for q in range(query_offsets.size - 1):
+        most = max(most, query_offsets[q + 1] - query_offsets[q])
+    is_seen = np.zeros(most, np.bool_)
+    for q in range(query_offsets.size - 1):
+        is_seen[: query_offsets[q + 1] - query_offsets[q]] = False
         for place in range(offsets[q], offsets[q + 1]):
             z = items[place]
             if z < query_offsets[q] or z >= query_offsets[q + 1]:
                 return q, place, 1
-            if last_seen[z] >= 0:
+            if is_seen[z - query_offsets[q]]:
                 return q, place, 2
-            last_seen[z] = place
+            is_seen[z - query_offsets[q]] = True
     return -1, -1, 0
 
 

@@ -148,15 +148,13 @@ def text_census(data):
 
 
 @_jit
-def span_codes(data, spans, width):
-    """Return the code points of UTF-8 spans (n, 2), zeros behind them, shape (n, width).
+def span_codes(data, spans, out):
+    """Fill ``out`` (n, width) with the code points of UTF-8 spans (n, 2), zeros behind them.
 
     The bytes must be valid UTF-8; the leading byte tells how many follow: 110xxxxx one,
     1110xxxx two, 11110xxx three, each of them adding six bits.
     """
-    n = spans.shape[0]
-    out = np.zeros((n, width), np.uint32)
-    for row in range(n):
+    for row in range(spans.shape[0]):
         k = 0
         i = spans[row, 0]
         while i < spans[row, 1]:
@@ -170,4 +168,6 @@ def span_codes(data, spans, width):
                     i += 1
             out[row, k] = c
             k += 1
-    return out
+        while k < out.shape[1]:
+            out[row, k] = 0
+            k += 1

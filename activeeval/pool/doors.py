@@ -38,16 +38,38 @@ def as_ids(values: ArrayLike | Iterable[Any], what: str) -> Texts:
         raise InputError(f"{what} must hold text or whole numbers, got dtype {array.dtype}")
     if array.ndim != 1:
         raise InputError(f"{what} must be one-dimensional, got shape {array.shape}")
-    empty = np.flatnonzero(array == "") if array.size else np.empty(0, dtype=np.int64)
+    texts = np.ascontiguousarray(array)
+    empty = np.flatnonzero(text_codes(texts)[:, :1] == 0)
     if empty.size:
         raise InputError(f"{what}[{empty[0]}] is empty")
-    return np.ascontiguousarray(array)
+    return texts
+
+
+def text_codes(texts: Texts) -> NDArray[np.uint32]:
+    """Return the code points of texts, zeros behind them, shape (n, width); read-only, one type for the kernels."""
+    whole = np.ascontiguousarray(texts)
+    codes: NDArray[np.uint32] = sealed_here(whole.view(np.uint32).reshape(whole.size, whole.dtype.itemsize // 4))
+    return codes
 
 
 def frozen(array: NDArray[Any]) -> Any:
-    copy = np.array(array, order="C", copy=True)
-    copy.setflags(write=False)
-    return copy
+    """Return a copy that nobody can write to, or the array itself where that is so already."""
+    if array.flags.c_contiguous and _is_frozen(array):
+        return array
+    return sealed_here(np.array(array, order="C", copy=True))
+
+
+def sealed_here(array: NDArray[Any]) -> Any:
+    """Make an array read-only that nobody else holds, and return it."""
+    array.setflags(write=False)
+    return array
+
+
+def _is_frozen(array: Any) -> bool:
+    # a view is as frozen as all that it is a view of
+    while isinstance(array, np.ndarray) and not array.flags.writeable:
+        array = array.base
+    return array is None
 
 
 def numbers(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
@@ -82,7 +104,7 @@ def whole_grades(grades: ArrayLike, n_items: int) -> Ints:
     if array.shape != (n_items,):
         raise InputError(f"grades must have shape ({n_items},), got {array.shape}")
     if array.dtype.kind in "iub":
-        return array.astype(np.int64)
+        return array.astype(np.int64, copy=False)
     values = numbers(array, "grades", (n_items,))
     bad = np.flatnonzero(~(np.isfinite(values) & (values == np.floor(values))))
     if bad.size:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.pool.doors import Floats, Ints, Texts, as_ids, frozen, numbers, segment_offsets
+from activeeval.pool.doors import Floats, Ints, Texts, as_ids, frozen, numbers, sealed_here, segment_offsets, text_codes
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -130,7 +130,8 @@ class QueryPool:
 
     def _item_costs(self, values: ArrayLike | None) -> Floats:
         if values is None:
-            return np.ones(self.n_items)
+            ones: Floats = sealed_here(np.ones(self.n_items))
+            return ones
         costs = numbers(values, "item_costs", (self.n_items,))
         bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
         if bad.size:
@@ -174,9 +175,9 @@ def _check_queries(query_ids: Texts, offsets: Ints) -> None:
 def _item_ids(values: ArrayLike | None, query_ids: Texts, offsets: Ints) -> Texts:
     if values is None:
         lengths = np.diff(offsets)
-        numbers_within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths) + 1
-        names: Texts = np.arange(1, lengths.max() + 1).astype(f"U{len(str(lengths.max()))}")
-        return np.take(names, numbers_within - 1)
+        names = np.arange(1, lengths.max() + 1).astype(f"U{len(str(lengths.max()))}")
+        ids: Texts = sealed_here(np.take(names, np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)))
+        return ids
     item_ids = as_ids(values, "item_ids")
     if item_ids.size != offsets[-1]:
         raise InputError(f"item_ids must have shape ({offsets[-1]},), got {item_ids.shape}")
@@ -185,19 +186,11 @@ def _item_ids(values: ArrayLike | None, query_ids: Texts, offsets: Ints) -> Text
 
 
 def _check_items_unique(item_ids: Texts, query_ids: Texts, offsets: Ints) -> None:
-    from activeeval.kernels import checks, columns_text
+    from activeeval.kernels import keys
 
-    codes = item_ids.view(np.uint32).reshape(item_ids.size, -1)
-    codes.setflags(write=False)  # one array type for the kernel
-    hashes = columns_text.text_hashes(codes, 0)
-    start = 0
-    while True:
-        suspect = checks.first_repeated_hash(hashes, offsets[start:])
-        if suspect < 0:
-            return
-        query = start + suspect
+    again, _ = keys.first_repeat(offsets, text_codes(item_ids))
+    if again >= 0:
+        query = int(np.searchsorted(offsets, again, side="right")) - 1
         ids = item_ids[offsets[query] : offsets[query + 1]]
         unique, counts = np.unique(ids, return_counts=True)
-        if unique.size < ids.size:
-            raise InputError(f"query {str(query_ids[query])!r} holds item {str(unique[counts > 1][0])!r} twice")
-        start = query + 1
+        raise InputError(f"query {str(query_ids[query])!r} holds item {str(unique[counts > 1][0])!r} twice")

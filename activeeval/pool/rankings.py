@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
-from activeeval.pool.doors import Floats, Ints, Texts, frozen, numbers, segment_offsets
+from activeeval.pool.doors import Ints, frozen, numbers, sealed_here, segment_offsets, text_codes
 from activeeval.pool.queries import QueryPool
 
 
@@ -44,7 +44,7 @@ class Rankings:
         offsets = segment_offsets(offsets, "offsets", pool.n_queries, items.size)
         object.__setattr__(self, "pool", pool)
         object.__setattr__(self, "offsets", frozen(offsets))
-        object.__setattr__(self, "items", frozen(items.astype(np.int64)))
+        object.__setattr__(self, "items", frozen(items.astype(np.int64, copy=False)))
         query, place, kind = checks.first_bad_ranked_item(self.pool.query_offsets, self.offsets, self.items)
         if kind:
             name, rank = str(self.pool.query_ids[query]), place - offsets[query] + 1
@@ -64,17 +64,16 @@ class Rankings:
         scores : array of float, shape (n_items,)
             NaN marks an item that is not ranked.
         """
+        from activeeval.kernels import orders
+
         values = numbers(scores, "scores", (pool.n_items,))
         infinite = np.flatnonzero(np.isinf(values))
         if infinite.size:
             raise InputError(f"scores must be finite, got {values[infinite[0]]} at {pool.place(int(infinite[0]))}")
-        ranked = np.flatnonzero(~np.isnan(values))
-        queries = pool.item_queries[ranked]
-        order = np.lexsort((-values[ranked], queries))
-        if _has_ties(values[ranked][order], queries[order]):
-            order = np.lexsort((_descending_codes(pool.item_ids[ranked]), -values[ranked], queries))
-        offsets = np.concatenate(([0], np.cumsum(np.bincount(queries, minlength=pool.n_queries))))
-        return cls(pool, offsets, ranked[order])
+        offsets, items = np.empty(pool.n_queries + 1, dtype=np.int64), np.empty(pool.n_items, dtype=np.int64)
+        scored = sealed_here(np.ascontiguousarray(values).view())
+        n = orders.rank_by_score(pool.query_offsets, scored, text_codes(pool.item_ids), offsets, items)
+        return cls(pool, offsets, sealed_here(items)[:n])
 
     @classmethod
     def from_ids(cls, pool: QueryPool, lists: Mapping[str, Sequence[str]]) -> Rankings:
@@ -135,11 +134,3 @@ class Rankings:
         keep[shuffled[self.ranks - 1 < n_removed[queries]]] = False
         kept = np.bincount(queries[keep], minlength=self.pool.n_queries)
         return Rankings(self.pool, np.concatenate(([0], np.cumsum(kept))), self.items[keep])
-
-
-def _has_ties(values: Floats, queries: Ints) -> bool:
-    return bool(np.any((values[1:] == values[:-1]) & (queries[1:] == queries[:-1])))
-
-
-def _descending_codes(ids: Texts) -> Ints:
-    return -np.unique(ids, return_inverse=True)[1].astype(np.int64)

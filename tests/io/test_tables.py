@@ -12,9 +12,11 @@ import pytest
 
 from activeeval.errors import InputError
 from activeeval.io import keys, table_pool
-from activeeval.io.tables import load_probabilities, load_qrels, load_run, pool_from_tables, read_costs
+from activeeval.io.tables import load_probabilities, load_qrels, load_run, load_tables, pool_from_tables, read_costs
 from activeeval.io.trec import Qrels, Run, read_qrels, read_run
+from activeeval.kernels import keys as kernel_keys
 from activeeval.pool import QueryPool, Rankings
+from activeeval.pool.doors import text_codes
 
 VOCABULARIES = [
     ("query_id", "doc_id", "relevance"),
@@ -185,20 +187,53 @@ def test_wrong_arguments(arguments, expected, qrels):
         pool_from_tables(None, [RUN], evaluated=0)
 
 
-def test_colliding_hashes_cost_time_but_no_truth(monkeypatch, pool, qrels):
-    honest = keys.text_keys
+@pytest.mark.kernel
+def test_keys_of_rows_against_dicts():
+    rng = np.random.default_rng(3)
+    words = np.array(["a", "b", "ab", "ba", "abc", "é☃𝔘", "a" * 40, "a" * 39 + "b"])
+    for is_ordered in (True, False):
+        owners, sought_owners = rng.integers(0, 5, 60), rng.integers(-1, 7, 80)
+        if is_ordered:
+            owners, sought_owners = np.sort(owners), np.sort(sought_owners)
+        texts, sought = rng.choice(words, 60), rng.choice(words[:5], 80).astype("U3")
+        first = {}
+        for i, pair in enumerate(zip(owners.tolist(), texts.tolist(), strict=True)):
+            first.setdefault(pair, i)
+        expected = [first[pair] for pair in zip(owners.tolist(), texts.tolist(), strict=True)]
+        assert keys.first_places(owners, texts).tolist() == expected
+        again = next(i for i, place in enumerate(expected) if place != i)
+        assert keys.first_repeated_pair(owners, texts) == (expected[again], again)
+        found = keys.places_of(owners, texts, sought_owners, sought)
+        assert found.tolist() == [
+            first.get(pair, -1) for pair in zip(sought_owners.tolist(), sought.tolist(), strict=True)
+        ]
+        names, index = keys.distinct_texts(texts)
+        assert names.tolist() == list(dict.fromkeys(texts.tolist()))
+        assert names[index].tolist() == texts.tolist()
 
-    def colliding(texts, seed=0):
-        found = honest(texts, seed)
-        return found if seed >= 2 else found & np.uint64(1)
 
-    expected = pool_from_tables(qrels, [RUN, LATER], evaluated=2)
-    monkeypatch.setattr(keys, "text_keys", colliding)
-    assert keys.first_repeated_pair(np.array([0, 0, 1, 0]), np.array(["a", "b", "a", "b"])) == (1, 3)
-    found = pool_from_tables(qrels, [RUN, LATER], evaluated=2)
-    assert found.pool.item_ids.tolist() == expected.pool.item_ids.tolist()
-    np.testing.assert_array_equal(found.scores, expected.scores)
-    assert keys.positions_in(pool, np.array(["2", "1", "3"]), np.array(["a", "c", "a"])).tolist() == [2, -1, -1]
+def test_texts_whose_hashes_collide_are_told_apart():
+    # Σ Δ_k f_k = 0 for the factors f of the hash
+    twins = ["".join(chr(0x4E00 + d) for d in delta) for delta in ((0, 0, 0, 0), (893, -25, 1, -29))]
+    codes = text_codes(np.array(twins))
+    factors, hashes, _, _ = kernel_keys._scratch(np.array([0, 2]), codes)
+    kernel_keys._hash_rows(codes, 0, 2, factors, hashes)
+    assert hashes[0] == hashes[1]
+    owners = np.zeros(3, dtype=np.int64)
+    assert keys.first_repeated_pair(owners[:2], np.array(twins)) is None
+    assert keys.first_repeated_pair(owners, np.array([*twins, twins[1]])) == (1, 2)
+    assert keys.places_of(owners[:1], np.array(twins[:1]), owners[:2], np.array(twins)).tolist() == [0, -1]
+
+
+def test_tables_are_loaded_side_by_side_as_one_by_one(tmp_path):
+    (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\n")
+    (tmp_path / "run").write_text("q Q0 a 1 2.5 one\n")
+    (tmp_path / "bad").write_text("q Q0 a 1 nan one\n")
+    qrels, runs = load_tables(tmp_path / "qrels", [tmp_path / "run", {"q": {"b": 1.0}}])
+    assert qrels.doc_ids.tolist() == ["a", "b"]
+    assert [run.doc_ids.tolist() for run in runs] == [["a"], ["b"]]
+    with pytest.raises(InputError, match=r"bad:1: 'nan' is not a finite number"):
+        load_tables(tmp_path / "qrels", [tmp_path / "run", tmp_path / "bad"])
 
 
 def test_the_real_runs_make_the_pool_that_plain_loops_make(kit):

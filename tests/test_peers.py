@@ -1,0 +1,93 @@
+"""The benchmark of the peers at a small size: every job runs, values agree, missing peers are told."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from benchmarks import peer_data, peer_estimates, peers
+from benchmarks.peer_jobs import JOBS
+
+N_QUERIES = 40
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("peers")
+    data = peer_data.generate(N_QUERIES, 0)
+    peer_data.save(data, made)
+    peer_data.write_text(data, made)
+    for name in ("ours", "text_ours"):
+        save_values(made, name)
+    return made
+
+
+def save_values(folder, name):
+    """Run a job in this process, or skip where its peer is not there."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = JOBS[name](folder)
+    except ModuleNotFoundError as missing:
+        pytest.skip(f"{missing.name} is not installed here")
+    np.savez(folder / f"values.{name}.npz", **found["values"])
+
+
+@pytest.mark.parametrize("name", ["pytrec_eval", "ir_measures", "gdeval", "text_pytrec_eval", "text_ir_measures"])
+def test_peers_agree(folder, name):
+    save_values(folder, name)
+    own = "text_ours" if name.startswith("text_") else "ours"
+    note = peers.check_agreement(folder, own, name, np.zeros(N_QUERIES, dtype=bool))
+    assert note.startswith(f"agrees on {N_QUERIES} queries")
+
+
+def test_a_peer_that_disagrees_stops_the_benchmark(folder):
+    values = dict(np.load(folder / "values.ours.npz"))
+    values["DCG@10"] = values["DCG@10"] + 1e-5 * (np.arange(N_QUERIES) == 7)
+    np.savez(folder / "values.other.npz", **values)
+    with pytest.raises(SystemExit, match=r"other, DCG@10: off by 1e-05 at place 7"):
+        peers.check_agreement(folder, "ours", "other", np.zeros(N_QUERIES, dtype=bool))
+    assert peers.check_agreement(folder, "ours", "other", np.arange(N_QUERIES) == 7).startswith("agrees on 39 queries")
+
+
+def test_a_peer_that_is_not_there_has_a_row_that_says_so(folder, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    found = peers.run_job("text_trec_eval", folder)
+    assert found["missing"] == "the program trec_eval is not installed here"
+    row = peers.unavailable("trec_eval", found)
+    text = peers.markdown({"sections": {"text": {"title": "From text", "figures": [row]}}})
+    assert "| trec_eval | | | | | the program trec_eval is not installed here |" in text
+
+
+def labelled(n_queries=300):
+    rng = np.random.default_rng(2)
+    predictions = rng.gamma(2.0, 1.0, n_queries)
+    return predictions + 0.5 * rng.standard_normal(n_queries), predictions
+
+
+def test_the_regression_estimator_of_a_uniform_sample_is_the_textbook_one():
+    values, predictions = labelled()
+    chosen = np.arange(0, 300, 6)
+    found, low, high = peer_estimates.ours(values, predictions, chosen, "pool")
+    slope, intercept = np.polyfit(predictions[chosen], values[chosen], 1)
+    assert found == pytest.approx(intercept + slope * predictions.mean(), rel=1e-10)
+    left = values[chosen] - intercept - slope * predictions[chosen]
+    plain = np.sqrt((1 - 50 / 300) * (left @ left) / 48 / 50)
+    assert (high - low) / 2 == pytest.approx(2.01 * plain, rel=0.05)
+
+
+def test_estimates_are_compared_and_shown():
+    values, predictions = labelled()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = peer_estimates.same_sample(values, predictions, 30, "population", 60, 1)
+    rows = peer_estimates.figures(found, float(values.mean()), list(found)[-1])
+    assert [row["what"] for row in rows] == list(found)
+    for row in rows:
+        assert 0.8 < row["coverage"] <= 1
+        assert row["mse"] < values.var() / 30
+    where = {"pool": "p", "measure": "DCG", "case": "one ranking", "labelled": 30, "queries": 300, "target": "pool"}
+    table = peers.estimates_table([where | row for row in rows])
+    assert table[4].startswith("| p, DCG, one ranking | 30 of 300 | pool | regression |")
