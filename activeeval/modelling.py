@@ -66,7 +66,9 @@ class GradeBeliefs:
 
 
 def _nodes(factor: QueryFactor, probs: Floats, n_grades: int) -> Floats:
-    return np.array([_widened(of_node, n_grades, is_uniform=False) for of_node in factor.node_probs(probs)])
+    nodes = factor.node_probs(probs)
+    missing = max(n_grades - nodes.shape[2], 0)
+    return np.pad(nodes, ((0, 0), (0, 0), (0, missing))) if missing else nodes
 
 
 def believe(

@@ -26,6 +26,11 @@ class Case:
     beliefs: tuple[str, ...]
 
     @property
+    def has_own(self) -> bool:
+        """Whether our own methods are run beside the paper's; of figure 5 only for the largest forest."""
+        return self.figure != 5 or self.second == RF_CLASS
+
+    @property
     def models(self) -> set[str]:
         """The models that must be trained."""
         return {self.first, self.second or self.first, *self.beliefs} - {UPDATE}

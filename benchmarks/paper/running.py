@@ -14,9 +14,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from activeeval import DCG, ERR, Rankings, Target
-from activeeval.methods import METHODS, Plan, default_method
-from activeeval.modelling import GradeBeliefs
+from activeeval import DCG, ERR, QueryPool, Rankings, Target
+from activeeval.measures import SampledMeasure
+from activeeval.methods import METHODS, default_method
 from activeeval.simulation import Summary, simulate
 from benchmarks.machine import store
 from benchmarks.paper.cases import CASES, MEASURES, OWN_BUDGETS, PAPER_METHODS, REMOVED, UPDATE, Case, budgets_for
@@ -68,33 +68,54 @@ def _run_and_store(job: Run, case: Case, fold: int) -> None:
     print(f"{job.collection.name}, fold {fold + 1}: {case.title} in {sum(found['seconds'].values()):.0f} s", flush=True)
 
 
+@dataclass(frozen=True)
+class _Family:
+    """Methods that are repeated alike: the paper's, or passive and our own default of a measure."""
+
+    name: str
+    model: dict[str, Any]
+    budgets: list[float]
+    repetitions: int
+
+    def methods(self, measure: SampledMeasure) -> tuple[str, ...]:
+        """Return the methods to run, the reference first."""
+        return PAPER_METHODS if self.name == "paper's" else ("passive", default_method(measure).name)
+
+
 def run_case(job: Run, case: Case, fold: int) -> dict[str, Any]:
     """Run one case on one fold."""
     trained = Trained(job.collection, fold)
     pool, grades = job.collection.pool(fold)
     first = Rankings.from_scores(pool, trained.scores(case.first))
     second = _second(case, trained, first)
-    beliefs = GradeBeliefs(trained.probs(case.beliefs), trained.factor(case.beliefs))
-    rows: list[dict[str, Any]] = []
+    measures = {"ERR": ERR(job.collection.max_grade), "DCG": DCG()}
     seconds: dict[str, float] = {}
-    for k, name in enumerate(MEASURES):
-        target = Target(ERR(job.collection.max_grade) if name == "ERR" else DCG(), first, second)
-        dearest = float(np.bincount(pool.item_queries, pool.item_costs).max())
-        budgets = [budget for budget in job.budgets if budget >= dearest]
-        seed = np.random.SeedSequence([SEED, fold, CASES.index(case), k])
-        with _timed(seconds, "paper's designs"):
-            plans = _plans(PAPER_METHODS, target, beliefs)
-        with _timed(seconds, "paper's repetitions"):
-            found = simulate(plans, grades, budgets, job.repetitions, seed)
-        if job.own_repetitions:
-            with _timed(seconds, "own designs"):
-                plans = _plans(("passive", default_method(target.measure).name), target, beliefs)
-            with _timed(seconds, "own repetitions"):
-                few = [budgets[i] for i in OWN_BUDGETS if i < len(budgets)]
-                found += simulate(plans, grades, few, job.own_repetitions, seed)[len(few) :]
-        where = {"figure": case.figure, "case": case.title, "measure": name, "fold": fold + 1}
-        rows += [where | _kept(summary) for summary in found]
+    rows: list[dict[str, Any]] = []
+    for family in _families(job, case, trained, pool, seconds):
+        for k, name in enumerate(MEASURES):
+            target = Target(measures[name], first, second)
+            with _timed(seconds, f"{family.name} designs"):
+                plans = {one: METHODS[one].plan(target, **family.model) for one in family.methods(target.measure)}
+            seed = np.random.SeedSequence([SEED, fold, CASES.index(case), k])
+            with _timed(seconds, f"{family.name} repetitions"):
+                found = simulate(plans, grades, family.budgets, family.repetitions, seed)
+            where = {"figure": case.figure, "case": case.title, "measure": name, "fold": fold + 1}
+            is_known = {(row["measure"], row["method"]) for row in rows}
+            rows += [where | _kept(summary) for summary in found if (name, summary.method) not in is_known]
     return {"rows": rows, "seconds": seconds}
+
+
+def _families(job: Run, case: Case, trained: Trained, pool: QueryPool, seconds: dict[str, float]) -> Iterator[_Family]:
+    dearest = float(np.bincount(pool.item_queries, pool.item_costs).max())
+    budgets = [budget for budget in job.budgets if budget >= dearest]
+    probs = trained.probs(case.beliefs)
+    yield _Family("paper's", {"grade_probs": probs}, budgets, job.repetitions)
+    few = [budgets[k] for k in OWN_BUDGETS if k < len(budgets)]
+    if job.own_repetitions and case.has_own and few:
+        with _timed(seconds, "own designs"):
+            factor = trained.factor(case.beliefs)
+            model = {"grade_probs": factor.node_probs(probs), "node_weights": factor.node_weights}
+        yield _Family("own", model, few, job.own_repetitions)
 
 
 @contextmanager
@@ -115,8 +136,3 @@ def _second(case: Case, trained: Trained, first: Rankings) -> Rankings | None:
     if case.second == UPDATE:
         return first.without(REMOVED, np.random.default_rng([SEED, trained.fold]))
     return Rankings.from_scores(first.pool, trained.scores(case.second))
-
-
-def _plans(names: Sequence[str], target: Target, beliefs: GradeBeliefs) -> dict[str, Plan]:
-    n_grades = beliefs.probs.shape[1]
-    return {name: METHODS[name].plan(target, **beliefs.for_method(METHODS[name], n_grades)) for name in names}
