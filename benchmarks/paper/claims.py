@@ -6,18 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.paper.averages import Row, curve, labels_saved
+from benchmarks.paper.averages import ERRORS, Row, curve, labels_saved
 from benchmarks.paper.cases import MEASURES, PAPER_METHODS
 
-Found = tuple[str, bool | None]
+Result = dict[str, Any]
+Found = tuple[str, str]
+HOLDS, FAILS = "holds", "does not hold"
+SLACK = 0.1
+SECOND = 1
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper in our words, and the function that looks whether results bear it out."""
+    """What the paper says of a figure in our words, and the function that looks whether results bear it out."""
 
+    figure: int
     text: str
-    look: Callable[[dict[str, Any]], Found]
+    look: Callable[[Result], Found]
 
 
 def cases_of(rows: Sequence[Row], figure: int) -> list[str]:
@@ -43,67 +48,82 @@ def _range(values: Sequence[float | None]) -> str:
     )
 
 
-def _between(figure: int, low: float, high: float) -> Callable[[dict[str, Any]], Found]:
-    def look(result: dict[str, Any]) -> Found:
+def _graded(values: Sequence[float | None], ranges: Sequence[tuple[float, float]]) -> str:
+    """Say whether savings lie in the paper's ranges; more than that is no objection to it."""
+    enough = [value is not None and value >= low for value, (low, _) in zip(values, ranges, strict=True)]
+    more = [value is not None and value > high for value, (_, high) in zip(values, ranges, strict=True)]
+    if all(enough):
+        return "holds; more is saved" if any(more) else HOLDS
+    return f"holds in part ({sum(enough)} of {len(values)} reach it)" if any(enough) else FAILS
+
+
+def _between(figure: int, low: float, high: float) -> Callable[[Result], Found]:
+    def look(result: Result) -> Found:
         values = _savings(result, figure)
-        holds = bool(values) and all(value is not None and low <= value <= high for value in values)
-        return _range(values), holds
+        return _range(values), _graded(values, [(low, high)] * len(values))
 
     return look
 
 
-def _of_update(result: dict[str, Any]) -> Found:
-    err, dcg = _savings(result, 4)
-    if err is None or dcg is None:
-        return f"ERR {_percent(err)}, DCG {_percent(dcg)}", None
-    return f"ERR {err:.0%}, DCG {dcg:.0%}", 0.65 <= err <= 0.85 and 0.2 <= dcg <= 0.4
+def _about(figure: int, err: float, dcg: float) -> Callable[[Result], Found]:
+    """Look at the last case of a figure; ten points off is still about."""
+
+    def look(result: Result) -> Found:
+        values = _savings(result, figure, cases_of(result["rows"], figure)[-1:])
+        text = ", ".join(f"{name} {_percent(value)}" for name, value in zip(MEASURES, values, strict=True))
+        return text, _graded(values, [(middle - SLACK, middle + SLACK) for middle in (err, dcg)])
+
+    return look
 
 
-def _of_largest_forest(result: dict[str, Any]) -> Found:
-    case = cases_of(result["rows"], 5)[-1]
-    err, dcg = _savings(result, 5, [case])
-    if err is None or dcg is None:
-        return f"ERR {_percent(err)}, DCG {_percent(dcg)}", None
-    return f"ERR {err:.0%}, DCG {dcg:.0%}", 0.35 <= err <= 0.55 and 0.2 <= dcg <= 0.4
+def _verdict(is_so: bool) -> str:
+    return HOLDS if is_so else FAILS
 
 
 def _percent(value: float | None) -> str:
     return "outside the budgets" if value is None else f"{value:.0%}"
 
 
-def _last(result: dict[str, Any], case: str, measure: str, method: str) -> Row:
+def _last(result: Result, case: str, measure: str, method: str) -> Row:
     return curve(result["rows"], case, measure, method)[-1]
 
 
-def _beats_passive(figure: int) -> Callable[[dict[str, Any]], Found]:
-    def look(result: dict[str, Any]) -> Found:
+def _beats_passive(figure: int, place: int = -1) -> Callable[[Result], Found]:
+    """Look at one of the budgets in every panel, by default the largest."""
+
+    def look(result: Result) -> Found:
         places = [(case, measure) for case in cases_of(result["rows"], figure) for measure in MEASURES]
-        better = [p for p in places if _last(result, *p, "active")["efficiency"] > 1]
-        return f"{len(better)} of {len(places)} panels at the largest budget", len(better) == len(places)
+        name = ERRORS[figure]
+        errors = [[curve(result["rows"], *p, method)[place][name] for method in ("active", "passive")] for p in places]
+        better = [active for active, passive in errors if active < passive]
+        budget = curve(result["rows"], *places[0], "active")[place]["budget"]
+        return f"{len(better)} of {len(places)} panels at Λ = {budget:g}", _verdict(len(better) == len(places))
 
     return look
 
 
-def _uniform_cost_is_close(result: dict[str, Any]) -> Found:
+def _uniform_cost_is_close(result: Result) -> Found:
     places = [(case, measure) for case in cases_of(result["rows"], 3) for measure in MEASURES]
     ratios = [
         _last(result, *p, "active_uniC")["selection_error"] / max(_last(result, *p, "active")["selection_error"], 1e-9)
         for p in places
     ]
-    return f"its selection error is {min(ratios):.2f} to {max(ratios):.2f} times that of active", max(ratios) < 1.25
+    return f"its selection error is {min(ratios):.2f} to {max(ratios):.2f} times that of active", _verdict(
+        max(ratios) < 1.25
+    )
 
 
-def _gains_are_larger_for_err(result: dict[str, Any]) -> Found:
-    places = [case for figure in (2, 3, 4, 5) for case in cases_of(result["rows"], figure)]
+def _gains_are_larger_for_err(result: Result) -> Found:
+    places = list(dict.fromkeys(row["case"] for row in result["rows"]))
     larger = [
         case
         for case in places
         if _last(result, case, "ERR", "active")["efficiency"] > _last(result, case, "DCG", "active")["efficiency"]
     ]
-    return f"{len(larger)} of {len(places)} cases", len(larger) > len(places) / 2
+    return f"{len(larger)} of {len(places)} cases", _verdict(len(larger) > len(places) / 2)
 
 
-def _draws_more(result: dict[str, Any]) -> Found:
+def _draws_more(result: Result) -> Found:
     rows = curve(result["rows"], "RF_class", "DCG", "active")
     budget = rows[min(1, len(rows) - 1)]["budget"]
     drawn = {
@@ -114,43 +134,40 @@ def _draws_more(result: dict[str, Any]) -> Found:
     }
     text = ", ".join(f"{name} {number:.0f}" for name, number in drawn.items())
     others = max(drawn["passive"], drawn["active_uniC"])
-    return f"{text} at Λ = {budget:g}", min(drawn["active"], drawn["active_uniD"]) > others
+    return f"{text} at Λ = {budget:g}", _verdict(min(drawn["active"], drawn["active_uniD"]) > others)
 
 
-def _true_values(case: str, measure: str, low: float, high: float) -> Callable[[dict[str, Any]], Found]:
-    def look(result: dict[str, Any]) -> Found:
+def _true_values(case: str, measure: str, low: float, high: float) -> Callable[[Result], Found]:
+    def look(result: Result) -> Found:
         truths = _last(result, case, measure, "passive")["truths"]
         text = f"{min(truths):.3g} to {max(truths):.3g}"
-        return text, low <= min(truths) and max(truths) <= high if result["collection"].startswith("mslr") else None
+        is_mslr = result["collection"].startswith("mslr")
+        places = 1 if measure == "DCG" else 2
+        within = low <= round(min(truths), places) and round(max(truths), places) <= high
+        return text, _verdict(within) if is_mslr else "another collection"
 
     return look
 
 
 CLAIMS = (
-    Claim("True DCG of Logit is 26.5 to 33.0 over the folds", _true_values("Logit", "DCG", 26.5, 33.0)),
-    Claim("True DCG of RF_class is 27.2 to 33.4", _true_values("RF_class", "DCG", 27.2, 33.4)),
-    Claim("True ERR of Logit is 0.31 to 0.34", _true_values("Logit", "ERR", 0.31, 0.345)),
-    Claim("True ERR of RF_class is 0.35 to 0.38", _true_values("RF_class", "ERR", 0.345, 0.385)),
-    Claim("One ranking (figure 2): active is more accurate than passive", _beats_passive(2)),
-    Claim("One ranking: 10 % to 20 % of the labels saved at Λ = 300", _between(2, 0.095, 0.205)),
-    Claim("Two rankers (figure 3): active finds the better one more often", _beats_passive(3)),
-    Claim("Two rankers: 30 % to 55 % saved at Λ = 300", _between(3, 0.295, 0.555)),
-    Claim("Two rankers: active_uniC is almost as good as active", _uniform_cost_is_close),
-    Claim("Index update (figure 4): about 75 % saved for ERR, 30 % for DCG", _of_update),
-    Claim("More training data (figure 5): about 45 % saved for ERR, 30 % for DCG", _of_largest_forest),
-    Claim("Figure 5, bottom: active is better for all training set sizes", _beats_passive(5)),
-    Claim("Gains are more pronounced for ERR than for DCG", _gains_are_larger_for_err),
-    Claim("active and active_uniD draw more queries than passive and active_uniC (figure 6)", _draws_more),
+    Claim(2, "True DCG of Logit is 26.5 to 33.0 over the folds", _true_values("Logit", "DCG", 26.5, 33.0)),
+    Claim(2, "True DCG of RF_class is 27.2 to 33.4", _true_values("RF_class", "DCG", 27.2, 33.4)),
+    Claim(2, "True ERR of Logit is 0.31 to 0.34", _true_values("Logit", "ERR", 0.31, 0.34)),
+    Claim(2, "True ERR of RF_class is 0.35 to 0.38", _true_values("RF_class", "ERR", 0.35, 0.38)),
+    Claim(2, "One ranking (figure 2): active is more accurate than passive", _beats_passive(2)),
+    Claim(2, "One ranking: 10 % to 20 % of the labels saved at Λ = 300", _between(2, 0.095, 0.205)),
+    Claim(3, "Two rankers (figure 3): active finds the better one more often", _beats_passive(3)),
+    Claim(3, "Two rankers: 30 % to 55 % saved at Λ = 300", _between(3, 0.295, 0.555)),
+    Claim(3, "Two rankers: active_uniC is almost as good as active", _uniform_cost_is_close),
+    Claim(4, "Index update (figure 4): about 75 % saved for ERR, 30 % for DCG", _about(4, 0.75, 0.3)),
+    Claim(5, "More training data (figure 5): about 45 % saved for ERR, 30 % for DCG", _about(5, 0.45, 0.3)),
+    Claim(5, "Figure 5, bottom: active is better for all training set sizes", _beats_passive(5, SECOND)),
+    Claim(5, "Gains are more pronounced for ERR than for DCG", _gains_are_larger_for_err),
+    Claim(2, "active and active_uniD draw more queries than passive and active_uniC (figure 6)", _draws_more),
 )
 
 
-def rows_of(result: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return claim, what was found, and the verdict; a claim whose figure is not there is left out."""
-    made = []
-    for claim in CLAIMS:
-        try:
-            text, holds = claim.look(result)
-        except (IndexError, KeyError, ValueError):
-            continue
-        made.append((claim.text, text, {True: "holds", False: "does not hold", None: "cannot be said"}[holds]))
-    return made
+def rows_of(result: Result) -> list[tuple[str, str, str]]:
+    """Return claim, what was found, and the verdict; claims on figures that are not there are left out."""
+    there = {row["figure"] for row in result["rows"]}
+    return [(claim.text, *claim.look(result)) for claim in CLAIMS if claim.figure in there]
