@@ -83,8 +83,8 @@ def _described(counts: NDArray[np.int64], grades: NDArray[Any], features: NDArra
         "log items a query: sd": f"{np.log(counts).std():.2f}",
         "mean grade of a query: sd": f"{means.std():.3f}",
         "grade within a query: sd": f"{np.sqrt(np.mean(centred(grades.astype(float)) ** 2)):.3f}",
-        f"|r| of features and grade, quantiles {QUANTILES}": _quantiles(_correlations(ranks, grade_ranks)),
-        f"|r| within queries, quantiles {QUANTILES}": _quantiles(_correlations(within, centred(grade_ranks))),
+        f"correlation of features with the grade (absolute), quantiles {QUANTILES}": _quantiles(_correlations(ranks, grade_ranks)),
+        f"the same within queries, quantiles {QUANTILES}": _quantiles(_correlations(within, centred(grade_ranks))),
         f"share of variance between queries, quantiles {QUANTILES}": _quantiles(
             1 - within[:, spread].var(axis=0) / ranks[:, spread].var(axis=0)
         ),
