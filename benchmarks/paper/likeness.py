@@ -79,11 +79,12 @@ def _described(counts: NDArray[np.int64], grades: NDArray[Any], features: NDArra
     values = np.linalg.eigvalsh(np.corrcoef(ranks[:, spread].T))[::-1]
     explained = np.cumsum(values) / values.sum()
     log_length = np.log1p(features[:, mslr_like.LENGTH_FEATURE])
+    correlations = _correlations(ranks, grade_ranks)
     return {
         "log items a query: sd": f"{np.log(counts).std():.2f}",
         "mean grade of a query: sd": f"{means.std():.3f}",
         "grade within a query: sd": f"{np.sqrt(np.mean(centred(grades.astype(float)) ** 2)):.3f}",
-        f"correlation of features with the grade (absolute), quantiles {QUANTILES}": _quantiles(_correlations(ranks, grade_ranks)),
+        f"correlation of features with the grade (absolute), quantiles {QUANTILES}": _quantiles(correlations),
         f"the same within queries, quantiles {QUANTILES}": _quantiles(_correlations(within, centred(grade_ranks))),
         f"share of variance between queries, quantiles {QUANTILES}": _quantiles(
             1 - within[:, spread].var(axis=0) / ranks[:, spread].var(axis=0)
