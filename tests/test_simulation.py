@@ -168,6 +168,20 @@ def test_draws_come_with_their_probabilities():
     assert drawn == pytest.approx(q)
 
 
+@pytest.mark.kernel
+@pytest.mark.parametrize("spread", [0.0, 1.0, 20.0])
+def test_signposts_lead_to_the_same_query(spread):
+    """Also at the boundaries themselves, just beside them, at 1 and where sums round."""
+    random = np.random.default_rng(4)
+    for n in (1, 2, 7, 100):
+        weights = np.exp(spread * random.standard_normal(n))
+        cumulative = np.cumsum(weights / weights.sum())
+        signposts = replication._signposts(cumulative)
+        near = np.concatenate((cumulative, np.arange(n + 1) / n, random.random(200)))
+        for u in np.clip(np.concatenate((near, np.nextafter(near, 0), np.nextafter(near, 1))), 0, 1):
+            assert replication._locate_by(signposts, cumulative, u) == replication.locate(cumulative, u)
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("compare", [False, True])
 @pytest.mark.parametrize("method", PAPER)

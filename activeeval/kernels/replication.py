@@ -26,7 +26,11 @@ RATIO, DIFFERENCE, REGRESSION, LEVELLED = 0, 1, 2, 3
 @_jit
 def locate(cumulative, u):
     """Return the first index whose cumulated probability exceeds ``u``; the last where none does."""
-    low, high = 0, cumulative.size - 1
+    return _locate_between(cumulative, u, 0, cumulative.size - 1)
+
+
+@_jit
+def _locate_between(cumulative, u, low, high):
     while low < high:
         middle = (low + high) >> 1
         if cumulative[middle] > u:
@@ -34,6 +38,24 @@ def locate(cumulative, u):
         else:
             low = middle + 1
     return low
+
+
+@_jit
+def _signposts(cumulative):
+    """Return where `locate` finds 0, 1/n … 1: between two of them few indices are left to search."""
+    n = cumulative.size
+    places = np.empty(n + 1, np.int64)
+    for k in range(n + 1):
+        places[k] = locate(cumulative, k / n)
+    return places
+
+
+@_jit
+def _locate_by(signposts, cumulative, u):
+    """Return what `locate` returns; one signpost more on either side, as u · n is rounded."""
+    n = cumulative.size
+    k = int(u * n)
+    return _locate_between(cumulative, u, signposts[max(k - 1, 0)], signposts[min(k + 2, n)])
 
 
 @_jit
@@ -172,6 +194,7 @@ def replicate(
     was too short.
     """
     n_queries = cumulative.size
+    signposts = _signposts(cumulative)
     longest = uniforms.shape[1]
     last_seen = np.full(n_queries, -1, np.int64)
     ends = np.zeros(n_queries, np.int64)
@@ -187,7 +210,7 @@ def replicate(
         t = 0
         while True:
             u = uniforms[r, t] if t < longest else 1.0
-            query = locate(cumulative, u)
+            query = _locate_by(signposts, cumulative, u)
             first, last = offsets[query], offsets[query + 1]
             is_new = last_seen[query] != r
             begin = first if is_new else ends[query]
