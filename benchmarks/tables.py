@@ -69,8 +69,9 @@ def _paper(result: Result, folder: Path) -> str:
         f" the pool), {result['repetitions']:,} repetitions a fold, {result['own_repetitions']} of our own methods.",
         _seconds(result["seconds"]),
         _table(["the paper says", "found here", "verdict"], [list(row) for row in claims.rows_of(result)]),
-        "Labels saved at the largest budget, by mean absolute error (figure 3: by model selection error), ± Monte-Carlo"
-        " standard error; and how many times the labels passive would need (ratio of mean squared errors there).",
+        "Labels saved at the largest budget, by mean absolute error (figure 3: by model selection error, at the largest"
+        " budget at which passive still errs beyond doubt), ± Monte-Carlo standard error; and how many times the labels"
+        " passive would need (ratio of mean squared errors at the largest budget).",
         _headlines(result),
     ]
     for number, caption in FIGURES.items():
@@ -114,6 +115,8 @@ def _methods(rows: list[Result], case: str, measure: str) -> list[str]:
         saved = labels_saved(rows, case, measure, method)
         last = curve(rows, case, measure, method)[-1]
         text = "outside" if saved is None else f"{saved[0]:.0%} ± {saved[1]:.0%}"
+        if saved is not None and saved[2] < last["budget"]:
+            text += f" at {saved[2]:g}"
         cells.append(f"{text}; {last['efficiency']:.2f} ± {last['efficiency_se']:.2f}")
     own = [curve(rows, case, measure, method) for method in ("items", "depth")]
     best = next((found[-1] for found in own if found), None)

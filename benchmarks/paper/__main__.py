@@ -21,7 +21,7 @@ from pathlib import Path
 
 from activeeval.errors import ActiveEvalError
 from benchmarks import tables
-from benchmarks.machine import ROOT, data_folder
+from benchmarks.machine import ROOT, data_folder, keep_freed_memory
 from benchmarks.paper import likeness, pictures
 from benchmarks.paper.folds import COLLECTIONS, Source, mslr, prepare, source_named
 from benchmarks.paper.running import Run
@@ -89,4 +89,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    keep_freed_memory("benchmarks.paper")
     sys.exit(main())

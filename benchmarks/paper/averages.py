@@ -16,6 +16,7 @@ KEYS = ("figure", "case", "measure", "method", "budget")
 MEANS = ("mae", "bias", "coverage", "selection_error")
 COUNTS = ("queries", "items", "spent", "spent_sd")
 ERRORS = {2: "mae", 3: "selection_error", 4: "mae", 5: "mae"}
+DOUBT = 5
 _N_RESAMPLES = 200
 
 
@@ -66,24 +67,31 @@ def curve(rows: Sequence[Row], case: str, measure: str, method: str) -> list[Row
 
 
 def labels_saved(rows: Sequence[Row], case: str, measure: str, method: str) -> tuple[float, float, float] | None:
-    """Return what a method saves at the largest budget, with its standard error, and that budget.
+    """Return what a method saves at a budget, the standard error, and that budget.
 
     1 − Λ'/Λ, where the method at Λ' has passive's error at Λ: mean absolute error, or the selection error in
-    figure 3; by interpolation, with errors resampled from their standard errors. None where Λ' lies outside.
+    figure 3; by interpolation, with errors resampled from their standard errors. Λ is the largest budget; where
+    rankers are told apart almost always, the largest at which passive still errs beyond doubt. None where Λ' lies
+    outside.
     """
     own, passive = curve(rows, case, measure, method), curve(rows, case, measure, "passive")
     if len(own) != len(passive) or len(own) < 2:
         return None
     name = ERRORS[own[0]["figure"]]
     budgets = np.array([row["budget"] for row in own])
-    pairs = [
-        (np.array([row[name] for row in which]), np.array([row[f"{name}_se"] for row in which]))
-        for which in (own, passive)
-    ]
-    point = saved_at(budgets, pairs[0][0], pairs[1][0])[-1]
+    errors, passive_errors = (_with_errors(which, name) for which in (own, passive))
+    erring = np.flatnonzero(passive_errors[0] > DOUBT * passive_errors[1])
+    if not erring.size:
+        return None
+    place = erring[-1]
+    point = saved_at(budgets, errors[0], passive_errors[0])[place]
     if not np.isfinite(point):
         return None
     rng = np.random.default_rng(0)
-    drawn = [np.maximum(rng.normal(mean, error, (_N_RESAMPLES, budgets.size)), 1e-12) for mean, error in pairs]
-    resampled = np.array([saved_at(budgets, a, b)[-1] for a, b in zip(*drawn, strict=True)])
-    return float(point), float(np.nanstd(resampled)), float(budgets[-1])
+    drawn = [np.maximum(rng.normal(*which, (_N_RESAMPLES, budgets.size)), 1e-12) for which in (errors, passive_errors)]
+    resampled = np.array([saved_at(budgets, a, b)[place] for a, b in zip(*drawn, strict=True)])
+    return float(point), float(np.nanstd(resampled)), float(budgets[place])
+
+
+def _with_errors(rows: Sequence[Row], name: str) -> tuple[Floats, Floats]:
+    return np.array([row[name] for row in rows]), np.array([row[f"{name}_se"] for row in rows])
