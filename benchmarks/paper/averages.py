@@ -80,10 +80,9 @@ def labels_saved(rows: Sequence[Row], case: str, measure: str, method: str) -> t
     name = ERRORS[own[0]["figure"]]
     budgets = np.array([row["budget"] for row in own])
     errors, passive_errors = (_with_errors(which, name) for which in (own, passive))
-    erring = np.flatnonzero(passive_errors[0] > DOUBT * passive_errors[1])
-    if not erring.size:
+    place = last_telling(passive)
+    if place is None:
         return None
-    place = erring[-1]
     point = saved_at(budgets, errors[0], passive_errors[0])[place]
     if not np.isfinite(point):
         return None
@@ -91,6 +90,13 @@ def labels_saved(rows: Sequence[Row], case: str, measure: str, method: str) -> t
     drawn = [np.maximum(rng.normal(*which, (_N_RESAMPLES, budgets.size)), 1e-12) for which in (errors, passive_errors)]
     resampled = np.array([saved_at(budgets, a, b)[place] for a, b in zip(*drawn, strict=True)])
     return float(point), float(np.nanstd(resampled)), float(budgets[place])
+
+
+def last_telling(passive: Sequence[Row]) -> int | None:
+    """Return the largest budget, by its place, at which passive errs beyond doubt."""
+    values, errors = _with_errors(passive, ERRORS[passive[0]["figure"]])
+    telling = np.flatnonzero(values > DOUBT * errors)
+    return int(telling[-1]) if telling.size else None
 
 
 def _with_errors(rows: Sequence[Row], name: str) -> tuple[Floats, Floats]:
