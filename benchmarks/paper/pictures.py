@@ -106,17 +106,22 @@ def _draw_over_sizes(axis: Any, rows: Sequence[Row], cases: Sequence[str], measu
     axis.grid(alpha=0.3)
 
 
+def _plain_ticks(axis: Any) -> None:
+    axis.set_major_locator(LogLocator(subs=(1, 3)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
 def _figure_6(result: Row) -> Figure:
     figure, axes = _panels(1, 2, 4.4)
     found = result["figure_6"]
     ratios = np.array(found["ratio"], dtype=float)
     mesh = axes[0, 0].pcolormesh(found["cost_edges"], found["value_edges"], ratios.T, norm=LogNorm(), cmap="viridis")
-    figure.colorbar(mesh, ax=axes[0, 0], label="mean of q*(x) / p(x)")
+    scale = figure.colorbar(mesh, ax=axes[0, 0], label="mean of q*(x) / p(x)").ax.yaxis
+    _plain_ticks(scale)
     axes[0, 0].axhline(found["overall"], color="#d55e00", lw=1)
     axes[0, 0].set(xscale="log", xlabel="labelling cost λ(x)", ylabel="E[L(x, y) | x; θ], DCG of RF_class")
-    axes[0, 0].xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-    axes[0, 0].xaxis.set_major_formatter("{x:g}")
-    axes[0, 0].xaxis.set_minor_formatter(NullFormatter())
+    _plain_ticks(axes[0, 0].xaxis)
     rows = [
         row for row in result["rows"] if row["figure"] == 2 and row["case"] == "RF_class" and row["measure"] == "DCG"
     ]
