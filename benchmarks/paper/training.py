@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MOST_ROWS = 200_000
-SIZES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+SIZES = (0.5, 0.6, 0.8, 1.0)
 TREES, LEAF, FEATURES = 100, 20, "sqrt"
 LOGIT_ALPHAS = (1.0, 100.0, 10_000.0)
 SVM_COSTS = (1e-7, 1e-5, 1e-3)
