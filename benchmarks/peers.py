@@ -182,7 +182,7 @@ def time_letor(is_quick: bool, seed: int) -> dict:
 def time_start(is_quick: bool, seed: int) -> dict:
     """Time imports in new processes, and the first use with nothing compiled."""
     repeats = 1 if is_quick else 5
-    rows = [row for row in start.time_start(repeats)["figures"] if not is_quick or "main job" not in row["what"]]
+    rows = start.time_commands(repeats)
     for name in ("pytrec_eval", "ir_measures", "ranx", "ppi_py"):
         command = [sys.executable, "-c", f"import {name}"]
         if subprocess.run(command, capture_output=True, check=False).returncode:
@@ -190,7 +190,7 @@ def time_start(is_quick: bool, seed: int) -> dict:
             continue
         taken = [seconds(start.run, command) for _ in range(repeats)]
         rows.append(figure(f"import {name}", statistics.median(taken), "s", minimum_s=min(taken)))
-    return {"figures": rows + ([] if is_quick else [first_use_of_ranx()])}
+    return {"figures": rows if is_quick else [*rows, *start.first_use(), first_use_of_ranx()]}
 
 
 def first_use_of_ranx() -> dict:
