@@ -1,9 +1,10 @@
 """The whole main job once, small: what its first use compiles. benchmarks.start runs it in a process of its own.
 
-    python -m benchmarks.main_job FOLDER
+    python -m benchmarks.main_job FOLDER [--default]
 
 Reads LETOR, score and TREC files that it writes into FOLDER; pool, grade model, moments, designs, a
-campaign and a simulation for DCG and ERR, one ranking and a comparison.
+campaign and a simulation with the paper's methods for DCG and ERR, one ranking and a comparison; with --default
+also with the package's default method for each measure.
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ def write_inputs(folder: Path) -> None:
         write_run(Run(names, pool.item_ids, scores, np.zeros(scores.size, np.int64), name), folder / f"{name}.run")
 
 
-def evaluate(workload: Workload) -> None:
-    """Model, moments, designs of the paper's methods and of the default, campaign and simulation on one workload."""
+def evaluate(workload: Workload, with_default: bool) -> None:
+    """Model, moments, designs, campaign and simulation on one workload."""
     rest = workload.held_out(0.4, np.random.default_rng(0))
     forest = ForestGradeModel(n_estimators=5, max_grade=4, random_state=0)
     probs = forest.fit(rest.training.features, rest.training.grades).predict_proba(rest.features)
     for measure in (DCG(), ERR(4)):
         for versus in (None, rest.versus):
             target = Target(measure, rest.ranking, versus)
-            names = [*PAPERS, default_method(measure).name]
+            names = [*PAPERS, *([default_method(measure).name] if with_default else [])]
             plans = {name: METHODS[name].plan(target, probs) for name in names}
             unit = float(plans["passive"].stage.costs.mean())
             simulate(plans, rest.grades, [15.0], 20, 0, unit=unit)
@@ -60,13 +61,13 @@ def evaluate(workload: Workload) -> None:
 
 def main() -> None:
     """Write where nothing is written yet, then read and evaluate."""
-    folder = Path(sys.argv[1])
+    folder, with_default = Path(sys.argv[1]), "--default" in sys.argv[2:]
     if not (folder / "pool.txt").exists():
         write_inputs(folder)
     scores = [[str(folder / f"{name}.scores")] for name in ("first", "second")]
-    evaluate(from_letor([str(folder / "pool.txt")], *scores))
+    evaluate(from_letor([str(folder / "pool.txt")], *scores), with_default)
     runs = [read_run(folder / f"{name}.run") for name in ("first", "second")]
-    evaluate(from_tables(read_qrels(folder / "qrels.txt"), runs, evaluated=2))
+    evaluate(from_tables(read_qrels(folder / "qrels.txt"), runs, evaluated=2), with_default)
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ def pools(is_quick: bool) -> list[JudgedPool]:
 
 def compare(is_quick: bool, seed: int, repetitions: int | None = None) -> dict:
     """Run every pool, case and share of labelled queries."""
-    repetitions = repetitions or (40 if is_quick else 2000)
+    repetitions = repetitions or (40 if is_quick else 1000)
     rows = []
     for pool in pools(is_quick):
         workload = pool.workload.with_costs(pool.workload.pool.item_costs, OVERHEAD)

@@ -35,7 +35,12 @@ def run(command: list[str], **environment: str) -> None:
 
 
 def time_start(repeats: int) -> dict:
-    """Time new processes (their files are in the system's cache), then the first use."""
+    """Time new processes, then the first use."""
+    return {"figures": time_commands(repeats) + first_use()}
+
+
+def time_commands(repeats: int) -> list[dict]:
+    """Time new processes; their files are in the system's cache."""
     script = Path(sys.executable).with_name("activeeval")
     program = [str(script)] if script.exists() else [sys.executable, "-m", "activeeval"]
     commands = {
@@ -48,25 +53,27 @@ def time_start(repeats: int) -> dict:
     for _ in range(repeats):
         for name, (command, _) in commands.items():
             times[name].append(seconds(run, command))
-    rows = [
+    return [
         figure(name, statistics.median(times[name]), "s", **target, minimum_s=min(times[name]), n=repeats)
         for name, (_, target) in commands.items()
     ]
-    return {"figures": rows + first_use()}
 
 
 def first_use() -> list[dict]:
-    """Time the main job with an empty numba cache and again with the filled one."""
+    """Time the main job with an empty numba cache and again with the filled one; then with the default methods too."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cache:
         command = [sys.executable, "-m", "benchmarks.main_job", folder]
         run(command)
         first, first_cpu = wall_and_cpu(lambda: run(command, NUMBA_CACHE_DIR=cache))
         again = [wall_and_cpu(lambda: run(command, NUMBA_CACHE_DIR=cache)) for _ in range(3)]
+        more, more_cpu = wall_and_cpu(lambda: run([*command, "--default"], NUMBA_CACHE_DIR=cache))
+        least, least_cpu = wall_and_cpu(lambda: run([*command, "--default"], NUMBA_CACHE_DIR=cache))
     cached, cached_cpu = np.median(again, axis=0)
     rows = {
         "main job, nothing compiled yet": (first, first_cpu, {}),
         "main job, compiled before": (cached, cached_cpu, {}),
         "compiling the main job, once": (first - cached, first_cpu - cached_cpu, {"at_most": 15}),
+        "compiling what the default methods add, once": (more - least, more_cpu - least_cpu, {}),
     }
     return [
         figure(name, wall, "s", **target, processor_s=float(cpu), note=f"{cpu:.2f} s of the processor")

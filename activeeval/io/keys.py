@@ -52,7 +52,7 @@ def distinct_texts(texts: Texts) -> tuple[Texts, Ints]:
     if texts.size == 0:
         return texts, np.empty(0, dtype=np.int64)
     # ids of queries come in long runs, so that few texts need a key
-    starts = keys.starts_of_runs(text_codes(texts))
+    starts = np.flatnonzero(keys.starts_a_run(text_codes(texts)))
     heads = texts[starts]
     places = keys.first_places(np.array([0, heads.size]), text_codes(heads))
     is_first = places == np.arange(heads.size)

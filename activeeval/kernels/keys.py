@@ -39,17 +39,16 @@ def segment_owners(owners, offsets):
 
 
 @_jit
-def starts_of_runs(codes):
-    """Return the rows whose text differs from that of the row before, the first row among them."""
-    n = codes.shape[0]
-    differs = np.empty(n, np.bool_)
-    for i in range(n):
-        differs[i] = i == 0
+def starts_a_run(codes):
+    """Return for every row whether its text differs from that of the row before; the first row's does."""
+    out = np.empty(codes.shape[0], np.bool_)
+    for i in range(codes.shape[0]):
+        out[i] = i == 0
         for k in range(codes.shape[1]):
             if i > 0 and codes[i, k] != codes[i - 1, k]:
-                differs[i] = True
+                out[i] = True
                 break
-    return np.flatnonzero(differs)
+    return out
 
 
 @_jit
