@@ -1,4 +1,4 @@
-"""RESULTS.md from the stored JSON: ``python -m benchmarks.tables``. No figure in it is written by hand.
+"""RESULTS.md and the paper's figures from the stored JSON: ``python -m benchmarks.tables``. Nothing is copied by hand.
 
 What a result means where it differs from the paper is text in benchmarks/notes.md, which is taken over as it is.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks import peers
 from benchmarks.machine import ROOT
-from benchmarks.paper import claims, likeness
+from benchmarks.paper import claims, likeness, pictures
 from benchmarks.paper.averages import curve, labels_saved
 from benchmarks.paper.cases import MEASURES
 
@@ -62,6 +62,7 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 
 def _paper(result: Result, folder: Path) -> str:
     name = result["collection"]
+    pictures.save_all(result, folder / "figures")
     parts = [
         f"## The paper's experiments: {name}",
         _origin(result),
@@ -74,10 +75,9 @@ def _paper(result: Result, folder: Path) -> str:
         " passive would need (ratio of mean squared errors at the largest budget).",
         _headlines(result),
     ]
-    for number, caption in FIGURES.items():
-        picture = folder / "figures" / f"{name}-figure-{number}.svg"
-        if picture.exists():
-            parts.append(f"**Figure {number}.** {caption}\n\n![figure {number}]({folder.name}/figures/{picture.name})")
+    for number in pictures.numbers_in(result):
+        picture = f"{folder.name}/figures/{name}-figure-{number}.svg"
+        parts.append(f"**Figure {number}.** {FIGURES[number]}\n\n![figure {number}]({picture})")
     return "\n\n".join(parts)
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from activeeval.errors import ActiveEvalError
 from benchmarks import tables
 from benchmarks.machine import ROOT, data_folder, keep_freed_memory
-from benchmarks.paper import likeness, pictures
+from benchmarks.paper import likeness
 from benchmarks.paper.folds import COLLECTIONS, Source, mslr, prepare, source_named
 from benchmarks.paper.running import Run
 from benchmarks.paper.whole import ALL_FIGURES, measure
@@ -74,17 +74,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         collection = prepare(_source(options), options.work)
         job = Run(collection, options.repetitions, options.own_repetitions)
         figures = tuple(options.figure or ALL_FIGURES)
-        result = measure(job, figures, options.jobs, options.out)
-        paths = pictures.save_all(result, options.out / "figures", figures)
-        tables.write(options.out)
+        measure(job, figures, options.jobs, options.out)
+        path = tables.write(options.out)
     except ActiveEvalError as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nstopped; what is trained and repeated is kept, the same command goes on", file=sys.stderr)
         return 130
-    print("\n".join(map(str, paths)))
-    print(f"{time.perf_counter() - started:.0f} s")
+    print(f"{path}: {time.perf_counter() - started:.0f} s")
     return 0
 
 

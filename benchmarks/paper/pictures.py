@@ -59,8 +59,8 @@ def _grid_of(number: int) -> Callable[[Row], Figure]:
     def draw(result: Row) -> Figure:
         rows = [row for row in result["rows"] if row["figure"] == number]
         cases = list(dict.fromkeys(row["case"] for row in rows))
-        figure, axes = _panels(len(MEASURES), len(cases))
-        for line, measure in zip(axes, MEASURES, strict=True):
+        figure, axes = _panels(len(MEASURES), len(cases)) if len(cases) > 1 else _panels(1, len(MEASURES))
+        for line, measure in zip(axes.reshape(len(MEASURES), len(cases)), MEASURES, strict=True):
             for axis, case in zip(line, cases, strict=True):
                 _draw(axis, rows, case, measure)
         _legend(figure, axes)
@@ -144,15 +144,18 @@ def draw(result: Row, number: int) -> Figure:
     return FIGURES[number](result)
 
 
-def save_all(result: Row, folder: Path, numbers: Sequence[int]) -> list[Path]:
-    """Write figures as SVG; what they show is the same each time, so that they only change when results do."""
+def numbers_in(result: Row) -> list[int]:
+    """Return the figures for which a result has what they need."""
+    there = {row["figure"] for row in result["rows"]}
+    return [number for number in FIGURES if number == 1 or (2 if number == 6 else number) in there]
+
+
+def save_all(result: Row, folder: Path) -> None:
+    """Write the figures as SVG; the same result gives the same files."""
     import matplotlib as mpl
 
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
     with mpl.rc_context({"svg.hashsalt": "activeeval", "svg.fonttype": "path"}):
-        for number in numbers:
+        for number in numbers_in(result):
             path = folder / f"{result['collection']}-figure-{number}.svg"
             draw(result, number).savefig(path, metadata={"Date": None})
-            paths.append(path)
-    return paths
