@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-all lint types nojit notebooks bench clean
+.PHONY: demo test test-all lint types nojit notebooks experiments bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/activeeval demo
@@ -26,6 +26,9 @@ nojit: $(VENV)/installed-dev
 
 notebooks: $(VENV)/installed-dev
 	$(BIN)/python -m pytest tests/test_notebooks.py
+
+experiments: $(VENV)/installed-dev
+	$(BIN)/python -m pytest tests/test_paper.py
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.kernels

@@ -117,13 +117,17 @@ def _methods(rows: list[Result], case: str, measure: str) -> list[str]:
         text = "outside" if saved is None else f"{saved[0]:.0%} ± {saved[1]:.0%}"
         if saved is not None and saved[2] < last["budget"]:
             text += f" at {saved[2]:g}"
-        cells.append(f"{text}; {last['efficiency']:.2f} ± {last['efficiency_se']:.2f}")
+        cells.append(f"{text}; {_efficiency(last, 2)}")
     own = [curve(rows, case, measure, method) for method in ("items", "depth")]
     best = next((found[-1] for found in own if found), None)
-    cells.append(
-        "" if best is None else f"{best['method']}: {best['efficiency']:.1f} ± {best['efficiency_se']:.1f} times"
-    )
+    cells.append("" if best is None else f"{best['method']}: {_efficiency(best, 1)} times")
     return cells
+
+
+def _efficiency(row: Result, places: int) -> str:
+    if row["efficiency"] is None:
+        return "no error left"
+    return f"{row['efficiency']:.{places}f} ± {row['efficiency_se']:.{places}f}"
 
 
 def _figures(result: Result) -> str:

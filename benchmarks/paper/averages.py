@@ -32,11 +32,17 @@ def averaged(rows: Sequence[Row]) -> list[Row]:
     means = [_mean(group) for group in groups.values()]
     passive = {_place(row): row for row in means if row["method"] == "passive"}
     for row in means:
-        reference = passive[_place(row)]
-        ratio = (reference["rmse"] / row["rmse"]) ** 2
-        relative = np.hypot(reference["rmse_se"] / reference["rmse"], row["rmse_se"] / row["rmse"])
-        row |= {"efficiency": float(ratio), "efficiency_se": float(2 * ratio * relative)}
+        row |= _efficiency(passive[_place(row)], row)
     return means
+
+
+def _efficiency(passive: Row, row: Row) -> Row:
+    """Return the ratio of mean squared errors; None where one of them is 0, as where everything was judged."""
+    if passive["rmse"] == 0 or row["rmse"] == 0:
+        return {"efficiency": None, "efficiency_se": None}
+    ratio = (passive["rmse"] / row["rmse"]) ** 2
+    relative = np.hypot(passive["rmse_se"] / passive["rmse"], row["rmse_se"] / row["rmse"])
+    return {"efficiency": float(ratio), "efficiency_se": float(2 * ratio * relative)}
 
 
 def _place(row: Row) -> tuple[Any, ...]:
@@ -49,14 +55,15 @@ def _mean(group: list[Row]) -> Row:
     row["repetitions"] = sum(one["repetitions"] for one in group)
     row["truths"] = [one["truth"] for one in group]
     for name in MEANS:
-        if group[0][name] is not None:
-            row[name] = float(np.mean([one[name] for one in group]))
-            row[f"{name}_se"] = float(np.sqrt(sum(one[f"{name}_se"] ** 2 for one in group)) / n)
+        # neither of two rankings that are equally good on a fold is the wrong one, and one ranking alone has no rival
+        known = [one for one in group if one[name] is not None]
+        row[name] = float(np.mean([one[name] for one in known])) if known else 0.0
+        row[f"{name}_se"] = float(np.sqrt(sum(one[f"{name}_se"] ** 2 for one in known)) / max(len(known), 1))
     for name in COUNTS:
         row[name] = float(np.mean([one[name] for one in group]))
     mse = np.mean([one["rmse"] ** 2 for one in group])
     mse_se = np.sqrt(sum((2 * one["rmse"] * one["rmse_se"]) ** 2 for one in group)) / n
-    row |= {"rmse": float(np.sqrt(mse)), "rmse_se": float(mse_se / (2 * np.sqrt(mse)))}
+    row |= {"rmse": float(np.sqrt(mse)), "rmse_se": float(mse_se / (2 * np.sqrt(mse))) if mse > 0 else 0.0}
     return row
 
 

@@ -13,6 +13,7 @@ from benchmarks.paper.cases import MEASURES, PAPER_METHODS
 Result = dict[str, Any]
 Found = tuple[str, str]
 HOLDS, FAILS = "holds", "does not hold"
+UNTOLD = ("no panel tells the methods apart", "cannot be said")
 SLACK = 0.1
 SECOND, CLOSE = 1, 1.25
 
@@ -112,6 +113,8 @@ def _beats_passive(figure: int, place: int | None = None) -> Callable[[Result], 
 
     def look(result: Result) -> Found:
         errors = _compared(result, figure, "active", place)
+        if not errors:
+            return UNTOLD
         better = [active for active, passive in errors if active < passive]
         return f"in {len(better)} of {len(errors)} panels", _verdict(len(better) == len(errors))
 
@@ -121,6 +124,8 @@ def _beats_passive(figure: int, place: int | None = None) -> Callable[[Result], 
 def _uniform_cost_is_close(result: Result) -> Found:
     pairs = zip(_compared(result, 3, "active_uniC"), _compared(result, 3, "active"), strict=True)
     ratios = [uniform / active for (uniform, _), (active, _) in pairs if active > 0]
+    if not ratios:
+        return UNTOLD
     middle = statistics.median(ratios)
     text = f"its selection error is {min(ratios):.2f} to {max(ratios):.2f} times that of active, median {middle:.2f}"
     return text, _verdict(middle < CLOSE)
@@ -128,12 +133,12 @@ def _uniform_cost_is_close(result: Result) -> Found:
 
 def _gains_are_larger_for_err(result: Result) -> Found:
     places = list(dict.fromkeys(row["case"] for row in result["rows"]))
-    larger = [
-        case
-        for case in places
-        if _last(result, case, "ERR", "active")["efficiency"] > _last(result, case, "DCG", "active")["efficiency"]
-    ]
-    return f"{len(larger)} of {len(places)} cases", _verdict(len(larger) > len(places) / 2)
+    pairs = [[_last(result, case, measure, "active")["efficiency"] for measure in ("ERR", "DCG")] for case in places]
+    known = [(err, dcg) for err, dcg in pairs if err is not None and dcg is not None]
+    if not known:
+        return UNTOLD
+    larger = sum(err > dcg for err, dcg in known)
+    return f"{larger} of {len(known)} cases", _verdict(larger > len(known) / 2)
 
 
 def _draws_more(result: Result) -> Found:
