@@ -41,7 +41,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--queries", type=_whole, help="size of the generated collection, 31,531 by default")
     parser.add_argument("--repetitions", type=_whole, default=5000)
     parser.add_argument("--own-repetitions", type=int, default=50, help="of our own methods; 0 leaves them out")
-    parser.add_argument("--jobs", type=_whole, default=2, help="processes, 5 GB each with 31,531 queries; no effect on results")
+    parser.add_argument(
+        "--jobs", type=_whole, default=2, help="processes, 5 GB each at full size; no effect on results"
+    )
     parser.add_argument("--work", type=Path, default=WORK, help="what is trained and repeated is kept here")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     parser.add_argument(
