@@ -27,10 +27,7 @@ def stay_on_one_core(module: str) -> None:
     """Pin the process, and all it starts, to one core, and start it again with every thread pool at 1."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    if any(os.environ.get(name) != "1" for name in _ONE_THREAD):
-        os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
-        sys.stdout.flush()
-        os.execv(sys.executable, [sys.executable, "-m", module, *sys.argv[1:]])
+    _start_again_with(dict.fromkeys(_ONE_THREAD, "1"), module)
 
 
 def keep_freed_memory(module: str) -> None:
@@ -39,9 +36,13 @@ def keep_freed_memory(module: str) -> None:
     Otherwise it hands them back to the system, which clears every page anew: a third of the time where arrays of a
     gigabyte come and go.
     """
-    wanted = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(10**11)}
-    if any(os.environ.get(name) != value for name, value in wanted.items()):
-        os.environ.update(wanted)
+    _start_again_with({"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(10**11)}, module)
+
+
+def _start_again_with(environment: dict[str, str], module: str) -> None:
+    """Run a module in this process's place, unless the environment is as wanted already."""
+    if any(os.environ.get(name) != value for name, value in environment.items()):
+        os.environ.update(environment)
         sys.stdout.flush()
         os.execv(sys.executable, [sys.executable, "-m", module, *sys.argv[1:]])
 

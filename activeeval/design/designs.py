@@ -39,6 +39,8 @@ class Spender(Protocol):
 
     def query_name(self, query: int) -> str: ...
 
+    def hard_limit(self, budget: float) -> float: ...
+
 
 class Spending:
     """What a budget pays for."""
@@ -79,7 +81,7 @@ class Spending:
         estimate would be biased towards cheap queries.
         """
         dearest = float(self.costs.max())
-        if check_budget(budget) * (1 + _ROUNDING) < dearest:
+        if self.hard_limit(budget) < dearest:
             query = self.query_name(int(np.argmax(self.costs)))
             raise BudgetError(
                 f"budget {budget:g} is below the cost of the dearest query, {dearest:g} for {query}",
