@@ -90,6 +90,21 @@ def show(title: str, rows: list[dict]) -> None:
         print(f"  {row['what']:52} {value:>12} {row['unit']:8} {target:16} {verdict:12} {note}".rstrip(), flush=True)
 
 
+def figures_table(rows: list[dict]) -> list[str]:
+    """Return the figures of a section as the lines of a markdown table."""
+    lines = ["| what | | bar | | times ours | |", "| --- | --- | --- | --- | --- | --- |"]
+    for row in rows:
+        if "missing" in row:
+            lines.append(f"| {row['what']} | | | | | {row['missing']} |")
+            continue
+        value = f"{row['value']:.3g}" if row["value"] < 100 else f"{row['value']:,.0f}"
+        verdict = {True: "reached", False: "**not reached**"}.get(row.get("reached"), "")
+        ratio = f"{row['ratio']:,.3g}" if "ratio" in row else ""
+        cells = (f"{value} {row['unit']}", row.get("target", ""), verdict, ratio, row.get("note", ""))
+        lines.append(f"| {row['what']} | {' | '.join(cells)} |")
+    return lines
+
+
 def store(path: Path, result: dict) -> None:
     """Write a result as JSON under its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)

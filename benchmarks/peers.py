@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import peer_data, peer_estimates, readers, start
-from benchmarks.machine import ROOT, describe, figure, seconds, show, store
+from benchmarks.machine import ROOT, describe, figure, figures_table, seconds, show, store
 from benchmarks.peer_jobs import MEASURES
 
 MODULE = "benchmarks.peers"
@@ -246,21 +246,7 @@ def markdown(result: dict) -> str:
     """Return the tables of a result."""
     lines = []
     for section in result["sections"].values():
-        lines += [
-            f"### {section['title']}",
-            "",
-            "| what | | bar | | times ours | |",
-            "| --- | --- | --- | --- | --- | --- |",
-        ]
-        for row in section["figures"]:
-            if "missing" in row:
-                lines.append(f"| {row['what']} | | | | | {row['missing']} |")
-                continue
-            value = f"{row['value']:.3g}" if row["value"] < 100 else f"{row['value']:,.0f}"
-            verdict = {True: "reached", False: "**not reached**"}.get(row.get("reached"), "")
-            ratio = f"{row['ratio']:,.3g}" if "ratio" in row else ""
-            cells = (f"{value} {row['unit']}", row.get("target", ""), verdict, ratio, row.get("note", ""))
-            lines.append(f"| {row['what']} | {' | '.join(cells)} |")
+        lines += [f"### {section['title']}", "", *figures_table(section["figures"])]
         lines += ["", *estimates_table(section.get("rows", []))]
     return "\n".join(lines)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import peers
-from benchmarks.machine import ROOT
+from benchmarks.machine import ROOT, figures_table
 from benchmarks.paper import claims, likeness, pictures
 from benchmarks.paper.averages import curve, labels_saved
 from benchmarks.paper.cases import MEASURES
@@ -132,29 +132,14 @@ def _efficiency(row: Result, places: int) -> str:
 
 def _figures(result: Result) -> str:
     """Return the tables of a result whose sections hold figures with targets."""
-    parts = []
-    for section in result["sections"].values():
-        rows = [
-            [
-                row["what"],
-                f"{row['value']:,.3g} {row['unit']}",
-                row.get("target", ""),
-                _verdict(row),
-                row.get("note", ""),
-            ]
-            for row in section["figures"]
-        ]
-        parts.append(f"### {section['title']}\n\n" + _table(["what", "measured", "to reach", "", "note"], rows))
-    return "\n\n".join(parts)
-
-
-def _verdict(row: Result) -> str:
-    return {True: "reached", False: "not reached"}.get(row.get("reached"), "")
+    tables = (
+        f"### {one['title']}\n\n" + "\n".join(figures_table(one["figures"])) for one in result["sections"].values()
+    )
+    return "\n\n".join(tables)
 
 
 def _scaling(result: Result) -> str:
-    sections = {"all": {"title": "Time and memory over the number of queries", "figures": result["figures"]}}
-    return _figures({"sections": sections}) + "\n\n![time and memory over size](results/scaling.svg)"
+    return "\n".join(figures_table(result["figures"])) + "\n\n![time and memory over size](results/scaling.svg)"
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
