@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "activeeval.errors": ("ActiveEvalError", "BudgetError", "FormatError", "InputError", "StateError"),
+    "activeeval.errors": ("ActiveEvalError", "BudgetError", "FormatError", "InputError", "SolverError", "StateError"),
     "activeeval.pool": ("Judgments", "QueryPool", "Rankings"),
     "activeeval.results": ("Estimate", "Interval", "Moments"),
     "activeeval.measures": (
@@ -31,6 +31,14 @@ _HOMES = {
     "activeeval.methods": ("METHODS", "Method", "default_method"),
     "activeeval.grade_models": ("QueryFactor", "calibration_report"),
     "activeeval.rankers": ("ExpectedGradeRanker", "ForestRegressionRanker", "RankingSVM"),
+    "activeeval.learning": (
+        "GainDiscountLearner",
+        "PreferenceData",
+        "SimpleMargin",
+        "bootstrap_gains",
+        "coherence",
+        "load_preferences",
+    ),
     "activeeval.modelling": ("GradeBeliefs",),
     "activeeval.estimation": ("StoppingRule",),
     "activeeval.campaign": ("Campaign", "Draw"),
@@ -47,11 +55,19 @@ __all__ = ["__version__", *sorted(_HOME)]
 if TYPE_CHECKING:
     from activeeval.campaign import Campaign, Draw
     from activeeval.design import Design, optimal_sampling_probs
-    from activeeval.errors import ActiveEvalError, BudgetError, FormatError, InputError, StateError
+    from activeeval.errors import ActiveEvalError, BudgetError, FormatError, InputError, SolverError, StateError
     from activeeval.estimation import StoppingRule
     from activeeval.evaluation import compare, evaluate
     from activeeval.generated import generate_pool
     from activeeval.grade_models import QueryFactor, calibration_report
+    from activeeval.learning import (
+        GainDiscountLearner,
+        PreferenceData,
+        SimpleMargin,
+        bootstrap_gains,
+        coherence,
+        load_preferences,
+    )
     from activeeval.measures import (
         AP,
         DCG,

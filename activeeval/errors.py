@@ -48,3 +48,17 @@ class BudgetError(ActiveEvalError, ValueError):
 
 class StateError(ActiveEvalError, RuntimeError):
     """A step was asked for out of turn, as an estimate while judgments are awaited."""
+
+
+class SolverError(ActiveEvalError, RuntimeError):
+    """A solver gave up; there is no answer in its place.
+
+    Attributes
+    ----------
+    status : str
+        What the solver says of itself.
+    """
+
+    def __init__(self, problem: str, *, status: str) -> None:
+        self.status = status
+        super().__init__(problem)

@@ -16,7 +16,16 @@ HOUSE = Path(activeeval.__file__).parent
 
 GROUND = {"errors", "kernels", "pool", "results"}
 BELOW_CAMPAIGN = GROUND | {"measures", "design", "methods", "estimation"}
-BELOW_REPORT = BELOW_CAMPAIGN | {"campaign", "record", "grade_models", "significance", "simulation", "generated", "io"}
+BELOW_REPORT = BELOW_CAMPAIGN | {
+    "campaign",
+    "record",
+    "grade_models",
+    "significance",
+    "simulation",
+    "generated",
+    "learning",
+    "io",
+}
 EVERYTHING = BELOW_REPORT | {"report", "workload", "modelling", "worksheet", "scoring", "evaluation", "demonstration"}
 ALLOWED = {
     # ground
@@ -30,6 +39,7 @@ ALLOWED = {
     "measures": GROUND,
     "grade_models": GROUND | {"measures"},
     "rankers": GROUND | {"grade_models"},
+    "learning": GROUND | {"measures", "io"},
     "generated": {"errors", "pool", "measures"},
     "design": GROUND | {"measures"},
     "estimation": {"errors", "results", "kernels", "design"},
@@ -54,8 +64,9 @@ ALLOWED = {
 }
 LIBRARIES = {
     "numba": {"kernels"},
-    "sklearn": {"grade_models", "rankers"},
+    "sklearn": {"grade_models", "rankers", "learning"},
     "mord": {"grade_models"},
+    "clarabel": {"learning"},
     "scipy.optimize": {"grade_models"},
     "click": {"cli"},
     "rich": {"cli"},

@@ -1,0 +1,116 @@
+"""SimpleMargin: ask for the preference that the weights are least sure of (Tong and Koller)."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from activeeval.errors import InputError, StateError
+from activeeval.learning.cautions import UndeterminedWarning
+from activeeval.learning.gains import GainDiscountLearner
+from activeeval.learning.preferences import PreferenceData
+
+
+class SimpleMargin:
+    """Choose which pair of lists to ask about next: ask, tell, ask again.
+
+    The first ``n_start`` pairs are drawn at random, and so are further ones until a preference has been told; then the
+    next pair is the one with the smallest |wᵀ(s_i − s_j)| among those not yet answered, w learned from all answers.
+
+    Parameters
+    ----------
+    pool : PreferenceData
+        Pairs to choose from; which list of a pair comes first says nothing, nor do ties.
+    learner : GainDiscountLearner
+        How weights are learned from the answers; it stays as it is. A given C makes each step a single small program.
+    n_start : int
+    rng : Generator, int or None
+
+    Examples
+    --------
+    >>> pool = PreferenceData([[1, 0], [2, 0], [2, 1]], [[0, 1], [1, 1], [0, 2]])
+    >>> chooser = SimpleMargin(pool, GainDiscountLearner(C=1.0), n_start=2, rng=0)
+    >>> while (row := chooser.ask()) is not None:
+    ...     chooser.tell(row, 1)
+    >>> chooser.data.n_pairs
+    3
+    """
+
+    def __init__(
+        self,
+        pool: PreferenceData,
+        learner: GainDiscountLearner,
+        n_start: int = 20,
+        rng: np.random.Generator | int | None = None,
+    ) -> None:
+        if not n_start >= 1:
+            raise InputError(f"n_start must be a positive whole number, got {n_start!r}")
+        self._pool, self._learner, self._n_start = pool, learner, n_start
+        self._order = np.random.default_rng(rng).permutation(pool.n_pairs).tolist()
+        self._differences = pool.differences()
+        self._answers: dict[int, int] = {}
+        self._asked: int | None = None
+
+    @property
+    def answers(self) -> dict[int, int]:
+        """What was told: pair → 1, −1 or 0, in the order of telling."""
+        return dict(self._answers)
+
+    @property
+    def data(self) -> PreferenceData:
+        """The answered pairs, to learn from."""
+        return self._pool.answered(list(self._answers), list(self._answers.values()))
+
+    def ask(self) -> int | None:
+        """Return the number of the pair to ask about, None once all are answered; the same until it is told."""
+        if self._asked is None:
+            left = [row for row in self._order if row not in self._answers]
+            if left:
+                self._asked = left[0] if self._is_starting else self._closest(left)
+        return self._asked
+
+    def tell(self, row: int, answer: int) -> None:
+        """Take the answer for a pair: 1 prefers its first list, −1 its second, 0 neither.
+
+        Any pair may be answered, not only the one that was asked.
+
+        Raises
+        ------
+        InputError
+            On a pair that the pool does not hold or an answer of another kind.
+        StateError
+            Where the pair is answered already.
+        """
+        if not 0 <= row < self._pool.n_pairs:
+            raise InputError(f"the pool holds pairs 0 … {self._pool.n_pairs - 1}, got {row!r}")
+        if answer not in (-1, 0, 1):
+            raise InputError(f"an answer is 1, -1 or 0, got {answer!r}")
+        if row in self._answers:
+            raise StateError(f"{self._pool.place(row)} is answered already")
+        self._answers[row] = int(answer)
+        self._asked = None
+
+    def learn(self) -> GainDiscountLearner:
+        """Return a clone of the learner that is fitted on the answers.
+
+        What few pairs leave open is no news here: it warns of nothing. `cautions_` holds it.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndeterminedWarning)
+            fitted: GainDiscountLearner = clone(self._learner).fit(self.data)
+        return fitted
+
+    @property
+    def _is_starting(self) -> bool:
+        return len(self._answers) < self._n_start or not any(self._answers.values())
+
+    def _closest(self, left: list[int]) -> int:
+        weights = self.learn().weights_ if self._learner.C == "cv" else self._weights(float(self._learner.C))
+        margins = np.abs(self._differences[left] @ weights.ravel())
+        return left[int(np.argmin(margins))]
+
+    def _weights(self, C: float) -> NDArray[np.float64]:
+        return self._learner.program(self.data).solve(C)

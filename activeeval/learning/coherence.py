@@ -1,0 +1,185 @@
+"""Whether two sets of gains and discounts prefer the same of two lists, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.errors import InputError
+from activeeval.learning.lists import grade_matrix, namer
+from activeeval.measures import Additive
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementBin:
+    """Pairs of lists whose values differ by alike amounts under the first measure.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of |difference|; the bin holds ``low``, not ``high``.
+    pairs : int
+    agree : float
+        Share on which both measures prefer the same list; NaN without pairs.
+    std_error : float
+        Monte-Carlo standard error of the share.
+    """
+
+    low: float
+    high: float
+    pairs: int
+    agree: float
+    std_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class CoherenceReport:
+    """How two measures order pairs of lists.
+
+    Attributes
+    ----------
+    first, second : str
+        The measures.
+    pairs : int
+    agree, disagree, one_tied : float
+        Shares of the pairs: the same list is preferred (or by both none); the other one; one measure alone is tied.
+    std_error : float
+        Of the share that agrees.
+    always : str
+        Why the two agree on every pair of full lists, where gains and discounts alone say so; else empty.
+    bins : tuple of AgreementBin
+        By the difference under the first measure.
+    """
+
+    first: str
+    second: str
+    pairs: int
+    agree: float
+    disagree: float
+    one_tied: float
+    std_error: float
+    always: str
+    bins: tuple[AgreementBin, ...]
+
+
+def coherence(
+    first: Additive, second: Additive, lists: ArrayLike, others: ArrayLike, edges: Sequence[float] | int = 10
+) -> CoherenceReport:
+    """Compare two measures on pairs of lists of grades.
+
+    Parameters
+    ----------
+    first, second : Additive
+    lists, others : array of int, shape (n, K)
+        Grades by rank; pair i is ``lists[i]`` against ``others[i]``.
+    edges : sequence of float, or int
+        Ends of the bins of |difference| under the first measure, or how many bins of equal width.
+
+    Raises
+    ------
+    InputError
+        Where a measure is no sum over ranks, or the lists have grades that it does not know.
+
+    Examples
+    --------
+    Gains 3, 2 and ½ of three labels, and their cubes, disagree on (2, 3) against (3, 1), labels counted from the best.
+
+    >>> t = np.array([0.5, 2.0, 3.0])
+    >>> report = coherence(Additive(t, [1.5, 0.5]), Additive(t**3, [1.5, 0.5]), [[1, 0]], [[0, 2]])
+    >>> report.agree, report.disagree
+    (0.0, 1.0)
+    """
+    sides = [grade_matrix(side, "a list", None, namer(None)) for side in (lists, others)]
+    if sides[0].shape != sides[1].shape:
+        raise InputError(f"lists have shape {sides[0].shape} and others {sides[1].shape}, expected the same")
+    depth, n_levels = sides[0].shape[1], max(int(side.max()) for side in sides) + 1
+    sums = [_Sum.of(measure, depth, n_levels) for measure in (first, second)]
+    differences = [one.differences(*sides) for one in sums]
+    signs = [np.sign(difference) for difference in differences]
+    agrees, n = signs[0] == signs[1], len(sides[0])
+    share = float(agrees.mean())
+    return CoherenceReport(
+        str(first),
+        str(second),
+        n,
+        share,
+        float((signs[0] * signs[1] < 0).mean()),
+        float(((signs[0] == 0) != (signs[1] == 0)).mean()),
+        float(np.sqrt(share * (1 - share) / n)),
+        _why_always(*sums),
+        _bins(np.abs(differences[0]), agrees, edges),
+    )
+
+
+def random_list_pairs(
+    grades: ArrayLike, n_pairs: int, depth: int | None = None, rng: np.random.Generator | int | None = None
+) -> tuple[Ints, Ints]:
+    """Return pairs of random orders of a list of grades, cut at ``depth``, shape (n_pairs, K) each."""
+    whole = grade_matrix([grades], "the list", None, lambda row: "random_list_pairs")[0]
+    if depth is not None and not 1 <= depth <= whole.size:
+        raise InputError(f"a depth of {depth!r} needs a list of as many grades, got {whole.size}")
+    if not n_pairs >= 1:
+        raise InputError(f"n_pairs must be a positive whole number, got {n_pairs!r}")
+    shuffled = np.random.default_rng(rng).permuted(np.tile(whole, (2 * n_pairs, 1)), axis=1)[:, :depth]
+    return shuffled[:n_pairs], shuffled[n_pairs:]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sum:
+    """Σ_k c_k g(y_k) on lists of one length and scale: a discount for each rank, a gain for each grade."""
+
+    discounts: Floats
+    gains: Floats
+
+    @classmethod
+    def of(cls, measure: Additive, depth: int, n_levels: int) -> Self:
+        if not isinstance(measure, Additive):
+            raise InputError(f"{measure} is no sum of gains over ranks; choose DCG, RBP, P or learned gains")
+        top = measure.max_grade
+        if top is not None and n_levels > top + 1:
+            raise InputError(f"the lists hold grade {n_levels - 1}, above the largest of {measure}, {top}")
+        held = measure.discount_vector(depth)
+        return cls(np.pad(held, (0, depth - held.size)), measure.gains.values(n_levels))
+
+    def differences(self, lists: Ints, others: Ints) -> Floats:
+        """Return the value of each list less that of the other; what is as small as rounding is 0."""
+        found = (self.gains[lists] - self.gains[others]) @ self.discounts
+        found[np.abs(found) <= _EQUAL * np.abs(self.gains).max() * np.abs(self.discounts).max()] = 0.0
+        return np.asarray(found)
+
+
+def _why_always(first: _Sum, second: _Sum) -> str:
+    """Return why two measures agree on every two lists of the length, where gains and discounts alone say so."""
+    if not all(np.all(np.diff(one.gains) > 0) and one.discounts[0] > 0 for one in (first, second)):
+        return ""
+    if not any(one.discounts[1:].any() for one in (first, second)):
+        return "one rank alone counts"
+    if not np.allclose(first.discounts / first.discounts[0], second.discounts / second.discounts[0], rtol=_EQUAL):
+        return ""
+    if first.gains.size == 2:
+        return "two grades and the same discounts"
+    scaled = [(one.gains - one.gains[0]) / (one.gains[-1] - one.gains[0]) for one in (first, second)]
+    return "the gains differ by a factor and a constant alone" if np.allclose(scaled[0], scaled[1], rtol=_EQUAL) else ""
+
+
+def _bins(sizes: Floats, agrees: NDArray[np.bool_], edges: Sequence[float] | int) -> tuple[AgreementBin, ...]:
+    ends = np.linspace(0, sizes.max() or 1.0, edges + 1) if isinstance(edges, int) else np.asarray(edges, dtype=float)
+    if ends.ndim != 1 or ends.size < 2 or not np.all(np.diff(ends) > 0):
+        raise InputError(f"edges must be two or more increasing numbers, got {edges!r}")
+    ends[-1] = np.nextafter(ends[-1], np.inf) if isinstance(edges, int) else ends[-1]
+    found = []
+    for low, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        own = agrees[(sizes >= low) & (sizes < high)]
+        share = float(own.mean()) if own.size else float("nan")
+        error = float(np.sqrt(share * (1 - share) / max(own.size, 1)))
+        found.append(AgreementBin(low, high, int(own.size), share, error))
+    return tuple(found)

@@ -1,0 +1,237 @@
+"""DCGLearn: gains and discounts from preferences (Zhou, Zha, Chang and Xue)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from activeeval.errors import InputError
+from activeeval.learning.cautions import UndeterminedWarning, cautions
+from activeeval.learning.census import both_ways, take_census
+from activeeval.learning.choosing import Choice, Split, folds, held_out_losses
+from activeeval.learning.preferences import PreferenceData
+from activeeval.learning.program import MARGINS, SHAPES, Program
+from activeeval.learning.readout import ReadOut, anchored, read_out
+from activeeval.measures import Additive
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+GRID = tuple(float(f"{10.0**power:.4g}") for power in np.arange(-3, 3.5, 0.5))
+
+
+class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
+    """Learn what a grade is worth at each rank from pairs of lists of which one is preferred.
+
+    With s(π) the indicator of the grade at each rank, the utility of a list is wᵀs(π), and the weights minimise
+
+        wᵀw + C Σ_preferences ξ² + C_ties Σ_ties ξ²
+
+    subject to wᵀ(s(preferred) − s(other)) ≥ margin − ξ for preferences, |wᵀ(s_i − s_j)| ≤ tie_margin + ξ for ties,
+    ξ ≥ 0 and the shape.
+
+    Parameters
+    ----------
+    C : float or "cv"
+        Weight of the loss of one preference. "cv" takes the value of `grid` with the least loss on held-out pairs: by
+        cross-validation, or on the validation set that `fit` is given.
+    C_ties : float, optional
+        Weight of the loss of one tie; by default C. At 0 ties are not learned from.
+    shape : {"decreasing", "monotone", "free"}
+        monotone: a better grade is never worth less, w_{k,y+1} ≥ w_{k,y}, as the paper has it. decreasing: what it is
+        worth more never grows from a rank to the next either, which every DCG fulfils; far fewer pairs are then
+        needed. free: no constraint. Documents without grades are always learned freely.
+    margin : {"unit", "grades", "documents"}
+        1 for every preference, or the number of ranks at which the lists hold different grades or documents.
+    tie_margin : float
+        By how much the utilities of tied lists may differ at no loss: 1 as printed in the paper, or 0.
+    conflicts : {"error", "keep"}
+        What to do where two lists of a query are preferred both ways.
+    grid : sequence of float
+        Candidates for C.
+    n_folds : int
+    rng : Generator, int or None
+        Of the folds.
+
+    Attributes
+    ----------
+    weights_ : ndarray, shape (K, L)
+        T(ŵ): rows by rank, columns by grade, those of grade 0 are 0.
+    C_, C_ties_ : float
+    choices_ : tuple of Choice
+        A line for each candidate for C; empty where it was given.
+    census_ : Census
+        What the pairs are like.
+    n_violated_ : int
+        Preferences that the weights do not order rightly.
+    cautions_ : tuple of str
+        What the pairs cannot tell; `fit` warns of it too (`UndeterminedWarning`).
+    n_ranks_, n_levels_ : int
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(0)
+    >>> lists = random.integers(0, 3, size=(2, 200, 4))
+    >>> truth = np.outer([1, 0.6, 0.5, 0.4], [0, 1, 3])
+    >>> first, second = (truth[np.arange(4), side].sum(axis=1) for side in lists)
+    >>> better = (first > second)[:, None]
+    >>> data = PreferenceData(np.where(better, *lists), np.where(better, *lists[::-1]), ties=first == second)
+    >>> learner = GainDiscountLearner(C=10.0).fit(data)
+    >>> print(f"{learner.score(data):.2f}", learner.read_out().discounts.round(1))
+    0.99 [1.  0.6 0.5 0.4]
+    """
+
+    def __init__(
+        self,
+        C: float | str = "cv",
+        C_ties: float | None = None,
+        shape: str = "decreasing",
+        margin: str = "unit",
+        tie_margin: float = 1.0,
+        conflicts: str = "error",
+        grid: Sequence[float] = GRID,
+        n_folds: int = 5,
+        rng: np.random.Generator | int | None = 0,
+    ) -> None:
+        self.C = C
+        self.C_ties = C_ties
+        self.shape = shape
+        self.margin = margin
+        self.tie_margin = tie_margin
+        self.conflicts = conflicts
+        self.grid = grid
+        self.n_folds = n_folds
+        self.rng = rng
+
+    def fit(self, data: PreferenceData, y: Any = None, *, validation: PreferenceData | None = None) -> Self:
+        """Learn from pairs.
+
+        Parameters
+        ----------
+        data : PreferenceData
+        y : None
+            Not used; the pairs say which list is preferred.
+        validation : PreferenceData, optional
+            Pairs that choose C in place of cross-validation.
+
+        Raises
+        ------
+        InputError
+            Where all pairs are tied, lists of a query are preferred both ways, or a parameter is wrong.
+        SolverError
+            Where the solver does not reach its tolerance.
+        """
+        self._check_parameters(validation)
+        self._check_pairs(data)
+        program = self.program(data)
+        self.choices_ = self._choices(data, program, validation) if self.C == "cv" else ()
+        self.C_ = min(self.choices_, key=lambda choice: choice.loss).C if self.choices_ else float(self.C)
+        self.C_ties_ = self.C_ if self.C_ties is None else float(self.C_ties)
+        self.n_ranks_, self.n_levels_, self.documents_ = data.depth, data.n_levels, data.documents
+        self.weights_ = anchored(program.solve(self.C_))
+        self.census_ = take_census(data)
+        self.n_violated_ = int((~self._is_right(data)).sum())
+        self.cautions_ = () if data.documents else tuple(cautions(data, self.census_, self.read_out()))
+        for caution in self.cautions_:
+            warnings.warn(caution, UndeterminedWarning, stacklevel=2)
+        return self
+
+    def program(self, data: PreferenceData) -> Program:
+        """Return the convex program of pairs."""
+        return Program.of(data, self.shape, self.margin, float(self.tie_margin), self.C_ties)
+
+    def decision_function(self, data: PreferenceData) -> Floats:
+        """Return the utility of the first list of every pair less that of the second, shape (n,)."""
+        check_is_fitted(self)
+        check_alike(data, self.n_ranks_, self.n_levels_, self.documents_)
+        return np.asarray(data.differences() @ self.weights_.ravel())
+
+    def predict(self, data: PreferenceData) -> Ints:
+        """Return 1 where the first list of a pair has the higher utility, −1 where the second, 0 where neither."""
+        return np.sign(self.decision_function(data)).astype(np.int64)
+
+    def score(self, data: PreferenceData, y: Any = None) -> float:
+        """Return the precision: the share of the preferences that is ordered rightly; ties are left out."""
+        right = self._is_right(data)
+        if not right.size:
+            raise InputError("all pairs are tied, so that none can be ordered rightly")
+        return float(right.mean())
+
+    def read_out(self) -> ReadOut:
+        """Return gains and discounts of the weights."""
+        check_is_fitted(self)
+        if self.documents_:
+            raise InputError("documents that nobody graded have no gains to read out; their weights are in weights_")
+        return read_out(self.weights_)
+
+    def measure(self) -> Additive:
+        """Return the measure Σ_k c_k g(y_k) of the gains and discounts that were read out."""
+        found = self.read_out()
+        return Additive(found.gains, found.discounts, self.n_ranks_)
+
+    def _is_right(self, data: PreferenceData) -> NDArray[np.bool_]:
+        return np.asarray(self.decision_function(data)[~data.ties] > 0)
+
+    def _choices(self, data: PreferenceData, program: Program, validation: PreferenceData | None) -> tuple[Choice, ...]:
+        if validation is None:
+            return held_out_losses(program, self.grid, folds(data, program, self.n_folds, self.rng))
+        self._check_pairs(validation)
+        check_alike(validation, data.depth, data.n_levels, data.documents)
+        held = self.program(validation)
+        return held_out_losses(program, self.grid, [Split(None, held, ~held.is_tie)])
+
+    def _check_pairs(self, data: PreferenceData) -> None:
+        if not isinstance(data, PreferenceData):
+            raise InputError(f"the pairs must be PreferenceData, got {type(data).__name__}")
+        if data.ties.all():
+            raise InputError(f"all {data.n_pairs} pairs are tied: at least one preference is needed to learn from")
+        conflicts = both_ways(data) if self.conflicts == "error" else np.empty((0, 2), dtype=np.int64)
+        if len(conflicts):
+            first, second = conflicts[0].tolist()
+            raise InputError(
+                f"{data.place(second)} prefers the lists of {data.place(first)} the other way round, one of "
+                f"{len(conflicts)} such contradictions; conflicts='keep' learns from both"
+            )
+
+    def _check_parameters(self, validation: PreferenceData | None) -> None:
+        given = {"C": self.C, "C_ties": 0.0 if self.C_ties is None else self.C_ties}
+        given |= {f"grid[{k}]": C for k, C in enumerate(self.grid)}
+        for name, value in given.items():
+            if name == "C" and value == "cv":
+                continue
+            is_number = isinstance(value, Real) and 0 <= float(value) < np.inf
+            if not is_number or (name != "C_ties" and not float(value) > 0):
+                kind = "finite and not negative" if name == "C_ties" else "positive and finite"
+                raise InputError(f"{name} must be {kind}, got {value!r}")
+        if self.C == "cv" and len(self.grid) == 0:
+            raise InputError("the grid holds no candidate for C")
+        if validation is not None and self.C != "cv":
+            raise InputError("a validation set chooses C, which is given")
+        for name, value, known in (
+            ("shape", self.shape, SHAPES),
+            ("margin", self.margin, MARGINS),
+            ("conflicts", self.conflicts, ("error", "keep")),
+        ):
+            if value not in known:
+                raise InputError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+        if not (isinstance(self.tie_margin, Real) and 0 <= self.tie_margin < np.inf):
+            raise InputError(f"tie_margin must be a number that is not negative, got {self.tie_margin!r}")
+        if not (isinstance(self.n_folds, int) and self.n_folds >= 2):
+            raise InputError(f"n_folds must be a whole number from 2, got {self.n_folds!r}")
+
+
+def check_alike(data: PreferenceData, n_ranks: int, n_levels: int, documents: tuple[str, ...]) -> None:
+    """Raise InputError where pairs are not of the ranks and grades, or documents, that were learned."""
+    if (data.depth, data.n_levels) != (n_ranks, n_levels):
+        raise InputError(
+            f"the pairs have {data.depth} ranks of {data.n_levels} grades, learned were {n_ranks} ranks of {n_levels}"
+        )
+    if data.documents != documents:
+        raise InputError("the pairs are of other documents than those that were learned")

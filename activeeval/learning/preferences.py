@@ -1,0 +1,236 @@
+"""Pairs of ranked lists of which one is preferred: what a measure is learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from activeeval.errors import InputError
+from activeeval.learning.lists import grade_matrix, namer, one_each, top_lists
+from activeeval.pool import QueryPool, Rankings, whole_grades
+from activeeval.pool.doors import Texts, as_ids, frozen, sealed_here
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class PreferenceData:
+    """Pairs of lists of K grades, the preferred list first; pairs may be tied.
+
+    Parameters
+    ----------
+    preferred, other : array of int, shape (n, K)
+        Grades by rank, best rank first; 0 … max_grade, higher is better. All lists have the same length.
+    ties : array of bool, shape (n,), optional
+        Where true neither list is preferred, and the order of the two says nothing.
+    queries : array of str or int, shape (n,), optional
+        The query of every pair. Pairs of one query stay together where data are split or resampled.
+    max_grade : int, optional
+        Largest grade of the scale; by default the largest that occurs, at least 1.
+    moved : array of int, shape (n,), optional
+        At how many ranks the two lists hold different documents, for the margin that wants to know.
+    places : sequence of str, optional
+        What messages call each pair, as ``prefs.jsonl:17``.
+
+    Attributes
+    ----------
+    n_levels : int
+        Grades of the scale, or documents of `from_documents`.
+    documents : tuple of str
+        The documents that the lists are made of where there are no grades, else empty.
+    n_unjudged, n_missing : int
+        Places of the lists whose item nobody judged, and places without any item: both count as grade 0.
+
+    Raises
+    ------
+    InputError
+        Names the first pair that is wrong.
+
+    Examples
+    --------
+    >>> data = PreferenceData([[2, 1, 0], [1, 1, 0]], [[0, 2, 1], [1, 0, 0]])
+    >>> data.n_pairs, data.depth, data.n_levels
+    (2, 3, 3)
+    """
+
+    preferred: Ints
+    other: Ints
+    ties: Bools
+    queries: Texts | None
+    n_levels: int
+    moved: Ints | None
+    places: Sequence[str] | None
+    documents: tuple[str, ...]
+    n_unjudged: int
+    n_missing: int
+
+    def __init__(
+        self,
+        preferred: Any,
+        other: Any,
+        ties: ArrayLike | None = None,
+        queries: ArrayLike | None = None,
+        max_grade: int | None = None,
+        moved: ArrayLike | None = None,
+        places: Sequence[str] | None = None,
+    ) -> None:
+        n = len(preferred)
+        if n == 0:
+            raise InputError("there is no pair of lists to learn from")
+        if len(other) != n or (places is not None and len(places) != n):
+            raise InputError(f"preferred holds {n} lists, other {len(other)}: expected one of each for every pair")
+        if max_grade is not None and not max_grade >= 1:
+            raise InputError(f"max_grade must be a positive whole number, got {max_grade!r}")
+        first = grade_matrix(preferred, "preferred", max_grade, namer(places))
+        second = grade_matrix(other, "other", max_grade, namer(places), first.shape[1])
+        top = max(1, int(first.max()), int(second.max())) if max_grade is None else int(max_grade)
+        named = None if queries is None else one_each(as_ids(queries, "queries"), n, "queries")
+        tied = one_each(np.zeros(n) if ties is None else ties, n, "ties").astype(bool)
+        counts = None if moved is None else one_each(moved, n, "moved").astype(np.int64)
+        self._hold(preferred=frozen(first), other=frozen(second), ties=sealed_here(tied), queries=named)
+        self._hold(n_levels=top + 1, moved=counts, places=places, documents=(), n_unjudged=0, n_missing=0)
+
+    def _hold(self, **values: Any) -> Self:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    @classmethod
+    def from_rankings(
+        cls,
+        pool: QueryPool,
+        grades: ArrayLike,
+        rankings: Mapping[str, Rankings],
+        preferences: Iterable[Sequence[Any]],
+        depth: int,
+        max_grade: int | None = None,
+        places: Sequence[str] | None = None,
+    ) -> Self:
+        """Take side-by-side preferences between runs whose items are judged.
+
+        Only the lists that a preference names are looked at.
+
+        Parameters
+        ----------
+        grades : array of int, shape (n_items,)
+            A negative grade means not judged: it counts as grade 0, and is counted in `n_unjudged`.
+        rankings : dict of name → Rankings
+        preferences : iterable of (query, preferred, other) or (query, preferred, other, tie)
+            A query id and the names of two rankings.
+        depth : int
+            K: the ranks that were seen. A list that ends before it is filled up with grade 0 (`n_missing`).
+        """
+        rows = list(preferences)
+        if not rows:
+            raise InputError("there is no pair of lists to learn from")
+        whole = np.append(whole_grades(grades, pool.n_items), 0)
+        queries, *sides = top_lists(pool, rankings, rows, depth, namer(places))
+        held = [whole[items] for items in sides]
+        ties = [len(row) > 3 and bool(row[3]) for row in rows]
+        top = max_grade if max_grade is not None else max(1, int(whole.max()))
+        moved = np.count_nonzero(sides[0] != sides[1], axis=1)
+        first, second = (np.maximum(one, 0) for one in held)
+        return cls(first, second, ties, pool.query_ids[queries], top, moved, places)._hold(
+            n_unjudged=sum(int((one < 0).sum()) for one in held), n_missing=sum(int((one < 0).sum()) for one in sides)
+        )
+
+    @classmethod
+    def from_documents(
+        cls, preferred: Sequence[Sequence[str]], other: Sequence[Sequence[str]], ties: ArrayLike | None = None
+    ) -> Self:
+        """Take lists of documents that nobody graded; what a document is worth at each rank is then learned itself.
+
+        All lists are of the same documents, those of one query, say.
+        """
+        for row, one in enumerate(chain(preferred, other)):
+            if len(set(map(str, one))) < len(one):
+                raise InputError(f"{namer(None)(row % len(preferred))} holds a document twice: {list(one)}")
+        names = np.unique(as_ids(list(chain.from_iterable(chain(preferred, other))), "documents"))
+        codes = {str(name): code for code, name in enumerate(names)}
+        sides = [[[codes[str(document)] for document in one] for one in lists] for lists in (preferred, other)]
+        plain = cls(sides[0], sides[1], ties, max_grade=max(len(codes) - 1, 1))
+        moved = np.count_nonzero(plain.preferred != plain.other, axis=1)
+        return plain._hold(documents=tuple(codes), moved=moved)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs, tied ones included."""
+        return len(self.preferred)
+
+    @property
+    def depth(self) -> int:
+        """K, the length of the lists."""
+        return int(self.preferred.shape[1])
+
+    @property
+    def max_grade(self) -> int:
+        """The largest grade of the scale."""
+        return self.n_levels - 1
+
+    @property
+    def query_numbers(self) -> Ints:
+        """The query of every pair, numbered from 0; all 0 where queries are not known; shape (n,)."""
+        if self.queries is None:
+            return np.zeros(self.n_pairs, dtype=np.int64)
+        return np.unique(self.queries, return_inverse=True)[1].astype(np.int64)
+
+    def place(self, row: int) -> str:
+        """Name a pair for a message."""
+        return namer(self.places)(row)
+
+    def subset(self, rows: ArrayLike) -> Self:
+        """Return some of the pairs, by their numbers or a mask; the scale stays."""
+        chosen = np.arange(self.n_pairs)[np.asarray(rows)]
+        if chosen.size == 0:
+            raise InputError("there is no pair of lists among those chosen")
+        return self.answered(chosen, np.where(self.ties[chosen], 0, 1))
+
+    def answered(self, rows: ArrayLike, answers: ArrayLike) -> Self:
+        """Return some pairs with new answers: 1 prefers the first list of the pair, −1 the second, 0 neither."""
+        chosen, said = np.asarray(rows, dtype=np.int64), np.asarray(answers)
+        swap = (said < 0)[:, None]
+        first, second = self.preferred[chosen], self.other[chosen]
+        return object.__new__(type(self))._hold(
+            preferred=frozen(np.where(swap, second, first)),
+            other=frozen(np.where(swap, first, second)),
+            ties=sealed_here(said == 0),
+            queries=None if self.queries is None else self.queries[chosen],
+            n_levels=self.n_levels,
+            moved=None if self.moved is None else self.moved[chosen],
+            places=[self.place(row) for row in chosen.tolist()],
+            documents=self.documents,
+            n_unjudged=self.n_unjudged,
+            n_missing=self.n_missing,
+        )
+
+    def differences(self) -> csr_array:
+        """Return s(preferred) − s(other), sparse, shape (n, K · n_levels); s is 1 at (rank, grade), row by row."""
+        rows, ranks = np.nonzero(self.preferred != self.other)
+        block = ranks * self.n_levels
+        columns = np.concatenate((block + self.preferred[rows, ranks], block + self.other[rows, ranks]))
+        signs = np.repeat([1.0, -1.0], rows.size)
+        shape = (self.n_pairs, self.depth * self.n_levels)
+        return csr_array((signs, (np.concatenate((rows, rows)), columns)), shape=shape)
+
+    def distances(self, kind: str) -> Ints:
+        """Return at how many ranks the two lists differ, in ``"grades"`` or in ``"documents"``, shape (n,)."""
+        if kind == "grades":
+            return np.asarray(np.count_nonzero(self.preferred != self.other, axis=1))
+        if self.moved is None:
+            raise InputError("the distance of documents is not known: these preferences hold grades alone")
+        return self.moved
+
+    def groups(self, least: int) -> Ints:
+        """Return what is drawn or set aside as one: the query of each pair, numbered from 0, shape (n,).
+
+        Where there are fewer than ``least`` queries every pair is one of its own.
+        """
+        numbers = self.query_numbers
+        return np.asarray(numbers if numbers.max() + 1 >= least else np.arange(self.n_pairs))

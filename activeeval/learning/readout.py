@@ -1,0 +1,84 @@
+"""From weights of ranks and grades to gains and discounts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.errors import InputError
+
+Floats = NDArray[np.float64]
+
+_UNSEEN = 1e-9
+_FALL = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadOut:
+    """The gains and discounts nearest to the weights: w_{k,y} − w_{k,0} ≈ c_k g_y.
+
+    Attributes
+    ----------
+    gains : ndarray, shape (L,)
+        By grade, on the scale of the weights; the gain of grade 0 is 0.
+    discounts : ndarray, shape (K,)
+        By rank; that of the first rank is 1.
+    rank_one_share : float
+        σ₁² / Σ σ²: 1 where what a grade is worth does not depend on the rank but for a factor.
+    """
+
+    gains: Floats
+    discounts: Floats
+    rank_one_share: float
+
+    @property
+    def relative_gains(self) -> Floats:
+        """Gains as shares of the best grade's, shape (L,): the scale of a measure says nothing."""
+        return np.asarray(self.gains / self.gains[-1])
+
+    @property
+    def falls(self) -> bool:
+        """Whether the discounts are positive and never grow from a rank to the next."""
+        return bool(self.discounts.min() > 0 and np.all(np.diff(self.discounts) <= _FALL))
+
+
+def anchored(weights: ArrayLike) -> Floats:
+    """Return T(w): w_{k,y} − w_{k,0}, which orders lists as w does, shape (K, L)."""
+    whole = np.asarray(weights, dtype=np.float64)
+    return np.asarray(whole - whole[:, :1])
+
+
+def similarity(weights: ArrayLike, others: ArrayLike) -> float:
+    """Return the cosine of two sets of weights, (K, L) each, after `anchored`."""
+    first, second = anchored(weights).ravel(), anchored(others).ravel()
+    return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
+
+
+def read_out(weights: ArrayLike) -> ReadOut:
+    """Return gains and discounts by the first singular vectors of T(w): c = u / u₁ and g = σ u₁ v.
+
+    Parameters
+    ----------
+    weights : array of float, shape (K, L)
+        Rows by rank, columns by grade.
+
+    Raises
+    ------
+    InputError
+        Where the weights say nothing of the first rank, or nothing at all.
+
+    Examples
+    --------
+    >>> found = read_out(np.outer([1, 0.5], [0, 1, 3]))
+    >>> found.gains.round(6) + 0, found.discounts.round(6), round(found.rank_one_share, 6)
+    (array([0., 1., 3.]), array([1. , 0.5]), 1.0)
+    """
+    left, sizes, right = np.linalg.svd(anchored(weights), full_matrices=False)
+    u, v = left[:, 0], right[0]
+    if not sizes[0] > 0 or not abs(u[0]) > _UNSEEN:
+        raise InputError("the weights of the first rank are all alike, so no discount can be told from them")
+    gains = sizes[0] * u[0] * v
+    share = float(sizes[0] ** 2 / np.sum(sizes**2))
+    return ReadOut(gains - gains[0], u / u[0], share)

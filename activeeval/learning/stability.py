@@ -1,0 +1,91 @@
+"""How far gains and discounts would move with other pairs: the bootstrap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.errors import InputError
+from activeeval.learning.gains import GainDiscountLearner
+from activeeval.learning.preferences import PreferenceData
+from activeeval.learning.readout import read_out
+
+Floats = NDArray[np.float64]
+
+_ENOUGH_QUERIES = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stability:
+    """What was read out of resampled pairs.
+
+    Attributes
+    ----------
+    gains : ndarray, shape (n, L)
+        As shares of the best grade's gain.
+    discounts : ndarray, shape (n, K)
+        As shares of the first rank's.
+    rank_one_shares : ndarray, shape (n,)
+    n_undetermined : int
+        Resamples that told nothing of the first rank; they are left out.
+    """
+
+    gains: Floats
+    discounts: Floats
+    rank_one_shares: Floats
+    n_undetermined: int
+
+    def interval(self, what: str, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return the lower and upper ends of ``"gains"``, ``"discounts"`` or ``"rank_one_shares"``.
+
+        The ends are quantiles over the resamples, so an interval says how far the pairs scatter, not how far the
+        penalty pulls.
+        """
+        if not 0 < level < 1:
+            raise InputError(f"the level must lie strictly between 0 and 1, got {level!r}")
+        low, high = np.quantile(getattr(self, what), [(1 - level) / 2, (1 + level) / 2], axis=0)
+        return low, high
+
+
+def bootstrap_gains(
+    learner: GainDiscountLearner,
+    data: PreferenceData,
+    n_resamples: int = 200,
+    rng: np.random.Generator | int | None = None,
+) -> Stability:
+    """Learn again from resampled pairs, at the C that was chosen.
+
+    Queries are drawn with replacement, with all their pairs; where there are fewer than 20 queries, pairs are.
+
+    Parameters
+    ----------
+    learner : GainDiscountLearner
+        Fitted on ``data``.
+
+    Raises
+    ------
+    InputError
+        Where not one resample tells gains and discounts.
+    """
+    if not n_resamples >= 1:
+        raise InputError(f"n_resamples must be a positive whole number, got {n_resamples!r}")
+    random = np.random.default_rng(rng)
+    program, groups = learner.program(data), data.groups(_ENOUGH_QUERIES)
+    n_groups = int(groups.max()) + 1
+    found = []
+    for _ in range(n_resamples):
+        counts = np.bincount(random.integers(n_groups, size=n_groups), minlength=n_groups)[groups]
+        try:
+            found.append(read_out(program.solve(learner.C_, counts)))
+        except InputError:
+            continue
+    if not found:
+        raise InputError(f"none of {n_resamples} resamples tells gains and discounts: there are too few pairs")
+    return Stability(
+        np.array([one.relative_gains for one in found]),
+        np.array([one.discounts for one in found]),
+        np.array([one.rank_one_share for one in found]),
+        n_resamples - len(found),
+    )
