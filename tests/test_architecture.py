@@ -55,11 +55,11 @@ ALLOWED = {
     "modelling": GROUND | {"grade_models", "methods", "workload"},
     "worksheet": BELOW_CAMPAIGN | {"campaign", "record", "io"},
     "scoring": GROUND | {"measures", "significance", "io"},
-    "report": BELOW_REPORT,
+    "report": BELOW_REPORT | {"learning"},
     "demonstration": BELOW_REPORT | {"modelling"},
     "evaluation": EVERYTHING - {"evaluation", "demonstration"},
     # faces
-    "cli": EVERYTHING,
+    "cli": EVERYTHING | {"learning"},
     "__main__": {"cli"},
 }
 LIBRARIES = {
