@@ -15,6 +15,7 @@ from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     from activeeval.design import Design
+    from activeeval.learning import CoherenceReport
     from activeeval.simulation import Summary
 
 Row = Mapping[str, Any]
@@ -262,4 +263,64 @@ def plot_design(design: Design, path: str | Path) -> None:
         axes[0].set_xscale("log")
         _plain_ticks(axes[0].xaxis)
     _plain_ticks(figure.colorbar(dots, ax=axes[0], label="q / p").ax.yaxis)
+    _save(figure, path)
+
+
+def gains_rows(fields: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return a row for each grade and a row for each rank of a gains file, beside the usual gains and discounts.
+
+    Shares are of the best grade's gain and of the first rank's discount; ends of intervals are there where the file
+    holds them.
+    """
+    gains, discounts = np.array(fields["gains"], dtype=float), np.array(fields["discounts"], dtype=float)
+    grades, ranks = np.arange(gains.size), np.arange(1, discounts.size + 1)
+    by_grade: dict[str, Any] = {"grade": grades, "gain": gains, "share": gains / gains[-1]}
+    by_rank: dict[str, Any] = {"rank": ranks, "discount": discounts}
+    for columns, name in ((by_grade, "gains"), (by_rank, "discounts")):
+        if "intervals" in fields:
+            columns["low"], columns["high"] = map(np.array, fields["intervals"][name])
+    by_grade |= {"2^y - 1": (2.0**grades - 1) / (2.0 ** grades[-1] - 1), "y": grades / grades[-1]}
+    by_rank["1/log2(1 + rank)"] = 1 / np.log2(1 + ranks)
+    return _rows(by_grade), _rows(by_rank)
+
+
+def _rows(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
+    cells = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in cells]
+
+
+def plot_gains(fields: Row, path: str | Path) -> None:
+    """Draw gains over grades and discounts over ranks of a gains file, with intervals, beside the usual ones."""
+    figure, axes = _figure(path, 2)
+    by_grade, by_rank = gains_rows(fields)
+    drawn = (
+        (axes[0], by_grade, "grade", "share", {"2^y - 1": "$2^y - 1$", "y": "$y$"}, "gain, share of the best grade's"),
+        (axes[1], by_rank, "rank", "discount", {"1/log2(1 + rank)": r"$1/\log_2(1 + k)$"}, "discount"),
+    )
+    for axis, rows, place, value, usual, label in drawn:
+        x, y = [row[place] for row in rows], np.array([row[value] for row in rows])
+        for (name, text), colour, line in zip(usual.items(), _COLOURS[4:], ("--", ":"), strict=False):
+            axis.plot(x, [row[name] for row in rows], line, color=colour, label=text, lw=1.2)
+        axis.plot(x, y, "o-", color=_COLOURS[1], label="learned", ms=4)
+        if "low" in rows[0]:
+            low, high = (np.array([row[end] for row in rows]) for end in ("low", "high"))
+            level = f"{fields['intervals']['level']:.0%} of the resamples"
+            axis.fill_between(x, low, high, color=_COLOURS[1], alpha=0.2, lw=0, label=level)
+        axis.set(xlabel=place, ylabel=label)
+        axis.set_xticks(x)
+        axis.grid(alpha=0.3)
+        axis.legend(frameon=False, fontsize=8)
+    _save(figure, path)
+
+
+def plot_coherence(report: CoherenceReport, path: str | Path) -> None:
+    """Draw the share of pairs on which two measures agree over their difference, ± 2 standard errors."""
+    figure, axes = _figure(path, 1, width=6.0)
+    held = [one for one in report.bins if one.pairs]
+    middles, shares = [(one.low + one.high) / 2 for one in held], [one.agree for one in held]
+    axes[0].errorbar(middles, shares, [2 * one.std_error for one in held], fmt="o-", color=_COLOURS[1], ms=4, lw=1.2)
+    axes[0].axhline(report.agree, color=_COLOURS[0], ls="--", lw=1, label=f"all pairs: {report.agree:.1%}")
+    axes[0].set(xlabel="difference under the first measure", ylabel="share of pairs on which both agree")
+    axes[0].legend(frameon=False, fontsize=8, loc="lower right")
+    axes[0].grid(alpha=0.3)
     _save(figure, path)

@@ -36,7 +36,7 @@ ALLOWED = {
     # beside
     "io": GROUND,
     # measures, models, decide, estimate
-    "measures": GROUND,
+    "measures": GROUND | {"io"},
     "grade_models": GROUND | {"measures"},
     "rankers": GROUND | {"grade_models"},
     "learning": GROUND | {"measures", "io"},

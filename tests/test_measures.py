@@ -431,7 +431,7 @@ def test_printing_and_parsing_give_the_measure_back(measure):
     [
         ("", "cannot read the measure ''; expected Name(k=v,…)@cutoff, as nDCG@10 or ERR(max_rel=4)@20"),
         ("nDCG(", "cannot read the measure 'nDCG('; expected Name(k=v,…)@cutoff, as nDCG@10 or ERR(max_rel=4)@20"),
-        ("foo@3", "unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, RR, AP, Judged, as nDCG@10 or"),
+        ("foo@3", "unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, RR, AP, Judged, Additive, as nDCG@10 or"),
         ("nDCG@0", "measure 'nDCG@0': the cutoff must be a positive whole number, got '0'"),
         ("nDCG@1.5", "measure 'nDCG@1.5': the cutoff must be a positive whole number, got '1.5'"),
         ("P", "measure 'P': P needs a cutoff, as P@10"),

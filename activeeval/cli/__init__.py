@@ -10,7 +10,9 @@ import click
 
 from activeeval import __version__
 from activeeval.cli.calibration import calibration
+from activeeval.cli.coherence import coherence
 from activeeval.cli.demo import demo
+from activeeval.cli.gains import gains
 from activeeval.cli.methods import methods
 from activeeval.cli.sampling import design, estimate, sample
 from activeeval.cli.score import score
@@ -28,7 +30,7 @@ def cli(quiet: bool) -> None:
     """
 
 
-for _command in (demo, score, simulate, sample, estimate, design, methods, calibration):
+for _command in (demo, score, simulate, sample, estimate, design, methods, calibration, gains, coherence):
     cli.add_command(_command)
 
 

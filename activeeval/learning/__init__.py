@@ -8,7 +8,8 @@ everything else here samples for and estimates. Nothing in this room knows of sa
 from activeeval.learning.active import SimpleMargin
 from activeeval.learning.cautions import UndeterminedWarning
 from activeeval.learning.census import Census
-from activeeval.learning.coherence import CoherenceReport, coherence, random_list_pairs
+from activeeval.learning.coherence import CoherenceReport, coherence, random_judged_pairs, random_list_pairs
+from activeeval.learning.fields import gains_fields
 from activeeval.learning.gains import GainDiscountLearner
 from activeeval.learning.preferences import PreferenceData
 from activeeval.learning.reading import ListSource, load_pairs, load_preferences
@@ -27,8 +28,10 @@ __all__ = [
     "UndeterminedWarning",
     "bootstrap_gains",
     "coherence",
+    "gains_fields",
     "load_pairs",
     "load_preferences",
+    "random_judged_pairs",
     "random_list_pairs",
     "read_out",
     "similarity",

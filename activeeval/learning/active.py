@@ -23,11 +23,14 @@ class SimpleMargin:
     Parameters
     ----------
     pool : PreferenceData
-        Pairs to choose from; which list of a pair comes first says nothing, nor do ties.
+        Pairs to choose from; which list of a pair comes first says nothing, nor do ties. A pair of lists of the same
+        grades is never asked about: no answer to it teaches anything.
     learner : GainDiscountLearner
         How weights are learned from the answers; it stays as it is. A given C makes each step a single small program.
     n_start : int
     rng : Generator, int or None
+    answered : PreferenceData, optional
+        Answers to other pairs that are there already; they count among the first ``n_start``.
 
     Examples
     --------
@@ -45,12 +48,15 @@ class SimpleMargin:
         learner: GainDiscountLearner,
         n_start: int = 20,
         rng: np.random.Generator | int | None = None,
+        answered: PreferenceData | None = None,
     ) -> None:
         if not n_start >= 1:
             raise InputError(f"n_start must be a positive whole number, got {n_start!r}")
         self._pool, self._learner, self._n_start = pool, learner, n_start
-        self._order = np.random.default_rng(rng).permutation(pool.n_pairs).tolist()
         self._differences = pool.differences()
+        order = np.random.default_rng(rng).permutation(pool.n_pairs)
+        self._order = order[np.diff(self._differences.indptr)[order] > 0].tolist()
+        self._before = answered
         self._answers: dict[int, int] = {}
         self._asked: int | None = None
 
@@ -61,16 +67,27 @@ class SimpleMargin:
 
     @property
     def data(self) -> PreferenceData:
-        """The answered pairs, to learn from."""
-        return self._pool.answered(list(self._answers), list(self._answers.values()))
+        """The answered pairs, to learn from; those that were there before come first."""
+        if self._before is not None and not self._answers:
+            return self._before
+        told = self._pool.answered(list(self._answers), list(self._answers.values()))
+        return told if self._before is None else self._before.joined(told)
 
     def ask(self) -> int | None:
-        """Return the number of the pair to ask about, None once all are answered; the same until it is told."""
+        """Return the number of the pair to ask about, None once none is left; the same until it is told."""
         if self._asked is None:
-            left = [row for row in self._order if row not in self._answers]
-            if left:
-                self._asked = left[0] if self._is_starting else self._closest(left)
+            self._asked = next((row for row, _ in self.closest(1)), None)
         return self._asked
+
+    def closest(self, count: int) -> list[tuple[int, float | None]]:
+        """Return the pairs most worth asking about, best first, with |wᵀ(s_i − s_j)|; None while chance decides."""
+        left = [row for row in self._order if row not in self._answers]
+        if self._is_starting or not left:
+            return [(row, None) for row in left[:count]]
+        learner = self._learner
+        weights = self.learn().weights_ if learner.C == "cv" else self._weights(float(learner.C))
+        margins = np.abs(self._differences[left] @ weights.ravel())
+        return [(left[place], float(margins[place])) for place in np.argsort(margins, kind="stable")[:count].tolist()]
 
     def tell(self, row: int, answer: int) -> None:
         """Take the answer for a pair: 1 prefers its first list, −1 its second, 0 neither.
@@ -105,12 +122,10 @@ class SimpleMargin:
 
     @property
     def _is_starting(self) -> bool:
-        return len(self._answers) < self._n_start or not any(self._answers.values())
-
-    def _closest(self, left: list[int]) -> int:
-        weights = self.learn().weights_ if self._learner.C == "cv" else self._weights(float(self._learner.C))
-        margins = np.abs(self._differences[left] @ weights.ravel())
-        return left[int(np.argmin(margins))]
+        before = self._before
+        n_before = 0 if before is None else before.n_pairs
+        has_preference = any(self._answers.values()) or (before is not None and not before.ties.all())
+        return n_before + len(self._answers) < self._n_start or not has_preference
 
     def _weights(self, C: float) -> NDArray[np.float64]:
         return self._learner.program(self.data).solve(C)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from activeeval.errors import InputError
 from activeeval.learning.lists import grade_matrix, namer
 from activeeval.measures import Additive
+from activeeval.pool import QueryPool, whole_grades
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -131,6 +132,28 @@ def random_list_pairs(
         raise InputError(f"n_pairs must be a positive whole number, got {n_pairs!r}")
     shuffled = np.random.default_rng(rng).permuted(np.tile(whole, (2 * n_pairs, 1)), axis=1)[:, :depth]
     return shuffled[:n_pairs], shuffled[n_pairs:]
+
+
+def random_judged_pairs(
+    pool: QueryPool, grades: ArrayLike, n_pairs: int, depth: int, rng: np.random.Generator | int | None = None
+) -> tuple[Ints, Ints]:
+    """Return pairs of random orders of the judged items of queries, cut at ``depth``, shape (n_pairs, depth) each.
+
+    Every query with two judged items or more has its turn. A list that ends before ``depth`` is filled up with grade 0.
+    """
+    random = np.random.default_rng(rng)
+    whole = whole_grades(grades, pool.n_items)
+    judged = [own[own >= 0] for own in np.split(whole, pool.query_offsets[1:-1])]
+    lists = [own for own in judged if own.size > 1]
+    if not lists:
+        raise InputError("no query has two judged items, so there is nothing to order")
+    found = np.zeros((2 * n_pairs, depth), dtype=np.int64)
+    query = np.tile(random.integers(len(lists), size=n_pairs), 2)
+    for number in np.unique(query).tolist():
+        rows = np.flatnonzero(query == number)
+        shuffled = random.permuted(np.tile(lists[number], (rows.size, 1)), axis=1)[:, :depth]
+        found[rows, : shuffled.shape[1]] = shuffled
+    return found[:n_pairs], found[n_pairs:]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

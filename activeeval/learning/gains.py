@@ -172,9 +172,12 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         return read_out(self.weights_)
 
     def measure(self) -> Additive:
-        """Return the measure Σ_k c_k g(y_k) of the gains and discounts that were read out."""
+        """Return the measure Σ_k c_k g(y_k) of the gains and discounts that were read out, to six digits.
+
+        Its name holds every number, so that what is estimated can be read in any record of it.
+        """
         found = self.read_out()
-        return Additive(found.gains, found.discounts, self.n_ranks_)
+        return Additive(_short(found.gains), _short(found.discounts), self.n_ranks_)
 
     def _is_right(self, data: PreferenceData) -> NDArray[np.bool_]:
         return np.asarray(self.decision_function(data)[~data.ties] > 0)
@@ -197,7 +200,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
             first, second = conflicts[0].tolist()
             raise InputError(
                 f"{data.place(second)} prefers the lists of {data.place(first)} the other way round, one of "
-                f"{len(conflicts)} such contradictions; conflicts='keep' learns from both"
+                f"{len(conflicts)} such contradictions; with conflicts 'keep' both are learned from"
             )
 
     def _check_parameters(self, validation: PreferenceData | None) -> None:
@@ -225,6 +228,10 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"tie_margin must be a number that is not negative, got {self.tie_margin!r}")
         if not (isinstance(self.n_folds, int) and self.n_folds >= 2):
             raise InputError(f"n_folds must be a whole number from 2, got {self.n_folds!r}")
+
+
+def _short(values: Floats) -> list[float]:
+    return [float(f"{value:.6g}") for value in values + 0.0]
 
 
 def check_alike(data: PreferenceData, n_ranks: int, n_levels: int, documents: tuple[str, ...]) -> None:

@@ -210,6 +210,29 @@ class PreferenceData:
             n_missing=self.n_missing,
         )
 
+    def joined(self, others: Self) -> Self:
+        """Return these pairs with others of the same ranks, scale and documents behind them."""
+        if (self.depth, self.n_levels, self.documents) != (others.depth, others.n_levels, others.documents):
+            raise InputError(
+                f"pairs of {others.depth} ranks and {others.n_levels} grades cannot join pairs of {self.depth} ranks "
+                f"and {self.n_levels} grades, or their documents differ"
+            )
+
+        def both(name: str) -> Any:
+            parts = [getattr(self, name), getattr(others, name)]
+            return None if any(part is None for part in parts) else sealed_here(np.concatenate(parts))
+
+        names = ("preferred", "other", "ties", "queries", "moved")
+        places = [one.place(row) for one in (self, others) for row in range(one.n_pairs)]
+        return object.__new__(type(self))._hold(
+            **{name: both(name) for name in names},
+            n_levels=self.n_levels,
+            places=places,
+            documents=self.documents,
+            n_unjudged=self.n_unjudged + others.n_unjudged,
+            n_missing=self.n_missing + others.n_missing,
+        )
+
     def differences(self) -> csr_array:
         """Return s(preferred) − s(other), sparse, shape (n, K · n_levels); s is 1 at (rank, grade), row by row."""
         rows, ranks = np.nonzero(self.preferred != self.other)

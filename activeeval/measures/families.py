@@ -170,7 +170,9 @@ class _Family:
 
     def __str__(self) -> str:
         own = f"p={number_text(self.discounts.p)}" if hasattr(self.discounts, "p") else ""
-        inside = ",".join(part for part in (own, str(self._rule)) if part)
+        listed = self.discounts if isinstance(self.discounts, tuple) else ()
+        ranks = f"discounts=[{','.join(map(number_text, listed))}]" if listed else ""
+        inside = ",".join(part for part in (own, str(self._rule), ranks) if part)
         at = "" if self.cutoff is None else f"@{self.cutoff}"
         return f"{self.name}({inside}){at}" if inside else f"{self.name}{at}"
 

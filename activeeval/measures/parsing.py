@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from activeeval.errors import InputError
-from activeeval.measures.named import DCG, ERR, RBP, RR, Precision
+from activeeval.measures.families import Additive
+from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, gain_rule
 from activeeval.measures.ranked import AP, NDCG, Judged
+from activeeval.measures.rules import Exponential, log_discount
 from activeeval.measures.target import Measure
 
 _FORMULATIONS = {"log2": "linear", "exp-log2": "exp"}
@@ -22,6 +24,7 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "RR": ("rel",),
     "AP": ("rel",),
     "Judged": (),
+    "Additive": ("gains", "dcg", "discounts"),
 }
 _SPELLINGS = {
     "ndcg": ("nDCG", {"dcg": "log2"}),
@@ -51,7 +54,9 @@ def parse_measure(text: str) -> Measure:
     """Return the measure that a string names.
 
     Names and parameters are those of ir_measures: nDCG, DCG (dcg='log2' | 'exp-log2', gains={…}),
-    ERR (max_rel), RBP (p, rel), P, RR, AP (rel), Judged; the spellings of trec_eval
+    ERR (max_rel), RBP (p, rel), P, RR, AP (rel), Judged; and Additive (gains={…}, discounts=[…]), any
+    sum of gains over ranks. ``@FILE`` is the one whose gains and discounts a JSON file holds, as
+    `activeeval gains learn` writes it. The spellings of trec_eval
     (``ndcg_cut_10``, ``P_10``) and ranx (``ndcg@10``, ``ndcg_burges@10``) are read too. Plain nDCG
     is linear, plain DCG the exponential one; ``str`` of the result prints every parameter.
 
@@ -65,6 +70,8 @@ def parse_measure(text: str) -> Measure:
     >>> print(parse_measure("ERR(max_rel=4)@20"), parse_measure("ndcg_cut_10"), parse_measure("DCG@5"))
     ERR(max_rel=4)@20 nDCG(dcg='log2')@10 DCG(dcg='exp-log2')@5
     """
+    if text.lstrip().startswith("@"):
+        return _from_file(text.strip()[1:])
     if match := _RANX_RBP.fullmatch(text.strip()):
         return RBP(p=float(f"0.{match['digits']}"))
     name, inside, cutoff_text = _split(text)
@@ -76,6 +83,15 @@ def parse_measure(text: str) -> Measure:
         return _BUILDERS[name](parameters, _cutoff(text, cutoff_text))
     except InputError as problem:
         raise InputError(f"measure {text!r}: {problem}") from None
+
+
+def _from_file(path: str) -> Additive:
+    from activeeval.io.gains import read_gains
+
+    if not path:
+        raise InputError("measure '@': expected the name of a file behind it, as @gains.json")
+    found = read_gains(path)
+    return Additive(found.gains, found.discounts, len(found.discounts))
 
 
 def _split(text: str) -> tuple[str, str, str | None]:
@@ -123,6 +139,11 @@ def _gains(parameters: Mapping[str, Any]) -> Any:
     return None if formulation is None else _FORMULATIONS[formulation]
 
 
+def _additive(parameters: Mapping[str, Any], cutoff: int | None) -> Measure:
+    gains = gain_rule(_gains(parameters), Exponential())
+    return Additive(gains, parameters.get("discounts", log_discount), cutoff)
+
+
 def _rbp(parameters: Mapping[str, Any], cutoff: int | None) -> Measure:
     return RBP(parameters.get("p", 0.8), parameters.get("rel", 1), _gains(parameters), cutoff)
 
@@ -133,6 +154,7 @@ _BUILDERS: dict[str, Callable[[Mapping[str, Any], int | None], Measure]] = {
     "ERR": lambda parameters, cutoff: ERR(parameters.get("max_rel"), cutoff),
     "RBP": _rbp,
     "P": lambda parameters, cutoff: Precision(cutoff, parameters.get("rel", 1)),
+    "Additive": _additive,
     "RR": lambda parameters, cutoff: RR(parameters.get("rel", 1), cutoff),
     "AP": lambda parameters, cutoff: AP(parameters.get("rel", 1), cutoff),
     "Judged": lambda parameters, cutoff: Judged(cutoff),

@@ -144,7 +144,10 @@ def as_discounts(discounts: Any) -> Discounts:
     if callable(discounts):
         function: Callable[[Any], ArrayLike] = discounts
         return function
-    vector = np.asarray(discounts, dtype=np.float64)
+    try:
+        vector = np.asarray(discounts, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"discounts must be numbers, one for each rank, got {discounts!r}") from None
     if vector.ndim != 1 or vector.size == 0:
         raise InputError(f"discounts must hold a number for each rank, got shape {vector.shape}")
     bad = np.flatnonzero(~np.isfinite(vector))

@@ -1,0 +1,222 @@
+"""``activeeval gains``: learn a measure's gains and discounts from preferences, look at them, choose what to ask."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli.inputs import POSITIVE, FiniteRange, level_option
+from activeeval.cli.output import check_out, emit, output_option, places_option, say
+from activeeval.errors import InputError
+
+if TYPE_CHECKING:
+    from activeeval.learning import GainDiscountLearner, ListSource, PreferenceData
+
+_OPTIONS = (
+    click.argument("prefs", metavar="PREFS...", nargs=-1, required=True),
+    click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest seen."),
+    click.option("--qrels", metavar="FILE", help="Judgments, where the pairs name runs instead of listing grades."),
+    click.option("--run", "runs", multiple=True, metavar="FILE", help="Run that pairs name; repeatable."),
+    click.option("--depth", type=click.IntRange(1), help="Ranks of the runs that were seen side by side. Default: 10."),
+    click.option("--ties", type=click.Choice(("id", "rank", "input")), default="id", show_default=True,
+                 help="Order of equal scores in a run."),
+    click.option("--C", "C", type=POSITIVE, help="Weight of one preference. Default: the best by cross-validation."),
+    click.option("--C-ties", "C_ties", type=FiniteRange(0), help="Weight of one tie; 0 leaves ties out. Default: C."),
+    click.option("--shape", type=click.Choice(("decreasing", "monotone")), default="decreasing", show_default=True,
+                 help="monotone: a better grade is never worth less. decreasing: its advantage never grows with rank."),
+    click.option("--conflicts", type=click.Choice(("error", "keep")), default="error", show_default=True,
+                 help="Where two lists of a query are preferred both ways: stop, or learn from both."),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer."),
+)  # fmt: skip
+
+
+def _preference_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.group()
+def gains() -> None:
+    """Learn what grades and ranks are worth from preferences between ranked lists.
+
+    The result is a file that `--measure @FILE` takes wherever a measure is named.
+
+    \b
+    activeeval gains learn prefs.jsonl --out gains.json
+    activeeval score qrels.txt new.run @gains.json DCG@10 --versus old.run
+    """
+
+
+@gains.command()
+@_preference_options
+@click.option("--validation", multiple=True, metavar="FILE", help="Pairs that choose C instead of cross-validation.")
+@click.option("--margin", type=click.Choice(("unit", "grades", "documents")), default="unit", show_default=True,
+              help="Margin of a preference: 1, or the ranks at which grades or documents differ.")  # fmt: skip
+@click.option("--tie-margin", type=FiniteRange(0), default=1.0, show_default=True,
+              help="Difference that tied lists may have for free.")  # fmt: skip
+@click.option("--resamples", type=click.IntRange(0), default=200, show_default=True,
+              help="Bootstrap resamples for the intervals; 0 leaves them out.")  # fmt: skip
+@level_option
+@click.option("--out", required=True, metavar="FILE", help="File to write: .json.")
+@places_option
+@output_option
+def learn(
+    validation: tuple[str, ...],
+    margin: str,
+    tie_margin: float,
+    resamples: int,
+    level: float,
+    out: str,
+    places: int,
+    form: str,
+    **options: Any,
+) -> None:
+    """Learn gains and discounts from preferences, and write them as a measure.
+
+    PREFS are tables, .jsonl, .csv, .tsv or .parquet: a pair a line, lists of grades by rank, 0 … Y, higher is better:
+
+    \b
+    {"query": "q1", "preferred": [2, 1, 0], "other": [0, 2, 1], "tie": false}
+    {"query": "q1", "first": [2, 1, 0], "second": [0, 2, 1], "answer": "first"}
+
+    Where runs were compared side by side, a pair names two runs in place of lists, with --qrels and --run.
+    """
+    from activeeval.io.gains import write_gains
+    from activeeval.learning import bootstrap_gains, gains_fields, load_preferences
+
+    check_out(out, (".json",))
+    if validation and options["C"] is not None:
+        raise click.UsageError("--validation chooses C: leave out --C")
+    source = _source(options)
+    data = load_preferences(options["prefs"], options["max_grade"], source)
+    held = load_preferences(validation, data.max_grade, source) if validation else None
+    learner = _learner(options, margin=margin, tie_margin=tie_margin)
+    _fit(learner, data, held)
+    stability = bootstrap_gains(learner, data, resamples, options["seed"]) if resamples else None
+    fields = gains_fields(learner, data, stability, level)
+    write_gains(out, fields)
+    _tell(data, fields)
+    _emit(fields, form, places)
+    say(f"wrote {out}: use it as --measure @{out}")
+
+
+def _source(options: dict[str, Any]) -> ListSource | None:
+    from activeeval.learning import ListSource
+
+    if bool(options["qrels"]) != bool(options["runs"]):
+        raise click.UsageError("--qrels and --run go together: the judgments and the runs that pairs name")
+    if options["depth"] is not None and not options["runs"]:
+        raise click.UsageError("--depth goes with --qrels and --run: lists of grades have a length of their own")
+    if not options["runs"]:
+        return None
+    return ListSource(options["qrels"], options["runs"], options["depth"] or 10, options["ties"])
+
+
+def _learner(options: dict[str, Any], **more: Any) -> GainDiscountLearner:
+    from activeeval.learning import GainDiscountLearner
+
+    given = {name: options[name] for name in ("C_ties", "shape", "conflicts")}
+    return GainDiscountLearner(C="cv" if options["C"] is None else options["C"], rng=options["seed"], **given, **more)
+
+
+def _fit(learner: GainDiscountLearner, data: PreferenceData, validation: PreferenceData | None) -> None:
+    from activeeval.learning import UndeterminedWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndeterminedWarning)  # said in words of its own
+        learner.fit(data, validation=validation)
+
+
+def _tell(data: PreferenceData, fields: dict[str, Any]) -> None:
+    held_out = fields["held_out_precision"]
+    chosen = "" if held_out is None else f"; C = {fields['C']:g} orders {held_out:.1%} of held-out preferences rightly"
+    say(f"{fields['pairs']} preferences and {fields['ties']} ties, {fields['violated']} not ordered rightly{chosen}")
+    odd = {
+        "duplicates": "pairs repeat another",
+        "contradictory": "pairs of lists are preferred both ways",
+        "indistinguishable": "preferences are between lists of the same grades, which no measure of grades explains",
+        "unexplainable": "preferences are for a list that every DCG calls the worse one",
+        "decided": "preferences are for a list that every DCG prefers: they tell little",
+        "unjudged": "places of the lists hold an unjudged item: counted as grade 0",
+        "missing": "places of the lists are empty: counted as grade 0",
+    }
+    for name, text in odd.items():
+        if fields[name]:
+            say(f"{fields[name]} {text}")
+    for caution in fields["cautions"]:
+        say(f"caution: {caution}")
+
+
+def _emit(fields: dict[str, Any], form: str, places: int) -> None:
+    from activeeval.report import gains_rows
+
+    by_grade, by_rank = gains_rows(fields)
+    emit(by_grade, form, places)
+    if form != "jsonl":
+        click.echo()
+    emit(by_rank, form, places)
+
+
+@gains.command()
+@click.argument("file", metavar="FILE")
+@click.option("--plot", metavar="FILE", help="Draw gains and discounts (.png, .svg, .pdf).")
+@places_option
+@output_option
+def show(file: str, plot: str | None, places: int, form: str) -> None:
+    """Show gains by grade and discounts by rank, beside the usual ones, and how far other pairs would move them.
+
+    share is of the best grade's gain; low and high hold it in that part of the bootstrap resamples which the file says.
+    """
+    from activeeval.io.gains import read_gains
+    from activeeval.report import PICTURES, plot_gains
+
+    if plot:
+        check_out(plot, PICTURES)
+    found = read_gains(file)
+    fields = {**found.fields, "gains": found.gains, "discounts": found.discounts}
+    _emit(fields, form, places)
+    if "rank_one_share" in fields:
+        say(f"gains and discounts hold {fields['rank_one_share']:.1%} of the weights of ranks and grades")
+    for caution in fields.get("cautions", ()):
+        say(f"caution: {caution}")
+    if plot:
+        plot_gains(fields, plot)
+        say(f"wrote {plot}")
+
+
+@gains.command("next")
+@_preference_options
+@click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="How many pairs to name.")
+@click.option("--start", type=click.IntRange(1), default=20, show_default=True,
+              help="Answers before the choice is by weights; until then it is by chance.")  # fmt: skip
+@places_option
+@output_option
+def next_pair(count: int, start: int, places: int, form: str, **options: Any) -> None:
+    """Name the pair worth asking about next: the one that the answers so far are least sure of.
+
+    PREFS hold the pairs, with the answers that are there; fill in `answer` (first, second, tie) and call again:
+
+    \b
+    {"query": "q1", "first": [2, 1, 0], "second": [0, 2, 1], "answer": ""}
+    """
+    from activeeval.learning import SimpleMargin, load_pairs
+
+    answered, open_pairs = load_pairs(options["prefs"], options["max_grade"], _source(options))
+    if open_pairs is None:
+        raise InputError("every pair of these files has an answer: there is none to ask about")
+    learner = _learner(options)
+    chooser = SimpleMargin(open_pairs, learner, n_start=start, rng=options["seed"], answered=answered)
+    rows = chooser.closest(count)
+    emit([_question(open_pairs, row, margin) for row, margin in rows], form, places)
+    n = 0 if answered is None else answered.n_pairs
+    say(f"{n} pairs are answered, {open_pairs.n_pairs} are not" + ("" if n >= start else "; chosen by chance"))
+
+
+def _question(pairs: PreferenceData, row: int, margin: float | None) -> dict[str, Any]:
+    query = {} if pairs.queries is None else {"query": str(pairs.queries[row])}
+    lists = {"first": pairs.preferred[row].tolist(), "second": pairs.other[row].tolist()}
+    return {"place": pairs.place(row), **query, **lists, "difference": margin}

@@ -1,0 +1,79 @@
+"""Files of learned gains and discounts: JSON, one object."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+from activeeval.errors import FormatError
+from activeeval.io.files import PathLike, open_text, write_atomically
+
+
+@dataclass(frozen=True, slots=True)
+class GainsFile:
+    """What a measure needs, and all else that a file of gains says.
+
+    Attributes
+    ----------
+    gains : tuple of float
+        By grade, from 0.
+    discounts : tuple of float
+        By rank; there is no credit behind the last.
+    fields : dict
+        The whole object.
+    """
+
+    gains: tuple[float, ...]
+    discounts: tuple[float, ...]
+    fields: Mapping[str, Any]
+
+
+def read_gains(path: PathLike) -> GainsFile:
+    """Read gains and discounts; further fields may be there or not.
+
+    Raises
+    ------
+    FormatError
+        Names the file, and the line or the field that is wrong.
+    """
+    name = os.fspath(path)
+    try:
+        fields = json.loads(open_text(path))
+    except json.JSONDecodeError as problem:
+        raise FormatError(name, problem.lineno, f"is not JSON: {problem.msg}; expected gains and discounts") from None
+    except RecursionError:
+        raise FormatError(name, None, "is nested too deeply, expected gains and discounts") from None
+    if not isinstance(fields, dict):
+        raise FormatError(name, None, "is no JSON object, expected one with the fields gains and discounts")
+    gains, discounts = _numbers(name, fields, "gains", 2), _numbers(name, fields, "discounts", 1)
+    weights = fields.get("weights")
+    if weights is not None and (
+        not isinstance(weights, list)
+        or [len(row) if isinstance(row, list) else 0 for row in weights] != [len(gains)] * len(discounts)
+    ):
+        shape = f"{len(discounts)} rows by rank of {len(gains)} numbers by grade"
+        raise FormatError(name, None, f"the field weights does not fit gains and discounts, expected {shape}")
+    return GainsFile(gains, discounts, fields)
+
+
+def write_gains(path: PathLike, fields: Mapping[str, Any]) -> None:
+    """Write the fields, one a line, under the name only when all is written."""
+    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in fields.items())
+    with write_atomically(path) as handle:
+        handle.write(f"{{\n{lines}\n}}\n")
+
+
+def _numbers(name: str, fields: Mapping[str, Any], field: str, least: int) -> tuple[float, ...]:
+    values = fields.get(field)
+    if not isinstance(values, list) or len(values) < least:
+        wanted = f"a list of {least} numbers or more" if least > 1 else "a list of numbers"
+        raise FormatError(name, None, f"the field {field} is {values!r:.60}, expected {wanted}")
+    for place, value in enumerate(values):
+        if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+            raise FormatError(name, None, f"{field}[{place}] is {value!r:.60}, expected a finite number")
+    return tuple(map(float, values))

@@ -1,0 +1,53 @@
+"""What is kept of a learned measure: the fields of its file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from activeeval.learning.gains import GainDiscountLearner
+from activeeval.learning.preferences import PreferenceData
+from activeeval.learning.stability import Stability
+
+
+def gains_fields(
+    learner: GainDiscountLearner, data: PreferenceData, stability: Stability | None = None, level: float = 0.95
+) -> dict[str, Any]:
+    """Return the fields of a gains file, as plain numbers, texts and lists.
+
+    Parameters
+    ----------
+    learner : GainDiscountLearner
+        Fitted on ``data``.
+    stability : Stability, optional
+        Adds intervals: of gains as shares of the best grade's, of discounts as shares of the first rank's.
+    """
+    measure, found = learner.measure(), learner.read_out()
+    chosen = next((choice for choice in learner.choices_ if choice.C == learner.C_), None)
+    fields: dict[str, Any] = {
+        "gains": measure.gains.values(learner.n_levels_).tolist(),
+        "discounts": list(measure.discounts),
+        "rank_one_share": found.rank_one_share,
+        "weights": learner.weights_.tolist(),
+        "max_grade": learner.n_levels_ - 1,
+        "depth": learner.n_ranks_,
+        "C": learner.C_,
+        "C_ties": learner.C_ties_,
+        "shape": learner.shape,
+        "margin": learner.margin,
+        "tie_margin": learner.tie_margin,
+        "held_out_precision": None if chosen is None else chosen.precision,
+        "held_out_loss": None if chosen is None else chosen.loss,
+        **asdict(learner.census_),
+        "violated": learner.n_violated_,
+        "unjudged": data.n_unjudged,
+        "missing": data.n_missing,
+        "cautions": list(learner.cautions_),
+    }
+    if stability is not None:
+        intervals: dict[str, Any] = {"level": level, "resamples": len(stability.gains)}
+        for what in ("gains", "discounts", "rank_one_shares"):
+            low, high = stability.interval(what, level)
+            intervals[what] = [low.tolist(), high.tolist()]
+        fields["intervals"] = intervals | {"undetermined": stability.n_undetermined}
+    return fields
