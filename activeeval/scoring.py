@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.io.tables import TablePool
-from activeeval.measures import Judged, Measure
+from activeeval.measures import Judged, Measure, shown_name
 from activeeval.pool import QueryPool, Rankings
 from activeeval.significance import MeanSummary, PairedComparison, compare_scores, mean_interval
 
@@ -48,7 +48,7 @@ def score_run(tables: TablePool, run: int, measure: Measure, level: float = 0.95
     judged = Judged(measure.cutoff).score(tables.pool, tables.grades, ranking)
     held = ranking.lengths > 0
     return RunScores(
-        measure=str(measure),
+        measure=shown_name(measure),
         values=values,
         summary=mean_interval(values, level),
         judged=float(judged[held].mean()) if held.any() else 0.0,

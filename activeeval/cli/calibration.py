@@ -35,9 +35,9 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
         for name, nodes, weights in case.beliefs.models(case.n_grades(target))
     }
     if not all(report.n_queries for report in reports.values()):
-        say(f"no query is judged in full for {target.measure}: its mean and variance are not known (nan)")
+        say(f"no query is judged in full for {target.name}: its mean and variance are not known (nan)")
     if form == "text":
-        _show(reports, str(target.measure), places)
+        _show(reports, target.name, places)
         return
     rows: list[dict[str, Any]] = []
     for name, report in reports.items():

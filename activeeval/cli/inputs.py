@@ -144,13 +144,15 @@ class Case:
 
     def target(self, text: str) -> Target:
         """Return what a measure string asks to estimate."""
-        from activeeval.measures import Target
+        from activeeval.measures import Target, shown_name
         from activeeval.workload import sampled_measure
 
         measure = sampled_measure(text).bound_to(self.max_grade)
         top = measure.max_grade
         if top is not None and top < self.max_grade:
-            raise InputError(f"the scale goes up to grade {self.max_grade}, above the largest of {measure}, {top}")
+            raise InputError(
+                f"the scale goes up to grade {self.max_grade}, above the largest of {shown_name(measure)}, {top}"
+            )
         return Target(measure, self.workload.ranking, self.workload.versus)
 
     def n_grades(self, target: Target) -> int:
@@ -258,6 +260,7 @@ def _max_grade(options: PoolOptions, workload: Workload, model: str) -> int:
 
 def check_names(measures: Sequence[str], methods: Sequence[str]) -> None:
     """Raise where a measure or a method is not on offer, or one not for the other, before any file is read."""
+    from activeeval.measures import shown_name
     from activeeval.methods import find_method
     from activeeval.workload import sampled_measure
 
@@ -265,7 +268,9 @@ def check_names(measures: Sequence[str], methods: Sequence[str]) -> None:
     for method in map(find_method, methods):
         for measure in asked:
             if not method.fits(measure):
-                raise InputError(f"method {method.name!r} is for additive measures (DCG, RBP, P), not for {measure}")
+                raise InputError(
+                    f"method {method.name!r} is for additive measures (DCG, RBP, P), not for {shown_name(measure)}"
+                )
 
 
 def distinct(values: Sequence[float]) -> list[float]:

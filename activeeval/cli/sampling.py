@@ -291,7 +291,7 @@ def design(measure: str, method: str | None, budget: float | None, out: str, plo
         plot_design(made, plot)
     write_columns(design_columns(made), out)
     say(
-        f"wrote {out}: {made.pool.n_queries} queries, {made.target.measure}, "
+        f"wrote {out}: {made.pool.n_queries} queries, {made.target.name}, "
         f"{'a draw' if made.budget is None else 'the sample'} costs {made.expected_cost / unit:.4g} on average"
     )
     if plot:

@@ -187,7 +187,7 @@ def _simulate(
     plans = {name: case.plan(name, target, defensive_share) for name in names}
     unit = budget_unit(target)
     for name, plan in plans.items():
-        warn_of_weights(f"{name}, {target.measure}", plan.design(budgets[0] * unit))
+        warn_of_weights(f"{name}, {target.name}", plan.design(budgets[0] * unit))
     try:
         if expected:
             drawn = [plan.design() for plan in plans.values() if plan.method.scheme == "replacement"]
@@ -201,12 +201,12 @@ def _simulate(
             unit=unit,
             expected=expected,
             interval={name: "t" if _refusal(interval, METHODS[name]) else interval for name in names},
-            progress=lambda name: advance(f"{target.measure}, {name}"),
+            progress=lambda name: advance(f"{target.name}, {name}"),
         )
     except BudgetError as problem:
         whose = "" if expected else "passive, the reference, cannot pay for a query: "  # it runs first
-        raise InputError(f"{target.measure}: {whose}--{in_units(problem, unit)}") from None
-    return str(target.measure), summaries
+        raise InputError(f"{target.name}: {whose}--{in_units(problem, unit)}") from None
+    return target.name, summaries
 
 
 def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None:
@@ -233,7 +233,7 @@ def _tell_of_equal_rankings(target: Target) -> None:
 
     one, other = target.ranking, target.versus
     if other is not None and array_equal(one.offsets, other.offsets) and array_equal(one.items, other.items):
-        say(f"the two rankings are equal: their difference in {target.measure} is 0, there is nothing to judge")
+        say(f"the two rankings are equal: their difference in {target.name} is 0, there is nothing to judge")
 
 
 def _show(panels: dict[str, list[Summary]], case: Case, form: str, places: int) -> None:

@@ -200,7 +200,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
             first, second = conflicts[0].tolist()
             raise InputError(
                 f"{data.place(second)} prefers the lists of {data.place(first)} the other way round, one of "
-                f"{len(conflicts)} such contradictions; with conflicts 'keep' both are learned from"
+                f"{len(conflicts)} such contradictions; conflicts='keep' (--conflicts keep) learns from both"
             )
 
     def _check_parameters(self, validation: PreferenceData | None) -> None:

@@ -5,7 +5,7 @@ from activeeval.measures.families import Additive, Cascade
 from activeeval.measures.named import DCG, ERR, RBP, RR, Precision
 from activeeval.measures.parsing import parse_measure
 from activeeval.measures.ranked import AP, NDCG, Judged
-from activeeval.measures.target import Measure, SampledMeasure, Target, check_sampled
+from activeeval.measures.target import Measure, SampledMeasure, Target, check_sampled, shown_name
 
 __all__ = [
     "AP",
@@ -23,5 +23,6 @@ __all__ = [
     "Target",
     "check_sampled",
     "parse_measure",
+    "shown_name",
     "value_bounds",
 ]

@@ -7,7 +7,7 @@ as ERR and RR. A measure is a value: what a grade is worth, what a rank is worth
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -192,6 +192,8 @@ class Additive(_Family):
         Ranks beyond it count nothing.
     name : str
         How the measure is written.
+    label : str
+        A short name to show in place of all its numbers, as ``@gains.json``.
 
     Examples
     --------
@@ -207,6 +209,7 @@ class Additive(_Family):
     discounts: Any = log_discount
     cutoff: int | None = None
     name: str = "Additive"
+    label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gains", Exponential() if self.gains is None else as_rule(self.gains, "gains"))

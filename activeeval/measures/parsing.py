@@ -91,7 +91,7 @@ def _from_file(path: str) -> Additive:
     if not path:
         raise InputError("measure '@': expected the name of a file behind it, as @gains.json")
     found = read_gains(path)
-    return Additive(found.gains, found.discounts, len(found.discounts))
+    return Additive(found.gains, found.discounts, len(found.discounts), label=f"@{path}")
 
 
 def _split(text: str) -> tuple[str, str, str | None]:

@@ -58,6 +58,11 @@ class SampledMeasure(Measure, Protocol):
     ) -> Moments: ...
 
 
+def shown_name(measure: Measure) -> str:
+    """Return what tables and messages call a measure: its label where it has one, else all its parameters."""
+    return getattr(measure, "label", "") or str(measure)
+
+
 def check_sampled(measure: Measure) -> SampledMeasure:
     """Return a measure once it is seen to be one that can be sampled for."""
     if not isinstance(measure, SampledMeasure):
@@ -87,6 +92,11 @@ class Target:
             raise InputError(f"{self.measure} needs the largest grade of the scale, as in ERR(max_grade=4)")
         if self.versus is not None:
             check_pool(self.pool, self.versus)
+
+    @property
+    def name(self) -> str:
+        """What tables and messages call the measure."""
+        return shown_name(self.measure)
 
     @property
     def pool(self) -> QueryPool:
