@@ -194,7 +194,9 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         if not isinstance(data, PreferenceData):
             raise InputError(f"the pairs must be PreferenceData, got {type(data).__name__}")
         if data.ties.all():
-            raise InputError(f"all {data.n_pairs} pairs are tied: at least one preference is needed to learn from")
+            raise InputError(f"each of the {data.n_pairs} pairs is a tie: a preference is needed to learn from")
+        if np.array_equal(data.preferred[~data.ties], data.other[~data.ties]):
+            raise InputError("no preference is between lists of different grades, so there is nothing to learn from")
         conflicts = both_ways(data) if self.conflicts == "error" else np.empty((0, 2), dtype=np.int64)
         if len(conflicts):
             first, second = conflicts[0].tolist()

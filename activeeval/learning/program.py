@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from activeeval.errors import SolverError
+from activeeval.errors import InputError, SolverError
 from activeeval.learning.preferences import PreferenceData
 
 Floats = NDArray[np.float64]
@@ -29,6 +29,8 @@ Bools = NDArray[np.bool_]
 SHAPES = ("decreasing", "monotone", "free")
 MARGINS = ("unit", "grades", "documents")
 _OPEN = 4000
+_SMALL = 0.1
+_LARGEST = 5000
 _ROOM = 1e-9
 
 
@@ -67,6 +69,11 @@ class Program:
         C_ties: float | None = None,
     ) -> Self:
         """Return the program of pairs: one bound for a preference, two for a tie."""
+        if data.depth * data.n_levels > _LARGEST:
+            raise InputError(
+                f"{data.depth} ranks of {data.n_levels} grades are {data.depth * data.n_levels} weights, "
+                f"expected at most {_LARGEST}: is a grade wrong?"
+            )
         differences = data.differences()
         strict, tied = np.flatnonzero(~data.ties), np.flatnonzero(data.ties)
         wanted = np.ones(strict.size) if margin == "unit" else data.distances(margin)[strict].astype(np.float64)
@@ -113,10 +120,10 @@ def shape_rows(shape: str, n_ranks: int, n_levels: int) -> sparse.csr_array:
     ``monotone``: a better grade is never worth less at any rank, w_{k,y+1} ≥ w_{k,y}. ``decreasing``: what it is
     worth more never grows from a rank to the next either, as with DCG's gains and discounts. ``free``: nothing.
     """
-    steps = np.diff(np.eye(n_levels), axis=0)
-    falls = np.eye(n_ranks) - np.eye(n_ranks, k=1)
-    over_ranks = {"decreasing": falls, "monotone": np.eye(n_ranks), "free": np.empty((0, n_ranks))}[shape]
-    return sparse.csr_array(np.kron(over_ranks, steps))
+    steps = sparse.eye_array(n_levels - 1, n_levels, k=1) - sparse.eye_array(n_levels - 1, n_levels)
+    every = sparse.eye_array(n_ranks).tocsr()
+    over_ranks = {"decreasing": every - sparse.eye_array(n_ranks, k=1), "monotone": every, "free": every[:0]}[shape]
+    return sparse.csr_array(sparse.kron(over_ranks, steps))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,16 +135,22 @@ class _Bounds:
     costs: Floats
 
     def least_violation(self, shapes: sparse.csr_array) -> Floats:
-        """Return the weights, shape (K · L,): of a sample first, which tells which bounds of the whole are open."""
+        """Return the weights, shape (K · L,).
+
+        Those of a sample, or where weights are small those of a first solution, tell which bounds are open.
+        """
         n = self.margins.size
-        if n <= _OPEN:
-            return self._solve(np.ones(n, dtype=bool), np.zeros(n, dtype=bool), shapes)
-        step = -(-n // _OPEN)
-        sample = _Bounds(self.rows[::step], self.margins[::step], self.costs[::step] * step)
-        weights = sample.least_violation(shapes)
+        if n > _OPEN:
+            step = -(-n // _OPEN)
+            sample = _Bounds(self.rows[::step], self.margins[::step], self.costs[::step] * step)
+            weights = sample.least_violation(shapes)
+        else:
+            weights = self._solve(np.ones(n, dtype=bool), np.zeros(n, dtype=bool), shapes)
+            if np.abs(weights).max() > _SMALL:
+                return weights
         lacks = self.margins - self.rows @ weights
-        is_open = np.abs(lacks) <= np.partition(np.abs(lacks), _OPEN)[_OPEN]
-        violated = lacks > 0
+        near = np.partition(np.abs(lacks), _OPEN)[_OPEN] if n > _OPEN else _SMALL
+        is_open, violated = np.abs(lacks) <= near, lacks > 0
         while True:
             weights = self._solve(is_open, violated & ~is_open, shapes)
             lacks = self.margins - self.rows @ weights
@@ -147,15 +160,21 @@ class _Bounds:
             is_open |= wrong
 
     def _solve(self, is_open: Bools, violated: Bools, shapes: sparse.csr_array) -> Floats:
-        """Solve for the weights and the violations of open bounds; those known to be violated are squares in w."""
+        """Solve for the weights and the violations of open bounds; those known to be violated are squares in w.
+
+        The program is solved in multiples of what w would be without its shape and penalty, as the solver's
+        tolerance is an absolute one: with a small C, w is small.
+        """
         rows, n_weights = self.rows[is_open], self.rows.shape[1]
         n = rows.shape[0]
         known, costs = self.rows[violated], self.costs[violated]
+        pull = known.T @ (costs * self.margins[violated])
+        scale = min(1.0, float(np.abs(pull).max(initial=0.0))) or 1.0
         curvature = (known.T @ sparse.diags_array(costs) @ known).toarray() + np.eye(n_weights)
         quadratic = sparse.block_diag((2.0 * np.triu(curvature), sparse.diags_array(2.0 * self.costs[is_open])))
-        linear = np.concatenate((-2.0 * (known.T @ (costs * self.margins[violated])), np.zeros(n)))
+        linear = np.concatenate((-2.0 * pull / scale, np.zeros(n)))
         matrix = sparse.block_array([[-rows, -sparse.eye_array(n)], [-shapes, None]])
-        limits = np.concatenate((-self.margins[is_open], np.zeros(shapes.shape[0])))
+        limits = np.concatenate((-self.margins[is_open] / scale, np.zeros(shapes.shape[0])))
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         cones = [clarabel.NonnegativeConeT(limits.size)]
@@ -167,4 +186,4 @@ class _Bounds:
                 f"bounds at a cost of {self.costs.min():g} to {self.costs.max():g}",
                 status=str(solution.status),
             )
-        return np.array(solution.x[:n_weights])
+        return scale * np.array(solution.x[:n_weights])

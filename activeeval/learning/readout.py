@@ -11,8 +11,9 @@ from activeeval.errors import InputError
 
 Floats = NDArray[np.float64]
 
-_UNSEEN = 1e-9
+_UNSEEN = 1e-6
 _FALL = 1e-6
+_NOISE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,9 +46,13 @@ class ReadOut:
 
 
 def anchored(weights: ArrayLike) -> Floats:
-    """Return T(w): w_{k,y} − w_{k,0}, which orders lists as w does, shape (K, L)."""
+    """Return T(w): w_{k,y} − w_{k,0}, which orders lists as w does, shape (K, L).
+
+    What is as small as a solver's tolerance is 0.
+    """
     whole = np.asarray(weights, dtype=np.float64)
-    return np.asarray(whole - whole[:, :1])
+    found = whole - whole[:, :1]
+    return np.where(np.abs(found) > _NOISE * np.abs(found).max(), found, 0.0)
 
 
 def similarity(weights: ArrayLike, others: ArrayLike) -> float:

@@ -142,8 +142,8 @@ MODELS = [
 MEASURES = [
     ("unknown measure", {}, SCORE + " foo@3", 1,
      r"unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, RR, AP, Judged, Additive, as nDCG@10 or ERR\(max_rel=4\)@20"),
-    ("unreadable measure", {}, SCORE + " @3", 1,
-     r"cannot read the measure '@3'; expected Name\(k=v,…\)@cutoff, as nDCG@10 or ERR\(max_rel=4\)@20"),
+    ("unreadable measure", {}, SCORE + " 3@3", 1,
+     r"cannot read the measure '3@3'; expected Name\(k=v,…\)@cutoff, as nDCG@10 or ERR\(max_rel=4\)@20"),
     ("unknown parameter", {}, SCORE + " DCG(base=2)", 1, r"measure 'DCG\(base=2\)': unknown parameter 'base'; known: dcg, gains"),
     ("unknown formulation", {}, SCORE + " DCG(dcg='log3')", 1,
      r"measure \"DCG\(dcg='log3'\)\": dcg must be 'log2' or 'exp-log2', got 'log3'"),
