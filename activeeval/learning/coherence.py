@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
 from activeeval.learning.lists import grade_matrix, namer
-from activeeval.measures import Additive
+from activeeval.measures import Additive, shown_name
 from activeeval.pool import QueryPool, whole_grades
 
 Floats = NDArray[np.float64]
@@ -109,8 +109,8 @@ def coherence(
     agrees, n = signs[0] == signs[1], len(sides[0])
     share = float(agrees.mean())
     return CoherenceReport(
-        str(first),
-        str(second),
+        shown_name(first),
+        shown_name(second),
         n,
         share,
         float((signs[0] * signs[1] < 0).mean()),
@@ -169,7 +169,7 @@ class _Sum:
             raise InputError(f"{measure} is no sum of gains over ranks; choose DCG, RBP, P or learned gains")
         top = measure.max_grade
         if top is not None and n_levels > top + 1:
-            raise InputError(f"the lists hold grade {n_levels - 1}, above the largest of {measure}, {top}")
+            raise InputError(f"the lists hold grade {n_levels - 1}, above the largest of {shown_name(measure)}, {top}")
         held = measure.discount_vector(depth)
         return cls(np.pad(held, (0, depth - held.size)), measure.gains.values(n_levels))
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import gzip
 
+from broken_preferences import BROKEN_PREFERENCES
+
 LETOR = "simulate --letor a.txt --scores a.score --budget 6 --repetitions 20"
 RUNS = "simulate --qrels q.qrels --run a.run --budget 6 --repetitions 20"
 SAMPLE = "sample --run a.run --max-grade 3"
@@ -339,4 +341,4 @@ ESTIMATES = [
     ("no rows", {"x.csv": DRAWS}, "estimate x.csv", 1, r".*no rows"),
 ]  # fmt: skip
 
-BROKEN_CALLS = [*FILES, *MODELS, *MEASURES, *COSTS, *BUDGETS, *OPTIONS, *OUTPUTS, *ESTIMATES]
+BROKEN_CALLS = [*FILES, *MODELS, *MEASURES, *COSTS, *BUDGETS, *OPTIONS, *OUTPUTS, *ESTIMATES, *BROKEN_PREFERENCES]

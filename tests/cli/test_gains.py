@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import json
+import signal
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from activeeval import GainDiscountLearner, PreferenceData, load_preferences, parse_measure
+from activeeval.learning import UndeterminedWarning, bootstrap_gains, read_out
+
+K, GAINS, DISCOUNTS = 4, np.array([0, 1, 2, 5.0]), np.array([1, 0.7, 0.5, 0.4])
+LEARN = ["gains", "learn", "prefs.jsonl", "--out", "gains.json"]
+QUICK = [*LEARN, "--resamples", 0, "--C", 10]
+
+
+def utilities(lists):
+    return GAINS[lists] @ DISCOUNTS
+
+
+@pytest.fixture
+def prefs(folder):
+    """Write 300 pairs, of which those with close utilities are tied, and return them."""
+    first, second = np.random.default_rng(0).integers(0, 4, size=(2, 300, K))
+    better = (utilities(first) > utilities(second))[:, None]
+    preferred, other = np.where(better, first, second), np.where(better, second, first)
+    ties = utilities(preferred) - utilities(other) < 0.3
+    rows = zip(preferred.tolist(), other.tolist(), ties.tolist(), strict=True)
+    lines = [{"query": f"q{i}", "preferred": a, "other": b, "tie": tie} for i, (a, b, tie) in enumerate(rows)]
+    (folder / "prefs.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return PreferenceData(preferred, other, ties, [f"q{i}" for i in range(300)])
+
+
+def gains_file(folder):
+    return json.loads((folder / "gains.json").read_text())
+
+
+def test_what_is_learned_is_what_the_library_learns(call, folder, prefs):
+    answer = call(*LEARN, "--resamples", 30, "--seed", 3)
+    assert answer.code == 0, answer.err
+    found, learner = gains_file(folder), GainDiscountLearner(rng=3).fit(prefs)
+    assert found["weights"] == learner.weights_.tolist()
+    assert found["C"] == learner.C_
+    assert (found["pairs"], found["ties"], found["violated"]) == (
+        int((~prefs.ties).sum()),
+        int(prefs.ties.sum()),
+        learner.n_violated_,
+    )
+    assert found["rank_one_share"] == read_out(learner.weights_).rank_one_share
+    np.testing.assert_allclose(found["gains"], learner.read_out().gains, rtol=1e-5)
+    np.testing.assert_allclose(found["discounts"], learner.read_out().discounts, rtol=1e-5)
+    assert np.shape(found["weights"]) == (K, 4)
+    low, high = bootstrap_gains(learner, prefs, 30, 3).interval("discounts")
+    assert found["intervals"]["discounts"] == [low.tolist(), high.tolist()]
+    assert "wrote gains.json: use it as --measure @gains.json" in answer.err
+
+
+def test_the_learned_measure_is_near_the_hidden_one(call, folder, prefs):
+    assert call(*LEARN, "--resamples", 0).code == 0
+    found = gains_file(folder)
+    np.testing.assert_allclose(found["discounts"], DISCOUNTS, atol=0.1)
+    np.testing.assert_allclose(np.array(found["gains"]) / found["gains"][-1], GAINS / 5, atol=0.06)
+
+
+def test_one_seed_one_file(call, folder, prefs):
+    files = []
+    for _ in range(2):
+        call(*LEARN, "--resamples", 5)
+        files.append((folder / "gains.json").read_bytes())
+    assert files[0] == files[1]
+
+
+def test_pairs_come_as_csv_as_questions_and_packed(call, folder, prefs):
+    def text(lists):
+        return [" ".join(map(str, one)) for one in lists.tolist()]
+
+    answers = np.where(prefs.ties, "tie", "first")
+    rows = zip(text(prefs.preferred), text(prefs.other), answers, strict=True)
+    lines = ["query,first,second,answer", *(f"q{i},{a},{b},{said}" for i, (a, b, said) in enumerate(rows))]
+    (folder / "prefs.csv").write_text("\n".join([*lines, "q300,0 0 0 0,1 0 1 0,"]))
+    assert call(*QUICK).code == 0
+    first = gains_file(folder)
+    assert call("gains", "learn", "prefs.csv", *QUICK[3:]).code == 0
+    assert gains_file(folder) == first
+
+
+def test_show_prints_and_draws_what_the_file_holds(call, folder, prefs):
+    call(*LEARN, "--resamples", 20)
+    answer = call("gains", "show", "gains.json", "-o", "jsonl", "--plot", "gains.png")
+    rows, found = answer.rows, gains_file(folder)
+    assert [row["gain"] for row in rows[:4]] == found["gains"]
+    assert [row["discount"] for row in rows[4:]] == found["discounts"]
+    assert [row["low"] for row in rows[4:]] == found["intervals"]["discounts"][0]
+    assert (folder / "gains.png").stat().st_size > 10_000
+    assert "hold" in answer.err
+
+
+def test_a_file_by_hand_is_a_measure(call, folder):
+    (folder / "own.json").write_text('{"gains": [0, 1, 2, 5], "discounts": [1, 0.5]}')
+    measure = parse_measure("@own.json")
+    assert str(measure) == "Additive(gains={0:0,1:1,2:2,3:5},discounts=[1,0.5])@2"
+    assert parse_measure(str(measure)) == measure
+    assert call("gains", "show", "own.json").code == 0
+    mine, same = call("score", "q.qrels", "a.run", "@own.json", str(measure), "-o", "jsonl").rows
+    assert (mine["measure"], same["measure"]) == ("@own.json", str(measure))
+    assert mine["value"] == same["value"]
+
+
+def test_a_learned_measure_is_taken_wherever_a_measure_is(call, folder, prefs):
+    call(*QUICK)
+    name, runs = "@gains.json", ["--run", "a.run", "--versus-run", "b.run"]
+    labelled = ["--qrels", "q.qrels", *runs, "--train-fraction", 0.3, "--measure", name]
+    assert call("simulate", *labelled, "--budget", 5, "--repetitions", 20).out.startswith(name)
+    assert name in call("calibration", *labelled).out
+    assert call("design", *runs, "--max-grade", 3, "--measure", name, "--out", "design.csv").code == 0
+    drawn = call("sample", *runs, "--max-grade", 3, "--measure", name, "--budget", 5, "--out", "draws.csv")
+    assert drawn.code == 0, drawn.err
+    table = (folder / "draws.csv").read_text()
+    assert "Additive(gains=" in table
+    assert name not in table
+
+
+def test_next_asks_for_the_pair_of_the_smallest_difference(call, folder, prefs):
+    learner = GainDiscountLearner(C=10.0).fit(prefs.subset(range(40)))
+    lines = [json.loads(line) for line in (folder / "prefs.jsonl").read_text().splitlines()]
+    asked = [
+        {"query": row["query"], "first": row["preferred"], "second": row["other"], "answer": said}
+        for row, said in zip(lines, ["tie" if tie else "first" for tie in prefs.ties[:40]] + [""] * 260, strict=True)
+    ]
+    (folder / "ask.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    answer = call("gains", "next", "ask.jsonl", "--C", 10, "--count", 3, "-o", "jsonl")
+    open_pairs = prefs.subset(range(40, 300))
+    margins = np.abs(learner.decision_function(open_pairs))
+    differ = np.flatnonzero((open_pairs.preferred != open_pairs.other).any(axis=1))
+    expected = np.sort(margins[differ])[:3]
+    np.testing.assert_allclose([row["difference"] for row in answer.rows], expected, atol=1e-6)
+    line = int(answer.rows[0]["place"].split(":")[1])
+    assert asked[line - 1]["first"] == answer.rows[0]["first"]
+    assert "40 pairs are answered, 260 are not" in answer.err
+    by_chance = call("gains", "next", "ask.jsonl", "--C", 10, "--start", 50)
+    assert "chosen by chance" in by_chance.err
+
+
+def test_preferences_between_runs_are_those_between_their_lists(call, folder):
+    rows = [
+        {"query": f"q{i}", "preferred": "a.run" if i % 3 else "B", "other": "b" if i % 3 else "A"} for i in range(1, 25)
+    ]
+    (folder / "sbs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    runs = ["--qrels", "q.qrels", "--run", "a.run", "--run", "b.run", "--depth", 5]
+    answer = call("gains", "learn", "sbs.jsonl", *runs, "--C", 1, "--resamples", 0, "--out", "gains.json")
+    assert answer.code == 0, answer.err
+    found = gains_file(folder)
+    assert (found["depth"], found["max_grade"], found["pairs"]) == (5, 3, 24)
+    assert found["unjudged"] > 0
+    assert "hold an unjudged item" in answer.err
+
+
+def test_a_validation_set_chooses_c(call, folder, prefs):
+    half = prefs.subset(range(150)), prefs.subset(range(150, 300))
+    lines = (folder / "prefs.jsonl").read_text().splitlines()
+    for name, part in (("prefs.jsonl", lines[:150]), ("held.jsonl", lines[150:])):
+        (folder / name).write_text("\n".join(part))
+    assert call(*LEARN, "--validation", "held.jsonl", "--resamples", 0).code == 0
+    learner = GainDiscountLearner().fit(half[0], validation=half[1])
+    assert gains_file(folder)["C"] == learner.C_
+    assert load_preferences("prefs.jsonl").n_pairs == 150
+
+
+def test_contradictions_and_what_cannot_be_told_are_said(call, folder):
+    rows = [{"preferred": [3, 2, 1, 0], "other": one} for one in ([0, 1, 2, 3], [2, 3, 1, 0], [3, 1, 2, 0])]
+    rows += [{"preferred": [0, 1, 2, 3], "other": [3, 2, 1, 0]}, rows[0]]
+    (folder / "prefs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert call(*QUICK).code == 1
+    answer = call(*QUICK, "--conflicts", "keep")
+    assert answer.code == 0, answer.err
+    found = gains_file(folder)
+    assert (found["pairs"], found["duplicates"], found["contradictory"]) == (5, 1, 1)
+    assert "1 pairs of lists are preferred both ways" in answer.err
+    assert "caution: both lists of every pair hold the same grades" in answer.err
+
+
+def test_coherence_of_a_measure_with_itself_and_with_another(call):
+    whole = call("coherence", "DCG", "DCG", "--grades", "3,2,1,0", "-o", "jsonl").rows[-1]
+    assert (whole["agree"], whole["disagree"]) == (1.0, 0.0)
+    answer = call(
+        "coherence", "DCG", "DCG(dcg='log2')", "--grades", "4,4,3,3,2,2,1,1,0,0", "-o", "jsonl", "--plot", "c.svg"
+    )
+    *bins, whole = answer.rows
+    assert sum(row["pairs"] for row in bins) == whole["pairs"] == 100_000
+    assert abs(whole["agree"] - 0.90) < 0.01
+    assert bins[0]["agree"] < bins[3]["agree"]
+
+
+def test_coherence_says_when_two_measures_cannot_differ(call):
+    assert (
+        "the gains differ by a factor"
+        in call("coherence", "DCG(gains={0:0,1:1,2:2})", "DCG(dcg='log2')", "--grades", "2,1,0").err
+    )
+    assert "two grades" in call("coherence", "DCG", "DCG(gains={0:0,1:7})", "--grades", "1,1,0").err
+
+
+def test_coherence_on_judged_items_and_on_the_lists_of_two_runs(call):
+    linear = "DCG(dcg='log2')"
+    judged = call("coherence", "DCG", linear, "--qrels", "q.qrels", "--pairs", 500, "-o", "jsonl").rows[-1]
+    assert judged["pairs"] == 500
+    runs = ["--qrels", "q.qrels", "--run", "a.run", "--versus-run", "b.run"]
+    whole = call("coherence", "DCG@5", f"{linear}@5", *runs, "--depth", 5, "-o", "jsonl").rows[-1]
+    both = [
+        {row["query_id"]: np.sign(round(row["difference"], 9)) for row in scores}
+        for scores in (
+            call("score", "q.qrels", "a.run", measure, "--versus", "b.run", "-q", "-n", "-o", "jsonl").rows
+            for measure in ("DCG@5", f"{linear}@5")
+        )
+    ]
+    assert whole["pairs"] == len(both[0])
+    assert whole["agree"] == pytest.approx(np.mean([both[0][query] == both[1][query] for query in both[0]]))
+
+
+def test_an_interrupted_learn_leaves_the_old_file(start, folder, prefs):
+    (folder / "gains.json").write_text("old")
+    process = start(*LEARN, "--resamples", 100_000)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err.splitlines()[-1]) == (1, "activeeval: interrupted")
+    assert (folder / "gains.json").read_text() == "old"
+    assert not [path for path in folder.iterdir() if path.name.endswith(".tmp")]
+
+
+def test_a_full_disk_is_one_line(call, folder, prefs):
+    (folder / "gains.json").symlink_to("/dev/full")
+    answer = call(*QUICK)
+    assert answer.code == 1
+    assert answer.err.splitlines()[-1] == "activeeval: gains.json: cannot write: No space left on device"
+
+
+def test_the_library_warns_where_the_command_line_speaks():
+    lists = np.array([[3, 2, 1], [3, 2, 1]]), np.array([[1, 2, 3], [2, 1, 3]])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        learner = GainDiscountLearner(C=1.0).fit(PreferenceData(*lists))
+    assert {one.category for one in caught} == {UndeterminedWarning}
+    assert tuple(str(one.message) for one in caught) == learner.cautions_
+    assert any("same grades" in caution for caution in learner.cautions_)
+    assert any("every DCG prefers" in caution for caution in learner.cautions_)
