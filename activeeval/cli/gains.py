@@ -135,6 +135,8 @@ def _tell(data: PreferenceData, fields: dict[str, Any]) -> None:
     held_out = fields["held_out_precision"]
     chosen = "" if held_out is None else f"; C = {fields['C']:g} orders {held_out:.1%} of held-out preferences rightly"
     say(f"{fields['pairs']} preferences and {fields['ties']} ties, {fields['violated']} not ordered rightly{chosen}")
+    if fields["violated_by_measure"] != fields["violated"]:
+        say(f"gains and discounts alone do not order {fields['violated_by_measure']} rightly")
     odd = {
         "duplicates": "pairs repeat another",
         "contradictory": "pairs of lists are preferred both ways",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from activeeval.learning.gains import GainDiscountLearner
 from activeeval.learning.preferences import PreferenceData
 from activeeval.learning.stability import Stability
@@ -23,6 +25,7 @@ def gains_fields(
         Adds intervals: of gains as shares of the best grade's, of discounts as shares of the first rank's.
     """
     measure, found = learner.measure(), learner.read_out()
+    differences = data.differences() @ np.outer(found.discounts, found.gains).ravel()
     chosen = next((choice for choice in learner.choices_ if choice.C == learner.C_), None)
     fields: dict[str, Any] = {
         "gains": measure.gains.values(learner.n_levels_).tolist(),
@@ -40,6 +43,7 @@ def gains_fields(
         "held_out_loss": None if chosen is None else chosen.loss,
         **asdict(learner.census_),
         "violated": learner.n_violated_,
+        "violated_by_measure": int(np.count_nonzero(differences[~data.ties] <= 0)),
         "unjudged": data.n_unjudged,
         "missing": data.n_missing,
         "cautions": list(learner.cautions_),
