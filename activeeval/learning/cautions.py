@@ -44,8 +44,7 @@ def blind_spots(data: PreferenceData, found: ReadOut) -> list[str]:
     reasons = [
         f"no pair tells grade {grade} from grade {grade - 1}: their gains differ by what the shape and the penalty say"
         for grade in range(1, data.n_levels)
-        if not np.any((data.preferred >= grade).sum(axis=0) | (data.other >= grade).sum(axis=0))
-        or not _differs(data, grade)
+        if not np.any((data.preferred >= grade) != (data.other >= grade))
     ]
     never = np.flatnonzero((data.preferred == data.other).all(axis=0)) + 1
     if never.size:
@@ -60,11 +59,6 @@ def blind_spots(data: PreferenceData, found: ReadOut) -> list[str]:
     if n_hidden > 0 and not reasons:
         reasons.append(f"the pairs leave {n_hidden} directions of the gains and discounts open: more pairs tell more")
     return reasons
-
-
-def _differs(data: PreferenceData, grade: int) -> bool:
-    """Tell whether some rank holds ``grade`` or more in one list of a pair and less in the other."""
-    return bool(np.any((data.preferred >= grade) != (data.other >= grade)))
 
 
 def _same_grades(data: PreferenceData) -> bool:
