@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -216,16 +218,28 @@ UNFIT = {
 }
 
 
+ESTIMATE_ALL = """
+import sys
+from activeeval.cli import run
+for name in sys.argv[1:]:
+    print(name, run(["estimate", name]), flush=True)
+"""
+
+
 @pytest.mark.parametrize("method", ["items", "depth"])
-@pytest.mark.parametrize("name", UNFIT)
-def test_arrays_that_do_not_fit_each_other_are_one_clear_line(start, folder, sampled, method, name):
-    """In a process of its own: a kernel that trusts them may take the interpreter with it."""
+def test_arrays_that_do_not_fit_each_other_are_one_clear_line(folder, sampled, method):
+    """In a process of their own: a kernel that trusts them may take the interpreter with it."""
     sampled("--method", method)
-    UNFIT[name](folder / "d.csv.sample.npz")
-    process = start("estimate", "d.csv")
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (1, ""), (out, err)
-    assert re.fullmatch(f"activeeval: {DAMAGED}\n", err), err
+    names = [f"{name}.csv" for name in UNFIT]
+    for name, spoil in zip(names, UNFIT.values(), strict=True):
+        shutil.copy("d.csv", name)
+        shutil.copy("d.csv.sample.npz", f"{name}.sample.npz")
+        spoil(folder / f"{name}.sample.npz")
+    command = [sys.executable, "-c", ESTIMATE_ALL, *names]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [f"{name} 1" for name in names], done
+    for name, line in zip(names, done.stderr.splitlines(), strict=True):
+        assert re.fullmatch(f"activeeval: {DAMAGED}", line), (name, line)
 
 
 @pytest.mark.parametrize("method", METHODS)
