@@ -26,7 +26,7 @@ _measure_option = click.option(
     "--measure",
     default="DCG",
     show_default=True,
-    help="DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10.",
+    help="DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10; @FILE: learned gains.",
 )
 _target_option = click.option(
     "--target",

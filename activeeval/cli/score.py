@@ -49,7 +49,8 @@ def score(
     """Score a run against judgments, with intervals.
 
     MEASURE is written as ir_measures does: nDCG@10 (linear gains), "nDCG(dcg='exp-log2')@10", DCG@10 (2^y - 1),
-    "ERR(max_rel=4)@20", RBP(p=0.9), P@5, RR, AP, Judged@10. A bare ERR takes the largest grade of the judgments.
+    "ERR(max_rel=4)@20", RBP(p=0.9), P@5, RR, AP, Judged@10; @FILE: gains and discounts that
+    `activeeval gains` learned. A bare ERR takes the largest grade of the judgments.
 
     A judged query that the run lacks scores 0; a query without judgments is ignored; an item nobody judged earns
     nothing and keeps its rank. All three are counted.

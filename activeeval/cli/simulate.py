@@ -37,7 +37,7 @@ _LEAST_COVERAGE, _ENOUGH_QUERIES = 0.93, 50
     multiple=True,
     default=("DCG",),
     show_default=True,
-    help="DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10; repeatable.",
+    help="DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10, or @FILE: learned gains; repeatable.",
 )
 @click.option(
     "--method",
