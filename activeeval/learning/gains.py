@@ -138,7 +138,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         self.weights_ = anchored(program.solve(self.C_))
         self.census_ = take_census(data)
         self.n_violated_ = int((~self._is_right(data)).sum())
-        self.cautions_ = () if data.documents else tuple(cautions(data, self.census_, self.read_out()))
+        self.cautions_ = () if data.documents else tuple(cautions(data, self.census_, self.weights_))
         for caution in self.cautions_:
             warnings.warn(caution, UndeterminedWarning, stacklevel=2)
         return self
