@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
+from activeeval.measures.doors import whole_number
 from activeeval.pool import QueryPool, Rankings
 
 Ints = NDArray[np.int64]
@@ -54,7 +55,9 @@ def grade_matrix(lists: Any, what: str, max_grade: int | None, place: Place, dep
     if not (isinstance(lists, np.ndarray) and lists.ndim == 2 and lists.dtype.kind in "iu"):
         for row, one in enumerate(lists):
             if not isinstance(one, (Sequence, np.ndarray)) or isinstance(one, (str, bytes)):
-                raise InputError(f"{place(row)}: {what} is {plain(one)!r}, expected a list of grades, one for each rank")
+                raise InputError(
+                    f"{place(row)}: {what} is {plain(one)!r}, expected a list of grades, one for each rank"
+                )
             for rank, grade in enumerate(one):
                 if not _is_whole(grade):
                     raise refuse(row, rank, grade)
@@ -91,8 +94,7 @@ def top_lists(
 
     A list that ends before ``depth`` is filled up with −1.
     """
-    if not depth >= 1:
-        raise InputError(f"depth must be a positive whole number, got {depth!r}")
+    depth = whole_number(depth, "depth", 1)
     numbers = {str(name): number for number, name in enumerate(pool.query_ids)}
     for row, (query, *_) in enumerate(preferences):
         if str(query) not in numbers:

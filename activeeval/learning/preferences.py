@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy.sparse import csr_array
 
 from activeeval.errors import InputError
 from activeeval.learning.lists import grade_matrix, namer, one_each, plain, top_lists
+from activeeval.measures.doors import whole_number
 from activeeval.pool import QueryPool, Rankings, whole_grades
 from activeeval.pool.doors import Texts, as_ids, frozen, sealed_here
 
@@ -88,11 +88,10 @@ class PreferenceData:
             raise InputError(f"preferred holds {n} lists, other {len(other)}: expected one of each for every pair")
         if places is not None and len(places) != n:
             raise InputError(f"places must hold one entry for each of the {n} pairs, got {len(places)}")
-        if max_grade is not None and not (isinstance(max_grade, Integral) and max_grade >= 1):
-            raise InputError(f"max_grade must be a positive whole number, got {max_grade!r}")
+        max_grade = None if max_grade is None else whole_number(max_grade, "max_grade", 1)
         first = grade_matrix(preferred, "preferred", max_grade, namer(places))
         second = grade_matrix(other, "other", max_grade, namer(places), first.shape[1])
-        top = max(1, int(first.max()), int(second.max())) if max_grade is None else int(max_grade)
+        top = max(1, int(first.max()), int(second.max())) if max_grade is None else max_grade
         named = None if queries is None else one_each(as_ids(queries, "queries"), n, "queries")
         tied = _whole_entries(np.zeros(n) if ties is None else ties, n, "ties", 1, places).astype(bool)
         counts = None if moved is None else sealed_here(_whole_entries(moved, n, "moved", first.shape[1], places))
