@@ -199,7 +199,8 @@ class PreferenceData:
 
     def subset(self, rows: ArrayLike) -> Self:
         """Return some of the pairs, by their numbers or a mask; the scale stays."""
-        chosen = np.arange(self.n_pairs)[np.asarray(rows)]
+        asked = np.asarray(rows)
+        chosen = np.arange(self.n_pairs)[asked] if asked.size else asked
         if chosen.size == 0:
             raise InputError("there is no pair of lists among those chosen")
         return self.answered(chosen, np.where(self.ties[chosen], 0, 1))
