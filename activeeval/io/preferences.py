@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import ne
@@ -11,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError
+from activeeval.errors import FormatError, InputError
 from activeeval.io.files import PathLike, shown
 from activeeval.io.sheets import Sheet, read_sheet
 
 Ints = NDArray[np.int64]
 
 UNANSWERED = 9
+_WHOLE = re.compile(r"-?\d+")
 QUERY = ("query", "query_id", "q_id", "qid")
 _ANSWERS = {"first": 1, "second": -1, "tie": 0, "": UNANSWERED}
 _TRUE = {True: True, False: False, None: False, "": False, "true": True, "false": False, "1": True, "0": False}
@@ -62,6 +64,8 @@ def read_pairs(paths: Sequence[PathLike]) -> PairTable:
     FormatError
         ``path:line`` of a cell that cannot be read.
     """
+    if not paths:
+        raise InputError("there is no file of pairs to read")
     parts = [_read(path) for path in paths]
     has_queries = {part.queries is not None for part in parts}
     if len(has_queries) > 1:
@@ -102,7 +106,7 @@ def _lists(sheet: Sheet, name: str) -> list[Any]:
             sheet.fail(row, name, "is empty, expected a list of grades or the name of a run")
         if isinstance(value, str):
             words = value.split()
-            value = [int(word) for word in words] if all(word.lstrip("-").isdecimal() for word in words) else value
+            value = [int(word) for word in words] if all(map(_WHOLE.fullmatch, words)) else value
         elif not isinstance(value, (list, tuple)):
             sheet.fail(row, name, f"holds {shown(str(value))}, expected a list of grades or the name of a run")
         found.append(value)
@@ -116,13 +120,19 @@ def _moved(sheet: Sheet, names: Sequence[str]) -> Ints | None:
         return None
     found = []
     for row, sides in enumerate(zip(*(sheet.columns[column] for column in columns), strict=True)):
-        texts = [side.split() if isinstance(side, str) else list(side or ()) for side in sides]
+        texts = [_documents(sheet, row, column, side) for column, side in zip(columns, sides, strict=True)]
         if len(texts[0]) != len(texts[1]):
             sheet.fail(
                 row, columns[1], f"holds {len(texts[1])} documents, {columns[0]} {len(texts[0])}, expected as many"
             )
         found.append(sum(map(ne, *texts)))
     return np.array(found, dtype=np.int64)
+
+
+def _documents(sheet: Sheet, row: int, column: str, cell: Any) -> list[Any]:
+    if cell is not None and not isinstance(cell, (str, list, tuple)):
+        sheet.fail(row, column, f"holds {shown(str(cell))}, expected a list of documents")
+    return cell.split() if isinstance(cell, str) else list(cell or ())
 
 
 def _answers(sheet: Sheet, is_asked: bool) -> Ints:

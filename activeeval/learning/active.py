@@ -12,6 +12,7 @@ from activeeval.errors import InputError, StateError
 from activeeval.learning.cautions import UndeterminedWarning
 from activeeval.learning.gains import GainDiscountLearner
 from activeeval.learning.preferences import PreferenceData
+from activeeval.measures.doors import whole_number
 
 
 class SimpleMargin:
@@ -50,9 +51,7 @@ class SimpleMargin:
         rng: np.random.Generator | int | None = None,
         answered: PreferenceData | None = None,
     ) -> None:
-        if not n_start >= 1:
-            raise InputError(f"n_start must be a positive whole number, got {n_start!r}")
-        self._pool, self._learner, self._n_start = pool, learner, n_start
+        self._pool, self._learner, self._n_start = pool, learner, whole_number(n_start, "n_start", 1)
         self._differences = pool.differences()
         order = np.random.default_rng(rng).permutation(pool.n_pairs)
         self._order = order[np.diff(self._differences.indptr)[order] > 0].tolist()
@@ -67,8 +66,10 @@ class SimpleMargin:
 
     @property
     def data(self) -> PreferenceData:
-        """The answered pairs, to learn from; those that were there before come first."""
-        if self._before is not None and not self._answers:
+        """The answered pairs, to learn from, those that were there before first; a StateError where there are none."""
+        if not self._answers:
+            if self._before is None:
+                raise StateError("no pair is answered yet")
             return self._before
         told = self._pool.answered(list(self._answers), list(self._answers.values()))
         return told if self._before is None else self._before.joined(told)
@@ -101,20 +102,27 @@ class SimpleMargin:
         StateError
             Where the pair is answered already.
         """
-        if not 0 <= row < self._pool.n_pairs:
+        if not (isinstance(row, (int, np.integer)) and 0 <= row < self._pool.n_pairs):
             raise InputError(f"the pool holds pairs 0 … {self._pool.n_pairs - 1}, got {row!r}")
         if answer not in (-1, 0, 1):
             raise InputError(f"an answer is 1, -1 or 0, got {answer!r}")
         if row in self._answers:
             raise StateError(f"{self._pool.place(row)} is answered already")
-        self._answers[row] = int(answer)
+        self._answers[int(row)] = int(answer)
         self._asked = None
 
     def learn(self) -> GainDiscountLearner:
         """Return a clone of the learner that is fitted on the answers.
 
         What few pairs leave open is no news here: it warns of nothing. `cautions_` holds it.
+
+        Raises
+        ------
+        StateError
+            Before a preference was told.
         """
+        if not any(self._answers.values()):
+            raise StateError(f"no preference was told among {len(self._answers)} answers, so there is nothing to learn")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndeterminedWarning)
             fitted: GainDiscountLearner = clone(self._learner).fit(self.data)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from activeeval.errors import InputError
 from activeeval.learning.lists import grade_matrix, namer
 from activeeval.measures import Additive, shown_name
+from activeeval.measures.doors import whole_number
 from activeeval.pool import QueryPool, whole_grades
 
 Floats = NDArray[np.float64]
@@ -126,10 +127,10 @@ def random_list_pairs(
 ) -> tuple[Ints, Ints]:
     """Return pairs of random orders of a list of grades, cut at ``depth``, shape (n_pairs, K) each."""
     whole = grade_matrix([grades], "the list", None, lambda row: "random_list_pairs")[0]
-    if depth is not None and not 1 <= depth <= whole.size:
-        raise InputError(f"a depth of {depth!r} needs a list of as many grades, got {whole.size}")
-    if not n_pairs >= 1:
-        raise InputError(f"n_pairs must be a positive whole number, got {n_pairs!r}")
+    n_pairs = whole_number(n_pairs, "n_pairs", 1)
+    depth = whole.size if depth is None else whole_number(depth, "depth", 1)
+    if depth > whole.size:
+        raise InputError(f"a depth of {depth} needs a list of as many grades, got {whole.size}")
     shuffled = np.random.default_rng(rng).permuted(np.tile(whole, (2 * n_pairs, 1)), axis=1)[:, :depth]
     return shuffled[:n_pairs], shuffled[n_pairs:]
 
@@ -195,10 +196,13 @@ def _why_always(first: _Sum, second: _Sum) -> str:
 
 
 def _bins(sizes: Floats, agrees: NDArray[np.bool_], edges: Sequence[float] | int) -> tuple[AgreementBin, ...]:
-    ends = np.linspace(0, sizes.max() or 1.0, edges + 1) if isinstance(edges, int) else np.asarray(edges, dtype=float)
+    if is_count := isinstance(edges, (int, np.integer)):
+        ends = np.linspace(0, sizes.max() or 1.0, whole_number(edges, "edges", 1) + 1)
+    else:
+        ends = np.asarray(edges, dtype=np.float64)
     if ends.ndim != 1 or ends.size < 2 or not np.all(np.diff(ends) > 0):
         raise InputError(f"edges must be two or more increasing numbers, got {edges!r}")
-    ends[-1] = np.nextafter(ends[-1], np.inf) if isinstance(edges, int) else ends[-1]
+    ends[-1] = np.nextafter(ends[-1], np.inf) if is_count else ends[-1]
     found = []
     for low, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
         own = agrees[(sizes >= low) & (sizes < high)]

@@ -20,6 +20,7 @@ from activeeval.learning.preferences import PreferenceData
 from activeeval.learning.program import MARGINS, SHAPES, Program
 from activeeval.learning.readout import ReadOut, anchored, read_out
 from activeeval.measures import Additive
+from activeeval.measures.doors import whole_number
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -128,7 +129,9 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         SolverError
             Where the solver does not reach its tolerance.
         """
-        self._check_parameters(validation)
+        self._check_parameters()
+        if validation is not None and self.C != "cv":
+            raise InputError("a validation set chooses C, which is given")
         self._check_pairs(data)
         program = self.program(data)
         self.choices_ = self._choices(data, program, validation) if self.C == "cv" else ()
@@ -138,13 +141,14 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         self.weights_ = anchored(program.solve(self.C_))
         self.census_ = take_census(data)
         self.n_violated_ = int((~self._is_right(data)).sum())
-        self.cautions_ = () if data.documents else tuple(cautions(data, self.census_, self.read_out()))
+        self.cautions_ = () if data.documents else tuple(cautions(data, self.census_, self.weights_))
         for caution in self.cautions_:
             warnings.warn(caution, UndeterminedWarning, stacklevel=2)
         return self
 
     def program(self, data: PreferenceData) -> Program:
-        """Return the convex program of pairs."""
+        """Return the convex program of pairs; a wrong parameter is an InputError."""
+        self._check_parameters()
         return Program.of(data, self.shape, self.margin, float(self.tie_margin), self.C_ties)
 
     def decision_function(self, data: PreferenceData) -> Floats:
@@ -184,7 +188,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
 
     def _choices(self, data: PreferenceData, program: Program, validation: PreferenceData | None) -> tuple[Choice, ...]:
         if validation is None:
-            return held_out_losses(program, self.grid, folds(data, program, self.n_folds, self.rng))
+            return held_out_losses(program, self.grid, folds(data, program, int(self.n_folds), self.rng))
         self._check_pairs(validation)
         check_alike(validation, data.depth, data.n_levels, data.documents)
         held = self.program(validation)
@@ -205,31 +209,28 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
                 f"{len(conflicts)} such contradictions; conflicts='keep' (--conflicts keep) learns from both"
             )
 
-    def _check_parameters(self, validation: PreferenceData | None) -> None:
-        given = {"C": self.C, "C_ties": 0.0 if self.C_ties is None else self.C_ties}
-        given |= {f"grid[{k}]": C for k, C in enumerate(self.grid)}
+    def _check_parameters(self) -> None:
+        is_chosen = isinstance(self.C, str) and self.C == "cv"
+        if is_chosen and (not isinstance(self.grid, (Sequence, np.ndarray)) or len(self.grid) == 0):
+            raise InputError(f"grid must hold candidates for C, got {self.grid!r}")
+        given = {f"grid[{k}]": C for k, C in enumerate(self.grid)} if is_chosen else {"C": self.C}
+        given["C_ties"] = 0.0 if self.C_ties is None else self.C_ties
         for name, value in given.items():
-            if name == "C" and value == "cv":
-                continue
             is_number = isinstance(value, Real) and 0 <= float(value) < np.inf
             if not is_number or (name != "C_ties" and not float(value) > 0):
                 kind = "finite and not negative" if name == "C_ties" else "positive and finite"
-                raise InputError(f"{name} must be {kind}, got {value!r}")
-        if self.C == "cv" and len(self.grid) == 0:
-            raise InputError("the grid holds no candidate for C")
-        if validation is not None and self.C != "cv":
-            raise InputError("a validation set chooses C, which is given")
+                or_cv = ", or 'cv'" if name == "C" else ""
+                raise InputError(f"{name} must be {kind}{or_cv}, got {value!r}")
         for name, value, known in (
             ("shape", self.shape, SHAPES),
             ("margin", self.margin, MARGINS),
             ("conflicts", self.conflicts, ("error", "keep")),
         ):
-            if value not in known:
+            if not isinstance(value, str) or value not in known:
                 raise InputError(f"{name} must be one of {', '.join(known)}, got {value!r}")
         if not (isinstance(self.tie_margin, Real) and 0 <= self.tie_margin < np.inf):
             raise InputError(f"tie_margin must be a number that is not negative, got {self.tie_margin!r}")
-        if not (isinstance(self.n_folds, int) and self.n_folds >= 2):
-            raise InputError(f"n_folds must be a whole number from 2, got {self.n_folds!r}")
+        whole_number(self.n_folds, "n_folds", 2)
 
 
 def _short(values: Floats) -> list[float]:

@@ -10,15 +10,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
+from activeeval.measures.doors import whole_number
 from activeeval.pool import QueryPool, Rankings
 
 Ints = NDArray[np.int64]
 Place = Callable[[int], str]
 
+_LARGEST_WHOLE = 2**53
+
 
 def namer(places: Sequence[str] | None) -> Place:
     """Return what names a pair in messages."""
     return (lambda row: f"pair {row + 1}") if places is None else places.__getitem__
+
+
+def plain(value: Any) -> Any:
+    """Return a value as messages show it, numpy's scalars as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def one_each(values: ArrayLike, n: int, what: str) -> NDArray[Any]:
@@ -41,13 +49,15 @@ def grade_matrix(lists: Any, what: str, max_grade: int | None, place: Place, dep
 
     def refuse(row: int, rank: int, grade: Any) -> InputError:
         return InputError(
-            f"{place(row)}: {what} holds {grade!r} at rank {rank + 1}, expected a whole grade from 0 {top}"
+            f"{place(row)}: {what} holds {plain(grade)!r} at rank {rank + 1}, expected a whole grade from 0 {top}"
         )
 
     if not (isinstance(lists, np.ndarray) and lists.ndim == 2 and lists.dtype.kind in "iu"):
         for row, one in enumerate(lists):
             if not isinstance(one, (Sequence, np.ndarray)) or isinstance(one, (str, bytes)):
-                raise InputError(f"{place(row)}: {what} is {one!r}, expected a list of grades, one for each rank")
+                raise InputError(
+                    f"{place(row)}: {what} is {plain(one)!r}, expected a list of grades, one for each rank"
+                )
             for rank, grade in enumerate(one):
                 if not _is_whole(grade):
                     raise refuse(row, rank, grade)
@@ -55,6 +65,8 @@ def grade_matrix(lists: Any, what: str, max_grade: int | None, place: Place, dep
                 raise InputError(f"{place(row)}: {what} holds {len(one)} grades, expected {depth}, as the lists before")
             depth = len(one)
     matrix = np.array(lists, dtype=np.float64).astype(np.int64)
+    if len(matrix) == 0:
+        raise InputError("there is no list of grades")
     if matrix.shape[1] == 0:
         raise InputError(f"{place(0)}: {what} is an empty list, expected a grade for each rank")
     if depth is not None and matrix.shape[1] != depth:
@@ -67,9 +79,8 @@ def grade_matrix(lists: Any, what: str, max_grade: int | None, place: Place, dep
 
 
 def _is_whole(grade: Any) -> bool:
-    if type(grade) is int:
-        return True
-    return isinstance(grade, (Real, np.number)) and not isinstance(grade, bool) and float(grade).is_integer()
+    is_number = type(grade) is int or (isinstance(grade, Real) and not isinstance(grade, bool))
+    return is_number and abs(grade) < _LARGEST_WHOLE and float(grade).is_integer()
 
 
 def top_lists(
@@ -83,6 +94,7 @@ def top_lists(
 
     A list that ends before ``depth`` is filled up with −1.
     """
+    depth = whole_number(depth, "depth", 1)
     numbers = {str(name): number for number, name in enumerate(pool.query_ids)}
     for row, (query, *_) in enumerate(preferences):
         if str(query) not in numbers:

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from activeeval.errors import InputError
-from activeeval.learning.lists import grade_matrix, namer, one_each, top_lists
+from activeeval.learning.lists import grade_matrix, namer, one_each, plain, top_lists
+from activeeval.measures.doors import whole_number
 from activeeval.pool import QueryPool, Rankings, whole_grades
 from activeeval.pool.doors import Texts, as_ids, frozen, sealed_here
 
@@ -45,8 +46,8 @@ class PreferenceData:
         Grades of the scale, or documents of `from_documents`.
     documents : tuple of str
         The documents that the lists are made of where there are no grades, else empty.
-    n_unjudged, n_missing : int
-        Places of the lists whose item nobody judged, and places without any item: both count as grade 0.
+    gaps : ndarray of int64, shape (n, 2)
+        Places of both lists whose item nobody judged, and places without any item: both count as grade 0.
 
     Raises
     ------
@@ -68,8 +69,7 @@ class PreferenceData:
     moved: Ints | None
     places: Sequence[str] | None
     documents: tuple[str, ...]
-    n_unjudged: int
-    n_missing: int
+    gaps: Ints
 
     def __init__(
         self,
@@ -84,18 +84,19 @@ class PreferenceData:
         n = len(preferred)
         if n == 0:
             raise InputError("there is no pair of lists to learn from")
-        if len(other) != n or (places is not None and len(places) != n):
+        if len(other) != n:
             raise InputError(f"preferred holds {n} lists, other {len(other)}: expected one of each for every pair")
-        if max_grade is not None and not max_grade >= 1:
-            raise InputError(f"max_grade must be a positive whole number, got {max_grade!r}")
+        if places is not None and len(places) != n:
+            raise InputError(f"places must hold one entry for each of the {n} pairs, got {len(places)}")
+        max_grade = None if max_grade is None else whole_number(max_grade, "max_grade", 1)
         first = grade_matrix(preferred, "preferred", max_grade, namer(places))
         second = grade_matrix(other, "other", max_grade, namer(places), first.shape[1])
-        top = max(1, int(first.max()), int(second.max())) if max_grade is None else int(max_grade)
+        top = max(1, int(first.max()), int(second.max())) if max_grade is None else max_grade
         named = None if queries is None else one_each(as_ids(queries, "queries"), n, "queries")
-        tied = one_each(np.zeros(n) if ties is None else ties, n, "ties").astype(bool)
-        counts = None if moved is None else one_each(moved, n, "moved").astype(np.int64)
+        tied = _whole_entries(np.zeros(n) if ties is None else ties, n, "ties", 1, places).astype(bool)
+        counts = None if moved is None else sealed_here(_whole_entries(moved, n, "moved", first.shape[1], places))
         self._hold(preferred=frozen(first), other=frozen(second), ties=sealed_here(tied), queries=named)
-        self._hold(n_levels=top + 1, moved=counts, places=places, documents=(), n_unjudged=0, n_missing=0)
+        self._hold(n_levels=top + 1, moved=counts, places=places, documents=(), gaps=np.zeros((n, 2), np.int64))
 
     def _hold(self, **values: Any) -> Self:
         for name, value in values.items():
@@ -137,8 +138,9 @@ class PreferenceData:
         top = max_grade if max_grade is not None else max(1, int(whole.max()))
         moved = np.count_nonzero(sides[0] != sides[1], axis=1)
         first, second = (np.maximum(one, 0) for one in held)
+        gaps = [sum((one < 0).sum(axis=1) for one in both) for both in (held, sides)]
         return cls(first, second, ties, pool.query_ids[queries], top, moved, places)._hold(
-            n_unjudged=sum(int((one < 0).sum()) for one in held), n_missing=sum(int((one < 0).sum()) for one in sides)
+            gaps=np.stack(gaps, axis=1, dtype=np.int64)
         )
 
     @classmethod
@@ -175,6 +177,16 @@ class PreferenceData:
         return self.n_levels - 1
 
     @property
+    def n_unjudged(self) -> int:
+        """Places of the lists whose item nobody judged."""
+        return int(self.gaps[:, 0].sum())
+
+    @property
+    def n_missing(self) -> int:
+        """Places of the lists that hold no item."""
+        return int(self.gaps[:, 1].sum())
+
+    @property
     def query_numbers(self) -> Ints:
         """The query of every pair, numbered from 0; all 0 where queries are not known; shape (n,)."""
         if self.queries is None:
@@ -187,7 +199,8 @@ class PreferenceData:
 
     def subset(self, rows: ArrayLike) -> Self:
         """Return some of the pairs, by their numbers or a mask; the scale stays."""
-        chosen = np.arange(self.n_pairs)[np.asarray(rows)]
+        asked = np.asarray(rows)
+        chosen = np.arange(self.n_pairs)[asked] if asked.size else asked
         if chosen.size == 0:
             raise InputError("there is no pair of lists among those chosen")
         return self.answered(chosen, np.where(self.ties[chosen], 0, 1))
@@ -206,8 +219,7 @@ class PreferenceData:
             moved=None if self.moved is None else self.moved[chosen],
             places=[self.place(row) for row in chosen.tolist()],
             documents=self.documents,
-            n_unjudged=self.n_unjudged,
-            n_missing=self.n_missing,
+            gaps=self.gaps[chosen],
         )
 
     def joined(self, others: Self) -> Self:
@@ -257,3 +269,15 @@ class PreferenceData:
         """
         numbers = self.query_numbers
         return np.asarray(numbers if numbers.max() + 1 >= least else np.arange(self.n_pairs))
+
+
+def _whole_entries(values: ArrayLike, n: int, what: str, largest: int, places: Sequence[str] | None) -> Ints:
+    """Return whole numbers from 0 to the largest, one for each pair."""
+    array = one_each(values, n, what)
+    bad = np.flatnonzero(~np.isin(array, np.arange(largest + 1)))
+    if bad.size:
+        row = int(bad[0])
+        raise InputError(
+            f"{namer(places)(row)}: {what} is {plain(array[row])!r}, expected a whole number from 0 to {largest}"
+        )
+    return np.asarray(array, dtype=np.int64)

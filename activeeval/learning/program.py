@@ -4,7 +4,8 @@
 
 A preference bounds r = s(preferred) − s(other) from below by its margin m: 1, or the distance of the two lists. A tie,
 |rᵀw| ≤ m + ξ, is the two bounds of r and −r by −m, of which at most one can be violated; with m = 0 they are
-the square of rᵀw. The shapes are linear in w, so that the program is a quadratic one in w and the violations; the
+the square of rᵀw. A shape says that some increments z of the weights, w = Mz, are not negative; written in z the
+program is a quadratic one with bounds on single variables, where written in w the solver stalls with many pairs. The
 solver is Clarabel, an interior-point method. Where there are many bounds, most are plainly kept and drop out, or
 plainly violated and are a square in w; only those near their margin stay open. What was taken for plain is held
 against the solution and opened where it was not, so that the solution is that of the whole program.
@@ -29,9 +30,10 @@ Bools = NDArray[np.bool_]
 SHAPES = ("decreasing", "monotone", "free")
 MARGINS = ("unit", "grades", "documents")
 _OPEN = 4000
-_SMALL = 0.1
 _LARGEST = 5000
 _ROOM = 1e-9
+# a gap of δ leaves an error of √δ in the weights; where rounding forbids the first, the second will do
+_GAP, _LARGEST_GAP = 1e-13, 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,28 +104,45 @@ class Program:
         SolverError
             Where the solver does not reach its tolerance.
         """
-        costs = np.where(self.is_tie, C if self.C_ties is None else self.C_ties, C)
+        costs = np.where(self.is_tie, C if self.C_ties is None else self.C_ties, C).astype(np.float64)
         if counts is not None:
             costs = costs * counts[self.pairs]
         bounds = _Bounds(self.rows[priced := costs > 0], self.margins[priced], costs[priced])
-        shapes = shape_rows(self.shape, self.n_ranks, self.rows.shape[1] // self.n_ranks)
-        return bounds.least_violation(shapes).reshape(self.n_ranks, -1)
+        increments = Increments.of(self.shape, self.n_ranks, self.rows.shape[1] // self.n_ranks)
+        return bounds.least_violation(increments).reshape(self.n_ranks, -1)
 
     def violations(self, weights: Floats) -> Floats:
         """Return max(0, m − rᵀw) of every bound."""
         return np.asarray(np.maximum(self.margins - self.rows @ weights.ravel(), 0.0))
 
 
-def shape_rows(shape: str, n_ranks: int, n_levels: int) -> sparse.csr_array:
-    """Return G of Gw ≥ 0, sparse, shape (n, K · L).
+@dataclass(frozen=True, slots=True, eq=False)
+class Increments:
+    """What weights of a shape are sums of, w = Mz.
 
     ``monotone``: a better grade is never worth less at any rank, w_{k,y+1} ≥ w_{k,y}. ``decreasing``: what it is
     worth more never grows from a rank to the next either, as with DCG's gains and discounts. ``free``: nothing.
+
+    Attributes
+    ----------
+    matrix : sparse array, shape (K · L, K · L)
+        M; regular.
+    n_free : int
+        The first so many of z have any sign, the others are not negative.
     """
-    steps = sparse.eye_array(n_levels - 1, n_levels, k=1) - sparse.eye_array(n_levels - 1, n_levels)
-    every = sparse.eye_array(n_ranks).tocsr()
-    over_ranks = {"decreasing": every - sparse.eye_array(n_ranks, k=1), "monotone": every, "free": every[:0]}[shape]
-    return sparse.csr_array(sparse.kron(over_ranks, steps))
+
+    matrix: sparse.csr_array
+    n_free: int
+
+    @classmethod
+    def of(cls, shape: str, n_ranks: int, n_levels: int) -> Self:
+        """Return a worst grade's weight at each rank, and what every better grade adds to it."""
+        if shape == "free":
+            return cls(sparse.eye_array(n_ranks * n_levels, format="csr"), n_ranks * n_levels)
+        over_ranks = np.triu(np.ones((n_ranks, n_ranks))) if shape == "decreasing" else np.eye(n_ranks)
+        over_grades = np.tri(n_levels)[:, 1:]
+        worst = np.kron(np.eye(n_ranks), np.ones((n_levels, 1)))
+        return cls(sparse.csr_array(np.hstack((worst, np.kron(over_ranks, over_grades)))), n_ranks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,56 +153,50 @@ class _Bounds:
     margins: Floats
     costs: Floats
 
-    def least_violation(self, shapes: sparse.csr_array) -> Floats:
-        """Return the weights, shape (K · L,).
-
-        Those of a sample, or where weights are small those of a first solution, tell which bounds are open.
-        """
+    def least_violation(self, increments: Increments) -> Floats:
+        """Return the weights, shape (K · L,): of a sample first, which tells which bounds of the whole are open."""
         n = self.margins.size
-        if n > _OPEN:
-            step = -(-n // _OPEN)
-            sample = _Bounds(self.rows[::step], self.margins[::step], self.costs[::step] * step)
-            weights = sample.least_violation(shapes)
-        else:
-            weights = self._solve(np.ones(n, dtype=bool), np.zeros(n, dtype=bool), shapes)
-            if np.abs(weights).max() > _SMALL:
-                return weights
+        if n <= _OPEN:
+            return self._solve(np.ones(n, dtype=bool), np.zeros(n, dtype=bool), increments)
+        step = -(-n // _OPEN)
+        sample = _Bounds(self.rows[::step], self.margins[::step], self.costs[::step] * step)
+        weights = sample.least_violation(increments)
         lacks = self.margins - self.rows @ weights
-        near = np.partition(np.abs(lacks), _OPEN)[_OPEN] if n > _OPEN else _SMALL
-        is_open, violated = np.abs(lacks) <= near, lacks > 0
+        is_open = np.abs(lacks) <= np.partition(np.abs(lacks), _OPEN)[_OPEN]
+        violated = lacks > 0
         while True:
-            weights = self._solve(is_open, violated & ~is_open, shapes)
+            weights = self._solve(is_open, violated & ~is_open, increments)
             lacks = self.margins - self.rows @ weights
             wrong = ~is_open & np.where(violated, lacks < -_ROOM, lacks > _ROOM)
             if not wrong.any():
                 return weights
             is_open |= wrong
 
-    def _solve(self, is_open: Bools, violated: Bools, shapes: sparse.csr_array) -> Floats:
-        """Solve for the weights and the violations of open bounds; those known to be violated are squares in w.
-
-        The program is solved in multiples of what w would be without its shape and penalty, as the solver's
-        tolerance is an absolute one: with a small C, w is small.
-        """
-        rows, n_weights = self.rows[is_open], self.rows.shape[1]
-        n = rows.shape[0]
-        known, costs = self.rows[violated], self.costs[violated]
-        pull = known.T @ (costs * self.margins[violated])
-        scale = min(1.0, float(np.abs(pull).max(initial=0.0))) or 1.0
-        curvature = (known.T @ sparse.diags_array(costs) @ known).toarray() + np.eye(n_weights)
-        quadratic = sparse.block_diag((2.0 * np.triu(curvature), sparse.diags_array(2.0 * self.costs[is_open])))
-        linear = np.concatenate((-2.0 * pull / scale, np.zeros(n)))
-        matrix = sparse.block_array([[-rows, -sparse.eye_array(n)], [-shapes, None]])
-        limits = np.concatenate((-self.margins[is_open] / scale, np.zeros(shapes.shape[0])))
+    def _solve(self, is_open: Bools, violated: Bools, increments: Increments) -> Floats:
+        """Solve for the weights and the violations of open bounds; those known to be violated are squares in w."""
+        largest = self.costs.max(initial=0.0) or 1.0
+        unit = min(largest, np.sqrt(largest))
+        matrix, n_weights = increments.matrix, self.rows.shape[1]
+        rows, known = self.rows[is_open] @ matrix, self.rows[violated] @ matrix
+        open_costs, costs = self.costs[is_open] / unit, self.costs[violated] / unit
+        n = open_costs.size
+        curvature = known.T @ sparse.diags_array(costs) @ known + matrix.T @ matrix / unit
+        quadratic = sparse.block_diag((2.0 * sparse.triu(curvature), sparse.diags_array(2.0 * open_costs)))
+        linear = np.concatenate((-2.0 * (known.T @ (costs * self.margins[violated])), np.zeros(n)))
+        signed = sparse.eye_array(n_weights, format="csr")[increments.n_free :]
+        bounds = sparse.block_array([[-rows, -sparse.eye_array(n)], [-signed, None]])
+        limits = np.concatenate((-self.margins[is_open], np.zeros(signed.shape[0])))
         settings = clarabel.DefaultSettings()
         settings.verbose = False
+        settings.tol_gap_abs = settings.tol_gap_rel = _GAP
+        settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = settings.reduced_tol_feas = _LARGEST_GAP
         cones = [clarabel.NonnegativeConeT(limits.size)]
-        solver = clarabel.DefaultSolver(quadratic.tocsc(), linear, matrix.tocsc(), limits, cones, settings)
+        solver = clarabel.DefaultSolver(quadratic.tocsc(), linear, bounds.tocsc(), limits, cones, settings)
         solution = solver.solve()
-        if solution.status != clarabel.SolverStatus.Solved:
+        if solution.status not in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved):
             raise SolverError(
                 f"the solver stopped with {solution.status} after {solution.iterations} steps, on {self.costs.size} "
                 f"bounds at a cost of {self.costs.min():g} to {self.costs.max():g}",
                 status=str(solution.status),
             )
-        return scale * np.array(solution.x[:n_weights])
+        return np.asarray(matrix @ np.array(solution.x[:n_weights]))

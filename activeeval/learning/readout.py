@@ -11,9 +11,9 @@ from activeeval.errors import InputError
 
 Floats = NDArray[np.float64]
 
-_UNSEEN = 1e-6
+# of the size of the others; solved weights are exact to about 1e-6
+_UNSEEN = 1e-5
 _FALL = 1e-6
-_NOISE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,8 +36,12 @@ class ReadOut:
 
     @property
     def relative_gains(self) -> Floats:
-        """Gains as shares of the best grade's, shape (L,): the scale of a measure says nothing."""
-        return np.asarray(self.gains / self.gains[-1])
+        """Gains as shares of the best grade's, shape (L,): the scale of a measure says nothing.
+
+        Shares of the largest one where free weights make the best grade worth as much as the worst.
+        """
+        whole = self.gains[-1] or np.abs(self.gains).max()
+        return np.asarray(self.gains / whole)
 
     @property
     def falls(self) -> bool:
@@ -46,19 +50,22 @@ class ReadOut:
 
 
 def anchored(weights: ArrayLike) -> Floats:
-    """Return T(w): w_{k,y} − w_{k,0}, which orders lists as w does, shape (K, L).
-
-    What is as small as a solver's tolerance is 0.
-    """
+    """Return T(w): w_{k,y} − w_{k,0}, which orders lists as w does, shape (K, L)."""
     whole = np.asarray(weights, dtype=np.float64)
-    found = whole - whole[:, :1]
-    return np.where(np.abs(found) > _NOISE * np.abs(found).max(), found, 0.0)
+    if whole.ndim != 2 or whole.size == 0 or not np.all(np.isfinite(whole)):
+        raise InputError(f"weights must be finite numbers, a row for each rank, got shape {whole.shape}")
+    return np.asarray(whole - whole[:, :1])
 
 
 def similarity(weights: ArrayLike, others: ArrayLike) -> float:
     """Return the cosine of two sets of weights, (K, L) each, after `anchored`."""
-    first, second = anchored(weights).ravel(), anchored(others).ravel()
-    return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
+    first, second = anchored(weights), anchored(others)
+    if first.shape != second.shape or not (first.any() and second.any()):
+        raise InputError(
+            f"weights of shape {first.shape} and {second.shape} have no cosine, expected the same shape and in each a "
+            "grade that is worth more or less than grade 0"
+        )
+    return float(np.sum(first * second) / (np.linalg.norm(first) * np.linalg.norm(second)))
 
 
 def read_out(weights: ArrayLike) -> ReadOut:

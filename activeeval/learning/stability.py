@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from activeeval.errors import InputError
-from activeeval.learning.gains import GainDiscountLearner
+from activeeval.learning.gains import GainDiscountLearner, check_alike
 from activeeval.learning.preferences import PreferenceData
 from activeeval.learning.readout import read_out
+from activeeval.measures.doors import whole_number
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +45,8 @@ class Stability:
         The ends are quantiles over the resamples, so an interval says how far the pairs scatter, not how far the
         penalty pulls.
         """
+        if what not in ("gains", "discounts", "rank_one_shares"):
+            raise InputError(f"there are intervals of gains, discounts and rank_one_shares, not of {what!r}")
         if not 0 < level < 1:
             raise InputError(f"the level must lie strictly between 0 and 1, got {level!r}")
         low, high = np.quantile(getattr(self, what), [(1 - level) / 2, (1 + level) / 2], axis=0)
@@ -69,8 +73,11 @@ def bootstrap_gains(
     InputError
         Where not one resample tells gains and discounts.
     """
-    if not n_resamples >= 1:
-        raise InputError(f"n_resamples must be a positive whole number, got {n_resamples!r}")
+    n_resamples = whole_number(n_resamples, "n_resamples", 1)
+    check_is_fitted(learner)
+    check_alike(data, learner.n_ranks_, learner.n_levels_, learner.documents_)
+    if data.documents:
+        raise InputError("documents that nobody graded have no gains that could be stable")
     random = np.random.default_rng(rng)
     program, groups = learner.program(data), data.groups(_ENOUGH_QUERIES)
     n_groups = int(groups.max()) + 1
