@@ -60,6 +60,7 @@ def gains() -> None:
               help="Difference that tied lists may have for free.")  # fmt: skip
 @click.option("--resamples", type=click.IntRange(0), default=200, show_default=True,
               help="Bootstrap resamples for the intervals; 0 leaves them out.")  # fmt: skip
+@click.option("--best-gain", type=POSITIVE, help="Gain of the best grade, as 15. Default: the scale of the weights.")
 @level_option
 @click.option("--out", required=True, metavar="FILE", help="File to write: .json.")
 @places_option
@@ -69,6 +70,7 @@ def learn(
     margin: str,
     tie_margin: float,
     resamples: int,
+    best_gain: float | None,
     level: float,
     out: str,
     places: int,
@@ -97,7 +99,7 @@ def learn(
     learner = _learner(options, margin=margin, tie_margin=tie_margin)
     _fit(learner, data, held)
     stability = bootstrap_gains(learner, data, resamples, options["seed"]) if resamples else None
-    fields = gains_fields(learner, data, stability, level)
+    fields = gains_fields(learner, data, stability, level, best_gain)
     write_gains(out, fields)
     _tell(data, fields)
     _emit(fields, form, places)

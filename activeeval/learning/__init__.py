@@ -7,7 +7,7 @@ everything else here samples for and estimates. Nothing in this room knows of sa
 
 from activeeval.learning.active import SimpleMargin
 from activeeval.learning.cautions import UndeterminedWarning
-from activeeval.learning.census import Census
+from activeeval.learning.census import Census, open_pairs, take_census
 from activeeval.learning.coherence import CoherenceReport, coherence, random_judged_pairs, random_list_pairs
 from activeeval.learning.fields import gains_fields
 from activeeval.learning.gains import GainDiscountLearner
@@ -31,8 +31,10 @@ __all__ = [
     "gains_fields",
     "load_pairs",
     "load_preferences",
+    "open_pairs",
     "random_judged_pairs",
     "random_list_pairs",
     "read_out",
     "similarity",
+    "take_census",
 ]

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from activeeval.errors import InputError, StateError
 from activeeval.learning.cautions import UndeterminedWarning
+from activeeval.learning.census import open_pairs
 from activeeval.learning.gains import GainDiscountLearner
 from activeeval.learning.preferences import PreferenceData
 from activeeval.measures.doors import whole_number
@@ -24,8 +25,9 @@ class SimpleMargin:
     Parameters
     ----------
     pool : PreferenceData
-        Pairs to choose from; which list of a pair comes first says nothing, nor do ties. A pair of lists of the same
-        grades is never asked about: no answer to it teaches anything.
+        Pairs to choose from; which list of a pair comes first says nothing, nor do ties. A pair is never asked about
+        where no answer can teach anything: lists of the same grades and, with the shape "decreasing", lists that every
+        DCG puts in the same order.
     learner : GainDiscountLearner
         How weights are learned from the answers; it stays as it is. A given C makes each step a single small program.
     n_start : int
@@ -35,7 +37,7 @@ class SimpleMargin:
 
     Examples
     --------
-    >>> pool = PreferenceData([[1, 0], [2, 0], [2, 1]], [[0, 1], [1, 1], [0, 2]])
+    >>> pool = PreferenceData([[2, 0], [2, 0], [0, 2]], [[1, 1], [1, 2], [1, 1]])
     >>> chooser = SimpleMargin(pool, GainDiscountLearner(C=1.0), n_start=2, rng=0)
     >>> while (row := chooser.ask()) is not None:
     ...     chooser.tell(row, 1)
@@ -54,7 +56,8 @@ class SimpleMargin:
         self._pool, self._learner, self._n_start = pool, learner, whole_number(n_start, "n_start", 1)
         self._differences = pool.differences()
         order = np.random.default_rng(rng).permutation(pool.n_pairs)
-        self._order = order[np.diff(self._differences.indptr)[order] > 0].tolist()
+        teaches = open_pairs(pool) if learner.shape == "decreasing" else np.diff(self._differences.indptr) > 0
+        self._order = order[teaches[order]].tolist()
         self._before = answered
         self._answers: dict[int, int] = {}
         self._asked: int | None = None

@@ -22,10 +22,11 @@ def cautions(data: PreferenceData, census: Census, weights: Floats) -> list[str]
     said = []
     if census.unexplainable + census.indistinguishable == census.pairs:
         said.append(f"no DCG agrees with any of the {census.pairs} preferences, whatever its gains and discounts")
-    if census.decided > _MOST * census.pairs:
+    n_silent = census.decided + census.indistinguishable
+    if n_silent > _MOST * census.pairs:
         said.append(
-            f"{census.decided} of {census.pairs} preferences are for a list that every DCG prefers, such as the best "
-            "order of its items: they say next to nothing of gains and discounts"
+            f"{n_silent} of {census.pairs} preferences are between lists of the same grades or for a list that every "
+            "DCG prefers, such as the best order of its items: they say next to nothing of gains and discounts"
         )
     try:
         found = read_out(weights)

@@ -86,6 +86,18 @@ def dominance(data: PreferenceData) -> tuple[Bools, Bools, Bools]:
     return better, worse, same
 
 
+def open_pairs(data: PreferenceData) -> Bools:
+    """Return the pairs that DCGs can disagree on, shape (n,): no answer to another one tells of gains and discounts.
+
+    Examples
+    --------
+    >>> open_pairs(PreferenceData([[2, 1], [2, 0], [1, 0]], [[1, 2], [1, 1], [1, 0]])).tolist()
+    [False, True, False]
+    """
+    better, worse, same = dominance(data)
+    return ~(better | worse | same)
+
+
 def _same_lists(data: PreferenceData) -> tuple[Ints, Ints]:
     """Return which pairs are of the same two lists of a query, and which way round each one has them."""
     step = data.preferred - data.other

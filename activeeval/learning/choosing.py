@@ -25,7 +25,7 @@ class Choice:
     loss : float
         Mean squared violation of the held-out preferences' margins, the smaller the better.
     precision : float
-        Share of them that is ordered rightly.
+        Share of them that is ordered rightly, those between lists of the same grades left out; NaN where none is left.
     """
 
     C: float
@@ -65,6 +65,8 @@ def held_out_losses(program: Program, grid: Iterable[float], splits: Sequence[Sp
         for split in splits:
             weights = program.solve(C, split.counts)
             losses.append(split.held.violations(weights)[split.rows] ** 2)
-            right.append((split.held.rows @ weights.ravel())[split.rows] > 0)
-        choices.append(Choice(float(C), float(np.concatenate(losses).mean()), float(np.concatenate(right).mean())))
+            right.append((split.held.rows @ weights.ravel())[split.rows & split.held.differs] > 0)
+        told = np.concatenate(right)
+        precision = float(told.mean()) if told.size else float("nan")
+        choices.append(Choice(float(C), float(np.concatenate(losses).mean()), precision))
     return tuple(choices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,11 @@ from activeeval.learning.stability import Stability
 
 
 def gains_fields(
-    learner: GainDiscountLearner, data: PreferenceData, stability: Stability | None = None, level: float = 0.95
+    learner: GainDiscountLearner,
+    data: PreferenceData,
+    stability: Stability | None = None,
+    level: float = 0.95,
+    best_gain: float | None = None,
 ) -> dict[str, Any]:
     """Return the fields of a gains file, as plain numbers, texts and lists.
 
@@ -23,8 +28,10 @@ def gains_fields(
         Fitted on ``data``.
     stability : Stability, optional
         Adds intervals: of gains as shares of the best grade's, of discounts as shares of the first rank's.
+    best_gain : float, optional
+        See `GainDiscountLearner.measure`; the weights stay on their own scale.
     """
-    measure, found = learner.measure(), learner.read_out()
+    measure, found = learner.measure(best_gain), learner.read_out()
     differences = data.differences() @ np.outer(found.discounts, found.gains).ravel()
     chosen = next((choice for choice in learner.choices_ if choice.C == learner.C_), None)
     fields: dict[str, Any] = {
@@ -39,7 +46,7 @@ def gains_fields(
         "shape": learner.shape,
         "margin": learner.margin,
         "tie_margin": learner.tie_margin,
-        "held_out_precision": None if chosen is None else chosen.precision,
+        "held_out_precision": None if chosen is None or isnan(chosen.precision) else chosen.precision,
         "held_out_loss": None if chosen is None else chosen.loss,
         **asdict(learner.census_),
         "violated": learner.n_violated_,

@@ -175,13 +175,20 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
             raise InputError("documents that nobody graded have no gains to read out; their weights are in weights_")
         return read_out(self.weights_)
 
-    def measure(self) -> Additive:
+    def measure(self, best_gain: float | None = None) -> Additive:
         """Return the measure Σ_k c_k g(y_k) of the gains and discounts that were read out, to six digits.
 
         Its name holds every number, so that what is estimated can be read in any record of it.
+
+        Parameters
+        ----------
+        best_gain : float, optional
+            What the best grade is to gain; a preference does not depend on it. By default the gain on the scale of the
+            weights.
         """
         found = self.read_out()
-        return Additive(_short(found.gains), _short(found.discounts), self.n_ranks_)
+        gains = found.gains if best_gain is None else best_gain * found.relative_gains
+        return Additive(_short(gains), _short(found.discounts), self.n_ranks_)
 
     def _is_right(self, data: PreferenceData) -> NDArray[np.bool_]:
         return np.asarray(self.decision_function(data)[~data.ties] > 0)
