@@ -14,6 +14,9 @@ from activeeval.learning.gains import GainDiscountLearner
 from activeeval.learning.preferences import PreferenceData
 from activeeval.measures.doors import whole_number
 
+# of a margin of 1; what is closer than the solver's rounding is asked in the order that was drawn at the start
+_EQUAL = 1e-6
+
 
 class SimpleMargin:
     """Choose which pair of lists to ask about next: ask, tell, ask again.
@@ -118,7 +121,7 @@ class SimpleMargin:
     def _closest(self, left: list[int]) -> int:
         weights = self.learn().weights_ if self._learner.C == "cv" else self._weights(float(self._learner.C))
         margins = np.abs(self._differences[left] @ weights.ravel())
-        return left[int(np.argmin(margins))]
+        return left[int(np.argmax(margins <= margins.min() + _EQUAL))]
 
     def _weights(self, C: float) -> NDArray[np.float64]:
         return self._learner.program(self.data).solve(C)
