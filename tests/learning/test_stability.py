@@ -73,7 +73,7 @@ def test_copies_within_queries_tell_no_more():
     The ratio of spreads is √8 = 2.8 by theory, with a standard deviation of 0.15 over 100 resamples each; a bug gives
     1. False alarms under 1e-6.
     """
-    originals, data = copies(25, 8)
+    data = copies(25, 8)[1]
     by_query = bootstrap_gains(fitted_on(data, C=0.5), data, 100, rng=2).discounts.std(axis=0)[1:].mean()
     unknown = PreferenceData(data.preferred, data.other, max_grade=2)
     by_pair = bootstrap_gains(fitted_on(unknown, C=0.5), unknown, 100, rng=2).discounts.std(axis=0)[1:].mean()
