@@ -15,6 +15,9 @@ from activeeval.learning.gains import GainDiscountLearner
 from activeeval.learning.preferences import PreferenceData
 from activeeval.measures.doors import whole_number
 
+# of a margin of 1; what is closer than the solver's rounding is asked in the order that was drawn at the start
+_EQUAL = 1e-6
+
 
 class SimpleMargin:
     """Choose which pair of lists to ask about next: ask, tell, ask again.
@@ -91,7 +94,8 @@ class SimpleMargin:
         learner = self._learner
         weights = self.learn().weights_ if learner.C == "cv" else self._weights(float(learner.C))
         margins = np.abs(self._differences[left] @ weights.ravel())
-        return [(left[place], float(margins[place])) for place in np.argsort(margins, kind="stable")[:count].tolist()]
+        closest = np.argsort(np.round(margins / _EQUAL), kind="stable")[:count]
+        return [(left[place], float(margins[place])) for place in closest.tolist()]
 
     def tell(self, row: int, answer: int) -> None:
         """Take the answer for a pair: 1 prefers its first list, −1 its second, 0 neither.

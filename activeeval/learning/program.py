@@ -34,6 +34,7 @@ _LARGEST = 5000
 _ROOM = 1e-9
 # a gap of δ leaves an error of √δ in the weights; where rounding forbids the first, the second will do
 _GAP, _LARGEST_GAP = 1e-13, 1e-9
+_NO_PULL = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,6 +162,8 @@ class _Bounds:
     def least_violation(self, increments: Increments) -> Floats:
         """Return the weights, shape (K · L,): of a sample first, which tells which bounds of the whole are open."""
         n = self.margins.size
+        if not self._ask_for_weights(increments):
+            return np.zeros(self.rows.shape[1])
         if n <= _OPEN:
             return self._solve(np.ones(n, dtype=bool), np.zeros(n, dtype=bool), increments)
         step = -(-n // _OPEN)
@@ -176,6 +179,13 @@ class _Bounds:
             if not wrong.any():
                 return weights
             is_open |= wrong
+
+    def _ask_for_weights(self, increments: Increments) -> bool:
+        """Tell whether some step from weights of 0 violates less; the solver would leave its rounding there."""
+        wanted = self.costs * np.maximum(self.margins, 0.0)
+        pull = increments.matrix.T @ (self.rows.T @ wanted)
+        rounding = _NO_PULL * wanted.sum()
+        return bool(np.any(np.abs(pull[: increments.n_free]) > rounding) or np.any(pull > rounding))
 
     def _solve(self, is_open: Bools, violated: Bools, increments: Increments) -> Floats:
         """Solve for the weights and the violations of open bounds; those known to be violated are squares in w."""
