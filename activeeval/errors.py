@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
 class ActiveEvalError(Exception):
     """Base of every error that activeeval raises on purpose; its text is one line."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # an error that is raised in another process must come back as it was
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[ActiveEvalError], args: tuple[Any, ...], state: dict[str, Any]) -> ActiveEvalError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class InputError(ActiveEvalError, ValueError):

@@ -274,7 +274,8 @@ def gains_rows(fields: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
     """
     gains, discounts = np.array(fields["gains"], dtype=float), np.array(fields["discounts"], dtype=float)
     grades, ranks = np.arange(gains.size), np.arange(1, discounts.size + 1)
-    by_grade: dict[str, Any] = {"grade": grades, "gain": gains, "share": gains / gains[-1]}
+    shares = gains / gains[-1] if gains[-1] else np.full(gains.size, np.nan)
+    by_grade: dict[str, Any] = {"grade": grades, "gain": gains, "share": shares}
     by_rank: dict[str, Any] = {"rank": ranks, "discount": discounts}
     for columns, name in ((by_grade, "gains"), (by_rank, "discounts")):
         if "intervals" in fields:
@@ -318,7 +319,8 @@ def plot_coherence(report: CoherenceReport, path: str | Path) -> None:
     figure, axes = _figure(path, 1, width=6.0)
     held = [one for one in report.bins if one.pairs]
     middles, shares = [(one.low + one.high) / 2 for one in held], [one.agree for one in held]
-    axes[0].errorbar(middles, shares, [2 * one.std_error for one in held], fmt="o-", color=_COLOURS[1], ms=4, lw=1.2)
+    errors = None if any(np.isnan(one.std_error) for one in held) else [2 * one.std_error for one in held]
+    axes[0].errorbar(middles, shares, errors, fmt="o-", color=_COLOURS[1], ms=4, lw=1.2)
     axes[0].axhline(report.agree, color=_COLOURS[0], ls="--", lw=1, label=f"all pairs: {report.agree:.1%}")
     axes[0].set(xlabel="difference under the first measure", ylabel="share of pairs on which both agree")
     axes[0].legend(frameon=False, fontsize=8, loc="lower right")

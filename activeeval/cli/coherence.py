@@ -47,7 +47,7 @@ def coherence(
         check_out(plot, PICTURES)
     measures = _additive(first), _additive(second)
     sides = _lists(n_pairs=n_pairs, seed=seed, **lists)
-    report = compare(*measures, *sides, bins)
+    report = compare(*measures, *sides, bins, sampled=lists["run"] is None)
     rows = [
         {"from": one.low, "to": one.high, "pairs": one.pairs, "agree": one.agree, "std_error": one.std_error}
         for one in report.bins

@@ -15,6 +15,7 @@ from activeeval.errors import InputError
 if TYPE_CHECKING:
     from activeeval.learning import GainDiscountLearner, ListSource, PreferenceData
 
+_FEW = 20
 _OPTIONS = (
     click.argument("prefs", metavar="PREFS...", nargs=-1, required=True),
     click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest seen."),
@@ -134,8 +135,12 @@ def _fit(learner: GainDiscountLearner, data: PreferenceData, validation: Prefere
 
 
 def _tell(data: PreferenceData, fields: dict[str, Any]) -> None:
+    from activeeval.learning.gains import GRID
+
     held_out = fields["held_out_precision"]
     chosen = "" if held_out is None else f"; C = {fields['C']:g} orders {held_out:.1%} of held-out preferences rightly"
+    if fields["held_out_loss"] is not None and fields["C"] in (GRID[0], GRID[-1]):
+        chosen += f", the {'least' if fields['C'] == GRID[0] else 'largest'} that is tried"
     say(f"{fields['pairs']} preferences and {fields['ties']} ties, {fields['violated']} not ordered rightly{chosen}")
     if fields["violated_by_measure"] != fields["violated"]:
         say(f"gains and discounts alone do not order {fields['violated_by_measure']} rightly")
@@ -153,6 +158,9 @@ def _tell(data: PreferenceData, fields: dict[str, Any]) -> None:
             say(f"{fields[name]} {text}")
     for caution in fields["cautions"]:
         say(f"caution: {caution}")
+    resampled = fields.get("intervals", {})
+    if resampled and resampled["units"] < _FEW:
+        say(f"caution: {resampled['units']} {resampled['resampled']} make rough intervals")
 
 
 def _emit(fields: dict[str, Any], form: str, places: int) -> None:
@@ -209,15 +217,21 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
     """
     from activeeval.learning import SimpleMargin, load_pairs
 
-    answered, open_pairs = load_pairs(options["prefs"], options["max_grade"], _source(options))
-    if open_pairs is None:
+    answered, unanswered = load_pairs(options["prefs"], options["max_grade"], _source(options))
+    if unanswered is None:
         raise InputError("every pair of these files has an answer: there is none to ask about")
     learner = _learner(options)
-    chooser = SimpleMargin(open_pairs, learner, n_start=start, rng=options["seed"], answered=answered)
+    chooser = SimpleMargin(unanswered, learner, n_start=start, rng=options["seed"], answered=answered)
     rows = chooser.closest(count)
-    emit([_question(open_pairs, row, margin) for row, margin in rows], form, places)
+    if not rows:
+        raise InputError(
+            f"the {unanswered.n_pairs} unanswered pairs are of lists of the same grades, or such as every DCG puts in "
+            "the same order: there is none worth asking about"
+        )
+    emit([_question(unanswered, row, margin) for row, margin in rows], form, places)
     n = 0 if answered is None else answered.n_pairs
-    say(f"{n} pairs are answered, {open_pairs.n_pairs} are not" + ("" if n >= start else "; chosen by chance"))
+    by_chance = "; chosen by chance" if rows[0][1] is None else ""
+    say(f"{n} pairs are answered, {unanswered.n_pairs} are not{by_chance}")
 
 
 def _question(pairs: PreferenceData, row: int, margin: float | None) -> dict[str, Any]:

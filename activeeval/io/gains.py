@@ -58,6 +58,13 @@ def read_gains(path: PathLike) -> GainsFile:
     ):
         shape = f"{len(discounts)} rows by rank of {len(gains)} numbers by grade"
         raise FormatError(name, None, f"the field weights does not fit gains and discounts, expected {shape}")
+    share, cautions = fields.get("rank_one_share"), fields.get("cautions", [])
+    if share is not None and not _is_number(share):
+        raise FormatError(name, None, f"the field rank_one_share is {share!r:.60}, expected a number")
+    if not isinstance(cautions, list) or not all(isinstance(text, str) for text in cautions):
+        raise FormatError(name, None, f"the field cautions is {cautions!r:.60}, expected a list of texts")
+    if (intervals := fields.get("intervals")) is not None:
+        _check_intervals(name, intervals, {"gains": len(gains), "discounts": len(discounts)})
     return GainsFile(gains, discounts, fields)
 
 
@@ -74,6 +81,26 @@ def _numbers(name: str, fields: Mapping[str, Any], field: str, least: int) -> tu
         wanted = f"a list of {least} numbers or more" if least > 1 else "a list of numbers"
         raise FormatError(name, None, f"the field {field} is {values!r:.60}, expected {wanted}")
     for place, value in enumerate(values):
-        if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+        if not _is_number(value):
             raise FormatError(name, None, f"{field}[{place}] is {value!r:.60}, expected a finite number")
     return tuple(map(float, values))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _check_intervals(name: str, intervals: Any, lengths: Mapping[str, int]) -> None:
+    """Raise where intervals do not hold a level, and a lower and an upper end for every gain and discount."""
+    is_whole = isinstance(intervals, dict) and _is_number(intervals.get("level"))
+    for field, length in lengths.items():
+        ends = intervals.get(field) if is_whole else None
+        is_whole = (
+            isinstance(ends, list)
+            and len(ends) == 2
+            and all(isinstance(end, list) and len(end) == length and all(map(_is_number, end)) for end in ends)
+        )
+        if not is_whole:
+            raise FormatError(
+                name, None, f"the field intervals does not fit, expected a level and two ends of each of {field}"
+            )

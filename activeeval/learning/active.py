@@ -28,15 +28,18 @@ class SimpleMargin:
     Parameters
     ----------
     pool : PreferenceData
-        Pairs to choose from; which list of a pair comes first says nothing, nor do ties. A pair is never asked about
-        where no answer can teach anything: lists of the same grades and, with the shape "decreasing", lists that every
-        DCG puts in the same order.
+        Pairs to choose from; which list of a pair comes first says nothing, nor do ties. Lists of the same grades are
+        never asked about.
     learner : GainDiscountLearner
-        How weights are learned from the answers; it stays as it is. A given C makes each step a single small program.
+        How weights are learned from the answers, contradictory ones included; it stays as it is. A given C makes each
+        step a single small program.
     n_start : int
     rng : Generator, int or None
     answered : PreferenceData, optional
         Answers to other pairs that are there already; they count among the first ``n_start``.
+    skip_decided : bool
+        With the shape "decreasing", never ask about lists that every DCG puts in the same order (`open_pairs`): a
+        preference between them teaches nothing.
 
     Examples
     --------
@@ -55,11 +58,14 @@ class SimpleMargin:
         n_start: int = 20,
         rng: np.random.Generator | int | None = None,
         answered: PreferenceData | None = None,
+        skip_decided: bool = True,
     ) -> None:
-        self._pool, self._learner, self._n_start = pool, learner, whole_number(n_start, "n_start", 1)
+        self._pool, self._n_start = pool, whole_number(n_start, "n_start", 1)
+        self._learner: GainDiscountLearner = clone(learner).set_params(conflicts="keep")
         self._differences = pool.differences()
         order = np.random.default_rng(rng).permutation(pool.n_pairs)
-        teaches = open_pairs(pool) if learner.shape == "decreasing" else np.diff(self._differences.indptr) > 0
+        skips = skip_decided and learner.shape == "decreasing"
+        teaches = open_pairs(pool) if skips else np.diff(self._differences.indptr) > 0
         self._order = order[teaches[order]].tolist()
         self._before = answered
         self._answers: dict[int, int] = {}
@@ -91,9 +97,7 @@ class SimpleMargin:
         left = [row for row in self._order if row not in self._answers]
         if self._is_starting or not left:
             return [(row, None) for row in left[:count]]
-        learner = self._learner
-        weights = self.learn().weights_ if learner.C == "cv" else self._weights(float(learner.C))
-        margins = np.abs(self._differences[left] @ weights.ravel())
+        margins = np.abs(self._differences[left] @ self._weights().ravel())
         closest = np.argsort(np.round(margins / _EQUAL), kind="stable")[:count]
         return [(left[place], float(margins[place])) for place in closest.tolist()]
 
@@ -128,19 +132,22 @@ class SimpleMargin:
         StateError
             Before a preference was told.
         """
-        if not any(self._answers.values()):
-            raise StateError(f"no preference was told among {len(self._answers)} answers, so there is nothing to learn")
+        if not self._has_preference:
+            raise StateError("no preference was told so far, so there is nothing to learn")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndeterminedWarning)
             fitted: GainDiscountLearner = clone(self._learner).fit(self.data)
         return fitted
 
     @property
-    def _is_starting(self) -> bool:
-        before = self._before
-        n_before = 0 if before is None else before.n_pairs
-        has_preference = any(self._answers.values()) or (before is not None and not before.ties.all())
-        return n_before + len(self._answers) < self._n_start or not has_preference
+    def _has_preference(self) -> bool:
+        return any(self._answers.values()) or (self._before is not None and not self._before.ties.all())
 
-    def _weights(self, C: float) -> NDArray[np.float64]:
-        return self._learner.program(self.data).solve(C)
+    @property
+    def _is_starting(self) -> bool:
+        n_before = 0 if self._before is None else self._before.n_pairs
+        return n_before + len(self._answers) < self._n_start or not self._has_preference
+
+    def _weights(self) -> NDArray[np.float64]:
+        learner = self._learner
+        return self.learn().weights_ if learner.C == "cv" else learner.program(self.data).solve(float(learner.C))

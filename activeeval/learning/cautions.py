@@ -3,37 +3,53 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from activeeval.errors import InputError
-from activeeval.learning.census import Census
+from activeeval.learning.census import Census, open_pairs
 from activeeval.learning.preferences import PreferenceData
 from activeeval.learning.readout import Floats, ReadOut, read_out
 
 _UNSEEN = 1e-9
-_MOST = 0.9
+_MOST, _FEW = 0.9, 0.05
+_RISE = 1e-6
 
 
 class UndeterminedWarning(UserWarning):
     """Preferences leave gains or discounts open; these are then what the penalty and the shape make of them."""
 
 
-def cautions(data: PreferenceData, census: Census, weights: Floats) -> list[str]:
-    """Return what must be said of what was learned and can be read out, a sentence each."""
-    said = []
-    if census.unexplainable + census.indistinguishable == census.pairs:
-        said.append(f"no DCG agrees with any of the {census.pairs} preferences, whatever its gains and discounts")
-    n_silent = census.decided + census.indistinguishable
+def cautions(data: PreferenceData, census: Census, weights: Floats, shape: str, with_ties: bool) -> list[str]:
+    """Return what must be said of what was learned and can be read out, a sentence each.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (K, L)
+    shape : str
+        What DCGs have in common, falling discounts, is taken for granted with "decreasing" alone.
+    with_ties : bool
+        Whether ties were learned from.
+    """
+    said, falls = [], shape == "decreasing"
+    if falls and census.unexplainable + census.indistinguishable == census.pairs:
+        said.append(
+            f"none of the {census.pairs} preferences is for a list that some DCG with falling discounts prefers"
+        )
+    n_silent = census.indistinguishable + (census.decided if falls else 0)
     if n_silent > _MOST * census.pairs:
         said.append(
             f"{n_silent} of {census.pairs} preferences are between lists of the same grades or for a list that every "
             "DCG prefers, such as the best order of its items: they say next to nothing of gains and discounts"
         )
+    tells = np.where(data.ties, with_ties, open_pairs(data) if falls else (data.preferred != data.other).any(axis=1))
+    told = data.subset(tells) if tells.any() else data
     try:
         found = read_out(weights)
     except InputError as problem:
-        return [*said, *blind_spots(data, None), str(problem)]
-    said += blind_spots(data, found)
-    if not found.falls:
+        return [*said, *blind_spots(told, None), str(problem)]
+    said += blind_spots(told, found)
+    falls_but_for_a_constant = _hold_same_grades(told).all() and not np.any(np.diff(found.discounts) > _RISE)
+    if not (found.falls or falls_but_for_a_constant):
         said.append("the discounts do not fall from rank to rank, or are not positive")
     if found.rank_one_share < _MOST:
         said.append(
@@ -44,42 +60,53 @@ def cautions(data: PreferenceData, census: Census, weights: Floats) -> list[str]
 
 
 def blind_spots(data: PreferenceData, found: ReadOut | None) -> list[str]:
-    """Return what the pairs cannot tell of gains and discounts, a sentence each; found is None where none are.
+    """Return what pairs cannot tell of gains and discounts, a sentence each.
 
     A direction in which gains and discounts can move without any pair's difference moving is a null vector of D J: D
-    the differences of the pairs, J the derivative of c gᵀ by c and g. One is always there, the scale.
+    the differences of the pairs, J the derivative of c gᵀ by c and g. One is always there, the scale. The sentences
+    name the usual ones; what is left is counted.
+
+    Parameters
+    ----------
+    data : PreferenceData
+        The pairs that can tell anything.
+    found : ReadOut or None
+        None where nothing could be read out; what is left is then not counted.
     """
-    reasons = [
-        f"no pair tells grade {grade} from grade {grade - 1}: their gains differ by what the shape and the penalty say"
-        for grade in range(1, data.n_levels)
-        if not _is_weighed(data, grade) or not _differs(data, grade)
-    ]
+    reasons = [reason for grade in range(1, data.n_levels) if (reason := _of_grade(data, grade))]
+    n_named = len(reasons)
     never = np.flatnonzero((data.preferred == data.other).all(axis=0)) + 1
     if never.size:
         ranks = ", ".join(map(str, never.tolist()))
         reasons.append(f"no pair differs at rank {ranks}: what is found there is what the shape and the penalty say")
-    if _same_grades(data):
+    n_apart = data.n_pairs - int(_hold_same_grades(data).sum())
+    if n_apart == 0:
         reasons.append(
-            "both lists of every pair hold the same grades, so the discounts are known only up to a constant that is "
-            "added to all: compare (c_k − c_K) / (c_1 − c_K)"
+            "both lists of every pair that tells anything hold the same grades, so the discounts are known only up to "
+            "a constant that is added to all: compare (c_k − c_K) / (c_1 − c_K)"
         )
-    if found is not None and not reasons and (n_hidden := _hidden_directions(data, found)) > 0:
-        reasons.append(f"the pairs leave {n_hidden} directions of the gains and discounts open: more pairs tell more")
+    elif n_apart < _FEW * data.n_pairs:
+        reasons.append(
+            f"{n_apart} of the {data.n_pairs} pairs that tell anything hold other grades in one list than in the "
+            "other: a constant that is added to all discounts rests on these few"
+        )
+    n_named += never.size + (n_apart == 0)
+    if found is not None and (n_left := _hidden_directions(data, found) - n_named) > 0:
+        reasons.append(f"{n_left} more ways to change gains and discounts together leave all pairs as they are")
     return reasons
 
 
-def _is_weighed(data: PreferenceData, grade: int) -> bool:
-    """Tell whether some rank holds ``grade`` in one list of a pair and not in the other."""
-    return bool(np.any((data.preferred == grade) != (data.other == grade)))
+def _hold_same_grades(data: PreferenceData) -> NDArray[np.bool_]:
+    return np.asarray((np.sort(data.preferred, axis=1) == np.sort(data.other, axis=1)).all(axis=1))
 
 
-def _differs(data: PreferenceData, grade: int) -> bool:
-    """Tell whether some rank holds ``grade`` or more in one list of a pair and less in the other."""
-    return bool(np.any((data.preferred >= grade) != (data.other >= grade)))
-
-
-def _same_grades(data: PreferenceData) -> bool:
-    return bool(np.array_equal(np.sort(data.preferred, axis=1), np.sort(data.other, axis=1)))
+def _of_grade(data: PreferenceData, grade: int) -> str:
+    """Return what is not known of a grade, or nothing."""
+    if not np.any((data.preferred == grade) != (data.other == grade)):
+        return f"no pair that tells anything weighs grade {grade}: its gain is what the shape and the penalty say"
+    if not np.any((data.preferred >= grade) != (data.other >= grade)):
+        return f"no pair tells grade {grade} from grade {grade - 1}: the shape and the penalty say what is between them"
+    return ""
 
 
 def _hidden_directions(data: PreferenceData, found: ReadOut) -> int:

@@ -87,7 +87,10 @@ def dominance(data: PreferenceData) -> tuple[Bools, Bools, Bools]:
 
 
 def open_pairs(data: PreferenceData) -> Bools:
-    """Return the pairs that DCGs can disagree on, shape (n,): no answer to another one tells of gains and discounts.
+    """Return the pairs that DCGs can disagree on, shape (n,): no preference in another one tells of gains or discounts.
+
+    A DCG has discounts c_1 > … > c_K > 0 and gains that rise with the grade. That lists are tied can tell of it even
+    where every DCG prefers one of them: they are then closer than they might be.
 
     Examples
     --------

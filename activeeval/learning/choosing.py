@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from activeeval.errors import InputError
 from activeeval.learning.preferences import PreferenceData
 from activeeval.learning.program import Program
+from activeeval.learning.readout import told_apart
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +26,7 @@ class Choice:
     loss : float
         Mean squared violation of the held-out preferences' margins, the smaller the better.
     precision : float
-        Share of them that is ordered rightly, those between lists of the same grades left out; NaN where none is left.
+        Share of them that is ordered rightly.
     """
 
     C: float
@@ -43,18 +44,24 @@ class Split:
 
 
 def folds(data: PreferenceData, program: Program, n_folds: int, rng: np.random.Generator | int | None) -> list[Split]:
-    """Split pairs for cross-validation; those of a query stay together where there are enough queries."""
-    groups = data.groups(n_folds)
+    """Split pairs for cross-validation; those of a query stay together where there are two queries or more."""
+    groups = data.groups()
     n_groups = int(groups.max()) + 1
     if n_groups < 2:
         raise InputError("one pair cannot be split for cross-validation: give C")
     fold = (np.random.default_rng(rng).permutation(n_groups) % n_folds)[groups]
     strict = ~program.is_tie
-    splits = [
-        Split((fold != number).astype(np.float64), program, strict & (fold == number)[program.pairs])
-        for number in range(min(n_folds, n_groups))
+    held = [strict & (fold == number)[program.pairs] for number in range(min(n_folds, n_groups))]
+    kept = [
+        Split((fold != number).astype(np.float64), program, rows)
+        for number, rows in enumerate(held)
+        if rows.any() and (strict & ~rows).any()
     ]
-    return [split for split in splits if split.rows.any()]
+    if not kept:
+        raise InputError(
+            "the preferences cannot be split for cross-validation, as there is one alone or all are of one query: give C"
+        )
+    return kept
 
 
 def held_out_losses(program: Program, grid: Iterable[float], splits: Sequence[Split]) -> tuple[Choice, ...]:
@@ -65,8 +72,6 @@ def held_out_losses(program: Program, grid: Iterable[float], splits: Sequence[Sp
         for split in splits:
             weights = program.solve(C, split.counts)
             losses.append(split.held.violations(weights)[split.rows] ** 2)
-            right.append((split.held.rows @ weights.ravel())[split.rows & split.held.differs] > 0)
-        told = np.concatenate(right)
-        precision = float(told.mean()) if told.size else float("nan")
-        choices.append(Choice(float(C), float(np.concatenate(losses).mean()), precision))
+            right.append(told_apart(split.held.rows, weights)[split.rows] > 0)
+        choices.append(Choice(float(C), float(np.concatenate(losses).mean()), float(np.concatenate(right).mean())))
     return tuple(choices)

@@ -18,7 +18,7 @@ from activeeval.pool import QueryPool, whole_grades
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_EQUAL = 1e-9
+_EQUAL, _ROUNDING = 1e-9, 1e-14
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class AgreementBin:
     agree : float
         Share on which both measures prefer the same list; NaN without pairs.
     std_error : float
-        Monte-Carlo standard error of the share.
+        Monte-Carlo standard error of the share, NaN where the pairs are no sample.
     """
 
     low: float
@@ -55,7 +55,7 @@ class CoherenceReport:
     agree, disagree, one_tied : float
         Shares of the pairs: the same list is preferred (or by both none); the other one; one measure alone is tied.
     std_error : float
-        Of the share that agrees.
+        Of the share that agrees, NaN where the pairs are no sample.
     always : str
         Why the two agree on every pair of full lists, where gains and discounts alone say so; else empty.
     bins : tuple of AgreementBin
@@ -74,7 +74,12 @@ class CoherenceReport:
 
 
 def coherence(
-    first: Additive, second: Additive, lists: ArrayLike, others: ArrayLike, edges: Sequence[float] | int = 10
+    first: Additive,
+    second: Additive,
+    lists: ArrayLike,
+    others: ArrayLike,
+    edges: Sequence[float] | int = 10,
+    sampled: bool = True,
 ) -> CoherenceReport:
     """Compare two measures on pairs of lists of grades.
 
@@ -85,6 +90,8 @@ def coherence(
         Grades by rank; pair i is ``lists[i]`` against ``others[i]``.
     edges : sequence of float, or int
         Ends of the bins of |difference| under the first measure, or how many bins of equal width.
+    sampled : bool
+        Whether the pairs are drawn at random from more; otherwise they are all there are, and standard errors are NaN.
 
     Raises
     ------
@@ -116,9 +123,9 @@ def coherence(
         share,
         float((signs[0] * signs[1] < 0).mean()),
         float(((signs[0] == 0) != (signs[1] == 0)).mean()),
-        float(np.sqrt(share * (1 - share) / n)),
+        _std_error(agrees) if sampled else float("nan"),
         _why_always(*sums),
-        _bins(np.abs(differences[0]), agrees, edges),
+        _bins(np.abs(differences[0]), agrees, edges, sampled),
     )
 
 
@@ -140,8 +147,10 @@ def random_judged_pairs(
 ) -> tuple[Ints, Ints]:
     """Return pairs of random orders of the judged items of queries, cut at ``depth``, shape (n_pairs, depth) each.
 
-    Every query with two judged items or more has its turn. A list that ends before ``depth`` is filled up with grade 0.
+    The query of a pair is drawn from those with two judged items or more, all alike. A list that ends before ``depth``
+    is filled up with grade 0.
     """
+    n_pairs, depth = whole_number(n_pairs, "n_pairs", 1), whole_number(depth, "depth", 1)
     random = np.random.default_rng(rng)
     whole = whole_grades(grades, pool.n_items)
     judged = [own[own >= 0] for own in np.split(whole, pool.query_offsets[1:-1])]
@@ -177,7 +186,7 @@ class _Sum:
     def differences(self, lists: Ints, others: Ints) -> Floats:
         """Return the value of each list less that of the other; what is as small as rounding is 0."""
         found = (self.gains[lists] - self.gains[others]) @ self.discounts
-        found[np.abs(found) <= _EQUAL * np.abs(self.gains).max() * np.abs(self.discounts).max()] = 0.0
+        found[np.abs(found) <= _ROUNDING * np.abs(self.gains).max() * np.abs(self.discounts).sum()] = 0.0
         return np.asarray(found)
 
 
@@ -189,15 +198,28 @@ def _why_always(first: _Sum, second: _Sum) -> str:
         return ""
     if not any(one.discounts[1:].any() for one in (first, second)):
         return "one rank alone counts"
-    if not np.allclose(first.discounts / first.discounts[0], second.discounts / second.discounts[0], rtol=_EQUAL):
+    if not np.allclose(
+        first.discounts / first.discounts[0], second.discounts / second.discounts[0], rtol=_EQUAL, atol=0
+    ):
         return ""
     if first.gains.size == 2:
         return "two grades and the same discounts"
     scaled = [(one.gains - one.gains[0]) / (one.gains[-1] - one.gains[0]) for one in (first, second)]
-    return "the gains differ by a factor and a constant alone" if np.allclose(scaled[0], scaled[1], rtol=_EQUAL) else ""
+    return (
+        "the gains differ by a factor and a constant alone"
+        if np.allclose(scaled[0], scaled[1], rtol=_EQUAL, atol=0)
+        else ""
+    )
 
 
-def _bins(sizes: Floats, agrees: NDArray[np.bool_], edges: Sequence[float] | int) -> tuple[AgreementBin, ...]:
+def _std_error(agrees: NDArray[np.bool_]) -> float:
+    share = agrees.mean() if agrees.size else np.nan
+    return float(np.sqrt(share * (1 - share) / max(agrees.size, 1)))
+
+
+def _bins(
+    sizes: Floats, agrees: NDArray[np.bool_], edges: Sequence[float] | int, sampled: bool
+) -> tuple[AgreementBin, ...]:
     if is_count := isinstance(edges, (int, np.integer)):
         ends = np.linspace(0, sizes.max() or 1.0, whole_number(edges, "edges", 1) + 1)
     else:
@@ -209,6 +231,6 @@ def _bins(sizes: Floats, agrees: NDArray[np.bool_], edges: Sequence[float] | int
     for low, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
         own = agrees[(sizes >= low) & (sizes < high)]
         share = float(own.mean()) if own.size else float("nan")
-        error = float(np.sqrt(share * (1 - share) / max(own.size, 1)))
+        error = _std_error(own) if sampled else float("nan")
         found.append(AgreementBin(low, high, int(own.size), share, error))
     return tuple(found)

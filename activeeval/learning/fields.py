@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from math import isnan
 from typing import Any
 
 import numpy as np
 
 from activeeval.learning.gains import GainDiscountLearner
 from activeeval.learning.preferences import PreferenceData
+from activeeval.learning.readout import told_apart
 from activeeval.learning.stability import Stability
 
 
@@ -32,7 +32,8 @@ def gains_fields(
         See `GainDiscountLearner.measure`; the weights stay on their own scale.
     """
     measure, found = learner.measure(best_gain), learner.read_out()
-    differences = data.differences() @ np.outer(found.discounts, found.gains).ravel()
+    table = np.outer(measure.discounts, measure.gains.values(learner.n_levels_))
+    is_right = told_apart(data.differences(), table)[~data.ties] > 0
     chosen = next((choice for choice in learner.choices_ if choice.C == learner.C_), None)
     fields: dict[str, Any] = {
         "gains": measure.gains.values(learner.n_levels_).tolist(),
@@ -46,19 +47,25 @@ def gains_fields(
         "shape": learner.shape,
         "margin": learner.margin,
         "tie_margin": learner.tie_margin,
-        "held_out_precision": None if chosen is None or isnan(chosen.precision) else chosen.precision,
+        "held_out_precision": None if chosen is None else chosen.precision,
         "held_out_loss": None if chosen is None else chosen.loss,
         **asdict(learner.census_),
         "violated": learner.n_violated_,
-        "violated_by_measure": int(np.count_nonzero(differences[~data.ties] <= 0)),
+        "violated_by_measure": int((~is_right).sum()),
         "unjudged": data.n_unjudged,
         "missing": data.n_missing,
         "cautions": list(learner.cautions_),
     }
-    if stability is not None:
-        intervals: dict[str, Any] = {"level": level, "resamples": len(stability.gains)}
-        for what in ("gains", "discounts", "rank_one_shares"):
-            low, high = stability.interval(what, level)
-            intervals[what] = [low.tolist(), high.tolist()]
-        fields["intervals"] = intervals | {"undetermined": stability.n_undetermined}
-    return fields
+    return fields if stability is None else fields | {"intervals": _intervals(stability, level)}
+
+
+def _intervals(stability: Stability, level: float) -> dict[str, Any]:
+    ends = {what: stability.interval(what, level) for what in ("gains", "discounts", "rank_one_shares")}
+    return {
+        "level": level,
+        "resamples": len(stability.gains),
+        "undetermined": stability.n_undetermined,
+        "resampled": stability.unit,
+        "units": stability.n_units,
+        **{what: [low.tolist(), high.tolist()] for what, (low, high) in ends.items()},
+    }

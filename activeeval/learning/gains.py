@@ -18,7 +18,7 @@ from activeeval.learning.census import both_ways, take_census
 from activeeval.learning.choosing import Choice, Split, folds, held_out_losses
 from activeeval.learning.preferences import PreferenceData
 from activeeval.learning.program import MARGINS, SHAPES, Program
-from activeeval.learning.readout import ReadOut, anchored, read_out
+from activeeval.learning.readout import ReadOut, anchored, read_out, told_apart
 from activeeval.measures import Additive
 from activeeval.measures.doors import whole_number
 
@@ -33,7 +33,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
 
     With s(π) the indicator of the grade at each rank, the utility of a list is wᵀs(π), and the weights minimise
 
-        wᵀw + C Σ_preferences ξ² + C_ties Σ_ties ξ²
+        wᵀw + C Σ_preferences ξ² + C_ties Σ_ties ξ²        (eqs. 1–3, with ties 6–8)
 
     subject to wᵀ(s(preferred) − s(other)) ≥ margin − ξ for preferences, |wᵀ(s_i − s_j)| ≤ tie_margin + ξ for ties,
     ξ ≥ 0 and the shape.
@@ -141,7 +141,9 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         self.weights_ = anchored(program.solve(self.C_))
         self.census_ = take_census(data)
         self.n_violated_ = int((~self._is_right(data)).sum())
-        self.cautions_ = () if data.documents else tuple(cautions(data, self.census_, self.weights_))
+        self.cautions_ = (
+            () if data.documents else tuple(cautions(data, self.census_, self.weights_, self.shape, self.C_ties_ > 0))
+        )
         for caution in self.cautions_:
             warnings.warn(caution, UndeterminedWarning, stacklevel=2)
         return self
@@ -152,10 +154,13 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         return Program.of(data, self.shape, self.margin, float(self.tie_margin), self.C_ties)
 
     def decision_function(self, data: PreferenceData) -> Floats:
-        """Return the utility of the first list of every pair less that of the second, shape (n,)."""
+        """Return the utility of the first list of every pair less that of the second, shape (n,).
+
+        0 where they differ by no more than the solver's error.
+        """
         check_is_fitted(self)
         check_alike(data, self.n_ranks_, self.n_levels_, self.documents_)
-        return np.asarray(data.differences() @ self.weights_.ravel())
+        return told_apart(data.differences(), self.weights_)
 
     def predict(self, data: PreferenceData) -> Ints:
         """Return 1 where the first list of a pair has the higher utility, −1 where the second, 0 where neither."""
@@ -183,10 +188,12 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         best_gain : float, optional
-            What the best grade is to gain; a preference does not depend on it. By default the gain on the scale of the
-            weights.
+            What the best grade is to gain, positive; a preference does not depend on it. By default the gain on the
+            scale of the weights.
         """
         found = self.read_out()
+        if best_gain is not None and not (0 < best_gain < np.inf and found.relative_gains[-1] == 1):
+            raise InputError(f"best_gain must be positive, as must be the gain of the best grade, got {best_gain!r}")
         gains = found.gains if best_gain is None else best_gain * found.relative_gains
         return Additive(_short(gains), _short(found.discounts), self.n_ranks_)
 
@@ -223,7 +230,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         given = {f"grid[{k}]": C for k, C in enumerate(self.grid)} if is_chosen else {"C": self.C}
         given["C_ties"] = 0.0 if self.C_ties is None else self.C_ties
         for name, value in given.items():
-            is_number = isinstance(value, Real) and 0 <= float(value) < np.inf
+            is_number = isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < np.inf
             if not is_number or (name != "C_ties" and not float(value) > 0):
                 kind = "finite and not negative" if name == "C_ties" else "positive and finite"
                 or_cv = ", or 'cv'" if name == "C" else ""
@@ -235,13 +242,16 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         ):
             if not isinstance(value, str) or value not in known:
                 raise InputError(f"{name} must be one of {', '.join(known)}, got {value!r}")
-        if not (isinstance(self.tie_margin, Real) and 0 <= self.tie_margin < np.inf):
+        if isinstance(self.tie_margin, bool) or not (
+            isinstance(self.tie_margin, Real) and 0 <= self.tie_margin < np.inf
+        ):
             raise InputError(f"tie_margin must be a number that is not negative, got {self.tie_margin!r}")
         whole_number(self.n_folds, "n_folds", 2)
 
 
 def _short(values: Floats) -> list[float]:
-    return [float(f"{value:.6g}") for value in values + 0.0]
+    settled = np.where(np.abs(values) > 1e-6 * np.abs(values).max(), values, 0.0)
+    return [float(f"{value:.6g}") for value in settled]
 
 
 def check_alike(data: PreferenceData, n_ranks: int, n_levels: int, documents: tuple[str, ...]) -> None:

@@ -134,7 +134,7 @@ class PreferenceData:
         whole = np.append(whole_grades(grades, pool.n_items), 0)
         queries, *sides = top_lists(pool, rankings, rows, depth, namer(places))
         held = [whole[items] for items in sides]
-        ties = [len(row) > 3 and bool(row[3]) for row in rows]
+        ties = [row[3] if len(row) > 3 else False for row in rows]
         top = max_grade if max_grade is not None else max(1, int(whole.max()))
         moved = np.count_nonzero(sides[0] != sides[1], axis=1)
         first, second = (np.maximum(one, 0) for one in held)
@@ -157,9 +157,8 @@ class PreferenceData:
         names = np.unique(as_ids(list(chain.from_iterable(chain(preferred, other))), "documents"))
         codes = {str(name): code for code, name in enumerate(names)}
         sides = [[[codes[str(document)] for document in one] for one in lists] for lists in (preferred, other)]
-        plain = cls(sides[0], sides[1], ties, max_grade=max(len(codes) - 1, 1))
-        moved = np.count_nonzero(plain.preferred != plain.other, axis=1)
-        return plain._hold(documents=tuple(codes), moved=moved)
+        made = cls(sides[0], sides[1], ties, max_grade=max(len(codes) - 1, 1))
+        return made._hold(documents=tuple(codes), moved=np.count_nonzero(made.preferred != made.other, axis=1))
 
     @property
     def n_pairs(self) -> int:
@@ -234,15 +233,13 @@ class PreferenceData:
             parts = [getattr(self, name), getattr(others, name)]
             return None if any(part is None for part in parts) else sealed_here(np.concatenate(parts))
 
-        names = ("preferred", "other", "ties", "queries", "moved")
+        names = ("preferred", "other", "ties", "queries", "moved", "gaps")
         places = [one.place(row) for one in (self, others) for row in range(one.n_pairs)]
         return object.__new__(type(self))._hold(
             **{name: both(name) for name in names},
             n_levels=self.n_levels,
             places=places,
             documents=self.documents,
-            n_unjudged=self.n_unjudged + others.n_unjudged,
-            n_missing=self.n_missing + others.n_missing,
         )
 
     def differences(self) -> csr_array:
@@ -262,13 +259,13 @@ class PreferenceData:
             raise InputError("the distance of documents is not known: these preferences hold grades alone")
         return self.moved
 
-    def groups(self, least: int) -> Ints:
+    def groups(self) -> Ints:
         """Return what is drawn or set aside as one: the query of each pair, numbered from 0, shape (n,).
 
-        Where there are fewer than ``least`` queries every pair is one of its own.
+        Where there is one query alone, or none is known, every pair is one of its own.
         """
         numbers = self.query_numbers
-        return np.asarray(numbers if numbers.max() + 1 >= least else np.arange(self.n_pairs))
+        return np.asarray(numbers if numbers.max() > 0 else np.arange(self.n_pairs))
 
 
 def _whole_entries(values: ArrayLike, n: int, what: str, largest: int, places: Sequence[str] | None) -> Ints:

@@ -112,11 +112,6 @@ class Program:
         increments = Increments.of(self.shape, self.n_ranks, self.rows.shape[1] // self.n_ranks)
         return bounds.least_violation(increments).reshape(self.n_ranks, -1)
 
-    @property
-    def differs(self) -> Bools:
-        """Which bounds are of lists that differ, shape (n_bounds,)."""
-        return np.asarray(np.diff(self.rows.indptr) > 0)
-
     def violations(self, weights: Floats) -> Floats:
         """Return max(0, m − rᵀw) of every bound."""
         return np.asarray(np.maximum(self.margins - self.rows @ weights.ravel(), 0.0))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from activeeval.errors import InputError
 
@@ -13,7 +14,7 @@ Floats = NDArray[np.float64]
 
 # of the size of the others; solved weights are exact to about 1e-6
 _UNSEEN = 1e-5
-_FALL = 1e-6
+_NOISE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,15 +39,17 @@ class ReadOut:
     def relative_gains(self) -> Floats:
         """Gains as shares of the best grade's, shape (L,): the scale of a measure says nothing.
 
-        Shares of the largest one where free weights make the best grade worth as much as the worst.
+        A sign stays: free weights can make a better grade worth less. Where they make the best one worth as much as the
+        worst, the shares are of the largest gain.
         """
-        whole = self.gains[-1] or np.abs(self.gains).max()
-        return np.asarray(self.gains / whole)
+        largest = np.abs(self.gains).max()
+        best = abs(self.gains[-1])
+        return np.asarray(self.gains / (best if best > _NOISE * largest else largest))
 
     @property
     def falls(self) -> bool:
         """Whether the discounts are positive and never grow from a rank to the next."""
-        return bool(self.discounts.min() > 0 and np.all(np.diff(self.discounts) <= _FALL))
+        return bool(self.discounts.min() > _NOISE and np.all(np.diff(self.discounts) <= _NOISE))
 
 
 def anchored(weights: ArrayLike) -> Floats:
@@ -55,6 +58,12 @@ def anchored(weights: ArrayLike) -> Floats:
     if whole.ndim != 2 or whole.size == 0 or not np.all(np.isfinite(whole)):
         raise InputError(f"weights must be finite numbers, a row for each rank, got shape {whole.shape}")
     return np.asarray(whole - whole[:, :1])
+
+
+def told_apart(differences: sparse.csr_array, weights: Floats) -> Floats:
+    """Return the utility of one list less that of the other, shape (n,); 0 where it is as small as a solver's error."""
+    found = np.asarray(differences @ weights.ravel())
+    return np.where(np.abs(found) > _NOISE * np.abs(weights).max(), found, 0.0)
 
 
 def similarity(weights: ArrayLike, others: ArrayLike) -> float:
@@ -70,6 +79,8 @@ def similarity(weights: ArrayLike, others: ArrayLike) -> float:
 
 def read_out(weights: ArrayLike) -> ReadOut:
     """Return gains and discounts by the first singular vectors of T(w): c = u / u₁ and g = σ u₁ v.
+
+    Zhou, Zha, Chang and Xue, section 4.3, of the transposed matrix.
 
     Parameters
     ----------

@@ -16,8 +16,6 @@ from activeeval.measures.doors import whole_number
 
 Floats = NDArray[np.float64]
 
-_ENOUGH_QUERIES = 20
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stability:
@@ -32,12 +30,18 @@ class Stability:
     rank_one_shares : ndarray, shape (n,)
     n_undetermined : int
         Resamples that told nothing of the first rank; they are left out.
+    unit : str
+        What was drawn: ``"queries"`` with all their pairs, or ``"pairs"`` where there is one query or none is known.
+    n_units : int
+        How many there are; with few of them intervals are rough.
     """
 
     gains: Floats
     discounts: Floats
     rank_one_shares: Floats
     n_undetermined: int
+    unit: str
+    n_units: int
 
     def interval(self, what: str, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the lower and upper ends of ``"gains"``, ``"discounts"`` or ``"rank_one_shares"``.
@@ -61,7 +65,7 @@ def bootstrap_gains(
 ) -> Stability:
     """Learn again from resampled pairs, at the C that was chosen.
 
-    Queries are drawn with replacement, with all their pairs; where there are fewer than 20 queries, pairs are.
+    Queries are drawn with replacement, with all their pairs; where there is one query or none is known, pairs are.
 
     Parameters
     ----------
@@ -79,7 +83,7 @@ def bootstrap_gains(
     if data.documents:
         raise InputError("documents that nobody graded have no gains that could be stable")
     random = np.random.default_rng(rng)
-    program, groups = learner.program(data), data.groups(_ENOUGH_QUERIES)
+    program, groups = learner.program(data), data.groups()
     n_groups = int(groups.max()) + 1
     found = []
     for _ in range(n_resamples):
@@ -95,4 +99,6 @@ def bootstrap_gains(
         np.array([one.discounts for one in found]),
         np.array([one.rank_one_share for one in found]),
         n_resamples - len(found),
+        "queries" if data.query_numbers.max() > 0 else "pairs",
+        n_groups,
     )

@@ -130,7 +130,10 @@ def _gains(parameters: Mapping[str, Any]) -> Any:
     """Return gains from ``gains={grade: gain}`` or ``dcg='log2' | 'exp-log2'``; None where neither is given."""
     gains = parameters.get("gains")
     if gains is not None:
-        if not isinstance(gains, dict) or sorted(gains) != list(range(len(gains))):
+        if "dcg" in parameters:
+            raise InputError("give gains or dcg, not both")
+        is_scale = isinstance(gains, dict) and all(type(grade) is int for grade in gains)
+        if not is_scale or sorted(gains) != list(range(len(gains))):
             raise InputError(f"gains must map each grade from 0 to a number, got {gains!r}")
         return [gains[y] for y in range(len(gains))]
     formulation = parameters.get("dcg")

@@ -18,7 +18,7 @@ LEARNER = GainDiscountLearner(C=1.0, conflicts="keep")
 
 def run(pool, answers, n_steps=None, **parameters):
     """Ask and tell until all is answered or so many are; the questions and the chooser."""
-    chooser = SimpleMargin(pool, parameters.pop("learner", LEARNER), **parameters)
+    chooser = SimpleMargin(pool, parameters.pop("learner", LEARNER), skip_decided=False, **parameters)
     asked = []
     while (row := chooser.ask()) is not None and len(asked) != n_steps:
         asked.append(row)
@@ -28,7 +28,7 @@ def run(pool, answers, n_steps=None, **parameters):
 
 def test_every_pair_is_asked_once_and_again_until_told():
     pool = random_pairs(1, 25)
-    chooser = SimpleMargin(pool, LEARNER, n_start=5, rng=0)
+    chooser = SimpleMargin(pool, LEARNER, n_start=5, rng=0, skip_decided=False)
     asked = []
     while (row := chooser.ask()) is not None:
         assert chooser.ask() == row
@@ -47,7 +47,7 @@ def test_the_next_pair_is_the_one_that_weights_are_least_sure_of(shape):
     pool = random_pairs(2, 40, noise=0.0)
     answers = np.where(np.arange(40) % 7 == 0, 0, np.where(np.arange(40) % 3 == 0, -1, 1))
     learner = GainDiscountLearner(C=2.0, C_ties=0.5, shape=shape, conflicts="keep")
-    chooser = SimpleMargin(pool, learner, n_start=6, rng=3)
+    chooser = SimpleMargin(pool, learner, n_start=6, rng=3, skip_decided=False)
     asked = []
     for step in range(25):
         row = chooser.ask()
@@ -65,7 +65,7 @@ def test_chosen_C_is_chosen_at_every_step():
     pool = random_pairs(2, 20)
     learner = GainDiscountLearner(grid=(0.01, 1.0), n_folds=2, conflicts="keep")
     asked, chooser = run(pool, np.ones(20, int), 12, learner=learner, n_start=8, rng=1)
-    replay = SimpleMargin(pool, learner, n_start=8, rng=1)
+    replay = SimpleMargin(pool, learner, n_start=8, rng=1, skip_decided=False)
     for row in asked[:10]:
         replay.tell(row, 1)
     with warnings.catch_warnings():
@@ -96,7 +96,7 @@ def test_the_same_answers_give_the_same_questions(learner):
     again, _ = run(pool, answers, learner=learner, n_start=4, rng=9)
     assert again == asked
     for stop in (0, 3, 11, 29):
-        replayed = SimpleMargin(pool, learner, n_start=4, rng=9)
+        replayed = SimpleMargin(pool, learner, n_start=4, rng=9, skip_decided=False)
         for row in asked[:stop]:
             replayed.tell(row, answers[row])
         assert replayed.ask() == asked[stop]
@@ -153,11 +153,11 @@ def test_nothing_is_learned_of_nothing():
     chooser = SimpleMargin(random_pairs(1, 6), LEARNER, rng=0)
     with pytest.raises(StateError, match="no pair is answered yet"):
         _ = chooser.data
-    with pytest.raises(StateError, match="no preference was told among 0 answers"):
+    with pytest.raises(StateError, match="no preference was told so far"):
         chooser.learn()
     chooser.tell(0, 0)
     assert chooser.data.ties.tolist() == [True]
-    with pytest.raises(StateError, match="no preference was told among 1 answers, so there is nothing to learn"):
+    with pytest.raises(StateError, match="no preference was told so far, so there is nothing to learn"):
         chooser.learn()
 
 

@@ -202,15 +202,14 @@ def test_answers_say_which_list_is_preferred():
     assert said.ties.tolist() == [False, False, True]
 
 
-def test_queries_group_pairs_where_there_are_enough():
+def test_queries_group_pairs_where_there_are_two():
     data = PreferenceData([[1]] * 5, [[0]] * 5, queries=["b", "a", "b", "c", "a"])
     assert data.query_numbers.tolist() == [1, 0, 1, 2, 0]
-    assert data.groups(3).tolist() == [1, 0, 1, 2, 0]
-    assert data.groups(4).tolist() == [0, 1, 2, 3, 4]
+    assert data.groups().tolist() == [1, 0, 1, 2, 0]
+    assert PreferenceData([[1]] * 2, [[0]] * 2, queries=["a", "a"]).groups().tolist() == [0, 1]
     plain = PreferenceData([[1]] * 5, [[0]] * 5)
     assert plain.query_numbers.tolist() == [0] * 5
-    assert plain.groups(2).tolist() == [0, 1, 2, 3, 4]
-    assert plain.groups(1).tolist() == [0] * 5
+    assert plain.groups().tolist() == [0, 1, 2, 3, 4]
 
 
 # The census
