@@ -58,9 +58,7 @@ def folds(data: PreferenceData, program: Program, n_folds: int, rng: np.random.G
         if rows.any() and (strict & ~rows).any()
     ]
     if not kept:
-        raise InputError(
-            "the preferences cannot be split for cross-validation, as there is one alone or all are of one query: give C"
-        )
+        raise InputError("one preference, or preferences of one query, cannot be split for cross-validation: give C")
     return kept
 
 

@@ -259,7 +259,7 @@ def test_few_pairs_are_folds_of_their_own(n):
     assert learner(C="cv", grid=GRID).fit(data).C_ in GRID
     tied = PreferenceData(data.preferred, data.other, ties=np.arange(n) > 0, max_grade=2)
     for C_ties in (None, 0.0):
-        with pytest.raises(InputError, match="the preferences cannot be split for cross-validation"):
+        with pytest.raises(InputError, match="one preference, or preferences of one query, cannot be split"):
             learner(C="cv", grid=GRID, C_ties=C_ties).fit(tied)
 
 
