@@ -15,7 +15,7 @@ from benchmarks.metric_learning.web import Queries, is_there, label_lists
 
 N_START, POOL, N_TEST = 10, 1000, 10_000
 SHOWN = (10, 20, 30, 50, 75, 100, 150, 200)
-C = {"simulated": 10.0, "news-shaped": 0.1}
+C = {"simulated": 10.0, "news-shaped": 1.0}
 Score = Callable[[Floats], float]
 
 

@@ -20,8 +20,8 @@ COUNTS = (13, 108, 473, 148, 24)
 N_QUERIES, DEPTH, N_DOCUMENTS, TOP = sum(COUNTS), 5, 20, 3
 GRADE_SHARES = np.array([0.35, 0.3, 0.2, 0.15])
 RANKER_NOISE = (0.8, 1.1)
-UTILITY = np.outer([1.0, 0.4, 0.25, 0.15, 0.1], [0.0, 0.3, 2.6, 3.0])
-JUDGE_NOISE = 1.0
+UTILITY = np.outer([1.0, 0.35, 0.2, 0.1, 0.05], [0.0, 0.2, 2.8, 3.0])
+JUDGE_NOISE = 0.8
 BASELINES = {
     "2^l − 1": np.outer(1 / np.log(np.arange(DEPTH) + 2), 2.0 ** np.arange(1, TOP + 2) - 1),
     "l": np.outer(1 / np.log(np.arange(DEPTH) + 2), np.arange(1.0, TOP + 2)),

@@ -55,8 +55,9 @@ def over_weights(keys: Row, data: PreferenceData, scores, tied: np.ndarray, sign
                 "tied difference": sizes[tied].mean(),
                 "over that of untied": sizes[tied].mean() / sizes[~tied].mean(),
                 "accuracy": rights[~tied].mean(),
+                "precision, all pairs": rights[signs != 0].mean(),
                 "log10 of C": np.log10(C),
             }
             first = first or values
-            change = {f"{name}, change": values[name] - first[name] for name in list(values)[:3]}
+            change = {f"{name}, change": values[name] - first[name] for name in list(values)[:4]}
             yield "ties", keys | {"tie_margin": tie_margin, "C_ties": C_ties}, values | change
