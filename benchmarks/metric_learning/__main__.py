@@ -36,19 +36,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=tables.RESULTS, help="folder of the results")
     options = parser.parse_args(arguments)
     started = time.perf_counter()
-    result = describe(MODULE, ("clarabel", "cvxpy"))
     path = options.out / f"{NAME}.json"
-    found = json.loads(path.read_text())["experiments"] if path.exists() else {}
+    now = describe(MODULE, ("clarabel", "cvxpy"))
+    result = json.loads(path.read_text()) if path.exists() else now | {"experiments": {}}
+    if not options.only:
+        result |= now
     for name in options.only or EXPERIMENTS:
         if name in NEEDS_DATA and not web.is_there():
             print(f"{name}: left out, the collections of the data kit are not at hand")
             continue
         repetitions = min(options.repetitions, FEW_REPETITIONS.get(name, options.repetitions))
         # times are taken alone
-        found |= run([EXPERIMENTS[name]], repetitions, 1 if name in FEW_REPETITIONS else options.jobs)
-        experiments = {known: found[known] for known in EXPERIMENTS if known in found}
-        parts = {"experiments": experiments, "claims": claims.rows_of(experiments)}
-        store(path, result | {"seconds": time.perf_counter() - started} | parts)
+        found = run([EXPERIMENTS[name]], repetitions, 1 if name in FEW_REPETITIONS else options.jobs)
+        result["experiments"][name] = found[name] | {key: now[key] for key in ("command", "git_commit")}
+        result["experiments"] = {
+            known: result["experiments"][known] for known in EXPERIMENTS if known in result["experiments"]
+        }
+        store(path, result | {"claims": claims.rows_of(result["experiments"])})
     print(f"{tables.write(options.out)}: {time.perf_counter() - started:.0f} s")
     return 0
 

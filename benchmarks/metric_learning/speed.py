@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.errors import SolverError
 from activeeval.learning.program import shape_rows
 from benchmarks.machine import ROOT, seconds
 from benchmarks.memory import peak_mb
@@ -54,8 +55,11 @@ def measure(case: str) -> dict[str, Any]:
         else:
             found.append(learned(data, C="cv" if how == "cv" else C).weights_)
 
-    taken = seconds(work)
-    return {"seconds": taken, "peak MB": max(peak_mb(), before), "weights": found[0].tolist()}
+    try:
+        taken = seconds(work)
+    except SolverError:
+        return {"seconds": np.nan, "peak MB": np.nan, "failed": 1.0, "weights": []}
+    return {"seconds": taken, "peak MB": max(peak_mb(), before), "failed": 0.0, "weights": found[0].tolist()}
 
 
 def _by_cvxpy(rows: Any) -> Floats:
