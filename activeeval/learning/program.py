@@ -8,6 +8,10 @@ the square of rᵀw. The shapes are linear in w, so that the program is a quadra
 solver is Clarabel, an interior-point method. Where there are many bounds, most are plainly kept and drop out, or
 plainly violated and are a square in w; only those near their margin stay open. What was taken for plain is held
 against the solution and opened where it was not, so that the solution is that of the whole program.
+
+No bound and no shape sees a constant that is added to all grades of a rank, so the least norm has it that a rank's
+weights sum to 0. The solver is given v_y = w_y − w_0 of each rank, for y > 0, and |w|² = Σ v² − (Σ v)² / L. A constant
+that the norm alone holds is as nothing beside 10⁵ violations and would keep the solver from its tolerance.
 """
 
 from __future__ import annotations
@@ -98,9 +102,13 @@ class Program:
         costs = np.where(self.is_tie, C if self.C_ties is None else self.C_ties, C)
         if counts is not None:
             costs = costs * counts[self.pairs]
-        bounds = _Bounds(self.rows[priced := costs > 0], self.margins[priced], costs[priced])
-        shapes = shape_rows(self.shape, self.n_ranks, self.rows.shape[1] // self.n_ranks)
-        return bounds.least_violation(shapes).reshape(self.n_ranks, -1)
+        n_levels = self.rows.shape[1] // self.n_ranks
+        is_free = np.arange(self.rows.shape[1]) % n_levels > 0
+        norm = np.kron(np.eye(self.n_ranks), np.eye(n_levels - 1) - 1 / n_levels)
+        bounds = _Bounds(self.rows[priced := costs > 0][:, is_free], self.margins[priced], costs[priced], norm)
+        shapes = shape_rows(self.shape, self.n_ranks, n_levels)[:, is_free]
+        weights = np.pad(bounds.least_violation(shapes).reshape(self.n_ranks, -1), ((0, 0), (1, 0)))
+        return np.asarray(weights - weights.mean(axis=1, keepdims=True))
 
     def violations(self, weights: Floats) -> Floats:
         """Return max(0, m − rᵀw) of every bound."""
@@ -121,19 +129,20 @@ def shape_rows(shape: str, n_ranks: int, n_levels: int) -> sparse.csr_array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bounds:
-    """Bounds with their costs, and the squared violation of all of them made least."""
+    """Bounds with their costs, the norm's form, and both together made least; weights less those of grade 0."""
 
     rows: sparse.csr_array
     margins: Floats
     costs: Floats
+    norm: Floats
 
     def least_violation(self, shapes: sparse.csr_array) -> Floats:
-        """Return the weights, shape (K · L,): of a sample first, which tells which bounds of the whole are open."""
+        """Return the weights, shape (K · (L − 1),): of a sample first, which tells what is open in the whole."""
         n = self.margins.size
         if n <= _OPEN:
             return self._solve(np.ones(n, dtype=bool), np.zeros(n, dtype=bool), shapes)
         step = -(-n // _OPEN)
-        sample = _Bounds(self.rows[::step], self.margins[::step], self.costs[::step] * step)
+        sample = _Bounds(self.rows[::step], self.margins[::step], self.costs[::step] * step, self.norm)
         weights = sample.least_violation(shapes)
         lacks = self.margins - self.rows @ weights
         is_open = np.abs(lacks) <= np.partition(np.abs(lacks), _OPEN)[_OPEN]
@@ -151,9 +160,10 @@ class _Bounds:
         rows, n_weights = self.rows[is_open], self.rows.shape[1]
         n = rows.shape[0]
         known, costs = self.rows[violated], self.costs[violated]
-        curvature = (known.T @ sparse.diags_array(costs) @ known).toarray() + np.eye(n_weights)
-        quadratic = sparse.block_diag((2.0 * np.triu(curvature), sparse.diags_array(2.0 * self.costs[is_open])))
-        linear = np.concatenate((-2.0 * (known.T @ (costs * self.margins[violated])), np.zeros(n)))
+        curvature = (known.T @ sparse.diags_array(costs) @ known).toarray() + self.norm
+        unit = 2.0 / self.costs.max()
+        quadratic = unit * sparse.block_diag((np.triu(curvature), sparse.diags_array(self.costs[is_open])))
+        linear = np.concatenate((-unit * (known.T @ (costs * self.margins[violated])), np.zeros(n)))
         matrix = sparse.block_array([[-rows, -sparse.eye_array(n)], [-shapes, None]])
         limits = np.concatenate((-self.margins[is_open], np.zeros(shapes.shape[0])))
         settings = clarabel.DefaultSettings()
