@@ -25,8 +25,9 @@ EXPERIMENTS = {
             "active-news": active.news,
             "news": news.news,
             "speed": speed.speed,
+            "speed-choosing": speed.choosing,
         }.items()
     )
 }
 NEEDS_DATA = ("web", "active-web")
-FEW_REPETITIONS = {"speed": 3}
+FEW_REPETITIONS = {"speed": 3, "speed-choosing": 1}

@@ -76,10 +76,19 @@ def _by_cvxpy(rows: Any) -> Floats:
 
 
 def speed(rng: np.random.Generator) -> Iterator[Found]:
-    """Run every case once, each in its own process; the pairs are the same in every repetition."""
-    weights = {}
+    """Run the cases of a given C, each in its own process; the pairs are the same in every repetition."""
+    yield from _run("activeeval", "cvxpy")
+
+
+def choosing(rng: np.random.Generator) -> Iterator[Found]:
+    """Run the cases of cross-validation."""
+    yield from _run("cv")
+
+
+def _run(*kinds: str) -> Iterator[Found]:
+    weights: dict[tuple[float, str], Floats] = {}
     for case, (share, how) in CASES.items():
-        if how == "cvxpy" and not has_cvxpy():
+        if how not in kinds or (how == "cvxpy" and not has_cvxpy()):
             continue
         found = _in_a_process(case)
         weights[share, how] = np.array(found.pop("weights"))
