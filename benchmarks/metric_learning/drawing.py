@@ -31,3 +31,12 @@ def finish(axis: Any, title: str, x: str, y: str, **settings: Any) -> None:
     axis.grid(alpha=0.3)
     if axis.get_legend_handles_labels()[0]:
         axis.legend(fontsize=7, frameon=False)
+
+
+def one_legend(figure: Figure, axes: Any) -> None:
+    """Put the legend of the first panel below all of them."""
+    for axis in axes.ravel():
+        if axis.get_legend():
+            axis.get_legend().remove()
+    handles, labels = axes.ravel()[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks.metric_learning.drawing import COLOURS, finish, line, panels
+from benchmarks.metric_learning.drawing import COLOURS, finish, line, one_legend, panels
 from benchmarks.metric_learning.rows import Tables
 from benchmarks.metric_learning.running import Row
 
@@ -36,12 +36,6 @@ def curves(tables: Tables) -> Figure:
     return figure
 
 
-def _steps(axis: Any, rows: Sequence[Row], number: int, label: str) -> None:
-    middles = [(row["low"] + (row["high"] or 1.25 * row["low"])) / 2 for row in rows]
-    placed = [row | {"middle": middle} for row, middle in zip(rows, middles, strict=True)]
-    line(axis, placed, "middle", "precision", number, label=label)
-
-
 def by_difference(tables: Tables) -> Figure:
     """Accuracy over the true difference."""
     figure, axes = panels(3 if "web" in tables else 2)
@@ -50,9 +44,16 @@ def by_difference(tables: Tables) -> Figure:
     for axis, (experiment, keys, title, sizes) in zip(axes[0], cases, strict=True):
         names = ["Other", *(f"{shape}, {n} pairs" for n in sizes for shape in SHAPES)]
         for number, weights in enumerate(names):
-            _steps(axis, tables.rows(experiment, "by difference", weights=weights, **keys), number, weights)
-        finish(axis, title, "true DCG difference", "accuracy")
+            rows = tables.rows(experiment, "by difference", weights=weights, **keys)
+            _places(axis, rows, "low", "precision", number, label=weights)
+        finish(axis, title, "true DCG difference, from", "accuracy")
     return figure
+
+
+def _places(axis: Any, rows: Sequence[Row], x: str, y: str, number: int, **style: Any) -> None:
+    """Draw rows side by side, each named by its own x."""
+    line(axis, [row | {"place": place} for place, row in enumerate(rows)], "place", y, number, **style)
+    axis.set_xticks(np.arange(len(rows)), [f"{row[x]:g}" for row in rows])
 
 
 def agreement(tables: Tables) -> Figure:
@@ -111,7 +112,7 @@ def read_out(tables: Tables) -> Figure:
             axis.plot([0, 1], [0, 1], color="grey", lw=1)
             for number, (data, shape) in enumerate((d, s) for d in DATA for s in SHAPES):
                 rows = tables.rows(experiment, "read-out", data=data, shape=shape, of=of, **keys)
-                line(axis, rows, "true", "found", number, ls="none", label=f"{data}, {shape}")
+                line(axis, rows, "true", "found", number, ls="none", mfc="none", label=f"{data}, {shape}")
             known = "(c_k − c_K) / (c_1 − c_K)" if of == "discount" and experiment == "curves" else of
             finish(axis, title, f"true {known}", f"estimated {known}")
     return figure
@@ -130,11 +131,6 @@ def web(tables: Tables) -> Figure:
     return figure
 
 
-def _positions(axis: Any, rows: Sequence[Row], value: str, number: int, **style: Any) -> None:
-    line(axis, [row | {"place": place} for place, row in enumerate(rows)], "place", value, number, **style)
-    axis.set_xticks(np.arange(len(rows)), [f"{row['C_ties']:g}" for row in rows])
-
-
 def ties(tables: Tables) -> Figure:
     """Score differences of ties and accuracy over the weight of a tie."""
     values = {"tied difference": "mean |score difference| of ties", "over that of untied": "over that of untied pairs"}
@@ -146,8 +142,9 @@ def ties(tables: Tables) -> Figure:
         for number, (experiment, name) in enumerate(sets):
             for margin, style in ((1.0, {}), (0.0, {"ls": "--", "mfc": "white"})):
                 rows = tables.rows(experiment, "ties", set=name, tie_margin=margin)
-                _positions(axis, rows, value, number, label=f"{name}, margin {margin:g}", **style)
-        finish(axis, title, "C_ties", title)
+                _places(axis, rows, "C_ties", value, number, label=f"{name}, margin {margin:g}", **style)
+        finish(axis, title, "C_ties", "")
+    one_legend(figure, axes)
     return figure
 
 
