@@ -14,8 +14,8 @@ AHEAD, STEP, GAIN = 0.05, 0.05, 0.02
 Answer = tuple[str, bool | None]
 
 
-def precision_at(tables: Tables, shape: str, pairs: int, bar: float) -> Answer:
-    rows = tables.rows("curves", "curve", shape=shape, pairs=pairs)
+def precision_at(tables: Tables, shape: str, pairs: int, bar: float, experiment: str = "curves") -> Answer:
+    rows = tables.rows(experiment, "curve", shape=shape, pairs=pairs)
     return listed(rows, "precision", "data"), all(row["precision"] >= bar for row in rows)
 
 

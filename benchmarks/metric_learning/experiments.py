@@ -26,6 +26,7 @@ EXPERIMENTS = {
             "news": news.news,
             "speed": speed.speed,
             "speed-choosing": speed.choosing,
+            "curves-at-200": curves.at_200,
         }.items()
     )
 }
