@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from benchmarks.metric_learning import claims, pictures
 from benchmarks.metric_learning.rows import Tables, columns, markdown, pivot
 from benchmarks.metric_learning.running import Row
 
-ABOUT = """Zhou, Zha, Chang and Xue's experiments on learning gains and discounts from preferences: lists of ten
-documents with five grades, orders of [5, 5, 4, 4, 3, 3, 2, 2, 1, 1] unless it says otherwise, gains l (Data 1) and
-2^l − 1 (Data 2), discounts 1 / ln(k + 1). "monotone" is the paper's program, "decreasing" our default, which also asks
-that what a grade is worth never grows down the ranks. Every figure is a mean over random repetitions ± its standard
-error; a verdict goes by the means and the rule of its row. C is chosen by cross-validation for the curves, the read-out
-and the news-shaped pairs; on an independent validation set, with the same noise, elsewhere (seven values from 10⁻³ to
-10³); for ties by cross-validation without them; SimpleMargin uses C = 10, on news-shaped pairs 1.
-
-Web10K and Web30K are not at hand as a whole: Web-style pairs use the label lists of a 71-query excerpt of MSLR-WEB10K
-and of LightGBM's example, those with ten documents or more; three folds of queries train, one chooses C, one tests.
-The news search data are not public: a set of that shape is generated anew in each repetition (766 queries, top fives of
-two rankers, four grades, labels 13/108/473/148/24); what users feel in it is made up, so its rows show what the method
-does with such data, not what news readers feel."""
+NOTES = Path(__file__).resolve().parent / "notes.md"
 CURVE = (["data", "shape"], "pairs")
 ACTIVE = (["set", "shape", "chosen"], "pairs", "precision")
 TIES = (
@@ -64,7 +54,8 @@ def render(result: Row) -> str:
     tables = Tables(experiments)
     keys = ("number", "experiment", "what", "expected", "found", "verdict")
     lines = [[row[key] for key in keys] for row in claims.rows_of(experiments)]
-    parts = [ABOUT, _times(experiments), markdown(["", *keys[1:]], lines)]
+    about, why = NOTES.read_text().split("\n---\n")
+    parts = [about.strip(), _times(experiments), markdown(["", *keys[1:]], lines), why.strip()]
     for file, text in pictures.held(tables):
         parts.append(f"**{text}**\n\n![{text}](results/figures/{file})")
     for experiment, table, draw, arguments, title in TABLES:

@@ -85,6 +85,7 @@ def noise(tables: Tables) -> Figure:
         axes[0, column].axhline(0.85, color="grey", ls="--", lw=1)
         finish(axes[0, column], data, "share of training pairs turned", "precision")
         finish(axes[1, column], data, "share of grades made random", "precision")
+    one_legend(figure, axes)
     return figure
 
 
