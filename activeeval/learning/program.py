@@ -161,20 +161,20 @@ class _Bounds:
         n = rows.shape[0]
         known, costs = self.rows[violated], self.costs[violated]
         curvature = (known.T @ sparse.diags_array(costs) @ known).toarray() + self.norm
-        unit = 2.0 / self.costs.max()
-        quadratic = unit * sparse.block_diag((np.triu(curvature), sparse.diags_array(self.costs[is_open])))
-        linear = np.concatenate((-unit * (known.T @ (costs * self.margins[violated])), np.zeros(n)))
-        matrix = sparse.block_array([[-rows, -sparse.eye_array(n)], [-shapes, None]])
+        quadratic = 2.0 * sparse.block_diag((np.triu(curvature), sparse.diags_array(self.costs[is_open])), format="csc")
+        linear = np.concatenate((-2.0 * (known.T @ (costs * self.margins[violated])), np.zeros(n)))
+        matrix = sparse.block_array([[-rows, -sparse.eye_array(n)], [-shapes, None]], format="csc")
         limits = np.concatenate((-self.margins[is_open], np.zeros(shapes.shape[0])))
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         cones = [clarabel.NonnegativeConeT(limits.size)]
-        solver = clarabel.DefaultSolver(quadratic.tocsc(), linear, matrix.tocsc(), limits, cones, settings)
-        solution = solver.solve()
-        if solution.status != clarabel.SolverStatus.Solved:
-            raise SolverError(
-                f"the solver stopped with {solution.status} after {solution.iterations} steps, on {self.costs.size} "
-                f"bounds at a cost of {self.costs.min():g} to {self.costs.max():g}",
-                status=str(solution.status),
-            )
-        return np.array(solution.x[:n_weights])
+        # one unit of the objective or the other lets the solver reach its tolerance
+        for unit in (1.0, 1.0 / self.costs.max()):
+            solution = clarabel.DefaultSolver(unit * quadratic, unit * linear, matrix, limits, cones, settings).solve()
+            if solution.status == clarabel.SolverStatus.Solved:
+                return np.array(solution.x[:n_weights])
+        raise SolverError(
+            f"the solver stopped with {solution.status} after {solution.iterations} steps, on {self.costs.size} "
+            f"bounds at a cost of {self.costs.min():g} to {self.costs.max():g}",
+            status=str(solution.status),
+        )
