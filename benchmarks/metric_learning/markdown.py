@@ -55,7 +55,7 @@ def render(result: Row) -> str:
     keys = ("number", "experiment", "what", "expected", "found", "verdict")
     lines = [[row[key] for key in keys] for row in claims.rows_of(experiments)]
     about, why = NOTES.read_text().split("\n---\n")
-    parts = [about.strip(), _times(experiments), markdown(["", *keys[1:]], lines), why.strip()]
+    parts = [about.strip(), _times(result), markdown(["", *keys[1:]], lines), why.strip()]
     for file, text in pictures.held(tables):
         parts.append(f"**{text}**\n\n![{text}](results/figures/{file})")
     for experiment, table, draw, arguments, title in TABLES:
@@ -64,10 +64,16 @@ def render(result: Row) -> str:
     return "\n\n".join(parts)
 
 
-def _times(experiments: dict[str, Row]) -> str:
-    parts = [f"{name} {one['repetitions']} × {_each(one):.1f} s" for name, one in experiments.items()]
-    total = sum(one["seconds"] for one in experiments.values())
-    return f"Repetitions and processor time of each: {', '.join(parts)}; {total / 60:.0f} minutes together."
+def _times(result: Row) -> str:
+    experiments = result["experiments"]
+    own = {name: one for name, one in experiments.items() if _each(one) > 0.05}
+    parts = ", ".join(f"{name} {one['repetitions']} × {_each(one):.1f} s" for name, one in own.items())
+    total = sum(one["seconds"] for one in experiments.values()) / 60
+    apart = [
+        f"{name} ({one['git_commit']})" for name, one in experiments.items() if one["command"] != result["command"]
+    ]
+    also = f" Run apart with `--only`, at their commits: {', '.join(apart)}." if apart else ""
+    return f"Repetitions and processor time of each: {parts}; {total:.0f} minutes without the rows on speed.{also}"
 
 
 def _each(one: Row) -> float:
