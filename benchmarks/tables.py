@@ -12,6 +12,8 @@ from typing import Any
 
 from benchmarks import peers
 from benchmarks.machine import ROOT, figures_table
+from benchmarks.metric_learning import markdown as metric_learning
+from benchmarks.metric_learning import pictures as metric_learning_pictures
 from benchmarks.paper import claims, likeness, pictures
 from benchmarks.paper.averages import curve, labels_saved
 from benchmarks.paper.cases import MEASURES
@@ -42,6 +44,8 @@ def write(results: Path = RESULTS, notes: Path | None = None) -> Path:
         one = results / f"{name}.json"
         if one.exists():
             result = json.loads(one.read_text())
+            if name in PICTURES:
+                PICTURES[name](result, results / "figures")
             parts.append(f"## {title}\n\n{_origin(result)}\n\n{render(result)}")
     path.write_text("\n\n".join(parts) + "\n")
     return path
@@ -144,10 +148,12 @@ def _scaling(result: Result) -> str:
 
 SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "mslr-like": ("How the generated collection was matched to MSLR-WEB30K", likeness.markdown),
+    "metric-learning": ("Learning gains and discounts from preferences", metric_learning.render),
     "peers": ("Speed and precision beside the peers", peers.markdown),
     "scaling": ("Pools of 10³ to 10⁷ queries in chunks", _scaling),
     "kernels": ("Kernels, readers, start", _figures),
 }
+PICTURES: dict[str, Callable[[Result, Path], None]] = {"metric-learning": metric_learning_pictures.save_all}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,80 @@
+"""The section of RESULTS.md: what is expected beside what is found, pictures, tables of all figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.metric_learning import claims, pictures
+from benchmarks.metric_learning.rows import Tables, columns, markdown, pivot
+from benchmarks.metric_learning.running import Row
+
+NOTES = Path(__file__).resolve().parent / "notes.md"
+CURVE = (["data", "shape"], "pairs")
+ACTIVE = (["set", "shape", "chosen"], "pairs", "precision")
+TIES = (
+    ["set", "tie_margin", "C_ties"],
+    ["tied difference", "over that of untied", "accuracy", "precision, all pairs"],
+    4,
+)
+SETS = ["all", "Set1", "Set2"]
+CUT = ["data", "shape", "pairs"]
+TABLES = (
+    ("curves", "curve", pivot, (*CURVE, "precision"), "Precision over pairs"),
+    ("curves", "curve", pivot, (*CURVE, "best C in hindsight"), "Precision at the best C in hindsight"),
+    ("curves", "curve", pivot, (*CURVE, "similarity"), "Similarity over pairs"),
+    ("curves", "by difference", pivot, (["data", "low"], "weights", "precision"), "Accuracy by true DCG difference"),
+    ("agreement", "summary", columns, (["discount"], ["agree at 1", "difference at 80 %", "all"]), "Agreement"),
+    ("noisy-pairs", "turned", pivot, (["data", "pairs", "shape", "C by"], "turned", "precision"), "Turned pairs"),
+    ("noisy-grades", "regraded", pivot, (["data", "pairs", "shape"], "share", "precision"), "Wrong grades"),
+    ("best-order", "best order", pivot, (["data", "shape", "kind"], "pairs", "precision"), "Best order"),
+    ("margins", "margins", pivot, (["data", "shape", "margin"], "pairs", "precision"), "Margins"),
+    ("no-grades", "no grades", pivot, (["data"], "pairs", "precision"), "No grades"),
+    ("read-out", "truncated", columns, (CUT, ["precision", "similarity", "rank-one share"]), "Top 10 of 20"),
+    ("read-out", "coverage", columns, ([*CUT, "of"], ["coverage", "width", "bias", "error"]), "Bootstrap intervals"),
+    ("web", "curve", pivot, (["shape"], "pairs", "precision"), "Web-style pairs"),
+    ("web", "by difference", pivot, (["low"], "weights", "precision"), "Web-style pairs by true DCG difference"),
+    ("web", "regraded", pivot, (["pairs"], "share", "precision"), "Web-style pairs, wrong grades"),
+    ("ties-simulated", "ties", columns, TIES, "Ties, simulated"),
+    ("ties-news", "ties", columns, TIES, "Ties, news-shaped"),
+    ("active-simulated", "active", pivot, ACTIVE, "SimpleMargin, simulated"),
+    ("active-web", "active", pivot, ACTIVE, "SimpleMargin, Web-style"),
+    ("active-news", "active", pivot, ACTIVE, "SimpleMargin, news-shaped"),
+    ("news", "accuracy", columns, (["weights"], SETS), "News-shaped pairs"),
+    ("news", "curve", columns, (["pairs"], SETS), "News-shaped pairs, learning curve"),
+    ("news", "by label", columns, (["label"], ["difference"]), "Mean |score difference| by label, untied pairs: 1"),
+    ("news", "one set", columns, (["trained on"], ["training pairs", *SETS]), "Trained on one set"),
+    ("speed", "speed", columns, (["case"], ["seconds", "peak MB"], 1), "10⁵ pairs, a process each, one thread"),
+    ("speed-choosing", "speed", columns, (["case"], ["seconds", "peak MB"], 1), "The same, 65 programs and one more"),
+)
+
+
+def render(result: Row) -> str:
+    """Return the section."""
+    experiments = result["experiments"]
+    tables = Tables(experiments)
+    keys = ("number", "experiment", "what", "expected", "found", "verdict")
+    lines = [[row[key] for key in keys] for row in claims.rows_of(experiments)]
+    about, why = NOTES.read_text().split("\n---\n")
+    parts = [about.strip(), _times(result), markdown(["", *keys[1:]], lines), why.strip()]
+    for file, text in pictures.held(tables):
+        parts.append(f"**{text}**\n\n![{text}](results/figures/{file})")
+    for experiment, table, draw, arguments, title in TABLES:
+        if experiment in tables and (held := tables.rows(experiment, table)):
+            parts.append(f"### {title}\n\n{draw(held, *arguments)}")
+    return "\n\n".join(parts)
+
+
+def _times(result: Row) -> str:
+    experiments = result["experiments"]
+    own = {name: one for name, one in experiments.items() if _each(one) > 0.05}
+    parts = ", ".join(f"{name} {one['repetitions']} × {_each(one):.1f} s" for name, one in own.items())
+    total = sum(one["seconds"] for one in experiments.values()) / 60
+    apart = [
+        f"{name} ({one['git_commit']})" for name, one in experiments.items() if one["command"] != result["command"]
+    ]
+    also = f" Run apart with `--only`, at their commits: {', '.join(apart)}." if apart else ""
+    return f"Repetitions and processor time of each: {parts}; {total:.0f} minutes without the rows on speed.{also}"
+
+
+def _each(one: Row) -> float:
+    return float(one["seconds"] / one["repetitions"])
