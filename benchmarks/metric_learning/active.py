@@ -59,7 +59,7 @@ def both(
     learner = GainDiscountLearner(C=C, shape=keys["shape"], conflicts="keep")
     data = pool.preferences(top=top)
     for chosen, n_start in (("SimpleMargin", N_START), ("random", data.n_pairs)):
-        chooser = SimpleMargin(data, learner, n_start, seed)
+        chooser = SimpleMargin(data, learner, n_start, seed, skip_decided=False)
         for n in range(1, max(SHOWN) + 1):
             row = chooser.ask()
             if row is None:

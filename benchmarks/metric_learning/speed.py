@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from activeeval.errors import SolverError
-from activeeval.learning.program import shape_rows
 from benchmarks.machine import ROOT, seconds
 from benchmarks.memory import peak_mb
 from benchmarks.metric_learning.data import LONG_LIST, N_RANKS, TOP_GRADE, TRUTHS, Floats, draw, learned, orders_of
@@ -67,8 +66,9 @@ def _by_cvxpy(rows: Any) -> Floats:
     import cvxpy
 
     weights, lacks = cvxpy.Variable(rows.shape[1]), cvxpy.Variable(rows.shape[0])
-    shapes = shape_rows("decreasing", N_RANKS, N_LEVELS)
-    limits = [rows @ weights >= 1 - lacks, lacks >= 0, shapes @ weights >= 0]
+    falls = np.eye(N_RANKS) - np.eye(N_RANKS, k=1)
+    shape = np.kron(falls, np.diff(np.eye(N_LEVELS), axis=0))
+    limits = [rows @ weights >= 1 - lacks, lacks >= 0, shape @ weights >= 0]
     aim = cvxpy.Minimize(cvxpy.sum_squares(weights) + C * cvxpy.sum_squares(lacks))
     cvxpy.Problem(aim, limits).solve(solver=cvxpy.CLARABEL)
     found = weights.value.reshape(N_RANKS, N_LEVELS)
