@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 @click.option("--run", metavar="FILE", help="With --qrels and --versus-run: compare the lists of two runs.")
 @click.option("--versus-run", metavar="FILE", help="The second run.")
 @click.option("--depth", type=click.IntRange(1), help="Length of the lists. Default: all of --grades; 10 with --qrels.")
-@click.option("--pairs", "n_pairs", type=click.IntRange(1), default=100_000, show_default=True, help="Random pairs.")
-@click.option("--bins", type=click.IntRange(1), default=10, show_default=True,
+@click.option(
+    "--pairs", "n_pairs", type=click.IntRange(1, 10_000_000), default=100_000, show_default=True, help="Random pairs."
+)
+@click.option("--bins", type=click.IntRange(1, 1000), default=10, show_default=True,
               help="Bins of the difference under the first measure.")  # fmt: skip
 @click.option("--plot", metavar="FILE", help="Draw agreement over difference (.png, .svg, .pdf).")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer.")
