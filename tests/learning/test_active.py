@@ -26,7 +26,9 @@ def run(pool, answers, n_steps=None, **parameters):
     return asked, chooser
 
 
-def test_every_pair_is_asked_once_and_again_until_told():
+def test_every_pair_is_asked_once_and_again_until_told(monkeypatch):
+    n_learned, closest = [], SimpleMargin._closest
+    monkeypatch.setattr(SimpleMargin, "_closest", lambda self, left: n_learned.append(1) or closest(self, left))
     pool = random_pairs(1, 25)
     chooser = SimpleMargin(pool, LEARNER, n_start=5, rng=0, skip_decided=False)
     asked = []
@@ -35,6 +37,7 @@ def test_every_pair_is_asked_once_and_again_until_told():
         chooser.tell(row, 1 if row % 3 else -1)
         asked.append(row)
     assert sorted(asked) == list(range(25))
+    assert len(n_learned) == 20
     assert chooser.ask() is None
     assert list(chooser.answers) == asked
     assert chooser.data.n_pairs == 25
@@ -85,7 +88,8 @@ def test_the_start_is_random_and_goes_on_until_a_preference_is_told():
     asked = run(pool, ties, n_start=6, rng=4)[0]
     assert asked[:10] == order[:10]
     assert asked[10:] != order[10:]
-    assert run(pool, np.zeros(30, int), n_start=1, rng=4)[0] == order
+    for learner in (LEARNER, GainDiscountLearner()):
+        assert run(pool, np.zeros(30, int), learner=learner, n_start=1, rng=4)[0] == order
 
 
 @pytest.mark.parametrize("learner", [LEARNER, GainDiscountLearner(C=1.0, conflicts="keep", shape="monotone")])

@@ -25,7 +25,7 @@ from sklearn.exceptions import NotFittedError
 
 from activeeval import Additive
 from activeeval.errors import InputError
-from activeeval.learning import GainDiscountLearner, PreferenceData, UndeterminedWarning, similarity
+from activeeval.learning import GainDiscountLearner, PreferenceData, UndeterminedWarning, choosing, similarity
 from activeeval.learning.census import take_census
 
 pytestmark = pytest.mark.filterwarnings("ignore::activeeval.learning.UndeterminedWarning")
@@ -192,9 +192,23 @@ def test_the_choice_is_the_least_loss_on_what_is_held_out():
     np.testing.assert_array_equal(fitted.weights_, again.weights_)
 
 
-def test_folds_are_held_out_once_each_and_learned_from_the_rest(monkeypatch):
-    from activeeval.learning import choosing
+def test_cross_validation_learns_from_the_other_folds_alone():
+    data = random_pairs(1, 25, tied_below=0.4)
+    fitted = learner(C="cv", grid=(0.1, 10.0), n_folds=3, rng=4, C_ties=0.3).fit(data)
+    fold = np.random.default_rng(4).permutation(25) % 3
+    for C, choice in zip((0.1, 10.0), fitted.choices_, strict=True):
+        values = np.empty(25)
+        for number in range(3):
+            weights = least_loss(data.subset(fold != number), "decreasing", C, 0.3)
+            values = np.where(
+                fold == number, utilities(weights, data.preferred) - utilities(weights, data.other), values
+            )
+        held = values[~data.ties]
+        assert choice.loss == pytest.approx(np.mean(np.maximum(1 - held, 0) ** 2), rel=1e-4)
+        assert choice.precision == pytest.approx(np.mean(held > 0), abs=0.05)
 
+
+def test_folds_are_held_out_once_each_and_learned_from_the_rest():
     data = random_pairs(1, 23, tied_below=0.4)
     program = learner().program(data)
     splits = choosing.folds(data, program, 5, 0)
@@ -210,8 +224,6 @@ def test_folds_are_held_out_once_each_and_learned_from_the_rest(monkeypatch):
 
 def test_pairs_of_a_query_are_held_out_together():
     """Every query's pairs are copies: a fold that split them would have learned what it is tested on."""
-    from activeeval.learning import choosing
-
     queries = np.repeat(np.arange(8), 6)
     data = random_pairs(1, 8).subset(queries)
     data = PreferenceData(data.preferred, data.other, queries=queries)
