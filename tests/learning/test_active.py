@@ -27,8 +27,8 @@ def run(pool, answers, n_steps=None, **parameters):
 
 
 def test_every_pair_is_asked_once_and_again_until_told(monkeypatch):
-    n_learned, closest = [], SimpleMargin._closest
-    monkeypatch.setattr(SimpleMargin, "_closest", lambda self, left: n_learned.append(1) or closest(self, left))
+    n_learned, weights = [], SimpleMargin._weights
+    monkeypatch.setattr(SimpleMargin, "_weights", lambda self: n_learned.append(1) or weights(self))
     pool = random_pairs(1, 25)
     chooser = SimpleMargin(pool, LEARNER, n_start=5, rng=0, skip_decided=False)
     asked = []
