@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from activeeval.learning import GainDiscountLearner, ListSource, PreferenceData
 
 _FEW = 20
+_MANY, _MUCH = 1000, 150_000
 _OPTIONS = (
     click.argument("prefs", metavar="PREFS...", nargs=-1, required=True),
     click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest seen."),
@@ -98,6 +99,8 @@ def learn(
     data = load_preferences(options["prefs"], options["max_grade"], source)
     held = load_preferences(validation, data.max_grade, source) if validation else None
     learner = _learner(options, margin=margin, tie_margin=tie_margin)
+    if data.n_pairs > _MANY and data.n_pairs * data.depth * data.n_levels > _MUCH:
+        say(f"{data.n_pairs} pairs: cross-validation and {resamples} resamples can take minutes; see --C, --resamples")
     _fit(learner, data, held)
     stability = bootstrap_gains(learner, data, resamples, options["seed"]) if resamples else None
     fields = gains_fields(learner, data, stability, level, best_gain)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 from activeeval.errors import FormatError
 from activeeval.io.files import PathLike, open_text, write_atomically
+
+_LARGEST = 1e15
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,13 @@ def _numbers(name: str, fields: Mapping[str, Any], field: str, least: int) -> tu
         raise FormatError(name, None, f"the field {field} is {values!r:.60}, expected {wanted}")
     for place, value in enumerate(values):
         if not _is_number(value):
-            raise FormatError(name, None, f"{field}[{place}] is {value!r:.60}, expected a finite number")
+            raise FormatError(name, None, f"{field}[{place}] is {value!r:.60}, expected a finite number, at most 1e15")
     return tuple(map(float, values))
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and bool(-_LARGEST <= value <= _LARGEST)
 
 
 def _check_intervals(name: str, intervals: Any, lengths: Mapping[str, int]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
 from activeeval.learning.census import Census, open_pairs
+from activeeval.learning.choosing import Choice
 from activeeval.learning.preferences import PreferenceData
 from activeeval.learning.readout import Floats, ReadOut, read_out
 
@@ -57,6 +60,19 @@ def cautions(data: PreferenceData, census: Census, weights: Floats, shape: str, 
             "rank, or there are too few pairs to tell"
         )
     return said
+
+
+def of_choice(choices: Sequence[Choice], C: float, census: Census) -> str:
+    """Return what must be said where held-out preferences are hardly ordered better than by chance, or nothing."""
+    precision = next(choice.precision for choice in choices if choice.C == C)
+    n_told = census.pairs - census.indistinguishable
+    share = min(precision * census.pairs / n_told, 1.0)
+    if share > 0.5 + 1.64 * np.sqrt(0.25 / n_told):
+        return ""
+    return (
+        f"{share:.0%} of the {n_told} held-out preferences between lists of different grades are ordered rightly, "
+        "hardly more than by chance: too few pairs, answers that no grades explain, or preferred and other exchanged"
+    )
 
 
 def blind_spots(data: PreferenceData, found: ReadOut | None) -> list[str]:

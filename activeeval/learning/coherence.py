@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _EQUAL, _ROUNDING = 1e-9, 1e-14
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +181,10 @@ class _Sum:
         top = measure.max_grade
         if top is not None and n_levels > top + 1:
             raise InputError(f"the lists hold grade {n_levels - 1}, above the largest of {shown_name(measure)}, {top}")
-        held = measure.discount_vector(depth)
-        return cls(np.pad(held, (0, depth - held.size)), measure.gains.values(n_levels))
+        held, gains = measure.discount_vector(depth), measure.gains.values(n_levels)
+        if not np.all(np.abs(gains) <= _LARGEST):
+            raise InputError(f"{shown_name(measure)} has gains above {_LARGEST:g} up to grade {n_levels - 1}")
+        return cls(np.pad(held, (0, depth - held.size)), gains)
 
     def differences(self, lists: Ints, others: Ints) -> Floats:
         """Return the value of each list less that of the other; what is as small as rounding is 0."""

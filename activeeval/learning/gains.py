@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from activeeval.errors import InputError
-from activeeval.learning.cautions import UndeterminedWarning, cautions
+from activeeval.learning.cautions import UndeterminedWarning, cautions, of_choice
 from activeeval.learning.census import both_ways, take_census
 from activeeval.learning.choosing import Choice, Split, folds, held_out_losses
 from activeeval.learning.preferences import PreferenceData
@@ -144,6 +144,8 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         self.cautions_ = (
             () if data.documents else tuple(cautions(data, self.census_, self.weights_, self.shape, self.C_ties_ > 0))
         )
+        if self.choices_ and (doubt := of_choice(self.choices_, self.C_, self.census_)):
+            self.cautions_ = (doubt, *self.cautions_)
         for caution in self.cautions_:
             warnings.warn(caution, UndeterminedWarning, stacklevel=2)
         return self

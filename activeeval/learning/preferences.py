@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from activeeval.errors import InputError
 from activeeval.learning.lists import grade_matrix, namer, one_each, plain, top_lists
-from activeeval.measures.doors import whole_number
+from activeeval.measures.doors import check_pool, whole_number
 from activeeval.pool import QueryPool, Rankings, whole_grades
 from activeeval.pool.doors import Texts, as_ids, frozen, sealed_here
 
@@ -131,6 +131,12 @@ class PreferenceData:
         rows = list(preferences)
         if not rows:
             raise InputError("there is no pair of lists to learn from")
+        check_pool(pool, *rankings.values())
+        for row, one in enumerate(rows):
+            if not 3 <= len(one) <= 4:
+                raise InputError(
+                    f"{namer(places)(row)} must be query, preferred, other and perhaps tie, got {one!r:.60}"
+                )
         whole = np.append(whole_grades(grades, pool.n_items), 0)
         queries, *sides = top_lists(pool, rankings, rows, depth, namer(places))
         held = [whole[items] for items in sides]
@@ -198,15 +204,20 @@ class PreferenceData:
 
     def subset(self, rows: ArrayLike) -> Self:
         """Return some of the pairs, by their numbers or a mask; the scale stays."""
-        asked = np.asarray(rows)
-        chosen = np.arange(self.n_pairs)[asked] if asked.size else asked
-        if chosen.size == 0:
-            raise InputError("there is no pair of lists among those chosen")
+        chosen = self._numbers_of(rows)
         return self.answered(chosen, np.where(self.ties[chosen], 0, 1))
 
     def answered(self, rows: ArrayLike, answers: ArrayLike) -> Self:
-        """Return some pairs with new answers: 1 prefers the first list of the pair, −1 the second, 0 neither."""
-        chosen, said = np.asarray(rows, dtype=np.int64), np.asarray(answers)
+        """Return some pairs with new answers: 1 prefers the first list of the pair, −1 the second, 0 neither.
+
+        Raises
+        ------
+        InputError
+            Where there is no such pair, or an answer is another one.
+        """
+        chosen, said = self._numbers_of(rows), np.asarray(answers)
+        if said.shape != chosen.shape or not np.isin(said, (-1, 0, 1)).all():
+            raise InputError(f"answers must be 1, -1 or 0 for each of the {chosen.size} pairs, got {answers!r:.60}")
         swap = (said < 0)[:, None]
         first, second = self.preferred[chosen], self.other[chosen]
         return object.__new__(type(self))._hold(
@@ -220,6 +231,17 @@ class PreferenceData:
             documents=self.documents,
             gaps=self.gaps[chosen],
         )
+
+    def _numbers_of(self, rows: ArrayLike) -> Ints:
+        """Return the numbers of pairs that are given by their numbers or a mask."""
+        asked = np.asarray(rows)
+        if asked.dtype == bool and asked.shape == (self.n_pairs,):
+            asked = np.flatnonzero(asked)
+        if asked.size == 0:
+            raise InputError("there is no pair of lists among those chosen")
+        if asked.ndim != 1 or asked.dtype.kind not in "iu" or asked.min() < 0 or asked.max() >= self.n_pairs:
+            raise InputError(f"pairs are chosen by numbers from 0 to {self.n_pairs - 1} or a mask, got {rows!r:.60}")
+        return asked.astype(np.int64)
 
     def joined(self, others: Self) -> Self:
         """Return these pairs with others of the same ranks, scale and documents behind them."""

@@ -75,7 +75,7 @@ class Program:
         if data.depth * data.n_levels > _LARGEST:
             raise InputError(
                 f"{data.depth} ranks of {data.n_levels} grades are {data.depth * data.n_levels} weights, "
-                f"expected at most {_LARGEST}: is a grade wrong?"
+                f"expected at most {_LARGEST}: is a grade, or the depth, wrong?"
             )
         differences = data.differences()
         strict, tied = np.flatnonzero(~data.ties), np.flatnonzero(data.ties)

@@ -77,6 +77,13 @@ def load_pairs(
 
 
 def _of_grades(table: PairTable, max_grade: int | None) -> PreferenceData:
+    for row, sides in enumerate(zip(table.first, table.second, strict=True)):
+        for what, name in zip(("preferred", "other"), sides, strict=True):
+            if isinstance(name, str):
+                raise InputError(
+                    f"{table.places[row]}: {what} is {name!r}, expected a list of grades, one for each rank (in text "
+                    "with spaces between), or the name of a run, with --qrels and --run"
+                )
     return PreferenceData(
         table.first, table.second, queries=table.queries, max_grade=max_grade, moved=table.moved, places=table.places
     )
@@ -90,7 +97,7 @@ def _of_runs(table: PairTable, source: ListSource, max_grade: int | None) -> Pre
     known: dict[str, set[int]] = {}
     for number, (path, run) in enumerate(zip(source.runs, runs, strict=True)):
         file = Path(path)
-        for name in {os.fspath(path), file.name, file.name.split(".")[0], file.stem, run.name}:
+        for name in dict.fromkeys((os.fspath(path), file.name, file.stem, file.name.split(".")[0], run.name)):
             known.setdefault(name, set()).add(number)
     rankings = {name: tables.rankings[min(numbers)] for name, numbers in known.items() if len(numbers) == 1}
     for row, sides in enumerate(zip(table.first, table.second, strict=True)):

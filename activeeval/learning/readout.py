@@ -98,9 +98,15 @@ def read_out(weights: ArrayLike) -> ReadOut:
     >>> found.gains.round(6) + 0, found.discounts.round(6), round(found.rank_one_share, 6)
     (array([0., 1., 3.]), array([1. , 0.5]), 1.0)
     """
-    left, sizes, right = np.linalg.svd(anchored(weights), full_matrices=False)
+    whole = anchored(weights)
+    if not whole.any():
+        raise InputError(
+            "all weights are 0: no gains and discounts explain the preferences better than none; were preferred and "
+            "other exchanged?"
+        )
+    left, sizes, right = np.linalg.svd(whole, full_matrices=False)
     u, v = left[:, 0], right[0]
-    if not sizes[0] > 0 or not abs(u[0]) > _UNSEEN:
+    if not abs(u[0]) > _UNSEEN:
         raise InputError("the weights of the first rank are all alike, so no discount can be told from them")
     gains = sizes[0] * u[0] * v
     share = float(sizes[0] ** 2 / np.sum(sizes**2))

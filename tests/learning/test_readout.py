@@ -95,7 +95,7 @@ def test_discounts_that_do_not_fall_are_seen():
 @pytest.mark.parametrize(
     ("weights", "text"),
     [
-        (np.zeros((3, 2)), "the weights of the first rank are all alike, so no discount can be told from them"),
+        (np.zeros((3, 2)), "all weights are 0: no gains and discounts explain the preferences better than none"),
         ([[2, 2], [0, 1]], "the weights of the first rank are all alike"),
         ([[1e-7, 0], [0, 1]], "the weights of the first rank are all alike"),
         ([0, 1], r"weights must be finite numbers, a row for each rank, got shape \(2,\)"),
