@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli.inputs import seed_option
 from activeeval.cli.output import check_out, emit, output_option, places_option, say
 from activeeval.errors import InputError
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--bins", type=click.IntRange(1, 1000), default=10, show_default=True,
               help="Bins of the difference under the first measure.")  # fmt: skip
 @click.option("--plot", metavar="FILE", help="Draw agreement over difference (.png, .svg, .pdf).")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer.")
+@seed_option
 @places_option
 @output_option
 def coherence(

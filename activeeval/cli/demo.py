@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from activeeval.cli.inputs import seed_option
 from activeeval.cli.output import progress, say, show_table
 from activeeval.errors import InputError
 
@@ -13,7 +14,7 @@ from activeeval.errors import InputError
 @click.command()
 @click.option("--queries", type=click.IntRange(20), default=2000, show_default=True, help="A tenth of them train.")
 @click.option("--repetitions", type=click.IntRange(2), default=2000, show_default=True, help="Replays of each method.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer.")
+@seed_option
 @click.option("--out", type=click.Path(), default="demo-out", show_default=True, help="Folder for the picture.")
 def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     """Compare the methods on a generated pool: how well each measures a ranking for the same judging budget.

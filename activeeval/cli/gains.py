@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import POSITIVE, FiniteRange, level_option
+from activeeval.cli.inputs import POSITIVE, FiniteRange, level_option, seed_option, ties_option, with_options
 from activeeval.cli.output import check_out, emit, output_option, places_option, say
 from activeeval.errors import InputError
 
@@ -23,22 +23,19 @@ _OPTIONS = (
     click.option("--qrels", metavar="FILE", help="Judgments, where the pairs name runs instead of listing grades."),
     click.option("--run", "runs", multiple=True, metavar="FILE", help="Run that pairs name; repeatable."),
     click.option("--depth", type=click.IntRange(1), help="Ranks of the runs that were seen side by side. Default: 10."),
-    click.option("--ties", type=click.Choice(("id", "rank", "input")), default="id", show_default=True,
-                 help="Order of equal scores in a run."),
+    ties_option,
     click.option("--C", "C", type=POSITIVE, help="Weight of one preference. Default: the best by cross-validation."),
     click.option("--C-ties", "C_ties", type=FiniteRange(0), help="Weight of one tie; 0 leaves ties out. Default: C."),
     click.option("--shape", type=click.Choice(("decreasing", "monotone")), default="decreasing", show_default=True,
                  help="monotone: a better grade is never worth less. decreasing: its advantage never grows with rank."),
     click.option("--conflicts", type=click.Choice(("error", "keep")), default="error", show_default=True,
                  help="Where two lists of a query are preferred both ways: stop, or learn from both."),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer."),
+    seed_option,
 )  # fmt: skip
 
 
 def _preference_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return with_options(command, _OPTIONS)
 
 
 @click.group()

@@ -34,6 +34,14 @@ class FiniteRange(click.FloatRange):
 POSITIVE = FiniteRange(0, min_open=True)
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
 level_option = click.option("--level", type=SHARE, default=0.95, show_default=True, help="Confidence of the intervals.")
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer.")
+ties_option = click.option(
+    "--ties",
+    type=click.Choice(("id", "rank", "input")),
+    default="id",
+    show_default=True,
+    help="Order of equal scores in a run: document id descending (trec_eval), the rank column, or input order.",
+)
 _OPTIONS = (
     click.option("--letor", multiple=True, metavar="FILE", help="Pool from a LETOR/SVMlight file; repeatable."),
     click.option("--qrels", metavar="FILE", help="Judgments of the pool's items, with --run."),
@@ -45,8 +53,7 @@ _OPTIONS = (
     click.option("--versus-run", metavar="FILE", help="TREC run to compare with."),
     click.option("--index-update", type=SHARE, metavar="SHARE",
                  help="Compare with the ranking less this share of its items, removed at random."),
-    click.option("--ties", type=click.Choice(("id", "rank", "input")), default="id", show_default=True,
-                 help="Order of equal scores in a run: document id descending, the rank column, or input order."),
+    ties_option,
     click.option("--model", metavar="forest|logit|uniform|probs=FILE",
                  help="Grade model. Default: forest with training data, else uniform."),
     click.option("--train", multiple=True, metavar="FILE", help="LETOR file to train the model on; repeatable."),
@@ -65,15 +72,20 @@ _OPTIONS = (
                  help="How often each query is asked, `query weight` a line. Default: all alike."),
     click.option("--defensive-share", type=FiniteRange(0, 1),
                  help="Share of the draws left to p, which bounds the weights. Default: 0 for the paper's, else 0.1."),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer."),
+    seed_option,
 )  # fmt: skip
+
+
+def with_options(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    """Add options that several commands share, in the order in which help shows them."""
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that describe a pool."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return with_options(command, _OPTIONS)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import level_option
+from activeeval.cli.inputs import level_option, ties_option
 from activeeval.cli.output import emit, output_option, places_option, say
 
 if TYPE_CHECKING:
@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 @click.option("--versus", metavar="RUN2", help="Compare with this run: difference, interval, tests.")
 @click.option("-q", "by_query", is_flag=True, help="Print every query.")
 @click.option("-n", "no_summary", is_flag=True, help="Leave out the summary.")
-@click.option(
-    "--ties",
-    type=click.Choice(("id", "rank", "input")),
-    default="id",
-    show_default=True,
-    help="Order of equal scores: document id descending (trec_eval), the rank column, or input order.",
-)
+@ties_option
 @level_option
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the randomization test.")
 @places_option

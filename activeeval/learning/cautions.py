@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,17 +60,16 @@ def cautions(data: PreferenceData, census: Census, weights: Floats, shape: str, 
     return said
 
 
-def of_choice(choices: Sequence[Choice], C: float, census: Census) -> str:
+def of_choice(chosen: Choice, census: Census) -> list[str]:
     """Return what must be said where held-out preferences are hardly ordered better than by chance, or nothing."""
-    precision = next(choice.precision for choice in choices if choice.C == C)
     n_told = census.pairs - census.indistinguishable
-    share = min(precision * census.pairs / n_told, 1.0)
+    share = min(chosen.precision * census.pairs / n_told, 1.0)
     if share > 0.5 + 1.64 * np.sqrt(0.25 / n_told):
-        return ""
-    return (
+        return []
+    return [
         f"{share:.0%} of the {n_told} held-out preferences between lists of different grades are ordered rightly, "
         "hardly more than by chance: too few pairs, answers that no grades explain, or preferred and other exchanged"
-    )
+    ]
 
 
 def blind_spots(data: PreferenceData, found: ReadOut | None) -> list[str]:

@@ -52,7 +52,7 @@ def take_census(data: PreferenceData) -> Census:
         pairs=int(strict.sum()),
         ties=int(data.ties.sum()),
         duplicates=data.n_pairs - len(np.unique(said, axis=0)),
-        contradictory=len(both_ways(data)),
+        contradictory=len(_first_both_ways(data, group, way)),
         indistinguishable=int((strict & same).sum()),
         decided=int((strict & better).sum()),
         unexplainable=int((strict & worse).sum()),
@@ -61,7 +61,10 @@ def take_census(data: PreferenceData) -> Census:
 
 def both_ways(data: PreferenceData) -> Ints:
     """Return the first two pairs, shape (m, 2), of every two lists of a query that are preferred both ways."""
-    group, way = _same_lists(data)
+    return _first_both_ways(data, *_same_lists(data))
+
+
+def _first_both_ways(data: PreferenceData, group: Ints, way: Ints) -> Ints:
     firsts = np.full((2, group.max() + 1), -1)
     for first, sign in zip(firsts, (1, -1), strict=True):
         rows = np.flatnonzero(~data.ties & (way == sign))[::-1]

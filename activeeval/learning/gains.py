@@ -135,17 +135,17 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         self._check_pairs(data)
         program = self.program(data)
         self.choices_ = self._choices(data, program, validation) if self.C == "cv" else ()
-        self.C_ = min(self.choices_, key=lambda choice: choice.loss).C if self.choices_ else float(self.C)
+        chosen = min(self.choices_, key=lambda choice: choice.loss, default=None)
+        self.C_ = float(self.C) if chosen is None else chosen.C
         self.C_ties_ = self.C_ if self.C_ties is None else float(self.C_ties)
         self.n_ranks_, self.n_levels_, self.documents_ = data.depth, data.n_levels, data.documents
         self.weights_ = anchored(program.solve(self.C_))
         self.census_ = take_census(data)
         self.n_violated_ = int((~self._is_right(data)).sum())
-        self.cautions_ = (
-            () if data.documents else tuple(cautions(data, self.census_, self.weights_, self.shape, self.C_ties_ > 0))
-        )
-        if self.choices_ and (doubt := of_choice(self.choices_, self.C_, self.census_)):
-            self.cautions_ = (doubt, *self.cautions_)
+        said = [] if chosen is None else of_choice(chosen, self.census_)
+        if not data.documents:
+            said += cautions(data, self.census_, self.weights_, self.shape, self.C_ties_ > 0)
+        self.cautions_ = tuple(said)
         for caution in self.cautions_:
             warnings.warn(caution, UndeterminedWarning, stacklevel=2)
         return self

@@ -198,6 +198,11 @@ class PreferenceData:
             return np.zeros(self.n_pairs, dtype=np.int64)
         return np.unique(self.queries, return_inverse=True)[1].astype(np.int64)
 
+    @property
+    def is_grouped(self) -> bool:
+        """Whether the pairs are known to be of two queries or more."""
+        return self.queries is not None and bool(np.any(self.queries != self.queries[0]))
+
     def place(self, row: int) -> str:
         """Name a pair for a message."""
         return namer(self.places)(row)
@@ -286,8 +291,7 @@ class PreferenceData:
 
         Where there is one query alone, or none is known, every pair is one of its own.
         """
-        numbers = self.query_numbers
-        return np.asarray(numbers if numbers.max() > 0 else np.arange(self.n_pairs))
+        return self.query_numbers if self.is_grouped else np.arange(self.n_pairs)
 
 
 def _whole_entries(values: ArrayLike, n: int, what: str, largest: int, places: Sequence[str] | None) -> Ints:

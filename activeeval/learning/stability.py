@@ -99,6 +99,6 @@ def bootstrap_gains(
         np.array([one.discounts for one in found]),
         np.array([one.rank_one_share for one in found]),
         n_resamples - len(found),
-        "queries" if data.query_numbers.max() > 0 else "pairs",
+        "queries" if data.is_grouped else "pairs",
         n_groups,
     )
