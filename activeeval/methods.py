@@ -1,7 +1,9 @@
-"""Methods: a design and an estimator, as data, and the registry of those on offer."""
+"""Methods: how to choose what is judged and what to make of the judgments, as data; the registry of those on offer."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,30 +11,33 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.design import (
+    DEPTH,
+    ITEMS,
+    WHOLE,
+    Beliefs,
     Design,
+    Items,
+    Levels,
+    Places,
+    Replacement,
     Stage,
-    check_budget,
+    checked_share,
     defended,
-    defended_nodes,
-    inclusion_probs,
+    known_grades,
     optimal_sampling_probs,
-    random_prefixes,
-    roots,
-    single_items,
-    whole_queries,
+    order_of,
+    weighed,
 )
+from activeeval.design.rates import Ratios, Spread
 from activeeval.errors import InputError
-from activeeval.measures import Additive, Measure, Target
-from activeeval.measures.doors import checked_nodes
+from activeeval.grade_models.query_factor import QueryFactor
+from activeeval.measures import Measure, Target
 
 Floats = NDArray[np.float64]
-_MARGIN, _MARGIN_STEPS = 3.0, 8
-DRAWS = ("replacement", "whole")
-IN_TURN = ("sequential", "whole")
-RANDOM = (*IN_TURN, "lure")
+Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
     """How to choose what is judged and what to make of the judgments.
 
@@ -41,19 +46,19 @@ class Method:
     name : str
     when : str
         One line on when to use it.
-    scheme : {"replacement", "sequential", "poisson", "cube"}
-        How queries are drawn; see `activeeval.design.Design`.
-    stage : {"whole", "depth", "items"}
-        What is judged of a query: all, a random prefix of the judging order, or items each with a
-        probability of their own (additive measures only).
-    estimator : str
-        A key of `activeeval.estimation.ESTIMATORS`.
-    optimal : bool
+    stage : Stage
+        What is judged of a query: all, a random prefix of the judging order, or items on their own.
+    with_replacement : bool
+        The paper's draws and its ratio estimator; otherwise levels and the regression estimator.
+    is_fitted : bool
+        Of levels: whether the estimator fits its regressors (no model can spoil it much) or takes the model at its
+        word (exactly unbiased).
+    is_optimal : bool
         Sample where the model expects variance for the cost; otherwise by p.
     ignores_model : bool
         Put the uniform grade distribution in the model's place.
     ignores_cost : bool
-        Put λ ≡ 1 into q*; what judging costs is paid all the same. Whole queries only.
+        Put λ ≡ 1 into q*; what judging costs is paid all the same.
     ignores_factor : bool
         Take the grades of a query as independent, as the paper does, even where a query factor is known.
     defensive_share : float
@@ -62,112 +67,90 @@ class Method:
 
     name: str
     when: str
-    scheme: str = "replacement"
-    stage: str = "whole"
-    estimator: str = "ratio"
-    optimal: bool = True
+    stage: Stage = WHOLE
+    with_replacement: bool = False
+    is_fitted: bool = True
+    is_optimal: bool = True
     ignores_model: bool = False
     ignores_cost: bool = False
     ignores_factor: bool = False
     defensive_share: float = 0.1
 
-    def __post_init__(self) -> None:
-        fits = {
-            "whole queries alone": self.scheme != "sequential" or self.stage == "whole",
-            "whole queries or depths": self.scheme != "replacement" or self.stage != "items",
-        }
-        for what, is_fine in fits.items():
-            if not is_fine:
-                raise InputError(f"method {self.name!r}: draws by scheme {self.scheme!r} are for {what}")
-        if (self.scheme == "sequential") != (self.estimator == "lure") and self.estimator not in ("difference",):
-            raise InputError(f"method {self.name!r}: the estimator {self.estimator!r} is not for {self.scheme!r}")
-        if not self.optimal and (self.stage != "whole" or self.needs_budget):
-            raise InputError(f"method {self.name!r}: without a model queries are drawn one by one and judged whole")
-
-    @property
-    def needs_budget(self) -> bool:
-        """Whether the design is made for one budget, its expected cost."""
-        return self.scheme in ("poisson", "cube")
-
-    @property
-    def needs_record(self) -> bool:
-        """Whether the estimate needs more than the drawn queries' values and probabilities."""
-        return self.scheme != "replacement" or self.stage != "whole" or self.estimator != "ratio"
-
     def fits(self, measure: Measure) -> bool:
         """Whether the method can estimate a measure."""
-        return self.stage != "items" or isinstance(measure, Additive)
+        return self.stage.fits(measure)
 
     def design(
         self,
-        target: Target,
+        targets: Target | Sequence[Target],
         grade_probs: ArrayLike | None = None,
         *,
         node_weights: ArrayLike | None = None,
+        factor: QueryFactor | None = None,
         max_grade: int | None = None,
-        defensive_share: float | None = None,
         budget: float | None = None,
+        blocks: Sequence[float] | None = None,
+        expected: bool = False,
+        judged: ArrayLike | None = None,
+        weights: Sequence[float] | None = None,
+        defensive_share: float | None = None,
         bias: float = 0.0,
     ) -> Design:
-        """Return the method's design for a target.
+        """Return the method's design for a target, or one that answers several.
 
         Parameters
         ----------
+        targets : Target or sequence of Target
+            Questions on one pool. What the sample is drawn for is balanced between them; all it reaches can be read.
         grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades), optional
             The grade model; needed by every method that uses one and does not ignore it.
         node_weights : array of float, shape (n_nodes,), optional
             Weights of the nodes of a query factor.
+        factor : QueryFactor, optional
+            In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
         max_grade : int, optional
             Largest grade of the uniform model where neither `grade_probs` nor the measure says it.
-        defensive_share : float, optional
-            ε: with replacement q ← (1 − ε) q* + ε p for whole queries, elsewhere no query's rate is below
-            ε times the mean one. By default the method's own, 0 for those of the paper.
         budget : float, optional
-            Expected cost, in the unit of the item costs; needed where `needs_budget`.
+            Λ in mean items of the pool, a hard limit; see `Design.with_budget`, as for ``blocks`` and ``expected``.
+        judged : array of int, shape (n_items,), optional
+            Grades that are known already, −1 where none is: these items cost nothing and are not asked for again.
+        weights : sequence of float, optional
+            ω of each target. By default 1 over its planned variance alone, so that all lose alike.
+        defensive_share : float, optional
+            ε: with replacement q ← (1 − ε) q* + ε p, elsewhere no query's rate is below ε times the mean one. By
+            default the method's own, 0 for those of the paper.
         bias : float
             A bias b of the model's prediction of L to be guarded against: v + b² takes the place of v.
 
         Raises
         ------
         InputError
-            Where the method needs a model or a budget and none is given.
-        """
-        return self.plan(
-            target,
-            grade_probs,
-            node_weights=node_weights,
-            max_grade=max_grade,
-            defensive_share=defensive_share,
-            bias=bias,
-        ).design(budget)
+            Where the method needs a model and none is given, or cannot sample for a measure.
+        BudgetError
+            Where the budget does not pay for the dearest that may have to be judged at once.
 
-    def plan(
-        self,
-        target: Target,
-        grade_probs: ArrayLike | None = None,
-        *,
-        node_weights: ArrayLike | None = None,
-        max_grade: int | None = None,
-        defensive_share: float | None = None,
-        bias: float = 0.0,
-    ) -> Plan:
-        """Return the design but for its budget; everything else as in `design`."""
-        model = self._model(target, grade_probs, node_weights, max_grade)
-        stage = self._stage(target, model)
-        share = self.defensive_share if defensive_share is None else defensive_share
-        return Plan(self, stage, share, bias)
+        Examples
+        --------
+        >>> from activeeval import DCG, QueryPool, Rankings
+        >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
+        >>> target = Target(DCG([0, 1]), Rankings.from_scores(pool, [2, 1, 2, 1]))
+        >>> METHODS["items"].design(target, np.full((4, 2), 0.5), budget=2).blocks
+        (1.0, 1.5, 2.0)
+        """
+        asked = _asked(targets)
+        known = known_grades(asked[0].pool, judged, _top(asked, max_grade))
+        beliefs = self._beliefs(asked, grade_probs, node_weights, factor, max_grade, known)
+        share = checked_share(self.defensive_share if defensive_share is None else defensive_share)
+        if self.with_replacement:
+            design = self._drawn(asked, beliefs, known, share)
+        else:
+            design = self._levelled(asked, beliefs, known, share, bias, weights)
+        return design if budget is None else design.with_budget(budget, blocks, expected=expected)
 
     def draw_probs(
-        self,
-        query_probs: Floats,
-        predictions: Floats,
-        variances: Floats,
-        costs: Floats,
-        cheapest: float,
-        share: float,
-        bias: float,
+        self, query_probs: Floats, predictions: Floats, variances: Floats, costs: Floats, cheapest: float, share: float
     ) -> Floats:
-        """Return q of queries that are drawn one by one and judged whole, eqs. (16), (17), shape (n_queries,).
+        """Return q of queries that are drawn with replacement and judged whole, eqs. (16), (17), shape (n_queries,).
 
         Parameters
         ----------
@@ -177,136 +160,184 @@ class Method:
             λ(x).
         cheapest : float
             What stands for λ where there is nothing to judge: q* is not defined for a cost of 0.
-        share, bias : float
+        share : float
             As in `design`.
         """
-        if not self.optimal:
+        if not self.is_optimal:
             return query_probs
-        spread = variances + self.unexplained(query_probs, predictions, bias)
-        known = np.ones_like(costs) if self.ignores_cost else np.where(costs > 0, costs, cheapest)
-        return defended(optimal_sampling_probs(query_probs, spread, known), query_probs, share)
+        # an exactly rounded sum does not depend on the order of the queries
+        performance = math.fsum((query_probs * predictions).tolist())
+        spread = variances + (predictions - performance) ** 2
+        paid = np.ones_like(costs) if self.ignores_cost else np.where(costs > 0, costs, cheapest)
+        return defended(optimal_sampling_probs(query_probs, spread, paid), query_probs, share)
 
-    def unexplained(self, query_probs: Floats, predictions: Floats, bias: float) -> Floats:
-        """Return what the estimator leaves beside the variance of a query under the model, shape (n_queries,)."""
-        if self.estimator == "ratio":
-            return np.asarray((predictions - query_probs @ predictions) ** 2)
-        return np.full_like(predictions, bias**2)
-
-    def _model(
-        self, target: Target, grade_probs: ArrayLike | None, node_weights: ArrayLike | None, max_grade: int | None
-    ) -> tuple[Floats, Floats] | None:
-        if not (self.optimal or self.stage != "whole"):
+    def _beliefs(
+        self,
+        targets: Sequence[Target],
+        grade_probs: ArrayLike | None,
+        node_weights: ArrayLike | None,
+        factor: QueryFactor | None,
+        max_grade: int | None,
+        known: Ints,
+    ) -> Beliefs | None:
+        """Return what the method believes of the grades; nothing where it looks at no model."""
+        pool = targets[0].pool
+        if not self.is_optimal and not self.stage.needs_model:
             return None
-        if not self.ignores_model:
-            if grade_probs is None:
+        if self.ignores_model:
+            n_grades = None if grade_probs is None else np.shape(grade_probs)[-1]
+            top = _top(targets, max_grade)
+            if n_grades is None and top is None:
                 raise InputError(
-                    f"method {self.name!r} needs a grade model: give grade_probs; passive and random need none"
+                    f"method {self.name!r} needs max_grade for its uniform model of {targets[0].measure}"
                 )
-            return checked_nodes(target.pool, grade_probs, node_weights)
-        n_grades = None if grade_probs is None else np.shape(grade_probs)[-1]
-        top = target.measure.max_grade if target.measure.max_grade is not None else max_grade
-        if n_grades is None and top is None:
-            raise InputError(f"method {self.name!r} needs max_grade for its uniform model of {target.measure}")
-        columns = n_grades if n_grades is not None else int(top) + 1  # type: ignore[arg-type]
-        return np.full((1, target.pool.n_items, columns), 1.0 / columns), np.ones(1)
+            columns = n_grades if n_grades is not None else int(top) + 1  # type: ignore[arg-type]
+            return self.stage.model(Beliefs.of(pool, np.full((pool.n_items, columns), 1.0 / columns), known=known))
+        if grade_probs is None:
+            raise InputError(
+                f"method {self.name!r} needs a grade model: give grade_probs; passive and random need none"
+            )
+        return self.stage.model(Beliefs.of(pool, grade_probs, node_weights, factor, known))
 
-    def _stage(self, target: Target, model: tuple[Floats, Floats] | None) -> Stage:
-        if model is None or self.stage == "whole":
-            return whole_queries(target, *(model or (None, None)))
-        if self.stage == "items":
-            return single_items(target, *model)
-        return random_prefixes(target, *defended_nodes(*model))
+    def _levelled(
+        self,
+        targets: Sequence[Target],
+        beliefs: Beliefs | None,
+        known: Ints,
+        share: float,
+        bias: float,
+        weights: Sequence[float] | None,
+    ) -> Design:
+        stage, p = self.stage, targets[0].pool.query_probs
+        places = stage.places(targets, beliefs, known)  # type: ignore[arg-type]
+        spread = joint_spread(self, targets, places, beliefs, bias, weights)
+        ratios = stage.pooled(places, spread) if self.is_optimal else _alike(places)
+        top, bottom = (math.fsum(part.tolist()) for part in weighed(places, ratios, p))
+        floor = share * top / bottom if bottom > 0 else 0.0
+        largest = float(ratios.of_query.max(initial=0.0))
+        order = order_of(places, spread, ratios, p, floor, largest, is_nested=stage.is_nested)
+        return self._design(targets, order, beliefs, known, Levels())
+
+    def _drawn(self, targets: Sequence[Target], beliefs: Beliefs | None, known: Ints, share: float) -> Design:
+        if len(targets) > 1 or (known >= 0).any():
+            raise InputError(f"method {self.name!r} draws with replacement: one target, no known grades")
+        pool = targets[0].pool
+        places = self.stage.places(targets, beliefs, known)  # type: ignore[arg-type]
+        everything = Places.of(pool, places.offsets, places.items, np.ones(pool.n_items, dtype=np.bool_))
+        n = everything.items.size
+        order = everything.order(pool.query_probs, np.ones(pool.n_queries), np.ones(n), is_nested=True)
+        moments = None if beliefs is None else WHOLE.moments(targets[0], beliefs)
+        costs = Replacement(pool.query_probs).query_costs(order)
+        q = pool.query_probs
+        if moments is not None:
+            cheapest = float(order.costs.min(initial=1.0))
+            q = self.draw_probs(q, moments.mean, moments.variance, costs, cheapest, share)
+        return self._design(targets, order, beliefs, known, Replacement(q))
+
+    def _design(
+        self,
+        targets: Sequence[Target],
+        order: Any,
+        beliefs: Beliefs | None,
+        known: Ints,
+        scheme: Levels | Replacement,
+    ) -> Design:
+        return Design(
+            name=self.name,
+            scheme=scheme,
+            stage=self.stage,
+            order=order,
+            readings=tuple(self.stage.reading(target, order, beliefs, known) for target in targets),  # type: ignore[arg-type]
+            beliefs=beliefs,
+            known=known,
+            is_fitted=self.is_fitted,
+        )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan:
-    """A method on a target, ready to be made a design for any budget."""
+def joint_spread(
+    method: Method,
+    targets: Sequence[Target],
+    places: Places,
+    beliefs: Beliefs | None,
+    bias: float,
+    weights: Sequence[float] | None,
+) -> Spread:
+    """Return what several targets vary by together, Σ_t ω_t V_t; the spread of one target is its own.
 
-    method: Method
-    stage: Stage
-    share: float
-    bias: float
+    ω_t is 1 over the variance that the target's own design plans at a given cost, (Σ λ sqrt(V/λ))² / Λ without
+    clipping, so that every target loses the same share; a target without planned variance gets none.
+    """
+    spreads = [method.stage.spread(target, places, beliefs) for target in targets]  # type: ignore[arg-type]
+    if bias:
+        spreads = [
+            Spread(of_query=s.of_query + bias**2, of_open=s.of_open, least_shares=s.least_shares) for s in spreads
+        ]
+    if len(spreads) == 1:
+        return spreads[0]
+    if weights is None:
+        p = targets[0].pool.query_probs
+        roots = [math.fsum(weighed(places, method.stage.pooled(places, s), p)[0].tolist()) for s in spreads]
+        weights = [1.0 / root**2 if root > 0 else 0.0 for root in roots]
+    if len(weights) != len(spreads) or min(weights) < 0:
+        raise InputError(f"weights must be {len(spreads)} numbers that are not negative, got {list(weights)}")
+    return Spread(
+        of_query=np.sum([w * s.of_query for w, s in zip(weights, spreads, strict=True)], axis=0),
+        of_open=np.sum([w * s.of_open for w, s in zip(weights, spreads, strict=True)], axis=0),
+        least_shares=np.max([s.least_shares for s in spreads], axis=0),
+    )
 
-    @property
-    def target(self) -> Target:
-        """What is to be estimated."""
-        return self.stage.target
 
-    def design(self, budget: float | None = None) -> Design:
-        """Return the design for a budget (needed by poisson and cube schemes, ignored by the others).
+def _alike(places: Places) -> Ratios:
+    return Ratios(np.ones(places.pool.n_queries), np.ones(places.open_costs.size))
 
-        Raises
-        ------
-        InputError
-            Where a budget is needed and none is given.
-        """
-        method, stage = self.method, self.stage
-        p = stage.target.pool.query_probs
-        if method.needs_budget:
-            if budget is None:
-                raise InputError(f"method {method.name!r} makes its design for a budget: give one")
-            pi, g = inclusion_probs(stage, *roots(stage, self._extra(), self.share), check_budget(budget))
-            return Design(method.name, method.scheme, method.estimator, stage, pi, g, float(budget))
-        if method.stage == "whole":
-            cheapest = float(stage.target.pool.item_costs.min())
-            arrays = (p, stage.predictions, stage.variances, stage.costs)
-            q = method.draw_probs(*arrays, cheapest, self.share, self.bias)
-            return Design(method.name, method.scheme, method.estimator, stage, q, np.ones(stage.items.size))
-        of_query, of_item = roots(stage, self._extra(), self.share)
-        g = of_item / of_query[stage.slot_queries]
-        return Design(method.name, method.scheme, method.estimator, stage, of_query / of_query.sum(), g)
 
-    def design_within(self, budget: float) -> Design:
-        """Return a design whose sample hardly ever costs more than a budget, though nothing judged is left out.
+def _asked(targets: Target | Sequence[Target]) -> list[Target]:
+    """Return targets as a list once they are seen to be of one pool."""
+    asked = [targets] if isinstance(targets, Target) else list(targets)
+    if not asked:
+        raise InputError("a design is for at least one target, got none")
+    for target in asked[1:]:
+        if target.pool is not asked[0].pool:
+            raise InputError(f"the targets of one sample must be of one pool; {target.name} is of another")
+    return asked
 
-        Its expected cost is the budget less three standard deviations of the cost of a sample. Methods
-        that draw until the budget is spent never exceed it anyway.
-        """
-        if not self.method.needs_budget:
-            return self.design(budget)
-        expected = check_budget(budget)
-        for _ in range(_MARGIN_STEPS):
-            design = self.design(expected)
-            expected = max(budget - _MARGIN * design.cost_sd, budget / 2)
-        return self.design(expected)
 
-    def _extra(self) -> Floats:
-        return self.method.unexplained(self.stage.target.pool.query_probs, self.stage.predictions, self.bias)
+def _top(targets: Sequence[Target], max_grade: int | None) -> int | None:
+    """Return the largest grade that all measures know."""
+    tops = [t.measure.max_grade for t in targets if t.measure.max_grade is not None]
+    return min(tops) if tops else max_grade
 
 
 def _paper(name: str, when: str, **choices: Any) -> Method:
-    return Method(name, when, ignores_factor=True, defensive_share=0.0, **choices)
+    return Method(
+        name=name, when=when, with_replacement=True, ignores_factor=True, defensive_share=0.0, **choices
+    )
+
+
+def _levels(name: str, when: str, stage: Stage, **choices: Any) -> Method:
+    return Method(name=name, when=when, stage=stage, **choices)
 
 
 METHODS = {
     method.name: method
     for method in (
-        _paper("passive", "the reference: queries drawn by traffic, judged whole", optimal=False),
+        _paper("passive", "the reference: queries drawn by traffic, judged whole", is_optimal=False),
         _paper("active", "the paper's: a grade model is at hand and queries differ in cost"),
         _paper("active_uniC", "active, but blind to cost: what a query costs is not known", ignores_cost=True),
         _paper("active_uniD", "active without a grade model: nothing has been judged yet", ignores_model=True),
-        Method("random", "no model, a hard budget: random queries, none twice, judged whole", *RANDOM, optimal=False),
-        Method("difference", "a trusted model, draws that can go on for ever", *DRAWS, "difference"),
-        Method("regression", "as difference, with a model that need not be trusted", *DRAWS, "regression"),
-        Method("sequential", "a trusted model and a hard budget, exactly unbiased", *IN_TURN, "difference"),
-        Method("lure", "as sequential, a little more precise", *IN_TURN, "lure"),
-        Method("poisson", "a trusted model, queries judged whole in any order", "poisson", "whole", "difference"),
-        Method("greg", "as poisson, with a model that need not be trusted", "poisson", "whole", "regression"),
-        Method("cube", "as greg, at a nearly fixed cost", "cube", "whole", "regression"),
-        Method("depth_draws", "as depth, drawn one by one under a hard budget", "replacement", "depth", "regression"),
-        Method("depth_plain", "as depth with a trusted model: exactly unbiased", "poisson", "depth", "difference"),
-        Method("depth", "best for ERR, RR, nDCG, AP: lists judged to random depths", "poisson", "depth", "regression"),
-        Method("depth_cube", "as depth, at a more nearly fixed cost", "cube", "depth", "regression"),
-        Method("items_plain", "as items with a trusted model: exactly unbiased", "poisson", "items", "difference"),
-        Method("items", "best for DCG, RBP, P: items judged where it matters", "poisson", "items", "regression"),
-        Method("items_cube", "as items, at a more nearly fixed cost", "cube", "items", "regression"),
+        _levels("random", "no model: random queries, none twice, judged whole", WHOLE, is_optimal=False),
+        _levels("whole", "queries judged whole, with a model that need not be trusted", WHOLE),
+        _levels("depth_plain", "as depth with a trusted model: exactly unbiased", DEPTH, is_fitted=False),
+        _levels("depth", "best for ERR, RR, nDCG, AP: lists judged to random depths", DEPTH),
+        _levels("items_plain", "as items with a trusted model: exactly unbiased", Items(learns=False), is_fitted=False),
+        _levels("items", "best for DCG, RBP, P: items judged where it matters", ITEMS),
     )
 }
 
 
 def default_method(measure: Measure) -> Method:
     """Return the most precise method for a measure among those that a bad grade model cannot spoil."""
-    return METHODS["items" if isinstance(measure, Additive) else "depth"]
+    return METHODS["items" if ITEMS.fits(measure) else "depth"]
 
 
 def find_method(name: str) -> Method:

@@ -46,7 +46,38 @@ def t_quantile(level: float, degrees_of_freedom: float | Floats) -> Floats:
     return np.asarray(stdtrit(degrees_of_freedom, 0.5 + level / 2), dtype=np.float64)
 
 
+FEWEST_DEGREES = 0.35
+"""Below this share of the judged queries a few of them make up the variance: measured coverage then falls below 92 %."""
+
+
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure and its standard error; NaN where that is not known."""
+
+    value: float
+    se: float = math.nan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cannot:
+    """Items of a sample that could not be judged.
+
+    Attributes
+    ----------
+    n_items : int
+    low, high : float
+        The estimate with each such item at the grade that lowers, and that raises, the target.
+    treated : str
+        What the estimate itself takes them for: ``as predicted`` by the grade model, or ``no gain`` without one.
+    """
+
+    n_items: int
+    low: float
+    high: float
+    treated: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """An estimated performance, or difference of two, with what it cost.
 
@@ -54,32 +85,72 @@ class Estimate:
     ----------
     value, std_error : float
         The estimate and its standard error, in the unit of the measure. The standard error is
-        infinite where the sample cannot tell it (one draw, or the same value in all draws), 0 where
-        every query has been judged.
+        infinite where the sample cannot tell it (too few queries, or none that differs from what was
+        predicted), 0 where nothing was left to chance.
+    degrees_of_freedom : float
+        Of the t quantile that `interval` uses: far below the number of open queries where few of them dominate.
+    n_open : int
+        Judged queries that chance chose, draws in all with replacement: what the degrees of freedom come from.
     n_draws, n_queries, n_items : int
         Draws in all, distinct queries judged, distinct items judged.
     cost : float
-        What the judgments cost, in the unit of the item costs.
+        What the judgments cost, in mean items of the pool.
     method : str
-        The method (design + estimator) that made the estimate.
-    degrees_of_freedom : float
-        Of the t quantile that `interval` uses.
+        The method that made the estimate.
+    scope : str
+        What the interval is about: the ``pool`` (what would judging all of it give?), or the ``population`` of
+        queries that it is a sample of.
+    share : float
+        The part of the planned budget that it rests on; below 1 an early reading.
+    cannot : Cannot or None
+        Items that could not be judged.
 
     Examples
     --------
-    >>> e = Estimate(2.5, 0.1, 30, 28, 300, cost=300.0, method="active", degrees_of_freedom=29)
-    >>> round(e.interval(0.95).low, 3), round(e.interval(0.95).high, 3)
-    (2.295, 2.705)
+    >>> e = Estimate(value=2.5, std_error=0.1, degrees_of_freedom=29, n_open=30, n_draws=30, n_queries=28, n_items=300,
+    ...              cost=300.0, method="active")
+    >>> round(e.interval(0.95).low, 3), round(e.interval(0.95).high, 3), e.cautions
+    (2.295, 2.705, ())
     """
 
     value: float
     std_error: float
+    degrees_of_freedom: float
+    n_open: int
     n_draws: int
     n_queries: int
     n_items: int
     cost: float
     method: str
-    degrees_of_freedom: float
+    scope: str = "pool"
+    share: float = 1.0
+    cannot: Cannot | None = None
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether few of the judged queries dominate the estimate."""
+        return 0 < self.n_open and self.degrees_of_freedom < FEWEST_DEGREES * self.n_open
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What a reader should be told of the estimate, a line each."""
+        texts = []
+        if math.isinf(self.std_error):
+            texts.append("the judged queries show no spread: they bound nothing, judge more")
+        elif self.is_uneven:
+            texts.append(
+                f"few of the {self.n_open} judged queries dominate the estimate "
+                f"({self.degrees_of_freedom:.1f} effective degrees of freedom): its interval can be too short"
+            )
+        if self.share < 1:
+            texts.append(f"an early reading, of {self.share:.0%} of the planned budget")
+        if self.cannot is not None:
+            c = self.cannot
+            texts.append(
+                f"{c.n_items} items could not be judged, taken {c.treated}: "
+                f"between {c.low:.6g} and {c.high:.6g} at the grades that lower or raise it most"
+            )
+        return tuple(texts)
 
     def interval(self, level: float = 0.95) -> Interval:
         """Return the t interval at a confidence level."""
@@ -87,5 +158,5 @@ class Estimate:
             return Interval(self.value, self.value, level)
         if not math.isfinite(self.std_error) or self.degrees_of_freedom <= 0:
             return Interval(-math.inf, math.inf, level)
-        half = float(t_quantile(level, self.degrees_of_freedom)) * self.std_error
+        half = float(t_quantile(level, max(self.degrees_of_freedom, 1.0))) * self.std_error
         return Interval(self.value - half, self.value + half, level)

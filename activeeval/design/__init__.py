@@ -1,38 +1,44 @@
-"""Whom to judge, how much of it, and with what probability.
+"""Whom to judge, how much of it, in which order; and what that tells of any question.
 
-`stages` says what is judged of a query and what that tells, `building` makes a stage of a target and a grade
-model, `rates` turns variances and costs into probabilities, `designs` holds the result, `schemes` draws from it.
+`beliefs` hold the grade model, `stages` say what is judged of a query and turn model and targets into `orders` (places with
+the rates at which they come, by `rates`) and `readings` (targets on an order); `schemes` go through an order unit by
+unit, `selections` are what has been taken, `designs` put it together.
 """
 
-from activeeval.design.building import random_prefixes, single_items, whole_queries
-from activeeval.design.defence import defended_nodes
-from activeeval.design.designs import DRAWS_PER_QUERY, SCHEMES, Design, Spending, check_budget
-from activeeval.design.rates import defended, inclusion_probs, optimal_sampling_probs, roots
-from activeeval.design.schemes import Pick, Sample, balancing, draw_sample, picks, places
-from activeeval.design.stages import STAGES, Items, Prefix, Stage
+from activeeval.design.beliefs import Beliefs, known_grades
+from activeeval.design.designs import Design
+from activeeval.design.orders import Order, Places
+from activeeval.design.rates import checked_share, defended, optimal_sampling_probs, order_of, weighed
+from activeeval.design.readings import Judge, Reading, Totals
+from activeeval.design.schemes import Levels, Queue, Replacement, Scheme, ascending, check_budget, whole
+from activeeval.design.selections import Selection
+from activeeval.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
 
 __all__ = [
-    "DRAWS_PER_QUERY",
-    "SCHEMES",
-    "STAGES",
+    "DEPTH",
+    "ITEMS",
+    "WHOLE",
+    "Beliefs",
     "Design",
     "Items",
-    "Pick",
-    "Prefix",
-    "Sample",
-    "Spending",
+    "Judge",
+    "Levels",
+    "Order",
+    "Places",
+    "Queue",
+    "Reading",
+    "Replacement",
+    "Scheme",
+    "Selection",
     "Stage",
-    "balancing",
+    "Totals",
+    "ascending",
     "check_budget",
+    "checked_share",
     "defended",
-    "defended_nodes",
-    "draw_sample",
-    "inclusion_probs",
+    "known_grades",
     "optimal_sampling_probs",
-    "picks",
-    "places",
-    "random_prefixes",
-    "roots",
-    "single_items",
-    "whole_queries",
+    "order_of",
+    "weighed",
+    "whole",
 ]

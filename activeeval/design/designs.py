@@ -1,258 +1,174 @@
-"""A design is data: a scheme of drawing queries, their probabilities, what is judged of each, what it costs.
-
-It also carries what its estimator needs, so that no estimator meets a sample it does not fit.
-"""
+"""A design is data: an order, how it is gone through, and the readings it was made for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.design.beliefs import Beliefs
+from activeeval.design.orders import Order
+from activeeval.design.readings import Reading
+from activeeval.design.schemes import Levels, Replacement, Scheme, check_blocks, quarters
 from activeeval.design.stages import Stage
-from activeeval.errors import BudgetError, InputError
+from activeeval.errors import InputError
 from activeeval.measures import Target
 from activeeval.pool import QueryPool
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SCHEMES = ("replacement", "sequential", "poisson", "cube")
-_ROUNDING = 1e-12
-_CENSUS_TOLERANCE = 1e-9
-DRAWS_PER_QUERY = 100
 
-
-class Spender(Protocol):
-    """What knows what its queries and draws cost."""
-
-    @property
-    def costs(self) -> Floats: ...
-
-    @property
-    def expected_cost(self) -> float: ...
-
-    @property
-    def most_draws(self) -> int: ...
-
-    def query_name(self, query: int) -> str: ...
-
-    def hard_limit(self, budget: float) -> float: ...
-
-
-class Spending:
-    """What a budget pays for."""
-
-    __slots__ = ()
-
-    def n_draws(self: Spender, budget: float) -> int:
-        """Return n* = Λ / E_q[λ], rounded down and at most `most_draws`: draws that cost the budget on average.
-
-        Raises
-        ------
-        BudgetError
-            Where the budget does not pay for one expected draw.
-        """
-        if self.expected_cost == 0:
-            return self.most_draws
-        n = int(check_budget(budget) / self.expected_cost * (1 + _ROUNDING))
-        if n < 1:
-            raise BudgetError(
-                f"budget {budget:g} does not pay for one draw, which costs {self.expected_cost:g} on average",
-                budget=budget,
-                needed=self.expected_cost,
-            )
-        return min(n, self.most_draws)
-
-    def hard_limit(self: Spender, budget: float) -> float:
-        """Return what may be spent: the budget, with room for the rounding of a sum of costs."""
-        return check_budget(budget) * (1 + _ROUNDING)
-
-    def is_census(self: Spender, budget: float) -> bool:
-        """Whether a hard budget pays for judging the whole pool."""
-        return bool(check_budget(budget) >= self.costs.sum() * (1 - _CENSUS_TOLERANCE))
-
-    def check_hard_budget(self: Spender, budget: float) -> None:
-        """Raise BudgetError unless a hard budget pays for the dearest single query.
-
-        With less, the queries that can be judged at all would depend on the budget, and the
-        estimate would be biased towards cheap queries.
-        """
-        dearest = float(self.costs.max())
-        if self.hard_limit(budget) < dearest:
-            query = self.query_name(int(np.argmax(self.costs)))
-            raise BudgetError(
-                f"budget {budget:g} is below the cost of the dearest query, {dearest:g} for {query}",
-                budget=budget,
-                needed=dearest,
-            )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Design(Spending):
-    """A sampling design for one target.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Design:
+    """Whom to judge, how much of it, in which order; readable for any target that it reaches.
 
     Attributes
     ----------
     name : str
         The method that made it.
-    scheme : {"replacement", "sequential", "poisson", "cube"}
-        Draws with replacement, draws without, every query on its own, or a balanced set of queries.
-    estimator : str
-        The estimator that its sample is for.
+    scheme : Levels or Replacement
+        How the order is gone through.
     stage : Stage
-        The target, the items of each query in judging order, what the grade model says of them.
-    sampling_probs : ndarray, shape (n_queries,)
-        With replacement q(x), the probability that one draw takes the query; for a sequential
-        scheme that of the first draw, later ones share what is left in proportion; both sum to 1.
-        For poisson and cube π(x), the probability that the query is in the sample.
-    item_probs : ndarray, shape (items.size,)
-        G, the probability that an item is judged once its query is drawn; 1 judges the query whole.
+        What is judged of a query.
+    order : Order
+    readings : tuple of Reading
+        Of the targets that it was made for.
+    beliefs : Beliefs or None
+        The grade model; None where the method uses none.
+    known : ndarray of int64, shape (n_items,)
+        Grades that were known beforehand, −1 where there is none.
+    is_fitted : bool
+        Whether the estimator fits its regressors to the sample (GREG), or takes the model at its word.
     budget : float or None
-        The expected cost that poisson and cube probabilities are made for; None for the others,
-        whose draws go on until a budget is spent.
+        Λ in mean items of the pool; never exceeded, unless it is `expected`.
+    blocks : tuple of float
+        Cumulated budgets at which blocks of levels end; the last is the budget.
+    expected : bool
+        Of draws with replacement: a budget that n* draws cost on average.
     """
 
     name: str
-    scheme: str
-    estimator: str
+    scheme: Scheme
     stage: Stage
-    sampling_probs: Floats
-    item_probs: Floats
+    order: Order
+    readings: tuple[Reading, ...]
+    beliefs: Beliefs | None
+    known: Ints
+    is_fitted: bool
     budget: float | None = None
-
-    @property
-    def target(self) -> Target:
-        """What is to be estimated."""
-        return self.stage.target
+    blocks: tuple[float, ...] = ()
+    expected: bool = False
 
     @property
     def pool(self) -> QueryPool:
         """The pool that is sampled."""
-        return self.target.pool
+        return self.order.pool
 
     @property
-    def offsets(self) -> Ints:
-        """Where the items of each query begin in `items`, shape (n_queries + 1,)."""
-        return self.stage.offsets
+    def targets(self) -> tuple[Target, ...]:
+        """The questions that it was made for."""
+        return tuple(reading.target for reading in self.readings)
 
     @property
-    def items(self) -> Ints:
-        """Items that may be judged, in judging order, as positions on the flat item axis."""
-        return self.stage.items
+    def target(self) -> Target:
+        """The first question that it was made for."""
+        return self.readings[0].target
 
     @property
-    def predictions(self) -> Floats:
-        """m(x) = E[L | x] under the grade model; NaN where the design used none."""
-        return self.stage.predictions
+    def cost(self) -> float:
+        """What judging everything that its targets need costs, in mean items."""
+        return self.order.cost
 
     @property
-    def variances(self) -> Floats:
-        """Var[L | x] under the grade model; NaN where the design used none."""
-        return self.stage.variances
+    def max_grade(self) -> int | None:
+        """The largest grade that an item can have; None where the scale is open."""
+        tops = [reading.max_grade for reading in self.readings]
+        return min((top for top in tops if top is not None), default=None)
+
+    def with_budget(
+        self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False
+    ) -> Design:
+        """Return the design for a budget.
+
+        Parameters
+        ----------
+        budget : float
+            In mean items of the pool: without overheads a number of judgments.
+        blocks : sequence of float, optional
+            Cumulated budgets, ascending, at which the sample may be read early. By default quarters of the
+            budget, as far as they pay for the dearest unit.
+        expected : bool
+            Of draws with replacement alone: the budget is met on average.
+
+        Raises
+        ------
+        BudgetError
+            Where the budget, or the first block's, does not pay for the dearest unit.
+        """
+        if expected and not isinstance(self.scheme, Replacement):
+            raise InputError(f"{self.name!r} keeps its budget: an expected one is for draws with replacement")
+        if expected:
+            self.scheme.n_draws(self.order, budget)
+            return replace(self, budget=float(budget), blocks=(float(budget),), expected=True)
+        self.scheme.check(self.order, budget)
+        planned = quarters(self.scheme, self.order, budget) if blocks is None else (*blocks, budget)
+        return replace(self, budget=float(budget), blocks=check_blocks(self.scheme, self.order, planned))
+
+    def topped_up(self, more: float) -> Design:
+        """Return the design with a larger budget: the same sample and one more block.
+
+        Raises
+        ------
+        InputError
+            Where it has no budget yet, or its draws have one planned end.
+        """
+        if self.budget is None:
+            raise InputError("there is no budget yet that could be topped up")
+        if not self.scheme.can_be_topped_up:
+            raise InputError(f"{self.name!r} draws with replacement to one planned end: it cannot be topped up")
+        return self.with_budget(self.budget + more, self.blocks)
+
+    def reading(self, target: Target | None = None) -> Reading:
+        """Return the reading of a target on this order; of the first one that it was made for by default.
+
+        Raises
+        ------
+        InputError
+            Where an item whose label can change the target's value could not be drawn.
+        """
+        if target is None:
+            return self.readings[0]
+        for reading in self.readings:
+            if reading.target is target:
+                return reading
+        return self.stage.reading(target, self.order, self.beliefs, self.known)
 
     @property
-    def query_probs(self) -> Floats:
-        """p(x), the query distribution."""
-        return self.pool.query_probs
+    def cautions(self) -> tuple[str, ...]:
+        """What to be wary of before anything is judged, a line each."""
+        texts = (self.scheme.caution(self.order, end) for end in self.blocks[:1])
+        return tuple(text for text in texts if text)
 
     @property
-    def population(self) -> Floats:
-        """Σ p z of the stage's regressors, shape (2,), or (3,) with that of prefixes, which is 0."""
-        known = self.query_probs @ self.stage.regressors
-        return np.append(known, 0.0) if self.stage.is_nested else np.asarray(known)
-
-    def values(self, grades: Ints) -> Floats:
-        """Return L of every query from the grades of the items that a design can ask for, shape (n_queries,)."""
-        known = np.full(self.pool.n_items, -1, dtype=np.int64)
-        known[self.items] = np.asarray(grades)[self.items]
-        return self.target.values(known)
-
-    @property
-    def importance_weights(self) -> Floats:
-        """p(x) / q(x), or p(x) / π(x), shape (n_queries,)."""
-        return self.query_probs / self.sampling_probs
+    def inclusion_probs(self) -> tuple[Floats, Floats]:
+        """π of every query and a of every place as they are on average at the budget; q and 1 with replacement."""
+        if isinstance(self.scheme, Replacement):
+            return self.scheme.sampling_probs, np.ones(self.order.items.size)
+        return self.order.inclusion_probs(self.order.level_for(self.cost if self.budget is None else self.budget))
 
     @property
     def largest_weight(self) -> float:
         """The largest share of one query in the estimate over its mean share in a plain random sample.
 
-        p/q with replacement, p/π over Λ*/Λ otherwise, Λ* the cost of the whole pool; a draw at a weight
-        of hundreds dominates an estimate when it comes.
+        p/q with replacement, N p Λ/Λ* over π otherwise with Λ* the cost of the whole pool; a draw at a weight of hundreds
+        dominates an estimate when it comes.
         """
-        largest = float(self.importance_weights.max())
-        whole = float(self.costs.sum())
-        return largest if self.budget is None or whole == 0 else largest * min(self.budget / whole, 1.0)
-
-    @property
-    def item_counts(self) -> Ints:
-        """Number of items that may be judged for each query."""
-        return np.diff(self.offsets)
-
-    @property
-    def costs(self) -> Floats:
-        """λ(x), the cost of judging each query whole; 0 where there is nothing to judge."""
-        return self.stage.costs
-
-    @property
-    def expected_costs(self) -> Floats:
-        """Expected cost of each query once it is drawn, shape (n_queries,)."""
-        stage, n_queries = self.stage, self.pool.n_queries
-        of_items = np.bincount(stage.slot_queries, self.item_probs * stage.slot_costs, minlength=n_queries)
-        return np.asarray(of_items + stage.overheads * (1 - self._none_judged))
-
-    @property
-    def _none_judged(self) -> Floats:
-        """Probability that no item of a drawn query is judged, so that nobody turns to it."""
-        if self.stage.is_nested:
-            return np.zeros(self.pool.n_queries)
-        with np.errstate(divide="ignore"):
-            logs = np.log1p(-self.item_probs)
-        return np.asarray(np.exp(np.bincount(self.stage.slot_queries, logs, minlength=self.pool.n_queries)))
-
-    @property
-    def expected_cost(self) -> float:
-        """E_q[λ], the mean cost of a draw, or of the whole sample for poisson and cube."""
-        return float(self.sampling_probs @ self.expected_costs)
-
-    @property
-    def cost_sd(self) -> float:
-        """Standard deviation of what a sample costs; of a cube sample that of its second stage."""
-        stage, g = self.stage, self.item_probs
-        owners, costs = stage.slot_queries, stage.slot_costs
-        if stage.is_nested:  # with C_k the cost down to item k, E[cost²] = C_0² + Σ_k (C_k² − C_{k−1}²) G_k
-            cumulative = np.concatenate(([0.0], np.cumsum(costs)))
-            down_to = cumulative[1:] - cumulative[self.offsets[owners]] + stage.overheads[owners]
-            per_slot, base = (down_to**2 - (down_to - costs) ** 2) * g, stage.overheads
-        else:
-            per_slot, base = costs**2 * g * (1 - g), self.expected_costs
-        second = np.bincount(owners, per_slot, minlength=self.pool.n_queries) + base**2
-        if not stage.is_nested:
-            none, judged = self._none_judged, np.bincount(owners, costs * g, minlength=self.pool.n_queries)
-            second += none * stage.overheads * ((1 - none) * stage.overheads + 2 * judged)
-        chance = np.sqrt(self.sampling_probs) if self.scheme == "cube" else self.sampling_probs
-        variance = self.sampling_probs * second - (chance * self.expected_costs) ** 2
-        return float(np.sqrt(max(float(variance.sum()), 0.0)))
-
-    @property
-    def spends_as_it_goes(self) -> bool:
-        """Whether draws follow each other until a budget is spent; otherwise the sample is settled at once."""
-        return self.budget is None
-
-    @property
-    def most_draws(self) -> int:
-        """Draws after which any run ends, lest it look for the last query that the budget pays for ever."""
-        return (1 if self.scheme == "sequential" else DRAWS_PER_QUERY) * self.pool.n_queries
-
-    def query_name(self, query: int) -> str:
-        """Name a query for a message."""
-        return repr(str(self.pool.query_ids[query]))
-
-
-def check_budget(budget: float) -> float:
-    """Return a budget that is a positive number."""
-    if not (np.isfinite(budget) and budget > 0):
-        raise InputError(f"the budget must be a positive number, got {budget!r}")
-    return float(budget)
+        pi, _ = self.inclusion_probs
+        is_drawn = pi > 0
+        weights = self.order.query_probs[is_drawn] / pi[is_drawn]
+        if isinstance(self.scheme, Levels):
+            weights = weights * pi.sum()
+        return float(weights.max(initial=0.0))

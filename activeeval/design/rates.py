@@ -1,19 +1,21 @@
-"""From ratios of variance to cost to probabilities: with replacement, or to be in a sample at all."""
+"""From variances and costs to rates: with replacement, or roots of the order that levels are made of."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.design.stages import Stage
+from activeeval.design.orders import LEAST_ROOT, Order, Places
 from activeeval.errors import InputError
 from activeeval.kernels import rates
 
 Floats = NDArray[np.float64]
 
-_LEAST_ROOT = 1e-6
+LEAST_STAGE_SHARE = 0.05
+"""What items leave to a query's own stage, as a share of its variance: a model that thinks nothing is left is wrong."""
 _NOTHING = 1e-9
-_ROUNDING = 1e-9
 
 
 def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: ArrayLike) -> Floats:
@@ -43,7 +45,7 @@ def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: Arr
     """
     root = np.sqrt(np.asarray(spread, dtype=np.float64))
     largest = root.max()
-    root = np.maximum(root, _LEAST_ROOT * largest) if largest > 0 else np.ones_like(root)
+    root = np.maximum(root, LEAST_ROOT * largest) if largest > 0 else np.ones_like(root)
     density = np.asarray(query_probs, dtype=np.float64) * root / np.sqrt(np.asarray(costs, dtype=np.float64))
     return np.asarray(density / density.sum())
 
@@ -60,53 +62,81 @@ def checked_share(share: float) -> float:
     return share
 
 
-def roots(stage: Stage, extra: Floats, share: float) -> tuple[Floats, Floats]:
-    """Return what sampling rates are proportional to, for queries and for the places of their items.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Spread:
+    """What the targets' values vary by, per query and per wanted place.
 
-    A rate is p sqrt(variance / cost). However sure the model is, a query's counts as at least ``share``
-    times the mean one, and an item's as at least the stage's least share of its query's.
+    Attributes
+    ----------
+    of_query : ndarray, shape (n_queries,)
+        Var[L | x], in a nested order none of it beside the places.
+    of_open : ndarray, shape (n_wanted_places,)
+        What judging each place takes away.
+    least_shares : ndarray, shape (n_wanted_places,)
+        Least probability of a place once its query is in the sample, whatever the model says.
     """
-    p = stage.target.pool.query_probs
-    of_query, of_item = (np.sqrt(ratio) for ratio in stage.ratios(extra))
-    queries = stage.slot_queries
-    floor = share * _mean_root(stage, of_query, of_item)
-    if not of_query.any():
-        of_query, of_item = np.ones_like(of_query), np.ones_like(of_item)
-    of_query = np.maximum(of_query, max(floor, _LEAST_ROOT * of_query.max()))
-    if stage.kind == "whole":
-        return p * of_query, (p * of_query)[queries]
-    least = of_query.copy()
-    if not stage.is_nested:  # with little overhead a query's root is high: its best item says what an item deserves
+
+    of_query: Floats
+    of_open: Floats
+    least_shares: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratios:
+    """Roots of variance over cost, pooled, of queries and wanted places; what the mean root weighs them by."""
+
+    of_query: Floats
+    of_open: Floats
+
+
+def pooled(places: Places, spread: Spread, *, is_nested: bool) -> Ratios:
+    """Return sqrt(variance / cost), pooled so that no place's rate exceeds its query's or, nested, the place's before."""
+    offsets, costs = places.open_offsets, places.open_costs
+    of_open, of_query = np.empty(costs.size), np.zeros(offsets.size - 1)
+    if is_nested:
+        rates.pool_chain(offsets, spread.of_open, costs, places.overheads, of_open)
+        has_any = np.diff(offsets) > 0
+        of_query[has_any] = of_open[offsets[:-1][has_any]]
+    else:
+        of_items = np.bincount(places.open_queries, spread.of_open, minlength=of_query.size)
+        left = np.maximum(spread.of_query - of_items, LEAST_STAGE_SHARE * spread.of_query)
+        rates.pool_star(offsets, spread.of_open, costs, left, places.overheads, of_query, of_open)
+    return Ratios(np.sqrt(of_query), np.sqrt(of_open))
+
+
+def weighed(places: Places, ratios: Ratios, query_probs: Floats) -> tuple[Floats, Floats]:
+    """Return Σ cost p root and Σ cost p of every query and its wanted places, shape (n_queries,) each."""
+    owners, n = places.open_queries, query_probs.size
+    top = np.bincount(owners, places.open_costs * ratios.of_open, minlength=n) + places.overheads * ratios.of_query
+    bottom = np.bincount(owners, places.open_costs, minlength=n) + places.overheads
+    return query_probs * top, query_probs * bottom
+
+
+def order_of(
+    places: Places, spread: Spread, ratios: Ratios, query_probs: Floats, floor: float, largest: float, *, is_nested: bool
+) -> Order:
+    """Return the order whose rates are p sqrt(variance / cost), however sure the model is not below floors.
+
+    Parameters
+    ----------
+    floor : float
+        Least root of a query: a share of the mean one over the whole pool.
+    largest : float
+        Largest root of a query of the whole pool; 0 where nothing varies, all roots then count as equal.
+    """
+    of_query, of_open = ratios.of_query, ratios.of_open
+    owners = places.open_queries
+    if largest == 0:
+        of_query, of_open, largest = np.ones_like(of_query), np.ones_like(of_open), 1.0
+    of_query = np.maximum(of_query, max(floor, LEAST_ROOT * largest))
+    least = of_query
+    if not is_nested:  # with little overhead a query's root is high: its best item says what an item deserves
         best = np.zeros_like(of_query)
-        np.maximum.at(best, queries, of_item)
+        np.maximum.at(best, owners, of_open)
         least = np.where(best > _NOTHING * of_query, np.minimum(best, of_query), of_query)
-    of_item = np.clip(of_item, stage.least_shares * least[queries], of_query[queries])
-    if stage.is_nested:
-        starts = stage.offsets[:-1][np.diff(stage.offsets) > 0]
-        of_item[starts] = of_query[queries[starts]]
-    return p * of_query, p[queries] * of_item
+    of_open = np.clip(of_open, spread.least_shares * least[owners], of_query[owners])
+    if is_nested:
+        has_any = np.diff(places.open_offsets) > 0
+        of_open[places.open_offsets[:-1][has_any]] = of_query[has_any]
+    return places.order(query_probs, of_query, of_open, is_nested=is_nested)
 
-
-def _mean_root(stage: Stage, of_query: Floats, of_item: Floats) -> float:
-    """Return the mean root, each weighted by its cost and p."""
-    p = stage.target.pool.query_probs
-    own, item = stage.overheads * p, stage.slot_costs * p[stage.slot_queries]
-    total = own.sum() + item.sum()
-    return float((own @ of_query + item @ of_item) / total) if total > 0 else 0.0
-
-
-def inclusion_probs(stage: Stage, of_query: Floats, of_item: Floats, budget: float) -> tuple[Floats, Floats]:
-    """Return π of every query and G of every place of its items, min(1, κ root), whose expected cost is the budget.
-
-    A budget that pays for everything gives 1 everywhere.
-    """
-    all_roots = np.concatenate((of_query, of_item))
-    all_costs = np.concatenate((stage.overheads, stage.slot_costs))
-    if budget >= all_costs.sum() * (1 - _ROUNDING):
-        return np.ones_like(of_query), np.ones_like(of_item)
-    level = rates.water_level(all_roots, all_costs, np.argsort(-all_roots, kind="stable"), budget)
-    if not stage.is_nested:
-        arrays = (stage.offsets, of_query, of_item, stage.overheads, stage.slot_costs)
-        level = rates.star_level(*(*arrays, level, budget))
-    pi = np.minimum(1.0, level * of_query)
-    return pi, np.minimum(np.minimum(1.0, level * of_item) / pi[stage.slot_queries], 1.0)

@@ -1,105 +1,348 @@
-"""How queries come: one draw after the other, or a whole sample at once."""
+"""How an order is gone through: unit by unit at rising levels, or query by query with replacement."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design.designs import Design
-from activeeval.kernels import cube, replication
+from activeeval.design.orders import Order
+from activeeval.design.selections import Selection
+from activeeval.errors import BudgetError, InputError
+from activeeval.kernels import levels as kernel
+from activeeval.kernels import replication
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pick:
-    """A query that came up, its probability in this draw, and which places of the design's items are judged."""
-
-    query: int
-    prob: float
-    slots: Ints
+ROUNDING = 1e-12
+"""Room for the rounding of a sum of costs."""
+_AHEAD = 1.5
+"""Levels are looked up for one and a half budgets at first: two standard deviations of the cost of 16 queries."""
+DRAWS_PER_QUERY = 100
+"""Draws with replacement after which a run ends, lest it look for the last query that the budget pays for ever."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
-    """A settled sample: its queries, ascending, how many items of each are judged, and their places in ``items``."""
+def check_budget(budget: float) -> float:
+    """Return a budget that is a positive number."""
+    if not (np.isfinite(budget) and budget > 0):
+        raise InputError(f"the budget must be a positive number, got {budget!r}")
+    return float(budget)
 
+
+def ascending(budgets: Sequence[float]) -> Floats:
+    """Return budgets as an array once they ascend."""
+    array = np.asarray(budgets, dtype=np.float64)
+    if array.ndim != 1 or array.size == 0 or np.any(np.diff(array) <= 0):
+        raise InputError(f"budgets must be given once each, in ascending order, got {list(budgets)}")
+    return array
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Queue:
+    """The units of an order below a level, lowest first, for one key.
+
+    Attributes
+    ----------
+    order : Order
+    limit : float
+        All units below it are here.
+    queries, levels : ndarray
+        Queries that have entered below the limit, ascending, and at which level.
+    slots, slot_levels : ndarray
+        Places that have come, query by query, and at which level.
+    ranks : ndarray of int64
+        The rank of each place's unit.
+    unit_queries, unit_costs, unit_levels : ndarray, shape (n_units,)
+        By level.
+    """
+
+    order: Order
+    limit: float
     queries: Ints
-    counts: Ints
+    levels: Floats
     slots: Ints
+    slot_levels: Floats
+    ranks: Ints
+    unit_queries: Ints
+    unit_costs: Floats
+    unit_levels: Floats
+
+    @property
+    def cost(self) -> float:
+        """What all units cost."""
+        return float(self.spent[-1]) if self.spent.size else 0.0
+
+    def paid(self, budgets: Floats) -> Ints:
+        """Return how many units each budget pays for: up to the first that it cannot pay."""
+        return np.searchsorted(self.spent, budgets * (1 + ROUNDING), side="right")
+
+    def level_after(self, n_units: int) -> float:
+        """Return T once ``n_units`` are taken: the level of the next; infinite where there is none."""
+        return float(self.unit_levels[n_units]) if n_units < self.unit_levels.size else math.inf
+
+    def selection(self, n_units: int) -> Selection:
+        """Return the selection of the lowest units, with the level of the first that is left out."""
+        level = self.level_after(n_units)
+        is_taken = self.ranks < n_units
+        owners = self.unit_queries[self.ranks[is_taken]]
+        inside = self.queries[self.levels < level]
+        counts = np.bincount(np.searchsorted(inside, owners), minlength=inside.size)
+        cost = float(self.spent[n_units - 1]) if n_units else 0.0
+        return Selection(queries=inside, counts=counts, slots=self.slots[is_taken], level=level, cost=cost)
+
+    def slots_of(self, unit: int) -> Ints:
+        """Return the places of a unit, by its rank."""
+        by_rank, starts = self._by_rank
+        return self.slots[by_rank[starts[unit] : starts[unit + 1]]]
+
+    @cached_property
+    def _by_rank(self) -> tuple[Ints, Ints]:
+        sizes = np.bincount(self.ranks, minlength=self.unit_levels.size)
+        return np.argsort(self.ranks, kind="stable"), np.concatenate(([0], np.cumsum(sizes)))
+
+    @cached_property
+    def spent(self) -> Floats:
+        """What has been spent once each unit is taken."""
+        return np.cumsum(self.unit_costs)
 
 
-def picks(design: Design, rng: np.random.Generator) -> Iterator[Pick]:
-    """Yield the queries of a design as they come, without end where draws are with replacement."""
-    if design.scheme == "replacement":
-        return _with_replacement(design, rng)
-    if design.scheme == "sequential":
-        return _without_replacement(design, rng)
-    return _of_sample(design, draw_sample(design, rng))
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Every unit has a level, independent of the others; units are judged upward until the budget is spent.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, METHODS, QueryPool, Rankings, Target
+    >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
+    >>> target = Target(DCG([0, 1]), Rankings.from_scores(pool, [2, 1, 2, 1]))
+    >>> design = METHODS["items"].design(target, np.full((4, 2), 0.5), budget=3)
+    >>> Levels().queue(design.order, np.uint64(7), 3.0).unit_levels.size >= 3
+    True
+    """
+
+    @property
+    def can_be_topped_up(self) -> bool:
+        """Whether a larger budget's sample holds a smaller one's."""
+        return True
+
+    def check(self, order: Order, budget: float) -> None:
+        """Raise BudgetError where a unit that can occur costs more than the budget: the estimate would be biased."""
+        dearest = order.dearest_units
+        largest = float(dearest.max(initial=0.0))
+        if check_budget(budget) * (1 + ROUNDING) < min(largest, order.cost):
+            query = repr(str(order.pool.query_ids[int(np.argmax(dearest))]))
+            raise BudgetError(
+                f"budget {budget:g} is below the dearest that may have to be judged at once, {largest:g} for {query}",
+                budget=budget,
+                needed=largest,
+            )
+
+    def caution(self, order: Order, budget: float) -> str:
+        """Return what to be wary of: below the two dearest units the variance of the estimate has no bound."""
+        if order.cost <= budget:
+            return ""
+        two = float(np.sort(order.dearest_units)[-2:].sum())
+        if budget >= two:
+            return ""
+        return f"budget {budget:g} is below what the two dearest queries cost, {two:g}: the error can be very large"
+
+    def limit(self, order: Order, budget: float) -> float:
+        """Return the level to look up to for a budget: infinite where it pays for everything."""
+        cost = order.cost
+        if budget * (1 + ROUNDING) >= cost:
+            return math.inf
+        return order.level_for(min(_AHEAD * budget, (budget + cost) / 2))
+
+    def queue(self, order: Order, key: np.uint64, budget: float, limit: float | None = None) -> Queue:
+        """Return the units of a key, all that the budget pays for and the first that it does not.
+
+        Parameters
+        ----------
+        limit : float, optional
+            `limit` of the order and the budget, where that is at hand.
+        """
+        limit = self.limit(order, budget) if limit is None else limit
+        while True:
+            queue = self.below(order, key, limit)
+            if queue.cost > budget * (1 + ROUNDING) or math.isinf(limit):
+                return queue
+            limit = 2 * limit if queue.unit_levels.size < order.items.size else math.inf
+
+    def below(self, order: Order, key: np.uint64, limit: float) -> Queue:
+        """Return the units of a key below a level."""
+        n = order.n_queries
+        queries, levels = np.empty(n, np.int64), np.empty(n)
+        n = kernel.enter(key, order.query_hashes, order.query_roots, 0, n, limit, queries, levels)
+        queries, levels = queries[:n].copy(), levels[:n].copy()
+        room = kernel.count_places(order.offsets, queries)
+        slots, slot_levels = np.empty(room, np.int64), np.empty(room)
+        rates = (order.offsets, order.query_roots, order.roots, order.is_nested)
+        m = kernel.place_levels(key, order.hashes, *rates, queries, levels, limit, slots, slot_levels)
+        slots, slot_levels = slots[:m].copy(), slot_levels[:m].copy()
+        owners, unit_queries = np.empty(m, np.int64), np.empty(m, np.int64)
+        costs, at, ties = np.empty(m), np.empty(m), np.empty(m, np.uint64)
+        where = (order.costs, order.overheads, order.hashes, order.is_nested)
+        out = (owners, unit_queries, costs, at, ties)
+        n_units = kernel.units_of(order.offsets, *where, queries, slots, slot_levels, *out)
+        by_level = np.lexsort((ties[:n_units], at[:n_units]))
+        ranks = np.empty(n_units, np.int64)
+        ranks[by_level] = np.arange(n_units)
+        return Queue(
+            order=order,
+            limit=limit,
+            queries=queries,
+            levels=levels,
+            slots=slots,
+            slot_levels=slot_levels,
+            ranks=ranks[owners],
+            unit_queries=unit_queries[by_level],
+            unit_costs=costs[by_level],
+            unit_levels=at[by_level],
+        )
 
 
-def _with_replacement(design: Design, rng: np.random.Generator) -> Iterator[Pick]:
-    cumulative = np.cumsum(design.sampling_probs)
-    while True:
-        u = rng.random()
-        query = int(replication.locate(cumulative, u))
-        first, last = design.offsets[query], design.offsets[query + 1]
-        end = replication.reach(cumulative, query, u, design.item_probs, first, last)
-        yield Pick(query, float(design.sampling_probs[query]), np.arange(first, end))
+@dataclass(frozen=True, slots=True, eq=False)
+class Replacement:
+    """The paper's draws: queries drawn independently with probabilities q, judged whole; one drawn again is free.
+
+    Attributes
+    ----------
+    sampling_probs : ndarray, shape (n_queries,)
+        q(x), summing to 1.
+    """
+
+    sampling_probs: Floats
+
+    @property
+    def can_be_topped_up(self) -> bool:
+        """Whether a larger budget's sample holds a smaller one's; the paper's estimator asks for one planned end."""
+        return False
+
+    def query_costs(self, order: Order) -> Floats:
+        """Return λ(x), the cost of judging each query whole, in mean items."""
+        costs = np.bincount(order.slot_queries, order.costs, minlength=order.n_queries)
+        return np.asarray(costs + order.overheads)
+
+    def expected_cost(self, order: Order) -> float:
+        """Return E_q[λ], the mean cost of a draw."""
+        return float(self.sampling_probs @ self.query_costs(order))
+
+    def check(self, order: Order, budget: float) -> None:
+        """Raise BudgetError unless the budget pays for the dearest single query.
+
+        With less, the queries that can be judged at all would depend on the budget, and the
+        estimate would be biased towards cheap queries.
+        """
+        costs = self.query_costs(order)
+        dearest = float(costs.max())
+        if check_budget(budget) * (1 + ROUNDING) < dearest:
+            query = repr(str(order.pool.query_ids[int(np.argmax(costs))]))
+            raise BudgetError(
+                f"budget {budget:g} is below the cost of the dearest query, {dearest:g} for {query}",
+                budget=budget,
+                needed=dearest,
+            )
+
+    def caution(self, order: Order, budget: float) -> str:
+        """Return what to be wary of; nothing."""
+        return ""
+
+    def is_census(self, order: Order, budget: float) -> bool:
+        """Whether the budget pays for judging every query."""
+        return budget * (1 + ROUNDING) >= float(self.query_costs(order).sum())
+
+    def n_draws(self, order: Order, budget: float) -> int:
+        """Return n* = Λ / E_q[λ], rounded down: draws that cost the budget on average.
+
+        Raises
+        ------
+        BudgetError
+            Where the budget does not pay for one expected draw.
+        """
+        cost, most = self.expected_cost(order), DRAWS_PER_QUERY * order.n_queries
+        if cost == 0:
+            return most
+        n = int(check_budget(budget) / cost * (1 + ROUNDING))
+        if n < 1:
+            raise BudgetError(
+                f"budget {budget:g} does not pay for one draw, which costs {cost:g} on average",
+                budget=budget,
+                needed=cost,
+            )
+        return min(n, most)
+
+    def in_turn(self, order: Order) -> tuple[Ints, Floats]:
+        """Return the queries by the hash of their ids, and their cumulated probabilities.
+
+        A draw is the place of a uniform number on these: the order of rows does not matter to it.
+        """
+        by_hash = np.argsort(order.query_hashes, kind="stable")
+        return by_hash, np.cumsum(self.sampling_probs[by_hash])
+
+    def draws(self, order: Order, key: np.uint64) -> Iterator[int]:
+        """Yield the queries of a key as they are drawn, without end."""
+        by_hash, cumulative = self.in_turn(order)
+        random = np.random.default_rng(int(key))
+        while True:
+            yield int(by_hash[replication.locate(cumulative, random.random())])
+
+    def queries(self, order: Order, key: np.uint64, budget: float, *, expected: bool = False) -> tuple[Ints, float]:
+        """Return the queries that a budget pays for, in the order of their draws, and what they cost.
+
+        Parameters
+        ----------
+        expected : bool
+            False (default): until a query comes up that the budget, which is never overspent, cannot pay for.
+            True: n* = Λ / E_q[λ] draws, which cost the budget on average.
+        """
+        costs, new = self.query_costs(order), np.ones(order.n_queries, dtype=np.bool_)
+        if not expected and self.is_census(order, budget):
+            return np.argsort(order.query_hashes, kind="stable"), float(costs.sum())
+        most = self.n_draws(order, budget) if expected else DRAWS_PER_QUERY * order.n_queries
+        limit = math.inf if expected else budget * (1 + ROUNDING)
+        drawn: list[int] = []
+        spent = 0.0
+        for query in self.draws(order, key):
+            cost = float(costs[query]) if new[query] else 0.0
+            if len(drawn) == most or spent + cost > limit:
+                break
+            drawn.append(query)
+            new[query] = False
+            spent += cost
+        return np.array(drawn, dtype=np.int64), spent
 
 
-def _without_replacement(design: Design, rng: np.random.Generator) -> Iterator[Pick]:
-    tree = replication.sum_tree(design.sampling_probs)
-    for _ in range(design.pool.n_queries):
-        query, prob = replication.take(tree, rng.random())
-        yield Pick(int(query), float(prob), np.arange(design.offsets[query], design.offsets[query + 1]))
+Scheme = Levels | Replacement
 
 
-def _of_sample(design: Design, sample: Sample) -> Iterator[Pick]:
-    ends = np.cumsum(sample.counts)
-    for query, end, count in zip(sample.queries.tolist(), ends.tolist(), sample.counts.tolist(), strict=True):
-        yield Pick(query, float(design.sampling_probs[query]), sample.slots[end - count : end])
+def quarters(scheme: Scheme, order: Order, budget: float) -> tuple[float, ...]:
+    """Return where blocks end: quarters of the budget that pay for the dearest unit, and the budget itself."""
+    if not scheme.can_be_topped_up:
+        return (budget,)
+    least = float(order.dearest_units.max(initial=0.0))
+    ends = [budget * share for share in (0.25, 0.5, 0.75) if budget * share * (1 + ROUNDING) >= least]
+    return (*ends, budget)
 
 
-def draw_sample(design: Design, rng: np.random.Generator) -> Sample:
-    """Return a whole sample of a poisson or cube design."""
-    queries, left = _queries(design, rng)
-    first, last = design.offsets[queries], design.offsets[queries + 1]
-    counts = np.empty_like(queries)
-    if design.stage.is_nested:
-        replication.depths(first, last, design.item_probs, left, counts)
-        return Sample(queries, counts, places(first, counts))
-    uniforms = rng.random(int((last - first).sum()))
-    slots = np.empty(uniforms.size, dtype=np.int64)
-    n_judged = replication.single_items(first, last, design.item_probs, uniforms, counts, slots)
-    return Sample(queries, counts, slots[:n_judged].copy())
+def check_blocks(scheme: Scheme, order: Order, budgets: Sequence[float]) -> tuple[float, ...]:
+    """Return planned ends of blocks once they ascend and each pays for the dearest unit."""
+    ends = tuple(float(b) for b in budgets)
+    if not ends or any(b <= a for a, b in pairwise(ends)):
+        raise InputError(f"the budgets of blocks must ascend, got {list(budgets)}")
+    scheme.check(order, ends[0])
+    return ends
 
 
-def places(first: Ints, counts: Ints) -> Ints:
-    """Return first, first + 1 … for as many places as each query counts."""
-    return np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-
-
-def _queries(design: Design, rng: np.random.Generator) -> tuple[Ints, Floats]:
-    """Return the queries of a sample and for each a number that is uniform on [0, 1), whatever else happened."""
-    probs = design.sampling_probs
-    if design.scheme == "poisson":
-        uniforms = rng.random(probs.size)
-        queries = np.flatnonzero(uniforms < probs)
-        return queries, uniforms[queries] / probs[queries]
-    order = rng.permutation(probs.size)
-    chosen = np.empty(probs.size, dtype=np.bool_)
-    cube.cube(rng.random(probs.size), probs[order], balancing(design)[order], chosen)
-    queries = np.sort(order[chosen])
-    return queries, rng.random(queries.size)
-
-
-def balancing(design: Design) -> Floats:
-    """Return what a cube sample is balanced on, shape (n_queries, k): π, the expected cost, p times the regressors."""
-    pi = design.sampling_probs
-    regressors = design.query_probs[:, None] * design.stage.regressors
-    return np.ascontiguousarray(np.column_stack((pi, pi * design.expected_costs, regressors)))
+def whole(order: Order, queries: Ints, cost: float, level: float = math.inf) -> Selection:
+    """Return the selection of whole queries."""
+    counts = np.diff(order.offsets)[queries]
+    first = order.offsets[queries]
+    slots = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+    return Selection(queries=queries, counts=counts, slots=slots, level=level, cost=cost)

@@ -1,329 +1,267 @@
-"""The second stage: which items of a query are judged once the query is, and what they say of its value.
+"""What is judged of a query: all of it, a random prefix of the judging order, or items on their own.
 
-Whole queries, a random prefix of the judging order (depth design), or items each with a
-probability of their own (item design). A stage turns a grade model into the ratios of variance to
-cost that a design is made of, and grades into totals that an estimator is made of.
+A stage turns targets and a grade model into places, what the targets' values vary by at each, and readings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import Any, ClassVar, Self
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.kernels import items as item_kernel
+from activeeval.design.beliefs import Beliefs
+from activeeval.design.orders import Order, Places
+from activeeval.design.rates import Ratios, Spread, pooled
+from activeeval.design.readings import ItemReading, PrefixReading, Reading, check_reaches, path_of, reveal_arrays
+from activeeval.errors import InputError
 from activeeval.kernels import rates, reveal
-from activeeval.measures import Target
-from activeeval.measures.doors import sealed
+from activeeval.measures import Measure, Target
+from activeeval.measures.doors import mean_over_nodes
+from activeeval.measures.target import common_lists
+from activeeval.pool import pool_hashes
+from activeeval.results import Moments
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Observer = Callable[[Ints, Ints, Ints], tuple[Floats, Floats]]
 
-LEAST_STAGE_SHARE = 0.05
 LEAST_ITEM_SHARE = 0.01
+"""Least probability of an item once its query is in: a weight of a hundred is what one item may come to."""
 LEAST_PLUG_IN_SHARE = 0.35
+"""Of measures whose f_k is a plug-in (nDCG, AP): their spreads are underestimated; .35 was best of .1 … .6 on MQ2008."""
 LEAST_RANK_SHARE = 0.6
+"""Of a rank worth as much as the first: a model that is wrong about the first labels expects too little of the rest."""
+_LEARNT = 0.5
+"""How much of what the nodes disagree on the labels before an item are taken to have said."""
+_BLOCK_ITEMS = 50_000
+_SAMPLED_PLACES, _FEWEST_SAMPLES, _MOST_SAMPLES = 512, 2, 32
+"""Sets of labels drawn of a query for E[D²]: as many as make 512 places, so that long lists do not take for ever."""
 
 
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """What is judged of a query, whole here.
+def wanted_places(targets: Sequence[Target], known: Ints, unit: float, worth: Floats | None = None) -> Places:
+    """Return the places of all that targets need; wanted are unknown labels that can change a target's value."""
+    offsets, items = common_lists(targets)
+    wanted = np.zeros(known.size, dtype=np.bool_)
+    for target in targets:
+        wanted |= target.matters
+    return Places.of(targets[0].pool, offsets, items, wanted & (known < 0), worth, unit)
 
-    Attributes
-    ----------
-    target : Target
-    offsets, items : ndarray
-        Items to judge for each query, in judging order, as positions on the flat item axis.
-    predictions, variances : ndarray, shape (n_queries,)
-        m(x) = E[L | x] and Var[L | x] under the grade model; NaN without one.
-    """
 
-    target: Target
-    offsets: Ints
-    items: Ints
-    predictions: Floats
-    variances: Floats
-    kind: ClassVar[str] = "whole"
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Every query that is taken is judged down to the measure's cutoff."""
+
+    name: ClassVar[str] = "whole"
     is_nested: ClassVar[bool] = True
+    needs_model: ClassVar[bool] = False
 
-    @property
-    def least_shares(self) -> Floats:
-        """Least probability of every place of ``items`` once its query is drawn, whatever the model says."""
-        return np.full(self.items.size, LEAST_ITEM_SHARE)
+    def fits(self, measure: Measure) -> bool:
+        """Whether a measure can be read from what is judged; any can."""
+        return True
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return every array of the stage by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "target"}
+    def model(self, beliefs: Beliefs) -> Beliefs:
+        """Return the beliefs to predict with."""
+        return beliefs
 
-    def restricted_to(self, queries: Ints) -> tuple[Self, Ints]:
-        """Return the stage of some queries, ascending, and the places of their items in this one."""
-        pool, items = self.target.pool.subset(queries)
-        versus = None if self.target.versus is None else self.target.versus.restricted_to(pool, items)
-        target = Target(self.target.measure, self.target.ranking.restricted_to(pool, items), versus)
-        position = np.full(self.target.pool.n_items, -1, dtype=np.int64)
-        position[items] = np.arange(items.size)
-        slots = np.flatnonzero(np.isin(self.slot_queries, queries))
-        arrays = {name: self._part(name, values, queries, slots, items) for name, values in self.arrays().items()}
-        arrays["offsets"] = np.concatenate(([0], np.cumsum(np.diff(self.offsets)[queries])))
-        arrays["items"] = position[arrays["items"]]
-        return type(self)(target, **arrays), slots
+    def places(self, targets: Sequence[Target], beliefs: Beliefs | None, known: Ints, unit: float = 0.0) -> Places:
+        """Return the places of all that targets need."""
+        return wanted_places(targets, known, unit)
 
-    @staticmethod
-    def _part(name: str, values: NDArray[Any], queries: Ints, slots: Ints, items: Ints) -> NDArray[Any]:
-        if name in ("predictions", "variances"):
-            return np.asarray(values[queries])
-        if name == "nodes":
-            return np.ascontiguousarray(values[:, items])
-        return values if name in ("offsets", "node_weights", "gains") else np.asarray(values[slots])
+    def moments(self, target: Target, beliefs: Beliefs) -> Moments:
+        """Return m(x) and Var[L | x] given what is known."""
+        return target.moments(beliefs.nodes, beliefs.weights)
 
-    @property
-    def max_grade(self) -> int | None:
-        """The largest grade that the measure, or the grade model, knows; None where both take any."""
-        return self.target.measure.max_grade
+    def spread(self, target: Target, places: Places, beliefs: Beliefs | None) -> Spread:
+        """Return what a target's value varies by; alike for all queries without a model."""
+        n = places.open_costs.size
+        variances = np.ones(places.pool.n_queries) if beliefs is None else self.moments(target, beliefs).variance
+        return Spread(of_query=variances, of_open=np.zeros(n), least_shares=np.ones(n))
 
-    @cached_property
-    def slot_queries(self) -> Ints:
-        """The query of each place of ``items``."""
-        return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
+    def pooled(self, places: Places, spread: Spread) -> Ratios:
+        """Return sqrt(variance / cost) of every query, its places' as well."""
+        costs = np.bincount(places.open_queries, places.open_costs, minlength=spread.of_query.size) + places.overheads
+        of_query = np.sqrt(np.divide(spread.of_query, costs, out=np.zeros_like(costs), where=costs > 0))
+        return Ratios(of_query, of_query[places.open_queries])
 
-    @cached_property
-    def slot_costs(self) -> Floats:
-        """What judging each place of ``items`` costs."""
-        return self.target.pool.item_costs[self.items]
+    def reading(self, target: Target, order: Order, beliefs: Beliefs | None, known: Ints) -> Reading:
+        """Return the reading of a target on an order.
 
-    @cached_property
-    def overheads(self) -> Floats:
-        """What turning to each query costs; 0 where there is nothing to judge."""
-        return np.where(np.diff(self.offsets) > 0, self.target.pool.query_costs, 0.0)
-
-    @cached_property
-    def costs(self) -> Floats:
-        """λ(x), the cost of judging each query whole."""
-        n_queries = self.offsets.size - 1
-        return np.bincount(self.slot_queries, self.slot_costs, minlength=n_queries) + self.overheads
-
-    @cached_property
-    def regressors(self) -> Floats:
-        """What is known of every query for a regression, shape (n_queries, 2): 1 and m(x)."""
-        return np.column_stack((np.ones_like(self.predictions), np.nan_to_num(self.predictions)))
-
-    def ratios(self, extra: Floats) -> tuple[Floats, Floats]:
-        """Return (variance + extra) / cost of every query, and of every item of its stage, not above its query's."""
-        costs = np.where(self.costs > 0, self.costs, self.target.pool.item_costs.min())
-        of_query = (self.variances + extra) / costs
-        return of_query, of_query[self.slot_queries]
-
-    def observer(self, grades: Ints, item_probs: Floats, n_known: Ints | None = None) -> Observer:
-        """Return the function that says what draws tell once they are judged.
-
-        Parameters
-        ----------
-        grades : ndarray of int64, shape (n_items,)
-        item_probs : ndarray, shape (items.size,)
-            G of every place of ``items``.
-        n_known : ndarray of int64, shape (n_queries,), optional
-            How many items of each query, in judging order, have been judged; all by default.
-
-        Returns
-        -------
-        callable
-            Of queries (n,), the number of judged items of each (n,) and their places in ``items`` (in
-            the order of the queries); it returns totals and within, see
-            `activeeval.estimation.JudgedSample`.
+        Raises
+        ------
+        InputError
+            Where the order does not reach what the target needs.
         """
-        known = np.diff(self.offsets) if n_known is None else n_known
-        sums, spread = self.prefix_totals(grades, item_probs, known)
-
-        def observe(queries: Ints, counts: Ints, slots: Ints) -> tuple[Floats, Floats]:
-            totals, within = np.zeros((queries.size, 4)), np.zeros((queries.size, 10))
-            totals[:, 1:3] = self.regressors[queries]
-            seen = counts > 0
-            last = (self.offsets[queries] + counts - 1)[seen]
-            totals[seen, 0], totals[seen, 3] = sums[last].T
-            within[seen, 0], within[seen, 3], within[seen, 9] = spread[last].T
-            return totals, within
-
-        return observe
-
-    def prefix_totals(self, grades: Ints, item_probs: Floats, n_known: Ints) -> tuple[Floats, Floats]:
-        """Return what every prefix of the known items of every query says, by place of its last item.
-
-        Returns
-        -------
-        ndarray, shape (items.size, 2)
-            y, unbiased for L, and h, which is 0 in the mean; see `activeeval.kernels.reveal`.
-        ndarray, shape (items.size, 3)
-            Their variances and covariance given the labels: yy, yh, hh.
-        """
-        totals = np.zeros((self.items.size, 2))
-        has_items = np.diff(self.offsets) > 0
-        totals[self.offsets[1:][has_items] - 1, 0] = self.target.values(grades)[has_items]
-        return totals, np.zeros((self.items.size, 3))
+        check_reaches(target, order, known, as_prefix=False)
+        unknown = np.full(order.n_queries, np.nan)
+        predictions = unknown if beliefs is None else self.moments(target, beliefs).mean
+        return Reading(target=target, order=order, known=known, predictions=predictions)
 
 
-@dataclass(frozen=True, eq=False)
-class Prefix(Stage):
-    """A random prefix of the judging order: L̃ = m + Σ_{k ≤ depth} D_k / G_k, unbiased for any model.
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """Every query that is taken is judged down to a random depth."""
+
+    name: ClassVar[str] = "depth"
+    is_nested: ClassVar[bool] = True
+    needs_model: ClassVar[bool] = True
+
+    def fits(self, measure: Measure) -> bool:
+        """Whether a measure can be read from what is judged; any can."""
+        return True
+
+    def model(self, beliefs: Beliefs) -> Beliefs:
+        """Return the beliefs to predict with: never sure of themselves."""
+        return beliefs.defended()
+
+    def places(self, targets: Sequence[Target], beliefs: Beliefs, known: Ints, unit: float = 0.0) -> Places:
+        """Return the places of all that targets need, by better rank in any of their rankings."""
+        return wanted_places(targets, known, unit)
+
+    def spread(self, target: Target, places: Places, beliefs: Beliefs) -> Spread:
+        """Return E[D_k²] of every place under the model, from labels that it draws."""
+        arrays = reveal_arrays(target, beliefs, places.offsets, places.items)
+        spreads, lengths = np.zeros(places.items.size), np.maximum(np.diff(places.offsets), 1)
+        n_samples = np.clip(_SAMPLED_PLACES // lengths, _FEWEST_SAMPLES, _MOST_SAMPLES)
+        hashes = pool_hashes(places.pool)[1][places.items]
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            work = [threads.submit(_expect, arrays, *b, hashes, n_samples, spreads) for b in _blocks(places.offsets)]
+            for done in work:
+                done.result()
+        of_open = np.maximum(spreads[places.matters], 0.0)
+        nothing = np.zeros(places.pool.n_queries)
+        return Spread(of_query=nothing, of_open=of_open, least_shares=_least_depth_shares(target, places, beliefs))
+
+    def pooled(self, places: Places, spread: Spread) -> Ratios:
+        """Return sqrt(variance / cost), pooled so that it never rises along a query."""
+        of_open, offsets = spread.of_open.copy(), places.open_offsets
+        has_any = np.diff(offsets) > 0
+        of_open[offsets[:-1][has_any]] += spread.of_query[has_any]
+        whole = Spread(of_query=spread.of_query, of_open=of_open, least_shares=spread.least_shares)
+        return pooled(places, whole, is_nested=True)
+
+    def reading(self, target: Target, order: Order, beliefs: Beliefs, known: Ints) -> Reading:
+        """Return the reading of a target on an order; raises as `Whole.reading` does."""
+        check_reaches(target, order, known, as_prefix=True)
+        lowest_grades = np.maximum(known, 0)
+        f0, lowest = path_of(target, beliefs, order.offsets, order.items, lowest_grades)
+        return PrefixReading(
+            target=target, order=order, known=known, predictions=f0, beliefs=beliefs, lowest=lowest
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Any items of a query are judged, each with a probability of its own; for additive measures.
 
     Attributes
     ----------
-    nodes, node_weights : ndarray
-        The grade model, (n_nodes, n_items, n_grades) and (n_nodes,).
-    spreads : ndarray, shape (items.size,)
-        E[D_k²] of every place under the model.
-    lowest : ndarray, shape (items.size,)
-        f_k if every item had the lowest grade.
+    learns : bool
+        Whether an item is predicted from the labels judged before it. Under a hard budget that leaves a bias of
+        order 1/n, below a hundredth of the standard error; without it the estimate is exactly unbiased.
     """
 
-    nodes: Floats
-    node_weights: Floats
-    spreads: Floats
-    lowest: Floats
-    kind: ClassVar[str] = "depth"
-
-    @property
-    def least_shares(self) -> Floats:
-        """Least probability of every place of ``items`` once its query is drawn, whatever the model says.
-
-        In proportion to what the rank is worth: a model that is wrong about the first labels expects too little
-        of the later ones. Higher where f_k is only a plug-in.
-        """
-        if not self.target.terms(self.nodes.shape[2]).is_exact:
-            return np.full(self.items.size, LEAST_PLUG_IN_SHARE)
-        worth = np.abs(self.target.contrast[self.items])
-        largest = np.zeros(self.offsets.size - 1)
-        np.maximum.at(largest, self.slot_queries, worth)
-        share = np.divide(worth, largest[self.slot_queries], out=np.zeros_like(worth), where=worth > 0)
-        return np.maximum(_never_rising(share, self.offsets) * LEAST_RANK_SHARE, LEAST_ITEM_SHARE)
-
-    @property
-    def max_grade(self) -> int | None:
-        """The largest grade that the grade model knows."""
-        return int(self.nodes.shape[2]) - 1
-
-    def ratios(self, extra: Floats) -> tuple[Floats, Floats]:
-        """Return E[D_k²] / λ_k, pooled so that it never rises with k; the query's is its first item's."""
-        spreads = self.spreads.copy()
-        starts = self.offsets[:-1][np.diff(self.offsets) > 0]
-        spreads[starts] += extra[self.slot_queries[starts]]
-        of_item = np.empty(self.items.size)
-        rates.pool_chain(self.offsets, spreads, self.slot_costs, self.overheads, of_item)
-        of_query = np.zeros(self.offsets.size - 1)
-        of_query[self.slot_queries[starts]] = of_item[starts]
-        return of_query, of_item
-
-    def prefix_totals(self, grades: Ints, item_probs: Floats, n_known: Ints) -> tuple[Floats, Floats]:
-        """Return what every prefix of the known items of every query says, by place of its last item."""
-        f = path_of(self.target, self.nodes, self.node_weights, self.offsets, self.items, grades, n_known)
-        totals, within = np.zeros((f.size, 2)), np.zeros((f.size, 3))
-        paths = (self.predictions, f, self.lowest, item_probs)
-        reveal.prefix_totals(*(self.offsets, n_known, *paths, totals, within))
-        return totals, within
-
-
-@dataclass(frozen=True, eq=False)
-class Items(Stage):
-    """Items of an additive measure, each judged with a probability of its own; dearest information first.
-
-    Attributes
-    ----------
-    contrast, means, spreads : ndarray, shape (items.size,)
-        c_i (Δc_i in a comparison), E[g_i] and E[d_i²] = c_i² E[(g_i − μ_i)²].
-    nodes, node_weights, gains : ndarray
-        The grade model, and the gain of each grade.
-    """
-
-    contrast: Floats
-    means: Floats
-    spreads: Floats
-    nodes: Floats
-    node_weights: Floats
-    gains: Floats
-    kind: ClassVar[str] = "items"
+    learns: bool = True
+    name: ClassVar[str] = "items"
     is_nested: ClassVar[bool] = False
+    needs_model: ClassVar[bool] = True
 
-    @property
-    def max_grade(self) -> int | None:
-        """The largest grade that the grade model knows."""
-        return int(self.nodes.shape[2]) - 1
+    def fits(self, measure: Measure) -> bool:
+        """Whether a measure can be read from what is judged: additive ones can."""
+        return bool(getattr(measure, "is_additive", False))
 
-    @cached_property
-    def regressors(self) -> Floats:
-        """What is known of every query for a regression, shape (n_queries, 2): Σ c_i and Σ c_i μ_i."""
-        n_queries = self.offsets.size - 1
-        columns = (self.contrast, self.contrast * self.means)
-        return np.column_stack([np.bincount(self.slot_queries, c, minlength=n_queries) for c in columns])
+    def model(self, beliefs: Beliefs) -> Beliefs:
+        """Return the beliefs to predict with."""
+        return beliefs
 
-    @cached_property
-    def node_means(self) -> Floats:
-        """E[g_i | u], shape (items.size, n_nodes)."""
-        return np.ascontiguousarray((self.nodes @ self.gains)[:, self.items].T)
+    def places(self, targets: Sequence[Target], beliefs: Beliefs, known: Ints, unit: float = 0.0) -> Places:
+        """Return the places of all that targets need, those that tell most first."""
+        for target in targets:
+            self._check(target)
+        _, items = common_lists(targets)
+        worth = np.sum([_item_variances(target, beliefs, items) for target in targets], axis=0)
+        return wanted_places(targets, known, unit, worth)
 
-    def ratios(self, extra: Floats) -> tuple[Floats, Floats]:
-        """Return variance over cost of every query's stage and of every item, none above its query's."""
-        of_items = np.bincount(self.slot_queries, self.spreads, minlength=self.variances.size)
-        total = self.variances + extra
-        left = np.maximum(total - of_items, LEAST_STAGE_SHARE * total)
-        of_query, of_item = np.zeros(left.size), np.empty(self.items.size)
-        rates.pool_star(self.offsets, self.spreads, self.slot_costs, left, self.overheads, of_query, of_item)
-        return of_query, of_item
+    def spread(self, target: Target, places: Places, beliefs: Beliefs) -> Spread:
+        """Return Var[L | x] and E[d_i²], the latter once the labels before have said half of what nodes disagree on."""
+        variances = target.moments(beliefs.nodes, beliefs.weights).variance
+        of_open = _item_variances(target, beliefs, places.items[places.matters])
+        return Spread(of_query=variances, of_open=of_open, least_shares=np.full(of_open.size, LEAST_ITEM_SHARE))
 
-    def observer(self, grades: Ints, item_probs: Floats, n_known: Ints | None = None) -> Observer:
-        """Return the function that says what draws tell once they are judged; see `Stage.observer`."""
-        gains, likelihoods = self._labels(grades)
-        sums = np.empty_like(self.node_means)
-        item_kernel.running_sums(self.offsets, self.contrast, self.node_means, sums)
-        model = (self.node_means, likelihoods, self.node_weights, sums, item_probs)
+    def pooled(self, places: Places, spread: Spread) -> Ratios:
+        """Return sqrt(variance / cost), pooled so that no item's exceeds its query's."""
+        return pooled(places, spread, is_nested=False)
 
-        def observe(queries: Ints, counts: Ints, slots: Ints) -> tuple[Floats, Floats]:
-            totals, within = np.empty((queries.size, 3)), np.empty((queries.size, 6))
-            drawn = (queries, counts, slots, totals, within)
-            item_kernel.observe_items(*(self.offsets, self.contrast, gains, *model, *drawn))
-            return totals, within
+    def reading(self, target: Target, order: Order, beliefs: Beliefs, known: Ints) -> Reading:
+        """Return the reading of a target on an order; raises as `Whole.reading` does."""
+        self._check(target)
+        check_reaches(target, order, known, as_prefix=False)
+        gains = target.terms(beliefs.max_grade + 1).values
+        owners, by_node = order.slot_queries, (beliefs.nodes @ gains)[:, order.items]
+        means = mean_over_nodes(beliefs.weights[owners], by_node)
+        contrast = target.contrast[order.items]
+        reading = ItemReading(
+            target=target,
+            order=order,
+            known=known,
+            predictions=np.zeros(order.n_queries),
+            beliefs=beliefs,
+            learns=self.learns,
+            gains=gains,
+            contrast=contrast,
+            means=means,
+        )
+        object.__setattr__(reading, "predictions", reading.sums + reading.regressors[:, 1])
+        return reading
 
-        return observe
-
-    def _labels(self, grades: Ints) -> tuple[Floats, Floats]:
-        """Return the gain of every place of ``items`` and p(its grade | u), 1 where it could not be judged."""
-        own = grades[self.items]
-        known = np.maximum(own, 0)
-        gains = np.where(own >= 0, self.gains[known], 0.0)
-        likelihoods = np.where(own[:, None] >= 0, self.nodes[:, self.items, known].T, 1.0)
-        return gains, np.ascontiguousarray(likelihoods)
-
-
-STAGES: dict[str, type[Stage]] = {stage.kind: stage for stage in (Stage, Prefix, Items)}
-
-
-def _never_rising(values: Floats, offsets: Ints) -> Floats:
-    """Return for every place the largest value from it to the end of its query."""
-    out = values[::-1].copy()
-    owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))[::-1]
-    # a query's places are lifted above those of the queries after it, so that one running maximum serves all
-    lift = (owners.max(initial=0) - owners) * (out.max(initial=0.0) + 1.0)
-    return np.asarray((np.maximum.accumulate(out + lift) - lift)[::-1])
+    def _check(self, target: Target) -> None:
+        if not self.fits(target.measure):
+            raise InputError(f"item designs are for additive measures (DCG, RBP, P), not for {target.measure}")
 
 
-def reveal_arrays(target: Target, nodes: Floats, node_weights: Floats, offsets: Ints, items: Ints) -> tuple[Any, ...]:
-    """Return the arguments that every walk over the items of a target shares."""
-    terms = target.terms(nodes.shape[2])
-    measure = (terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
-    rankings = (target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
-    model = (sealed(nodes), sealed(node_weights))
-    return *measure, target.pool.query_offsets, *model, *rankings, sealed(offsets, np.int64), sealed(items, np.int64)
+Stage = Whole | Depth | Items
+WHOLE, DEPTH, ITEMS = Whole(), Depth(), Items()
 
 
-def path_of(
-    target: Target, nodes: Floats, node_weights: Floats, offsets: Ints, items: Ints, grades: Ints, n_known: Ints
-) -> Floats:
-    """Return f_k for the first ``n_known`` items of every query, by place of ``items``."""
-    arrays = reveal_arrays(target, nodes, node_weights, offsets, items)
-    f, f0 = np.zeros(items.size), np.empty(offsets.size - 1)
-    labels, known, no_samples = sealed(grades, np.int64), sealed(n_known, np.int64), np.empty((0, 1))
-    reveal.reveal(*(*arrays, 0, f0.size, labels, known, no_samples, f0, f, np.empty(0)))
-    return f
+def _item_variances(target: Target, beliefs: Beliefs, items: Ints) -> Floats:
+    """Return c_i² E[(g_i − μ_i)²] of items once the labels before have said half of what the nodes disagree on."""
+    gains = target.terms(beliefs.max_grade + 1).values
+    weights = beliefs.weights[target.pool.item_queries[items]]
+    nodes = beliefs.nodes[:, items]
+    by_node = nodes @ gains
+    mean = mean_over_nodes(weights, by_node)
+    between = mean_over_nodes(weights, (by_node - mean) ** 2)
+    inside = np.array([(p * (gains - m[:, None]) ** 2).sum(axis=1) for p, m in zip(nodes, by_node, strict=True)])
+    within = mean_over_nodes(weights, inside)
+    return np.asarray((within + _LEARNT * between) * target.contrast[items] ** 2)
+
+
+def _least_depth_shares(target: Target, places: Places, beliefs: Beliefs) -> Floats:
+    """Return least probabilities of wanted places, in proportion to what their ranks are worth."""
+    items, offsets, owners = places.items[places.matters], places.open_offsets, places.open_queries
+    if not target.terms(beliefs.max_grade + 1).is_exact:
+        return np.full(items.size, LEAST_PLUG_IN_SHARE)
+    worth = np.abs(target.contrast[items])
+    largest = np.zeros(offsets.size - 1)
+    np.maximum.at(largest, owners, worth)
+    share = np.divide(worth, largest[owners], out=np.zeros_like(worth), where=worth > 0)
+    rates.never_rising(offsets, share)
+    return np.maximum(share * LEAST_RANK_SHARE, LEAST_ITEM_SHARE)
+
+
+def _expect(
+    arrays: tuple[Any, ...], first: int, last: int, hashes: NDArray[np.uint64], n_samples: Ints, spreads: Floats
+) -> None:
+    """Fill E[D²] of a block of queries, with labels drawn from the model."""
+    f0, no_grades, nothing = np.empty(n_samples.size), np.empty(0, np.int64), np.empty(0)
+    reveal.reveal(*(*arrays, first, last, no_grades, hashes, n_samples, f0, nothing, spreads))
+
+
+def _blocks(offsets: Ints) -> list[tuple[int, int]]:
+    """Cut the queries into runs of about equally many items, whatever the machine."""
+    edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], _BLOCK_ITEMS)))
+    edges = np.unique(np.concatenate(([0], edges, [offsets.size - 1])))
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))

@@ -1,40 +1,37 @@
-"""What a judged sample says about the pool: estimates, their intervals, and when to stop."""
+"""What a judged sample says about the pool: estimates and their intervals."""
 
-from activeeval.estimation.estimators import ESTIMATORS, TARGETS, Evaluated, estimate, evaluate, population_variance
-from activeeval.estimation.intervals import Bootstrap, IntervalKind, Skewed, Student
-from activeeval.estimation.samples import JudgedSample, census, judged_sample
-from activeeval.estimation.stopping import (
+from activeeval.estimation.estimators import SCOPES, Evaluated, estimate, evaluate, population_variance
+from activeeval.estimation.intervals import (
     INTERVALS,
-    AsymptoticSequence,
-    Betting,
-    Decision,
+    Bootstrap,
     GroupSequential,
-    StoppingRule,
+    IntervalKind,
+    Look,
+    Skewed,
+    Student,
     crossing_probs,
     find_interval,
+    half_widths,
     spending_boundaries,
 )
+from activeeval.estimation.samples import JudgedSample, judged_sample
 
 __all__ = [
-    "ESTIMATORS",
     "INTERVALS",
-    "TARGETS",
-    "AsymptoticSequence",
-    "Betting",
+    "SCOPES",
     "Bootstrap",
-    "Decision",
     "Evaluated",
     "GroupSequential",
     "IntervalKind",
     "JudgedSample",
+    "Look",
     "Skewed",
-    "StoppingRule",
     "Student",
-    "census",
     "crossing_probs",
     "estimate",
     "evaluate",
     "find_interval",
+    "half_widths",
     "judged_sample",
     "population_variance",
     "spending_boundaries",

@@ -15,16 +15,10 @@ from activeeval.results import Estimate
 
 Floats = NDArray[np.float64]
 
-ESTIMATORS = {
-    "ratio": "Σ w L / Σ w, the paper's; self-normalised",
-    "difference": "M + Σ ω (L − m): needs a grade model, exactly unbiased",
-    "regression": "Z̄'B + Σ ω (L − z'B), z = (1, m), B fitted: no model can spoil it much",
-    "lure": "the difference of draws without replacement, levelled over the draws",
-}
-TARGETS = ("pool", "population")
+SCOPES = ("pool", "population")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evaluated:
     """What an estimator makes of a sample.
 
@@ -34,21 +28,24 @@ class Evaluated:
     degrees_of_freedom : float
         Of the t quantile.
     contributions : ndarray, shape (n,)
-        What each draw adds to the estimate's error; their squares estimate the variance.
+        What each draw of an open query adds to the estimate's error; their squares estimate the variance.
+    plain_variance : float
+        V̂ as its equation gives it: unbiased where nothing is fitted, and may be negative.
     """
 
     value: float
     variance: float
     degrees_of_freedom: float
     contributions: Floats
+    plain_variance: float
 
 
-def evaluate(sample: JudgedSample, estimator: str, target: str = "pool") -> Evaluated:
-    """Return what an estimator makes of a judged sample.
+def evaluate(sample: JudgedSample, scope: str = "pool") -> Evaluated:
+    """Return what the estimator of a judged sample makes of it.
 
     Parameters
     ----------
-    target : {"pool", "population"}
+    scope : {"pool", "population"}
         The performance over the pool at hand, or over all the queries of which the pool is a
         sample: S² / N is then added to the variance, S² the variance of L over queries.
 
@@ -57,98 +54,79 @@ def evaluate(sample: JudgedSample, estimator: str, target: str = "pool") -> Eval
     StateError
         Where nothing has been judged yet.
     InputError
-        Where the estimator or the target is not known, or the estimator is not one for the sample's scheme.
+        Where the scope is not known.
     """
-    if estimator not in ESTIMATORS:
-        raise InputError(f"unknown estimator {estimator!r}; known: {', '.join(ESTIMATORS)}")
-    if target not in TARGETS:
-        raise InputError(f"unknown target {target!r}; known: {', '.join(TARGETS)}")
-    result = _evaluate(sample, estimator)
-    if target == "pool":
+    if scope not in SCOPES:
+        raise InputError(f"unknown scope {scope!r}; known: {', '.join(SCOPES)}")
+    result = _evaluate(sample)
+    if scope == "pool":
         return result
     freedom = sample.pool_size - 1.0 if sample.is_census else result.degrees_of_freedom
     variance = result.variance + population_variance(sample, result)
     return replace(result, variance=variance, degrees_of_freedom=freedom)
 
 
-def _evaluate(sample: JudgedSample, estimator: str) -> Evaluated:
-    n = len(sample.totals)
-    if sample.is_census:
-        return Evaluated(estimates.weighted_sum(sample.query_probs, sample.values), 0.0, math.inf, np.zeros(n))
-    if n == 0 and sample.scheme in ("replacement", "sequential"):
-        raise StateError("no query has been judged yet, so there is nothing to estimate from")
-    if sample.scheme == "sequential":
-        return _sequential(sample, estimator)
-    if estimator == "lure":
-        raise InputError(f"the estimator 'lure' is for draws without replacement, not for {sample.scheme}")
-    if sample.scheme == "replacement" and estimator == "ratio":
-        contributions = np.empty(n)
-        values = np.ascontiguousarray(sample.values)
-        found = estimates.ratio_estimate(sample.importance_weights, values, contributions)
-        return _found(found, contributions)
-    return _linear(sample, estimator)
-
-
-def _found(found: tuple[float, float, float], contributions: Floats) -> Evaluated:
-    value, variance, freedom = found
-    return Evaluated(float(value), float(variance), float(freedom), contributions)
-
-
-def _linear(sample: JudgedSample, estimator: str) -> Evaluated:
-    with_replacement = sample.scheme == "replacement"
-    n = len(sample.totals)
-    omega = sample.importance_weights / (n if with_replacement else 1)
-    keep = np.ones(n) if with_replacement else 1 - sample.sampling_probs
-    totals, population = sample.totals.copy(), sample.population.copy()
-    if estimator == "ratio":  # the first regressor alone
-        totals[:, 2:] = population[1:] = 0.0
+def _evaluate(sample: JudgedSample) -> Evaluated:
+    n = sample.values.size
     contributions = np.empty(n)
-    fitted = estimator != "difference"
-    arrays = (omega, keep, totals, sample.within, population, sample.balancing)
-    found = estimates.linear_estimate(*arrays, fitted, with_replacement, contributions)
-    return _found(found, contributions)
-
-
-def _sequential(sample: JudgedSample, estimator: str) -> Evaluated:
-    if estimator not in ("difference", "lure"):
-        raise InputError(f"draws without replacement are for the difference and lure estimators, not for {estimator!r}")
-    contributions = np.empty(len(sample.totals))
-    found = estimates.sequential_estimate(
-        sample.query_probs,
-        sample.sampling_probs,
-        sample.totals,
-        sample.n_pool,
-        float(sample.population[1]),
-        estimator == "lure",
-        contributions,
+    if sample.is_census:
+        return Evaluated(
+            value=sample.base,
+            variance=0.0,
+            degrees_of_freedom=math.inf,
+            contributions=np.zeros(n),
+            plain_variance=0.0,
+        )
+    if n == 0:
+        raise StateError("nothing that chance chose has been judged yet, so there is nothing to estimate from")
+    if sample.with_replacement:
+        values = np.ascontiguousarray(sample.values)
+        value, variance, freedom = estimates.ratio_estimate(sample.importance_weights, values, contributions)
+        plain = variance
+    else:
+        keep = 1 - sample.inclusion_probs
+        arrays = (sample.importance_weights, keep, sample.totals, sample.within, sample.population)
+        value, variance, freedom, plain = estimates.linear_estimate(*arrays, sample.is_fitted, contributions)
+    return Evaluated(
+        value=float(sample.base + value),
+        variance=float(variance),
+        degrees_of_freedom=float(freedom),
+        contributions=contributions,
+        plain_variance=float(plain),
     )
-    return _found(found, contributions / len(contributions))
 
 
-def estimate(sample: JudgedSample, estimator: str, method: str, target: str = "pool") -> Estimate:
+def estimate(sample: JudgedSample, method: str, scope: str = "pool") -> Estimate:
     """Return the estimate that a judged sample gives; everything else as in `evaluate`."""
-    result = evaluate(sample, estimator, target)
-    counts = (sample.n_draws, sample.n_queries, sample.n_items)
+    result = evaluate(sample, scope)
     return Estimate(
-        result.value,
-        math.sqrt(result.variance),
-        *counts,
+        value=result.value,
+        std_error=math.sqrt(result.variance),
+        degrees_of_freedom=result.degrees_of_freedom,
+        n_open=sample.values.size,
+        n_draws=sample.n_draws,
+        n_queries=sample.n_queries,
+        n_items=sample.n_items,
         cost=sample.cost,
         method=method,
-        degrees_of_freedom=result.degrees_of_freedom,
+        scope=scope,
     )
 
 
 def population_variance(sample: JudgedSample, result: Evaluated) -> float:
     """Return S² / N, what the choice of the pool adds to the variance.
 
-    S² (1 − Σ p²) is the weighted mean of unbiased L² less R² by its unbiased estimate R̂² − V̂, and N is 1 / Σ p².
+    S² (1 − Σ p²) is the mean of L² less R² by its unbiased estimate R̂² − V̂, and N is 1 / Σ p². L² is known of certain
+    queries; of the open ones the weighted mean of unbiased squares stands for it.
     """
     if not math.isfinite(result.variance):
         return 0.0
     if sample.pool_size <= 1:
         return math.inf
-    weights = sample.query_probs if sample.is_census else sample.importance_weights
-    squares = sample.values**2 - sample.within[:, 0]
-    spread = float(weights @ squares / weights.sum()) - (result.value**2 - result.variance)
+    mean = sample.certain_squares
+    if not sample.is_census:
+        weights = sample.importance_weights
+        squares = sample.values**2 - sample.within[:, 0]
+        mean += sample.open_share * float(weights @ squares / weights.sum())
+    spread = mean - (result.value**2 - result.variance)
     return max(spread, 0.0) / (sample.pool_size - 1)

@@ -1,17 +1,20 @@
 """Intervals: between which values the performance lies, by kinds that differ in what they ask for and guard against.
 
-An ordinary interval is valid at one look that was planned beforehand. Who looks again and again and
-stops when the interval pleases needs a kind that is valid at every look.
+An ordinary interval is valid at one look that was planned beforehand. Who looks again and again and stops when the
+interval pleases needs the one that is valid at every planned look.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from functools import lru_cache
+from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri, stdtrit
 
 from activeeval.errors import InputError
 from activeeval.estimation.estimators import Evaluated
@@ -22,6 +25,10 @@ from activeeval.results import Interval, t_quantile
 Floats = NDArray[np.float64]
 
 _SEED = 20130301
+_LEAST_STEP = 0.005
+"""Looks that are closer than one part in 200 tell each other's answer, and the quadrature needs some width."""
+_N_NODES = 400
+"""Gauss–Legendre nodes of the density between the boundaries: boundaries are right to 1e-8."""
 
 
 def check_level(level: float) -> None:
@@ -30,7 +37,23 @@ def check_level(level: float) -> None:
         raise InputError(f"level must lie strictly between 0 and 1, got {level!r}")
 
 
-@runtime_checkable
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Look:
+    """A sample as it was when somebody looked at it.
+
+    Attributes
+    ----------
+    sample : JudgedSample
+    evaluated : Evaluated
+    share : float
+        The part of the planned budget that had been judged, in (0, 1].
+    """
+
+    sample: JudgedSample
+    evaluated: Evaluated
+    share: float = 1.0
+
+
 class IntervalKind(Protocol):
     """A way to make an interval.
 
@@ -39,83 +62,52 @@ class IntervalKind(Protocol):
     name : str
     when : str
         One line on when to use it.
-    valid_at_every_look : bool
-        Whether the interval holds at all its looks at once, so that one may stop when it pleases.
     """
 
     name: ClassVar[str]
     when: ClassVar[str]
-    valid_at_every_look: ClassVar[bool]
 
-    def check(self, scheme: str, estimator: str) -> None:
-        """Raise InputError where the kind is not one for a scheme and an estimator."""
-
-    def interval(self, sample: JudgedSample, evaluated: Evaluated, level: float) -> Interval:
-        """Return the interval of what an estimator made of a sample."""
+    def interval(self, looks: Sequence[Look], level: float) -> Interval:
+        """Return the interval at the last of all planned looks so far."""
 
 
-class FromVariance:
-    """What kinds share that need no more than an estimate and its variance: half-widths of many at once."""
+def half_widths(variances: Floats, degrees: Floats, level: float) -> Floats:
+    """Return t half-widths of estimates with their degrees of freedom.
 
-    __slots__ = ()
-    valid_at_every_look: ClassVar[bool]
-
-    def check(self, scheme: str, estimator: str) -> None:
-        """Raise InputError where the kind is not one for a scheme and an estimator."""
-
-    def half_widths(self, variances: ArrayLike, degrees: ArrayLike, n_draws: ArrayLike, level: float) -> Floats:
-        """Return half-widths.
-
-        Parameters
-        ----------
-        variances, degrees, n_draws : arrays that broadcast
-            Variance of each estimate, its degrees of freedom, and the number of its draws.
-        level : float
-
-        Returns
-        -------
-        ndarray
-            Infinite where the kind has nothing to say. 0 where the variance is; where one may look
-            again only if the degrees of freedom are infinite, as when all is judged: draws that are
-            alike so far say nothing of the rest.
-        """
-        v, df, n = (np.asarray(a, dtype=np.float64) for a in (variances, degrees, n_draws))
-        check_level(level)
-        with np.errstate(invalid="ignore"):
-            half = self._multiples(df, n, level) * np.sqrt(v)
-        is_exact = (v == 0) & (np.isinf(df) | (not self.valid_at_every_look))
-        knows = np.isfinite(v) & (df > 0) & (v > 0)
-        return np.asarray(np.where(is_exact, 0.0, np.where(knows, half, np.inf)))
-
-    def interval(self, sample: JudgedSample, evaluated: Evaluated, level: float) -> Interval:
-        """Return the interval of what an estimator made of a sample."""
-        half = self.half_widths(evaluated.variance, evaluated.degrees_of_freedom, sample.n_draws, level)
-        return Interval(evaluated.value - float(half), evaluated.value + float(half), level)
-
-    def _multiples(self, degrees: Floats, n_draws: Floats, level: float) -> Floats:
-        raise TypeError("an interval kind says how many standard errors it takes")
-
-
-@dataclass(frozen=True, slots=True)
-class Student(FromVariance):
-    """R̂ ± t se.
+    Infinite where a variance is, or no degree of freedom is left; 0 where the variance is.
 
     Examples
     --------
-    >>> Student().half_widths([0.01, 0.04], 29, 30, 0.95).round(3)
+    >>> half_widths(np.array([0.01, 0.04]), np.array([29.0, 29.0]), 0.95).round(3)
     array([0.205, 0.409])
     """
+    check_level(level)
+    knows = np.isfinite(variances) & (degrees > 0) & (variances > 0)
+    with np.errstate(invalid="ignore"):
+        half = t_quantile(level, np.maximum(degrees, 1.0)) * np.sqrt(variances)
+    return np.asarray(np.where(variances == 0, 0.0, np.where(knows, half, np.inf)))
+
+
+def _around(evaluated: Evaluated, half: float, level: float) -> Interval:
+    return Interval(evaluated.value - half, evaluated.value + half, level)
+
+
+def _knows(evaluated: Evaluated) -> bool:
+    return math.isfinite(evaluated.variance) and evaluated.variance > 0 and evaluated.degrees_of_freedom > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Student:
+    """R̂ ± t se."""
 
     name: ClassVar[str] = "t"
     when: ClassVar[str] = "the default: one look, planned beforehand"
-    valid_at_every_look: ClassVar[bool] = False
 
-    def _multiples(self, degrees: Floats, n_draws: Floats, level: float) -> Floats:
-        return t_quantile(level, np.maximum(degrees, 1.0))
-
-
-def _is_settled(sample: JudgedSample) -> bool:
-    return sample.scheme in ("poisson", "cube")
+    def interval(self, looks: Sequence[Look], level: float) -> Interval:
+        """Return the interval at the last look."""
+        last = looks[-1].evaluated
+        arrays = (np.array(last.variance), np.array(last.degrees_of_freedom))
+        return _around(last, float(half_widths(*arrays, level)), level)
 
 
 def _parts(sample: JudgedSample, evaluated: Evaluated) -> tuple[Floats, Floats]:
@@ -124,9 +116,9 @@ def _parts(sample: JudgedSample, evaluated: Evaluated) -> tuple[Floats, Floats]:
     V̂ is Σ keep u² and what is unseen within the queries; that goes to 1 − keep in proportion to u².
     """
     u = evaluated.contributions
-    if not _is_settled(sample):
+    if sample.with_replacement:
         return u - u.mean(), np.ones_like(u)
-    keep, squares = 1 - sample.sampling_probs, u**2
+    keep, squares = 1 - sample.inclusion_probs, u**2
     room = float((1 - keep) @ squares)
     within = evaluated.variance - float(keep @ squares)
     if room > 0 and within > 0:
@@ -145,24 +137,20 @@ class Skewed:
 
     name: ClassVar[str] = "skewed"
     when: ClassVar[str] = "one look, a few contributions dwarf the others, as in comparisons of near-equal rankings"
-    valid_at_every_look: ClassVar[bool] = False
 
-    def check(self, scheme: str, estimator: str) -> None:
-        """Raise InputError where the kind is not one for a scheme and an estimator; it is for all."""
-
-    def interval(self, sample: JudgedSample, evaluated: Evaluated, level: float) -> Interval:
-        """Return the interval of what an estimator made of a sample."""
-        value, variance, degrees = evaluated.value, evaluated.variance, evaluated.degrees_of_freedom
-        if not (math.isfinite(variance) and variance > 0 and degrees > 0):
-            return Student().interval(sample, evaluated, level)
-        u, keep = _parts(sample, evaluated)
+    def interval(self, looks: Sequence[Look], level: float) -> Interval:
+        """Return the interval at the last look."""
+        sample, last = looks[-1].sample, looks[-1].evaluated
+        if not _knows(last):
+            return Student().interval(looks, level)
+        u, keep = _parts(sample, last)
         shares = keep * u**2
         shares /= shares.sum()
-        q = float(t_quantile(level, max(degrees, 1.0)))
+        q = float(t_quantile(level, max(last.degrees_of_freedom, 1.0)))
         lean = q**2 * float((keep * shares) @ u) / 2
-        reach = q * math.sqrt(variance)
+        reach = q * math.sqrt(last.variance)
         low, high = lean - math.hypot(lean, reach), lean + math.hypot(lean, reach)
-        return Interval(value + min(low, -reach), value + max(high, reach), level)
+        return Interval(last.value + min(low, -reach), last.value + max(high, reach), level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,24 +166,135 @@ class Bootstrap:
 
     name: ClassVar[str] = "bootstrap"
     when: ClassVar[str] = "one look, sides of different length without a formula; beside skewed, as a check"
-    valid_at_every_look: ClassVar[bool] = False
     n_resamples: int = 1999
     seed: int = _SEED
 
-    def check(self, scheme: str, estimator: str) -> None:
-        """Raise InputError where the kind is not one for a scheme and an estimator; it is for all."""
-
-    def interval(self, sample: JudgedSample, evaluated: Evaluated, level: float) -> Interval:
-        """Return the interval of what an estimator made of a sample."""
-        value, se = evaluated.value, math.sqrt(evaluated.variance)
-        if not (math.isfinite(se) and se > 0 and evaluated.degrees_of_freedom > 0):
-            return Student().interval(sample, evaluated, level)
+    def interval(self, looks: Sequence[Look], level: float) -> Interval:
+        """Return the interval at the last look."""
+        sample, last = looks[-1].sample, looks[-1].evaluated
+        if not _knows(last):
+            return Student().interval(looks, level)
         check_level(level)
-        contributions, keep = _parts(sample, evaluated)
+        contributions, keep = _parts(sample, last)
         statistics = np.empty(self.n_resamples)
         rng = np.random.default_rng(self.seed)
-        intervals.bootstrap_statistics(contributions, keep, _is_settled(sample), rng, statistics)
+        intervals.bootstrap_statistics(contributions, keep, not sample.with_replacement, rng, statistics)
         statistics.sort()
         tail = max(int((self.n_resamples + 1) * (1 - level) / 2), 1)  # order statistics bear what is infinite
         low, high = statistics[tail - 1], statistics[-tail]
-        return Interval(value - float(high) * se, value - float(low) * se, level)
+        se = math.sqrt(last.variance)
+        return Interval(last.value - float(high) * se, last.value - float(low) * se, level)
+
+
+def _obrien_fleming(share: float, alpha: float) -> float:
+    return float(4 * ndtr(ndtri(alpha / 4) / math.sqrt(share)))
+
+
+def _pocock(share: float, alpha: float) -> float:
+    return alpha * math.log1p((math.e - 1) * share)
+
+
+SPENDING: dict[str, Callable[[float, float], float]] = {"obrien-fleming": _obrien_fleming, "pocock": _pocock}
+
+
+@lru_cache(maxsize=4096)
+def spending_boundaries(
+    information: tuple[float, ...], shares: tuple[float, ...], alpha: float, spending: str
+) -> tuple[float, ...]:
+    """Return the boundaries of |Z| at each look that spend α as a spending function says.
+
+    Parameters
+    ----------
+    information : tuple of float
+        1/V of each look in any unit, ascending: Z of looks j < k correlate by sqrt(I_j / I_k).
+    shares : tuple of float
+        The part of the planned budget at each look, ascending to at most 1.
+    alpha : float
+        What is spent at the end; by a share τ it is 4 (1 − Φ(z_{1−α/4} / sqrt(τ))) for "obrien-fleming",
+        α ln(1 + (e − 1) τ) for "pocock".
+    spending : {"obrien-fleming", "pocock"}
+
+    Examples
+    --------
+    >>> [round(z, 3) for z in spending_boundaries((0.5, 1.0), (0.5, 1.0), 0.05, "pocock")]
+    [2.157, 2.201]
+    """
+    spent = np.array([SPENDING[spending](share, alpha) for share in shares])
+    found, probs = np.empty((2, spent.size))
+    fractions = np.array(information) / information[-1]
+    intervals.boundaries(fractions, spent, *np.polynomial.legendre.leggauss(_N_NODES), found, probs)
+    return tuple(found.tolist())
+
+
+def crossing_probs(fractions: Sequence[float], boundaries: Sequence[float]) -> Floats:
+    """Return the probability that |Z| first exceeds its boundary at each look, shape (n_looks,).
+
+    Examples
+    --------
+    >>> float(crossing_probs([0.2, 0.4, 0.6, 0.8, 1.0], [2.413] * 5).sum().round(4))
+    0.05
+    """
+    given = np.array(boundaries, dtype=np.float64)
+    rule = np.polynomial.legendre.leggauss(_N_NODES)
+    probs = np.empty_like(given)
+    intervals.boundaries(np.asarray(fractions, dtype=np.float64), np.full(given.size, -1.0), *rule, given, probs)
+    return probs
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSequential:
+    """Repeated confidence intervals at the planned ends of blocks, R̂ ± t_k se, by alpha spending (Lan, DeMets 1983).
+
+    What is spent by a look depends on the part of the planned budget alone; how looks hang together on the variances
+    that were found, as increments of a sample that grows by levels are independent: Cov(R̂_j, R̂_k) = Var R̂_k.
+
+    Parameters
+    ----------
+    spending : {"obrien-fleming", "pocock"}
+        Wide at first and nearly the ordinary interval at the last look, or about equal at all.
+    """
+
+    name: ClassVar[str] = "group-sequential"
+    when: ClassVar[str] = "stop at the end of one of a few blocks that were planned beforehand"
+    spending: str = "obrien-fleming"
+
+    def __post_init__(self) -> None:
+        if self.spending not in SPENDING:
+            raise InputError(f"unknown spending {self.spending!r}; known: {', '.join(SPENDING)}")
+
+    def interval(self, looks: Sequence[Look], level: float) -> Interval:
+        """Return the interval at the last of all looks so far; infinite where a variance is not known."""
+        check_level(level)
+        last = looks[-1].evaluated
+        if last.variance == 0:
+            return Interval(last.value, last.value, level)
+        known = [look for look in looks if _knows(look.evaluated)]
+        if looks[-1] not in known:
+            return Interval(-math.inf, math.inf, level)
+        bounds = spending_boundaries(*_timetable(known), 1 - level, self.spending)
+        tail = float(ndtr(-bounds[-1]))  # as likely under t as the boundary is under the normal
+        multiple = -float(stdtrit(max(last.degrees_of_freedom, 1.0), tail))
+        return _around(last, multiple * math.sqrt(last.variance), level)
+
+
+def _timetable(looks: Sequence[Look]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return information, to two digits of the last look's, and shares of looks that lie far enough apart."""
+    final = looks[-1].evaluated.variance
+    information, shares, before = [], [], 0.0
+    for k, look in enumerate(looks):
+        own = round(final / look.evaluated.variance, 2)  # two digits: few boundaries to find, none off by much
+        left = len(looks) - 1 - k
+        information.append(min(max(own, before + _LEAST_STEP), 1.0 - left * _LEAST_STEP))
+        before = information[-1]
+        shares.append(look.share)
+    return tuple(information), tuple(shares)
+
+
+INTERVALS: dict[str, type[IntervalKind]] = {kind.name: kind for kind in (Student, Skewed, Bootstrap, GroupSequential)}
+
+
+def find_interval(name: str) -> type[IntervalKind]:
+    """Return an interval kind by its name, or say which there are."""
+    if name not in INTERVALS:
+        raise InputError(f"unknown interval {name!r}; known: {', '.join(INTERVALS)}")
+    return INTERVALS[name]

@@ -1,138 +1,155 @@
-"""A judged sample: what was drawn, with which probabilities, and what judging it showed."""
+"""A judged sample: what was taken of an order, with which probabilities, and what judging it showed of one target."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import Design
-from activeeval.design import balancing as variables
+from activeeval.design import Design, Judge, Reading, Replacement, Selection
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgedSample:
-    """Draws in their order with what judging them showed.
+    """What judging a selection showed of a target.
+
+    A query is *certain* where no chance was in its choice: nothing of it was unknown, it cannot matter, or its places
+    all have probability 1 at the level of the sample. The others are *open*; estimators are for these, and
+    certain ones add what is known of them.
 
     Attributes
     ----------
-    scheme : {"replacement", "sequential", "poisson", "cube"}
-    queries : ndarray of int64, shape (n,)
-        The query of each draw, by its number in the pool.
-    query_probs, sampling_probs : ndarray, shape (n,)
-        p of each drawn query, and its probability in its draw (q, or π of a settled sample).
-    totals : ndarray, shape (n, 1 + k)
-        y, unbiased for the value of the query, and its regressors z, two or three.
-    within : ndarray, shape (n, (1 + k)(2 + k) / 2)
-        Unbiased variance of what is seen within the query, the quadratic form of (y, z), its upper
-        triangle row by row: yy, y0, y1 …. 0 where queries are judged whole.
+    with_replacement : bool
+        Whether queries were drawn with replacement, else by levels.
+    is_fitted : bool
+        Of levels: whether regressors are fitted to the sample.
+    query_probs, inclusion_probs : ndarray, shape (n,)
+        p of each open query of the sample, and its q (a row for each draw) or π.
+    totals, within : ndarray
+        As in `activeeval.design.Totals`, a row for each open query.
+    values : ndarray, shape (n,)
+        Unbiased for L of each.
     population : ndarray, shape (k,)
-        Σ p z over the pool; the second is M where the first is 1.
-    balancing : ndarray, shape (n, k)
-        What a cube sample is balanced on, over π; no column for other schemes.
-    n_pool : int
-        Queries of the pool.
+        Σ p z over the open queries of the pool.
+    base : float
+        What is known: Σ p L of certain queries, and the known terms of open ones.
+    certain_squares : float
+        Σ p L² of certain queries.
+    open_share : float
+        Σ p of the pool's open queries; 0 where nothing is open: a census.
+    pool_size : float
+        1 / Σ p², the number of queries that the pool counts as in an estimate for a population.
     n_draws, n_queries, n_items : int
         Draws, distinct queries and distinct items judged.
     cost : float
-        What was spent.
-    is_census : bool
-        Whether everything has been judged: ``totals`` then hold every query of the pool once.
-    pool_size : float
-        1 / Σ p², the number of queries that the pool counts as in the estimate for a population.
+        In mean items.
     """
 
-    scheme: str
-    queries: Ints
+    with_replacement: bool
+    is_fitted: bool
     query_probs: Floats
-    sampling_probs: Floats
+    inclusion_probs: Floats
     totals: Floats
     within: Floats
+    values: Floats
     population: Floats
-    balancing: Floats
-    n_pool: int
+    base: float
+    certain_squares: float
+    open_share: float
+    pool_size: float
     n_draws: int
     n_queries: int
     n_items: int
     cost: float
-    is_census: bool = False
-    pool_size: float = float("inf")
 
-    def __post_init__(self) -> None:
-        for name in ("query_probs", "sampling_probs", "totals", "within", "population", "balancing"):
-            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+    @property
+    def is_census(self) -> bool:
+        """Whether nothing is left to chance."""
+        return self.open_share == 0.0
 
     @property
     def importance_weights(self) -> Floats:
         """p/q, or p/π."""
-        return self.query_probs / self.sampling_probs
-
-    @property
-    def values(self) -> Floats:
-        """y, an unbiased value of each draw."""
-        return self.totals[:, 0]
+        return self.query_probs / self.inclusion_probs
 
 
-def judged_sample(
-    design: Design,
-    queries: Ints,
-    sampling_probs: Floats,
-    totals: Floats,
-    within: Floats,
-    counts: tuple[int, int, int, float],
-) -> JudgedSample:
-    """Put together what a design says and what judging showed.
+def judged_sample(design: Design, reading: Reading, judge: Judge, selection: Selection) -> JudgedSample:
+    """Return what judging a selection showed of a reading.
 
     Parameters
     ----------
-    queries : ndarray of int64, shape (n,)
-        The query of every draw.
-    sampling_probs, totals, within : ndarray
-        As the attributes of `JudgedSample`.
-    counts : tuple
-        Draws, distinct queries, distinct items and cost.
+    judge : Judge
+        ``reading.judge(grades)``.
     """
-    p = design.query_probs
-    balancing = np.empty((queries.size, 0))
-    if design.scheme == "cube":
-        balancing = variables(design)[queries] / sampling_probs[:, None]
+    if isinstance(design.scheme, Replacement):
+        return _drawn(design, design.scheme, reading, judge, selection)
+    return _levelled(design, reading, judge, selection)
+
+
+def _levelled(design: Design, reading: Reading, judge: Judge, selection: Selection) -> JudgedSample:
+    p = reading.order.query_probs
+    shown = judge.totals(selection)
+    is_settled = reading.settled_at(selection.level)
+    own = is_settled[selection.queries]
+    is_open = ~own & (selection.counts > 0)
+    values = reading.sums[selection.queries] + shown.totals[:, 0]
+    certain = reading.settled_values.copy()
+    certain[selection.queries] = values
+    known = p * np.where(is_settled, certain, reading.sums)
+    left = np.where(is_settled, 0.0, p)
+    queries = selection.queries[is_open]
+    with np.errstate(invalid="ignore"):
+        pi = np.minimum(1.0, selection.level * reading.order.query_roots[queries])
     return JudgedSample(
-        design.scheme,
-        queries,
-        p[queries],
-        sampling_probs,
-        totals,
-        within,
-        design.population,
-        balancing,
-        design.pool.n_queries,
-        *counts,
+        with_replacement=False,
+        is_fitted=design.is_fitted,
+        query_probs=p[queries],
+        inclusion_probs=pi,
+        totals=np.ascontiguousarray(shown.totals[is_open]),
+        within=np.ascontiguousarray(shown.within[is_open]),
+        values=values[is_open],
+        population=left @ reading.regressors,
+        base=float(known.sum()),
+        certain_squares=float(p[is_settled] @ certain[is_settled] ** 2),
+        open_share=float(left.sum()),
         pool_size=1.0 / float(p @ p),
+        n_draws=selection.queries.size,
+        n_queries=int(np.count_nonzero(selection.counts)),
+        n_items=selection.slots.size,
+        cost=selection.cost,
     )
 
 
-def census(design: Design, grades: Ints, counts: tuple[int, int, int, float]) -> JudgedSample:
-    """Return the sample of a pool that has been judged whole."""
-    values = design.values(grades)
-    n = values.size
-    p = design.query_probs
-    totals = np.column_stack((values, np.zeros((n, 2))))
-    nothing = np.empty((n, 0))
+def _drawn(
+    design: Design, scheme: Replacement, reading: Reading, judge: Judge, selection: Selection
+) -> JudgedSample:
+    p = reading.order.query_probs
+    queries = np.unique(selection.queries)
+    shown = judge.totals(selection)
+    is_census = queries.size == p.size
+    values = shown.totals[:, 0]
+    of_query = np.zeros(p.size)
+    of_query[selection.queries] = values
     return JudgedSample(
-        design.scheme,
-        np.arange(n),
-        p,
-        np.ones(n),
-        totals,
-        np.zeros((n, 6)),
-        design.population,
-        nothing,
-        n,
-        *counts,
-        is_census=True,
+        with_replacement=True,
+        is_fitted=False,
+        query_probs=p[selection.queries],
+        inclusion_probs=scheme.sampling_probs[selection.queries],
+        totals=shown.totals,
+        within=shown.within,
+        values=values,
+        population=p @ reading.regressors,
+        base=float(p @ of_query) if is_census else 0.0,
+        certain_squares=float(p @ of_query**2) if is_census else 0.0,
+        open_share=0.0 if is_census else math.fsum(p.tolist()),
         pool_size=1.0 / float(p @ p),
+        n_draws=selection.queries.size,
+        n_queries=queries.size,
+        n_items=int(np.diff(reading.order.offsets)[queries].sum()),
+        cost=selection.cost,
     )

@@ -55,7 +55,9 @@ def observe_items(
     likelihoods,
     node_weights,
     sums,
-    item_probs,
+    query_roots,
+    roots,
+    level,
     queries,
     counts,
     slots,
@@ -64,26 +66,39 @@ def observe_items(
 ):
     """Fill ``totals`` (n, 3) with y, z_0, z_1 and ``within`` (n, 6) with the quadratic form, for n queries.
 
-    ``slots`` are the judged places, ascending within a query, ``counts[j]`` of them for query j. ``gains`` (n_slots,)
-    and ``likelihoods`` p(y_i | u) (n_slots, n_nodes) are read for those alone.
+    Parameters
+    ----------
+    gains, likelihoods : arrays, shape (n_slots,) and (n_slots, n_nodes)
+        Gain of each place and p(y_i | u); read for judged places alone. NaN is an item that cannot be judged: it
+        stays as the model expects it, whatever takes the model's place.
+    node_weights : array, shape (n_queries, n_nodes)
+        Weights of the nodes before any label of the sample.
+    query_roots, roots, level : arrays by query and by place, and T
+        G_i = min(1, T r_i) / min(1, T r).
+    queries, counts, slots : arrays of int64
+        The sample: its queries, how many places of each are judged, and these, ascending within a query.
     """
-    omega = np.empty(node_weights.size)
+    omega = np.empty(node_weights.shape[1])
     k = 0
     for row in range(queries.size):
         first, last = offsets[queries[row]], offsets[queries[row] + 1]
-        omega[:] = node_weights
+        prior = node_weights[queries[row]]
+        omega[:] = prior
+        rate = min(1.0, level * query_roots[queries[row]])
         totals[row, :] = 0.0
         within[row, :] = 0.0
         begin = first
         for _ in range(counts[row]):
             i = slots[k]
             k += 1
-            totals[row, 2] -= _shift(sums, first, begin, i + 1, omega, node_weights)
+            if np.isnan(gains[i]):
+                continue
+            totals[row, 2] -= _shift(sums, first, begin, i + 1, omega, prior)
             begin = i + 1
             mu = 0.0
             for u in range(omega.size):
                 mu += omega[u] * node_means[i, u]
-            c, g, chance = contrast[i], gains[i], item_probs[i]
+            c, g, chance = contrast[i], gains[i], min(1.0, level * roots[i]) / rate
             totals[row, 0] += c * g / chance
             totals[row, 1] += c / chance
             totals[row, 2] += c * mu / chance
@@ -99,5 +114,5 @@ def observe_items(
                 omega[u] *= likelihoods[i, u]
                 total += omega[u]
             for u in range(omega.size):
-                omega[u] = omega[u] / total if total > _IMPOSSIBLE else node_weights[u]
-        totals[row, 2] -= _shift(sums, first, begin, last, omega, node_weights)
+                omega[u] = omega[u] / total if total > _IMPOSSIBLE else prior[u]
+        totals[row, 2] -= _shift(sums, first, begin, last, omega, prior)

@@ -9,27 +9,38 @@ _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 
 @_jit
-def judging_lists(query_offsets, depth, everything, offsets1, items1, offsets2, items2, offsets, items):
-    """Fill ``offsets`` and ``items`` with the union of two lists down to ``depth``; return its size.
+def judging_lists(query_offsets, depths, everything, starts, list_offsets, ranked, offsets, items):
+    """Fill ``offsets`` and ``items`` with the union of lists down to their depths; return its size.
 
-    Items come by better rank, at equal rank the first list's before the second's; with
-    ``everything`` the query's other items follow.
+    Items come by better rank, at equal rank in the order of the lists; with ``everything`` the query's other items
+    follow.
+
+    Parameters
+    ----------
+    depths, starts : arrays of int64, shape (n_lists,)
+        How deep each list counts, and where its items begin in ``ranked``.
+    list_offsets : array of int64, shape (n_lists, n_queries + 1)
+    ranked : array of int64
+        The items of all lists, one list after the other.
+    offsets, items : arrays of int64
+        Out.
     """
     seen = np.zeros(query_offsets[-1], np.bool_)
     n = 0
     offsets[0] = 0
+    n_lists = depths.size
     for q in range(query_offsets.size - 1):
-        n1 = min(offsets1[q + 1] - offsets1[q], depth)
-        n2 = min(offsets2[q + 1] - offsets2[q], depth)
-        for i in range(max(n1, n2)):
-            if i < n1 and not seen[items1[offsets1[q] + i]]:
-                items[n] = items1[offsets1[q] + i]
-                seen[items[n]] = True
-                n += 1
-            if i < n2 and not seen[items2[offsets2[q] + i]]:
-                items[n] = items2[offsets2[q] + i]
-                seen[items[n]] = True
-                n += 1
+        longest = 0
+        for own in range(n_lists):
+            longest = max(longest, min(list_offsets[own, q + 1] - list_offsets[own, q], depths[own]))
+        for i in range(longest):
+            for own in range(n_lists):
+                if i < min(list_offsets[own, q + 1] - list_offsets[own, q], depths[own]):
+                    z = ranked[starts[own] + list_offsets[own, q] + i]
+                    if not seen[z]:
+                        items[n] = z
+                        seen[z] = True
+                        n += 1
         if everything:
             for z in range(query_offsets[q], query_offsets[q + 1]):
                 if not seen[z]:
@@ -37,3 +48,16 @@ def judging_lists(query_offsets, depth, everything, offsets1, items1, offsets2, 
                     n += 1
         offsets[q + 1] = n
     return n
+
+
+@_jit
+def differing_queries(offsets1, items1, offsets2, items2, depth, differs):
+    """Fill ``differs`` (n_queries,): whether two lists differ above a depth."""
+    for q in range(differs.size):
+        n1 = min(offsets1[q + 1] - offsets1[q], depth)
+        n2 = min(offsets2[q + 1] - offsets2[q], depth)
+        differs[q] = n1 != n2
+        for i in range(min(n1, n2)):
+            if items1[offsets1[q] + i] != items2[offsets2[q] + i]:
+                differs[q] = True
+                break

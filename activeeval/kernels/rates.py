@@ -10,7 +10,7 @@ adjacent violators; the first item carries the overhead of the query.
 *Star* (any items are judged): a_i ≤ π, the rate of the query, which costs the overhead λ_0. Items in
 the order of V_i / λ_i join the query's stage as long as their ratio exceeds the stage's.
 
-*Water-filling*: Σ cost · min(1, κ root) = Λ, solved exactly, root = sqrt(pooled ratio).
+*Level*: Σ cost · min(1, κ root) rises with κ, root = sqrt(pooled ratio), so halving finds the κ of a cost.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import numpy as np
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
-_FREE = 1e12
 _HALVINGS = 100
+_HIGHEST = 1e300
+_CLOSE = 1e-12
 
 
 @_jit
@@ -56,7 +57,7 @@ def pool_star(offsets, variances, costs, stage_variances, overheads, query_ratio
     """Fill ``query_ratios`` (n_queries,) and ``ratios`` (n_items,), none above its query's.
 
     ``stage_variances`` is what is left at a query's own stage once all its items are judged. Without an
-    overhead the query costs nothing: its ratio is so large that π = 1, pure item sampling.
+    overhead the query costs nothing and is always in, items come on their own: its ratio is its best item's.
     """
     for q in range(offsets.size - 1):
         own = ratios[offsets[q] : offsets[q + 1]]
@@ -65,7 +66,7 @@ def pool_star(offsets, variances, costs, stage_variances, overheads, query_ratio
             own[i] = variances[offsets[q] + i] / costs[offsets[q] + i]
             best = max(best, own[i])
         if overheads[q] == 0.0:
-            query_ratios[q] = _FREE * best
+            query_ratios[q] = best
             continue
         top, bottom = stage_variances[q], overheads[q]
         for i in np.argsort(-own):
@@ -79,51 +80,45 @@ def pool_star(offsets, variances, costs, stage_variances, overheads, query_ratio
 
 
 @_jit
-def water_level(roots, costs, order, budget):
-    """Return κ with Σ cost · min(1, κ root) = budget; ``order`` sorts the roots, largest first.
-
-    The budget must not exceed Σ cost over positive roots; where it reaches it, κ makes all rates 1.
-    """
-    rest = np.zeros(order.size + 1)  # summed up from the smallest: a difference would leave its rounding
-    for i in range(order.size - 1, -1, -1):
-        rest[i] = rest[i + 1] + costs[order[i]] * roots[order[i]]
-    left = budget
-    for i in range(order.size):
-        if rest[i] <= 0.0:
-            break
-        level = left / rest[i]
-        if level * roots[order[i]] <= 1.0:
-            return level
-        left -= costs[order[i]]
-    return np.inf
+def never_rising(offsets, values):
+    """Give every place the largest of the values from it to the end of its query, in place."""
+    for q in range(offsets.size - 1):
+        for i in range(offsets[q + 1] - 2, offsets[q] - 1, -1):
+            values[i] = max(values[i], values[i + 1])
 
 
 @_jit
-def star_cost(offsets, query_roots, roots, overheads, costs, level):
-    """Return the expected cost of independent items: the overhead is paid where at least one of a query is judged."""
+def expected_cost(offsets, query_roots, roots, overheads, costs, nested, level):
+    """Return Σ of what is judged at a level, on average.
+
+    A nested query is turned to with its first place; else where at least one of its places is judged.
+    """
     total = 0.0
     for q in range(offsets.size - 1):
+        if query_roots[q] <= 0.0:
+            continue
         pi = min(1.0, level * query_roots[q])
         none = 1.0
         for i in range(offsets[q], offsets[q + 1]):
-            a = min(pi, level * roots[i])
+            a = min(1.0, level * roots[i])
             none *= 1.0 - (a / pi if pi > 0.0 else 0.0)
             total += a * costs[i]
-        total += pi * (1.0 - none) * overheads[q]
+        total += overheads[q] * (pi if nested else pi * (1.0 - none))
     return total
 
 
 @_jit
-def star_level(offsets, query_roots, roots, overheads, costs, level, budget):
-    """Return κ whose `star_cost` is the budget, by halving from ``level`` on, whose cost is at most the budget."""
-    low, high = level, 2.0 * level
-    while star_cost(offsets, query_roots, roots, overheads, costs, high) < budget and high < 1e6 * level:
-        low, high = high, 2.0 * high
+def level_of_cost(offsets, query_roots, roots, overheads, costs, nested, budget):
+    """Return κ whose `expected_cost` is the budget, which is below the cost of everything, by halving."""
+    high = 1.0
+    while expected_cost(offsets, query_roots, roots, overheads, costs, nested, high) < budget and high < _HIGHEST:
+        high *= 2.0
+    low = 0.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        if middle <= low or middle >= high:
+        if high - low <= _CLOSE * high:
             break
-        if star_cost(offsets, query_roots, roots, overheads, costs, middle) < budget:
+        if expected_cost(offsets, query_roots, roots, overheads, costs, nested, middle) < budget:
             low = middle
         else:
             high = middle

@@ -20,12 +20,14 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from activeeval.kernels.numbers import mixed, number
 from activeeval.kernels.partial import cascade_terms, ideal_value, plant, precision_terms, settle
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 ADDITIVE, CASCADE = 0, 1
 _IMPOSSIBLE = 1e-300
+_SEED = np.uint64(20130301)
 
 
 class _Query(NamedTuple):
@@ -248,12 +250,12 @@ def _walk(
     if numerator == CASCADE:
         size1 = plant(ranked1, n1, expected, discounts, a1, b1)
         size2 = plant(ranked2, n2, expected, discounts, a2, b2)
-    collected = 0.0
+    collected = np.zeros(omega.size)
     for k in range(-1, n_steps):  # −1: before the first label
         rank1 = ranks1[k] if k >= 0 else -1
         rank2 = ranks2[k] if k >= 0 else -1
         for u in range(omega.size):
-            alpha[u] = collected + tail[k + 1, u] if numerator == ADDITIVE else 0.0
+            alpha[u] = collected[u] + tail[k + 1, u] if numerator == ADDITIVE else 0.0
             beta[u] = contrast[k] if numerator == ADDITIVE and k >= 0 else 0.0
         if numerator == CASCADE:
             cascade_terms(a1, b1, size1, rank1, discounts, 1.0, around, alpha, beta)
@@ -277,16 +279,20 @@ def _walk(
             _learn(omega, p[k], y, node_weights)
             for level in range(steps.size):
                 known[level] += reaches[y, level]
-        else:  # no label, or one that could not be given: it earns nothing and teaches nothing
-            path[k + 1] = _without_label(omega, alpha, known, rest[k + 1], none_left[k + 1], steps, cumulative, nothing)
-        if k >= 0:
-            revealed = values[y] if y >= 0 else 0.0
-            collected += contrast[k] * revealed
             for u in range(omega.size):
-                expected[k, u] = revealed
+                collected[u] += contrast[k] * values[y]
+                expected[k, u] = values[y]
             if numerator == CASCADE:
-                settle(a1, b1, size1, rank1, discounts, revealed)
-                settle(a2, b2, size2, rank2, discounts, revealed)
+                settle(a1, b1, size1, rank1, discounts, values[y])
+                settle(a2, b2, size2, rank2, discounts, values[y])
+        elif k < 0:
+            path[0] = _without_label(omega, alpha, known, rest[0], none_left[0], steps, cumulative, nothing)
+        else:  # a label that could not be given: the item stays as the model expects it
+            path[k + 1] = path[k]
+            for u in range(omega.size):
+                collected[u] += contrast[k] * prior[k, u]
+                for level in range(steps.size):
+                    known[level] += omega[u] * (rest[k, u, level] - rest[k + 1, u, level])
     if draws and has_ideal:
         for k in range(n):
             spread[k] += (path[n] - path[k]) ** 2 - (path[n] - path[k + 1]) ** 2
@@ -312,28 +318,27 @@ def reveal(
     first,
     last,
     grades,
-    n_known,
-    uniforms,
+    hashes,
+    n_samples,
     f0,
     f,
     spread,
 ):
     """Walk the items of the queries ``first … last − 1`` in their order.
 
-    Without ``uniforms`` (0 rows, 1 column) the labels are ``grades`` (n_items,), and ``f`` (places) takes f_k of the
-    first ``n_known[q]`` items of each query. Else every row of ``uniforms`` (samples, places of these
-    queries) draws labels from the model, and ``spread`` (places) takes the mean of
-    E[D_k² | the past], or what stands for it. ``f0`` (n_queries,) takes f_0.
+    Without ``n_samples`` (size 0) the labels are ``grades`` (n_items,), and ``f`` (places) takes f_k. Else ``n_samples[q]``
+    sets of labels are drawn from the model, by numbers that belong to ``hashes`` (places), and ``spread`` (places)
+    takes the mean of E[D_k² | the past], or what stands for it. ``f0`` (n_queries,) takes f_0.
     """
-    n_samples = uniforms.shape[0]
     longest = widest = 1
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
         widest = max(widest, query_offsets[q + 1] - query_offsets[q])
-    shape = (longest, widest, discounts.size, node_weights.size, values.size, steps.size)
+    shape = (longest, widest, discounts.size, nodes.shape[0], values.size, steps.size)
     query, state = _rooms(*shape, numerator == CASCADE)
-    measure = (numerator, values, discounts, steps, reaches, cumulative, node_weights, query, state)
+    measure = (numerator, values, discounts, steps, reaches, cumulative)
     labels, total, nothing = np.empty(longest, np.int64), np.empty(longest), np.empty(0)
+    drawn = np.empty(longest)
     for q in range(first, last):
         start, base = query_offsets[q], offsets[q]
         n = offsets[q + 1] - base
@@ -343,46 +348,65 @@ def reveal(
         n1 = _read_list(query, query.ranks1, query.ranked1, 1.0, list1, start, discounts)
         n2 = _read_list(query, query.ranks2, query.ranked2, -1.0, list2, start, discounts)
         _sum_up(query, n, reaches)
-        if n_samples == 0:
-            for k in range(n_known[q]):
+        prior = node_weights[q]
+        if n_samples.size == 0:
+            for k in range(n):
                 labels[k] = grades[own[k]]
-            _walk(*measure, n, n1, n2, n_known[q], labels, nothing, total)
-            f[base : base + n_known[q]] = state.path[1 : n_known[q] + 1]
+            _walk(*measure, prior, query, state, n, n1, n2, n, labels, nothing, total)
+            f[base : base + n] = state.path[1 : n + 1]
         else:
             total[:n] = 0.0
-            before = base - offsets[first]
-            for s in range(n_samples):
-                _walk(*measure, n, n1, n2, n, labels, uniforms[s, before : before + n], total)
+            for s in range(n_samples[q]):
+                for k in range(n):
+                    drawn[k] = number(mixed(_SEED + np.uint64(s)), hashes[base + k])
+                _walk(*measure, prior, query, state, n, n1, n2, n, labels, drawn[:n], total)
             for k in range(n):
-                spread[base + k] = total[k] / n_samples
+                spread[base + k] = total[k] / n_samples[q]
         f0[q] = state.path[0]
         for k in range(n):
             query.place[own[k] - start] = -1
 
 
 @_jit
-def prefix_totals(offsets, n_known, predictions, f, lowest, item_probs, totals, within):
-    """Fill what every prefix of up to ``n_known`` items says, by place of its last item.
+def prefix_totals(offsets, predictions, f, lowest, query_roots, roots, level, queries, counts, totals, within):
+    """Fill what the judged prefix of each query of a sample says.
 
-    ``totals`` (places, 2): y = m + Σ D_i / G_i, unbiased for L, and h = Σ e_i / G_i − Σ_all e_i with mean 0, e the
-    steps D that the lowest grade everywhere would make (``lowest`` its f). Where a model expects too much,
-    D is about e, and y − h has little of the noise that G puts into y. ``within`` (places, 3): unbiased variances and
-    covariance yy, yh, hh given the labels, by Var = (Σ D_i / G_i)² − Σ ((f_i − m)² − (f_{i−1} − m)²) / G_i.
+    Parameters
+    ----------
+    predictions : array, shape (n_queries,)
+        m(x).
+    f, lowest : arrays by place
+        f_k with the labels of the sample, and with the lowest grade everywhere.
+    query_roots, roots, level : arrays by query and by place, and T
+        G_k = min(1, T r_k) / min(1, T r).
+    queries, counts : arrays of int64, shape (n,)
+        Queries of the sample and how many places of each are judged.
+    totals : array, shape (n, 4)
+        Out: y = m + Σ D_k / G_k, unbiased for L; 1; m; and h = Σ e_k / G_k − Σ_all e_k with mean 0, e the steps D that
+        the lowest grade everywhere would make. Where a model expects too much, D is about e, and y − h has little of
+        the noise that G puts into y.
+    within : array, shape (n, 10)
+        Out: unbiased variances and covariance of y and h given the labels, by
+        Var = (Σ D_k / G_k)² − Σ ((f_k − m)² − (f_{k−1} − m)²) / G_k; the other terms of the form are 0.
     """
-    for q in range(offsets.size - 1):
+    for row in range(queries.size):
+        q = queries[row]
         m = predictions[q]
         first, last = offsets[q], offsets[q + 1]
+        rate = min(1.0, level * query_roots[q])
         ends_at = lowest[last - 1] - m if last > first else 0.0
         d, e = 0.0, 0.0
         t, h = 0.0, 0.0
         dd, de, ee = 0.0, 0.0, 0.0
-        for k in range(first, first + n_known[q]):
+        for k in range(first, first + counts[row]):
+            chance = min(1.0, level * roots[k]) / rate
             next_d, next_e = f[k] - m, lowest[k] - m
-            t += (next_d - d) / item_probs[k]
-            h += (next_e - e) / item_probs[k]
-            dd += (next_d * next_d - d * d) / item_probs[k]
-            de += (next_d * next_e - d * e) / item_probs[k]
-            ee += (next_e * next_e - e * e) / item_probs[k]
+            t += (next_d - d) / chance
+            h += (next_e - e) / chance
+            dd += (next_d * next_d - d * d) / chance
+            de += (next_d * next_e - d * e) / chance
+            ee += (next_e * next_e - e * e) / chance
             d, e = next_d, next_e
-            totals[k, 0], totals[k, 1] = m + t, h - ends_at
-            within[k, 0], within[k, 1], within[k, 2] = t * t - dd, t * h - de, h * h - ee
+        totals[row, 0], totals[row, 1], totals[row, 2], totals[row, 3] = m + t, 1.0, m, h - ends_at
+        within[row, :] = 0.0
+        within[row, 0], within[row, 3], within[row, 9] = t * t - dd, t * h - de, h * h - ee

@@ -9,11 +9,14 @@ _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 @_jit
 def draw_grades(query_offsets, nodes, cumulative_weights, of_query, of_item, grades):
-    """Fill ``grades`` (n_items,): one uniform takes each query's node, one the grade of each item."""
+    """Fill ``grades`` (n_items,): one uniform takes each query's node, one the grade of each item.
+
+    ``cumulative_weights`` (n_queries, n_nodes) are those of the nodes of each query.
+    """
     n_grades = nodes.shape[2]
     for q in range(query_offsets.size - 1):
         u = 0
-        while u < cumulative_weights.size - 1 and of_query[q] >= cumulative_weights[u]:
+        while u < cumulative_weights.shape[1] - 1 and of_query[q] >= cumulative_weights[q, u]:
             u += 1
         for z in range(query_offsets[q], query_offsets[q + 1]):
             left = of_item[z]

@@ -1,6 +1,5 @@
 """Measures as values: what a ranking is worth once its items are graded, or how that is distributed before."""
 
-from activeeval.measures.bounds import value_bounds
 from activeeval.measures.families import Additive, Cascade
 from activeeval.measures.named import DCG, ERR, RBP, RR, Precision
 from activeeval.measures.parsing import parse_measure
@@ -24,5 +23,4 @@ __all__ = [
     "check_sampled",
     "parse_measure",
     "shown_name",
-    "value_bounds",
 ]

@@ -83,6 +83,12 @@ def checked_nodes(pool: QueryPool, grade_probs: ArrayLike, node_weights: ArrayLi
             text = ", ".join(f"{p:g}" for p in probs[row])
             raise InputError(f"grade_probs of {pool.place(row)} must be ≥ 0 and sum to 1, got [{text}]")
     weights = np.ones(1) if node_weights is None else np.asarray(node_weights, dtype=np.float64)
-    if weights.shape != (len(nodes),) or not (np.all(weights >= 0) and abs(weights.sum() - 1) <= 1e-9):
+    is_shaped = weights.shape in ((len(nodes),), (pool.n_queries, len(nodes)))
+    if not (is_shaped and np.all(weights >= 0) and np.all(np.abs(weights.sum(axis=-1) - 1) <= 1e-9)):
         raise InputError(f"node_weights must be {len(nodes)} numbers ≥ 0 that sum to 1, got {weights.tolist()}")
     return nodes, weights
+
+
+def mean_over_nodes(weights: Floats, values: Floats) -> Floats:
+    """Return Σ_u ω_u v_u of values (n_nodes, n_queries), the weights one for all queries or each query's own."""
+    return np.asarray(weights @ values if weights.ndim == 1 else np.einsum("qu,uq->q", weights, values))

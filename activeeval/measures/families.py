@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.measures.doors import check_pool, checked_cutoff, checked_grades, checked_nodes, longest_list, sealed
+from activeeval.measures.doors import (
+    check_pool,
+    checked_cutoff,
+    checked_grades,
+    checked_nodes,
+    longest_list,
+    mean_over_nodes,
+    sealed,
+)
 from activeeval.measures.rules import (
     Discounts,
     Exponential,
@@ -40,6 +48,12 @@ class _Family:
     _rule_field: ClassVar[str]
     _numerator: ClassVar[int]
     needs_all_items: ClassVar[bool] = False
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether the value is a sum of its items' terms."""
+        return self._numerator == ADDITIVE
+
     discounts: Discounts
     cutoff: int | None
     name: str
@@ -130,8 +144,8 @@ class _Family:
             are independent given a node.
         versus : Rankings, optional
             The moments are then of the difference ``ranking − versus``.
-        node_weights : array of float, shape (n_nodes,)
-            Probability of each node of the query factor.
+        node_weights : array of float, shape (n_nodes,) or (n_queries, n_nodes)
+            Probability of each node of the query factor, of each query where they differ.
 
         Raises
         ------
@@ -148,8 +162,8 @@ class _Family:
         means, variances = np.empty((2, len(nodes), pool.n_queries))
         for probs, mean, variance in zip(nodes, means, variances, strict=True):
             kernel(pool.query_offsets, sealed(probs), values, discounts, *lists, mean, variance)
-        mean = weights @ means
-        variance = weights @ (variances + (means - mean) ** 2)
+        mean = mean_over_nodes(weights, means)
+        variance = mean_over_nodes(weights, variances + (means - mean) ** 2)
         return Moments(mean, variance + mean**2, variance)
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:

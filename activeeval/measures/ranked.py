@@ -14,7 +14,7 @@ from activeeval.measures.families import Additive
 from activeeval.measures.named import DCG, gain_rule, relevance_rule
 from activeeval.measures.rules import Linear
 from activeeval.measures.terms import ADDITIVE, PRECISION, Terms, normalised_terms
-from activeeval.pool import QueryPool, Rankings
+from activeeval.pool import QueryPool, Rankings, hashed_uniforms, pool_hashes
 from activeeval.results import Moments
 
 Floats = NDArray[np.float64]
@@ -62,6 +62,7 @@ class _Normalised(_Ranked):
     __slots__ = ()
     needs_max_grade: ClassVar[bool] = False
     needs_all_items: ClassVar[bool] = True
+    is_additive: ClassVar[bool] = False
 
     def discount_vector(self, longest: int) -> Floats:
         """Return the discounts of the ranks that count in lists of up to ``longest`` items."""
@@ -77,19 +78,20 @@ class _Normalised(_Ranked):
     ) -> Moments:
         """Return E[L], E[L²] and Var[L] of each query as means over 200 sets of labels drawn from the model.
 
-        The draws are the same in every call. Parameters as those of `Additive.moments`.
+        The draws belong to the ids: the same in every call, whatever the order of the rows. Parameters as those of `Additive.moments`.
         """
         from activeeval.kernels import sampling
 
         nodes, weights = checked_nodes(pool, grade_probs, node_weights)
         if self.max_grade is not None and nodes.shape[2] != self.max_grade + 1:
             raise InputError(f"grade_probs must have {self.max_grade + 1} columns for {self}, got {nodes.shape[2]}")
-        cumulative, nodes = sealed(np.cumsum(weights)), sealed(nodes)
-        random = np.random.default_rng(_SEED)
+        of_queries = np.broadcast_to(weights, (pool.n_queries, len(nodes)))
+        cumulative, nodes = sealed(np.cumsum(of_queries, axis=1)), sealed(nodes)
+        query_hashes, item_hashes = pool_hashes(pool)
         values = np.empty((_N_SAMPLES, pool.n_queries))
         grades = np.empty(pool.n_items, dtype=np.int64)
-        for row in values:
-            of_query, of_item = random.random(pool.n_queries), random.random(pool.n_items)
+        for k, row in enumerate(values):
+            of_query, of_item = (hashed_uniforms(_SEED + k, hashes, 1)[0] for hashes in (query_hashes, item_hashes))
             sampling.draw_grades(pool.query_offsets, nodes, cumulative, of_query, of_item, grades)
             row[:] = self.score(pool, grades, ranking, versus)
         mean, variance = values.mean(axis=0), values.var(axis=0, ddof=1)

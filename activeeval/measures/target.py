@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
@@ -43,6 +44,9 @@ class SampledMeasure(Measure, Protocol):
 
     @property
     def needs_all_items(self) -> bool: ...
+
+    @property
+    def is_additive(self) -> bool: ...
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms: ...
 
@@ -146,13 +150,50 @@ class Target:
         first ranking's item first. Where every item counts (nDCG, AP), the rest of the rankings
         follows, then what neither holds.
         """
+        return common_lists([self])
+
+    @property
+    def matters(self) -> NDArray[np.bool_]:
+        """Whether an item's label can change the value of its query, shape (n_items,).
+
+        It cannot where the item is not to be judged, where two lists are equal as deep as they count, where a list
+        that every item counts for is empty, and in an additive measure where its contrast is 0.
+        """
         from activeeval.kernels import judging
 
-        other, everything = self.other, self.measure.needs_all_items
-        depth = self._longest if everything else self.depth
-        n_most = self.pool.n_items if everything else self.ranking.items.size + other.items.size
-        offsets = np.empty(self.pool.n_queries + 1, dtype=np.int64)
-        items = np.empty(n_most, dtype=np.int64)
-        lists = (self.ranking.offsets, self.ranking.items, other.offsets, other.items)
-        n = judging.judging_lists(self.pool.query_offsets, depth, everything, *lists, offsets, items)
-        return offsets, items[:n]
+        _, items = self.judging_lists()
+        one, other = self.ranking, self.other
+        differs = np.empty(self.pool.n_queries, dtype=np.bool_)
+        judging.differing_queries(one.offsets, one.items, other.offsets, other.items, self.depth, differs)
+        matters = np.zeros(self.pool.n_items, dtype=np.bool_)
+        matters[items] = differs[self.pool.item_queries[items]]
+        if self.measure.is_additive:
+            matters &= self.contrast != 0
+        return matters
+
+
+def common_lists(targets: Sequence[Target]) -> tuple[Ints, Ints]:
+    """Return (offsets, items) of all that several targets of one pool need, by better rank in any of their rankings."""
+    from activeeval.kernels import judging
+
+    pool, depths, lists = targets[0].pool, [], []
+    everything = any(target.measure.needs_all_items for target in targets)
+    for target in targets:
+        for ranking in (target.ranking, target.other):
+            depths.append(target._longest if everything else target.depth)
+            lists.append(ranking)
+    sizes = [ranking.items.size for ranking in lists]
+    ranked = np.concatenate([ranking.items for ranking in lists])
+    offsets = np.empty(pool.n_queries + 1, dtype=np.int64)
+    items = np.empty(pool.n_items if everything else min(pool.n_items, ranked.size), dtype=np.int64)
+    n = judging.judging_lists(
+        pool.query_offsets,
+        np.array(depths, dtype=np.int64),
+        everything,
+        np.concatenate(([0], np.cumsum(sizes)[:-1])),
+        np.array([ranking.offsets for ranking in lists]),
+        ranked,
+        offsets,
+        items,
+    )
+    return offsets, items[:n]

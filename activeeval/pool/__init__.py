@@ -5,8 +5,20 @@ The item axis is flat: query ``q`` owns the items ``query_offsets[q] … query_o
 """
 
 from activeeval.pool.doors import as_ids, whole_grades
+from activeeval.pool.identity import Seed, hashed_uniforms, key_of, known_digest, pool_hashes
 from activeeval.pool.judgments import Judgments
 from activeeval.pool.queries import QueryPool
 from activeeval.pool.rankings import Rankings
 
-__all__ = ["Judgments", "QueryPool", "Rankings", "as_ids", "whole_grades"]
+__all__ = [
+    "Judgments",
+    "QueryPool",
+    "Rankings",
+    "Seed",
+    "as_ids",
+    "hashed_uniforms",
+    "key_of",
+    "known_digest",
+    "pool_hashes",
+    "whole_grades",
+]

@@ -1,4 +1,4 @@
-"""Campaigns run thousands of times on a pool whose labels are known, with the kernels that a campaign uses."""
+"""Campaigns run thousands of times on a pool whose labels are known, with what a campaign uses."""
 
 from __future__ import annotations
 
@@ -10,32 +10,30 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.design import Design, Sample, draw_sample
+from activeeval.design import Design, Levels, Reading, Replacement, ascending
+from activeeval.design.schemes import DRAWS_PER_QUERY, ROUNDING
 from activeeval.errors import InputError
-from activeeval.estimation import JudgedSample, Student, census, evaluate, judged_sample
-from activeeval.estimation.intervals import IntervalKind
-from activeeval.kernels import replication
+from activeeval.estimation import IntervalKind, Look, Student, evaluate, find_interval, half_widths, judged_sample
+from activeeval.kernels import estimates, replication
+from activeeval.measures import Target
 from activeeval.measures.doors import checked_grades
-from activeeval.methods import Plan
-from activeeval.simulation.looks import ends, interval_kind, needs_samples, samples_of_a_run
+from activeeval.pool import Seed, key_of, known_digest, pool_hashes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Keys = Sequence[np.uint64]
 _CHUNK = 250
 _MOST_UNIFORMS = 20_000_000
-_CODES = {
-    "ratio": replication.RATIO,
-    "difference": replication.DIFFERENCE,
-    "regression": replication.REGRESSION,
-    "lure": replication.LEVELLED,
-}
+COLUMNS = ("value", "variance", "degrees_of_freedom", "draws", "queries", "items", "spent", "open", "low", "high")
+"""What a repetition leaves for each budget, in the order of its columns."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replications:
-    """Every repetition of one method at every budget, each array of shape (repetitions, budgets).
+    """Every repetition of one design at every budget, each array of shape (repetitions, budgets).
 
-    `lows` and `highs` are the ends of 95 % intervals of the kind that was asked for.
+    `n_open` counts the judged queries that chance chose, `lows` and `highs` are the ends of 95 % intervals of the kind
+    that was asked for, `spent` is in mean items.
     """
 
     values: Floats
@@ -44,22 +42,25 @@ class Replications:
     n_draws: Ints
     n_queries: Ints
     n_items: Ints
+    n_open: Ints
     spent: Floats
     lows: Floats
     highs: Floats
 
     def half_widths(self, level: float = 0.95) -> Floats:
-        """Return the half-width of each t interval; infinite where one draw cannot tell."""
-        return Student().half_widths(self.variances, self.degrees_of_freedom, self.n_draws, level)
+        """Return the half-width of each t interval; infinite where the sample cannot tell."""
+        return half_widths(self.variances, self.degrees_of_freedom, level)
 
 
 def replicate(
-    design: Design | Plan,
+    design: Design,
     grades: ArrayLike,
     budgets: Sequence[float],
     repetitions: int,
-    rng: np.random.Generator | np.random.SeedSequence | int | None = None,
+    rng: Seed = 0,
     *,
+    target: Target | None = None,
+    scope: str = "pool",
     expected: bool = False,
     n_jobs: int = 1,
     interval: str = "t",
@@ -68,174 +69,151 @@ def replicate(
 
     Parameters
     ----------
-    design : Design or Plan
-        A plan makes its design for each budget.
+    design : Design
     grades : array of int, shape (n_items,)
-        The labels of the pool; a negative grade earns nothing.
+        The labels of the pool; −1 where nobody judged an item: it then cannot be judged here either.
     budgets : sequence of float
-        Ascending, in the unit of the item costs.
-    rng : Generator, SeedSequence or int, optional
+        Ascending, in mean items of the pool.
+    rng : Generator, SeedSequence, int or None
         Repetition r draws with the r-th child of this seed, whatever `n_jobs` is.
+    target : Target, optional
+        Any that the design's order reaches; by default the first that it was made for.
+    scope : {"pool", "population"}
     expected : bool
-        Of draws with replacement: budgets in expectation (n* draws) in place of hard ones.
+        Of draws with replacement: budgets on average (n* draws) in place of hard ones.
     n_jobs : int
         Threads.
     interval : str
-        A key of `activeeval.estimation.INTERVALS`; for kinds that may look again and again the
-        budgets are the looks.
+        A key of `activeeval.estimation.INTERVALS`; for the one that may look again the budgets are the looks.
 
     Raises
     ------
     BudgetError
         Where a budget is too small for the design.
     """
-    seeds = repetition_seeds(rng, repetitions)
-    return replicate_with(design, grades, ascending(budgets), seeds, expected, n_jobs, interval)
+    return replicate_with(
+        design,
+        grades,
+        ascending(budgets),
+        repetition_seeds(rng, repetitions),
+        target=target,
+        scope=scope,
+        expected=expected,
+        n_jobs=n_jobs,
+        interval=interval,
+    )
 
 
 def replicate_with(
-    design: Design | Plan,
+    design: Design,
     grades: ArrayLike,
-    budget_array: Floats,
+    budgets: Floats,
     seeds: Sequence[np.random.SeedSequence],
-    expected: bool,
-    n_jobs: int,
+    *,
+    target: Target | None = None,
+    scope: str = "pool",
+    expected: bool = False,
+    n_jobs: int = 1,
     interval: str = "t",
 ) -> Replications:
     """Run one repetition for each seed; everything else as in `replicate`."""
-    if isinstance(design, Plan) and not design.method.needs_budget:
-        design = design.design()
-    out = np.empty((len(seeds), budget_array.size, 9))
-    if isinstance(design, Design) and design.spends_as_it_goes:
-        kind = interval_kind(interval, design, budget_array.tolist())
-        _spend(design, grades, budget_array, seeds, expected, n_jobs, out)
-        if needs_samples(kind):
-            _look(design, grades, budget_array, seeds, kind, out)
-        else:
-            out[:, :, 7], out[:, :, 8] = ends(kind, out[:, :, 0], out[:, :, 1], out[:, :, 6], out[:, :, 2])
+    design.with_budget(float(budgets[0]), (), expected=expected)
+    digest = known_digest(pool_hashes(design.pool)[1], design.known)
+    keys = [key_of(seed, digest) for seed in seeds]
+    reading = design.reading(target)
+    labels = checked_grades(design.pool, grades, design.max_grade)[0]
+    kind = find_interval(interval)()
+    if isinstance(design.scheme, Levels):
+        run = _levelled(design, design.scheme, reading, labels, budgets, kind, scope)
     else:
-        for k, budget in enumerate(budget_array.tolist()):
-            made = _for_budget(design, budget)
-            out[:, k] = _settled(made, grades, seeds, n_jobs, interval_kind(interval, made, [budget]))
-    counts = out[:, :, 2:5].astype(np.int64)
+        run = _drawn(design, design.scheme, reading, labels, budgets, kind, scope, expected)
+    chunks = [keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK)]
+    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(chunk) for chunk in chunks)
+    columns = dict(zip(COLUMNS, np.moveaxis(np.concatenate(parts), 2, 0), strict=True))
+    counts = {f"n_{name}": columns[name].astype(np.int64) for name in ("draws", "queries", "items", "open")}
     return Replications(
-        out[:, :, 0],
-        out[:, :, 1],
-        out[:, :, 6],
-        counts[:, :, 0],
-        counts[:, :, 1],
-        counts[:, :, 2],
-        out[:, :, 5],
-        out[:, :, 7],
-        out[:, :, 8],
+        values=columns["value"],
+        variances=columns["variance"],
+        degrees_of_freedom=columns["degrees_of_freedom"],
+        spent=columns["spent"],
+        lows=columns["low"],
+        highs=columns["high"],
+        **counts,
     )
 
 
-def _look(
+def _levelled(
+    design: Design, scheme: Levels, reading: Reading, labels: Ints, budgets: Floats, kind: IntervalKind, scope: str
+) -> Callable[[Keys], Floats]:
+    """Return the function that runs the repetitions of some keys."""
+    judge, limit, largest = reading.judge(labels), scheme.limit(design.order, budgets[-1]), float(budgets[-1])
+
+    def run(keys: Keys) -> Floats:
+        out = np.empty((len(keys), budgets.size, len(COLUMNS)))
+        for r, key in enumerate(keys):
+            queue = scheme.queue(design.order, key, largest, limit)
+            looks: list[Look] = []
+            for k, n_units in enumerate(queue.paid(budgets).tolist()):
+                sample = judged_sample(design, reading, judge, queue.selection(n_units))
+                found = evaluate(sample, scope)
+                looks.append(Look(sample=sample, evaluated=found, share=float(budgets[k] / largest)))
+                ends = kind.interval(looks, 0.95)
+                counts = (sample.n_draws, sample.n_queries, sample.n_items, sample.cost, sample.values.size)
+                out[r, k] = (found.value, found.variance, found.degrees_of_freedom, *counts, ends.low, ends.high)
+        return out
+
+    return run
+
+
+def _drawn(
     design: Design,
-    grades: ArrayLike,
+    scheme: Replacement,
+    reading: Reading,
+    labels: Ints,
     budgets: Floats,
-    seeds: Sequence[np.random.SeedSequence],
     kind: IntervalKind,
-    out: Floats,
-) -> None:
-    """Fill in the ends of intervals that need the samples; hard budgets."""
-    whole = _whole(design, grades)
-    bounds = np.array([design.hard_limit(float(b)) for b in budgets])
-    for r, seed in enumerate(seeds):
-        for k, sample in enumerate(samples_of_a_run(design, whole, bounds, np.random.default_rng(seed))):
-            value, variance = out[r, k, :2]
-            if variance == 0 and not np.isfinite(out[r, k, 6]):  # everything is judged
-                out[r, k, 7:] = value
-            else:
-                found = kind.interval(sample, evaluate(sample, design.estimator), 0.95)
-                out[r, k, 7:] = found.low, found.high
-
-
-def _for_budget(design: Design | Plan, budget: float) -> Design:
-    if isinstance(design, Plan):
-        return design.design(budget)
-    if design.budget != budget:
-        raise InputError(f"the design was made for a budget of {design.budget:g}, not of {budget:g}: give its plan")
-    return design
-
-
-def _spend(
-    design: Design,
-    grades: ArrayLike,
-    budgets: Floats,
-    seeds: Sequence[np.random.SeedSequence],
+    scope: str,
     expected: bool,
-    n_jobs: int,
-    out: Floats,
-) -> None:
-    """Fill ``out`` (repetitions, budgets, 7) with runs that draw until each budget is spent."""
-    by_count = expected and design.scheme == "replacement"
-    if by_count:
-        n_sampled = budgets.size
-        limits = np.array([design.n_draws(b) for b in budgets], dtype=np.int64)
-        bounds = np.full(n_sampled, np.inf)
-    else:
-        for budget in budgets:
-            design.check_hard_budget(float(budget))
-        n_sampled = sum(not design.is_census(float(b)) for b in budgets)
-        limits = np.full(n_sampled, design.most_draws)
-        bounds = np.array([design.hard_limit(float(b)) for b in budgets[:n_sampled]])
-        out[:, n_sampled:, :7] = _row(_census(design, grades), design)
-    if n_sampled:
-        chunks = [slice(start, start + _CHUNK) for start in range(0, len(seeds), _CHUNK)]
-        run: Callable[..., Floats] = _runs(design, grades, bounds, limits, float(budgets[n_sampled - 1]), by_count)
-        parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(seeds[c]) for c in chunks)
-        out[:, :n_sampled, :7] = np.concatenate(parts)
+) -> Callable[[Keys], Floats]:
+    """Return the function that runs the repetitions of some keys."""
+    order = design.order
+    if not isinstance(kind, Student) or scope != "pool":
+        raise InputError(f"draws with replacement are replayed for t intervals of the pool, not for {kind.name!r}")
+    by_hash, cumulative = scheme.in_turn(order)
+    costs, values = scheme.query_costs(order), reading.values(labels)
+    limits = np.full(budgets.size, DRAWS_PER_QUERY * order.n_queries)
+    bounds = budgets * (1 + ROUNDING)
+    if expected:
+        limits = np.array([scheme.n_draws(order, float(b)) for b in budgets], dtype=np.int64)
+        bounds = np.full(budgets.size, np.inf)
+    n_sampled = sum(expected or not scheme.is_census(order, float(b)) for b in budgets)
+    per_query = (order.query_probs, order.query_probs / scheme.sampling_probs, costs, np.diff(order.offsets), values)
+    arrays = (cumulative, *(array[by_hash] for array in per_query), bounds[:n_sampled], limits[:n_sampled])
+    guess = int(limits.max()) if expected else int(1.5 * budgets[-1] / max(scheme.expected_cost(order), 1e-9)) + 50
+    guess = min(guess, int(limits.max()))
+
+    def run(keys: Keys) -> Floats:
+        out = np.empty((len(keys), budgets.size, len(COLUMNS)))
+        if n_sampled:
+            out[:, :n_sampled, :7] = _with_replacement(arrays, keys, n_sampled, guess)
+        n = order.n_queries
+        truth = estimates.weighted_sum(order.query_probs, values)
+        out[:, n_sampled:, :7] = (truth, 0.0, np.inf, n, n, order.items.size, costs.sum())
+        out[:, :, 7] = out[:, :, 3]
+        half = half_widths(out[:, :, 1], out[:, :, 2], 0.95)
+        out[:, :, 8], out[:, :, 9] = out[:, :, 0] - half, out[:, :, 0] + half
+        return out
+
+    return run
 
 
-def _runs(
-    design: Design, grades: ArrayLike, bounds: Floats, limits: Ints, largest: float, by_count: bool
-) -> Callable[[Sequence[np.random.SeedSequence]], Floats]:
-    """Return the function that runs the repetitions of some seeds."""
-    stage, values = design.stage, design.values(_whole(design, grades))
-    code, population = _CODES[design.estimator], design.population
-    if design.scheme == "sequential":
-        arrays = (design.sampling_probs, design.query_probs, stage.regressors, population)
-        rest = (design.costs, design.item_counts, values, bounds)
-
-        def without(seeds: Sequence[np.random.SeedSequence]) -> Floats:
-            uniforms = _uniforms(seeds, design.pool.n_queries)
-            out = np.empty((len(seeds), bounds.size, 7))
-            replication.replicate_sequential(uniforms, code, *arrays, *rest, out)
-            return out
-
-        return without
-    prefixes, _ = stage.prefix_totals(_whole(design, grades), design.item_probs, design.item_counts)
-    guess = int(limits.max()) if by_count else int(1.5 * largest / design.expected_cost) + 50
-    kernel_arrays = (
-        code,
-        np.cumsum(design.sampling_probs),
-        design.query_probs,
-        design.importance_weights,
-        stage.regressors,
-        population,
-        design.offsets,
-        design.item_probs,
-        stage.slot_costs,
-        stage.overheads,
-        prefixes,
-        values,
-        bounds,
-        limits,
-    )
-    return lambda seeds: _with_replacement(kernel_arrays, seeds, bounds.size, guess)
-
-
-def _with_replacement(
-    arrays: tuple[Any, ...], seeds: Sequence[np.random.SeedSequence], n_budgets: int, n_uniforms: int
-) -> Floats:
+def _with_replacement(arrays: tuple[Any, ...], keys: Keys, n_budgets: int, n_uniforms: int) -> Floats:
     """Run the repetitions of one chunk, again with longer sequences where one was too short."""
-    out = np.empty((len(seeds), n_budgets, 7))
-    todo = np.arange(len(seeds))
+    out = np.empty((len(keys), n_budgets, 7))
+    todo = np.arange(len(keys))
     while todo.size:
         batch = todo[: max(1, _MOST_UNIFORMS // n_uniforms)]
-        uniforms = _uniforms([seeds[r] for r in batch.tolist()], n_uniforms)
+        uniforms = np.stack([np.random.default_rng(int(keys[r])).random(n_uniforms) for r in batch.tolist()])
         part = np.empty((batch.size, n_budgets, 7))
         complete = np.empty(batch.size, dtype=np.bool_)
         replication.replicate(*(uniforms, *arrays, part, complete))
@@ -245,71 +223,7 @@ def _with_replacement(
     return out
 
 
-def _uniforms(seeds: Sequence[np.random.SeedSequence], n: int) -> Floats:
-    return np.stack([np.random.default_rng(seed).random(n) for seed in seeds])
-
-
-def _settled(
-    design: Design, grades: ArrayLike, seeds: Sequence[np.random.SeedSequence], n_jobs: int, kind: IntervalKind
-) -> Floats:
-    """Return (repetitions, 9) of samples that are settled at once."""
-    judge = _judge(design, grades)
-
-    def run(chunk: Sequence[np.random.SeedSequence]) -> list[list[float]]:
-        rows = []
-        for seed in chunk:
-            sample = judge(draw_sample(design, np.random.default_rng(seed)))
-            row = [*_row(sample, design), np.nan, np.nan]
-            if needs_samples(kind):
-                found = kind.interval(sample, evaluate(sample, design.estimator), 0.95)
-                row[7:] = found.low, found.high
-            rows.append(row)
-        return rows
-
-    chunks = [seeds[start : start + _CHUNK] for start in range(0, len(seeds), _CHUNK)]
-    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(chunk) for chunk in chunks)
-    out = np.array([row for part in parts for row in part])
-    if not needs_samples(kind):
-        out[:, 7], out[:, 8] = ends(kind, out[:, 0], out[:, 1], out[:, 6], out[:, 2])
-    return out
-
-
-def _judge(design: Design, grades: ArrayLike) -> Callable[[Sample], JudgedSample]:
-    """Return the function that judges a sample with the labels of the pool."""
-    stage, whole = design.stage, _whole(design, grades)
-    everything = _census(design, grades)
-    totals_of = stage.observer(whole, design.item_probs)
-
-    def judge(sample: Sample) -> JudgedSample:
-        n, n_items = sample.queries.size, sample.slots.size
-        if (n, n_items) == (design.pool.n_queries, design.items.size):
-            return everything
-        spent = replication.sample_cost(sample.queries, sample.counts, sample.slots, stage.slot_costs, stage.overheads)
-        totals, within = totals_of(sample.queries, sample.counts, sample.slots)
-        probs = design.sampling_probs[sample.queries]
-        return judged_sample(design, sample.queries, probs, totals, within, (n, n, n_items, spent))
-
-    return judge
-
-
-def _whole(design: Design, grades: ArrayLike) -> Ints:
-    return checked_grades(design.pool, grades, design.stage.max_grade)[0]
-
-
-def _census(design: Design, grades: ArrayLike) -> JudgedSample:
-    n = design.pool.n_queries
-    return census(design, _whole(design, grades), (n, n, design.items.size, float(np.cumsum(design.costs)[-1])))
-
-
-def _row(sample: JudgedSample, design: Design) -> list[float]:
-    result = evaluate(sample, design.estimator)
-    counts = [sample.n_draws, sample.n_queries, sample.n_items, sample.cost]
-    return [result.value, result.variance, *counts, result.degrees_of_freedom]
-
-
-def repetition_seeds(
-    rng: np.random.Generator | np.random.SeedSequence | int | None, repetitions: int
-) -> list[np.random.SeedSequence]:
+def repetition_seeds(rng: Seed, repetitions: int) -> list[np.random.SeedSequence]:
     """Return the seed of every repetition; a campaign with one of them equals that repetition."""
     if repetitions < 1:
         raise InputError(f"repetitions must be at least 1, got {repetitions}")
@@ -319,11 +233,3 @@ def repetition_seeds(
         seed_seq = np.random.default_rng(rng).bit_generator.seed_seq
     children: list[np.random.SeedSequence] = seed_seq.spawn(repetitions)
     return children
-
-
-def ascending(budgets: Sequence[float]) -> Floats:
-    """Return budgets as an array once they ascend."""
-    array = np.asarray(budgets, dtype=np.float64)
-    if array.ndim != 1 or array.size == 0 or np.any(np.diff(array) <= 0):
-        raise InputError(f"budgets must be given once each, in ascending order, got {list(budgets)}")
-    return array

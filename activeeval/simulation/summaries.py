@@ -3,103 +3,112 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.design import Design
+from activeeval.design import Design, Replacement, ascending
 from activeeval.errors import InputError
 from activeeval.kernels import estimates
-from activeeval.methods import Plan
-from activeeval.simulation.replications import Replications, ascending, repetition_seeds, replicate_with
+from activeeval.pool import Seed
+from activeeval.results import FEWEST_DEGREES, Figure
+from activeeval.simulation.replications import Replications, repetition_seeds, replicate_with
 
 Floats = NDArray[np.float64]
 _N_RESAMPLES = 200
 _NO_ERROR = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """One method at one budget, over all repetitions; every ``…_se`` is a Monte-Carlo standard error.
+    """One method at one budget, over all repetitions; the se of a figure is its Monte-Carlo standard error.
 
     Attributes
     ----------
-    method, interval : str
+    method, interval, scope : str
+        What was repeated, the kind of its intervals, and what these are about.
     budget : float
         In the unit that the budgets were given in.
     repetitions : int
     truth : float
         Performance over the pool with all labels.
-    rmse, mae, bias : float
+    rmse, mae, bias : Figure
         Root mean squared error, mean absolute error, mean error.
-    coverage : float
+    coverage : Figure
         Share of 95 % intervals that hold the truth.
-    width : float
+    width : Figure
         Mean full width of the 95 % interval, over the repetitions that gave one.
-    undetermined : float
+    undetermined : Figure
         Share of repetitions whose sample shows no spread, so that nothing bounds the interval; the
         infinite interval counts as holding the truth.
-    coverage_so_far : float
+    coverage_so_far : Figure
         Share of repetitions whose intervals at this budget and all smaller ones hold the truth: what
-        kinds promise that may look again and again.
-    queries, items : float
+        the kind promises that may look again.
+    uneven : Figure
+        Share of repetitions whose estimate carries the caution that few queries dominate it.
+    queries, items : Figure
         Mean number of distinct queries and items judged.
-    spent, spent_sd : float
-        Mean cost and its standard deviation, in the unit of the budgets.
+    spent : Figure
+        Mean cost, in the unit of the budgets.
+    spent_sd, spent_max : float
+        Standard deviation and largest of the costs.
     degrees_of_freedom : float
         Mean of those of the t intervals, over the repetitions that did not judge everything; far below
         the number of judged queries where few of them dominate the estimate. NaN where all did.
-    efficiency : float
+    efficiency : Figure
         MSE(passive) / MSE(method) at the same budget.
-    labels_saved : float or None
+    labels_saved : Figure or None
         1 − Λ'/Λ, where the method at Λ' has passive's mean absolute error at Λ, by interpolation
         over the budgets; None where Λ' lies outside them.
-    selection_error : float or None
+    selection_error : Figure or None
         Share of repetitions that take the worse ranking for the better; comparisons only.
     """
 
     method: str
     interval: str
+    scope: str
     budget: float
     repetitions: int
     truth: float
-    rmse: float
-    rmse_se: float
-    mae: float
-    mae_se: float
-    bias: float
-    bias_se: float
-    coverage: float
-    coverage_se: float
-    width: float
-    width_se: float
-    undetermined: float
-    undetermined_se: float
-    coverage_so_far: float
-    coverage_so_far_se: float
-    queries: float
-    queries_se: float
-    items: float
-    items_se: float
-    spent: float
-    spent_se: float
+    rmse: Figure
+    mae: Figure
+    bias: Figure
+    coverage: Figure
+    width: Figure
+    undetermined: Figure
+    coverage_so_far: Figure
+    uneven: Figure
+    queries: Figure
+    items: Figure
+    spent: Figure
     spent_sd: float
+    spent_max: float
     degrees_of_freedom: float
-    efficiency: float
-    efficiency_se: float
-    labels_saved: float | None
-    labels_saved_se: float | None
-    selection_error: float | None
-    selection_error_se: float | None
+    efficiency: Figure
+    labels_saved: Figure | None
+    selection_error: Figure | None
+
+    def row(self, *, with_errors: bool = True) -> dict[str, Any]:
+        """Return the fields by name, the standard error of figure ``x`` as ``x_se`` behind it; None where unknown."""
+        out: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            is_figure = field.type == "Figure" or field.type == "Figure | None"
+            out[field.name] = value.value if isinstance(value, Figure) else value
+            if with_errors and is_figure:
+                se = value.se if isinstance(value, Figure) else None
+                out[f"{field.name}_se"] = None if se is not None and np.isnan(se) else se
+        return out
 
 
 def simulate(
-    designs: Mapping[str, Design | Plan],
+    designs: Mapping[str, Design],
     grades: ArrayLike,
     budgets: Sequence[float],
     repetitions: int,
-    rng: np.random.Generator | np.random.SeedSequence | int | None = None,
+    rng: Seed = 0,
     *,
     unit: float = 1.0,
     expected: bool = False,
@@ -111,12 +120,14 @@ def simulate(
 
     Parameters
     ----------
-    designs : mapping of str to Design or Plan
+    designs : mapping of str to Design
         Must hold "passive", the reference.
     budgets : sequence of float
         In units of `unit`, ascending.
     unit : float
-        Cost of one unit of budget, in the unit of the item costs.
+        Cost of one unit of budget, in mean items of the pool.
+    expected : bool
+        Draws with replacement meet a budget on average, not as a hard limit.
     interval : str or mapping of str to str
         The kind of the intervals, a key of `activeeval.estimation.INTERVALS`; or that of each design by
         its name, t where it has none.
@@ -135,96 +146,106 @@ def simulate(
     kinds = {name: interval if isinstance(interval, str) else interval.get(name, "t") for name in designs}
     runs = {}
     for name, design in designs.items():
-        runs[name] = replicate_with(design, grades, scaled, seeds, expected, n_jobs, kinds[name])
+        is_drawn = isinstance(design.scheme, Replacement)
+        choices = {"expected": expected and is_drawn, "interval": kinds[name], "n_jobs": n_jobs}
+        runs[name] = replicate_with(design, grades, scaled, seeds, **choices)
         if progress is not None:
             progress(name)
-    target = designs["passive"].target
-    truth = estimates.weighted_sum(target.pool.query_probs, target.values(grades))
-    is_comparison = target.versus is not None
+    reading = designs["passive"].reading()
+    truth = estimates.weighted_sum(reading.order.query_probs, reading.values(np.asarray(grades, dtype=np.int64)))
+    errors = {name: run.values - truth for name, run in runs.items()}
     saved = {
-        name: labels_saved_at(np.asarray(budgets, dtype=np.float64), run.values - truth, runs["passive"].values - truth)
-        for name, run in runs.items()
+        name: labels_saved_at(np.asarray(budgets, dtype=np.float64), own, errors["passive"])
+        for name, own in errors.items()
     }
+    is_comparison = reading.target.versus is not None
     return [
-        _summary(name, kinds[name], k, float(b), run, runs["passive"], truth, unit, saved[name], is_comparison)
+        _summary(
+            {"method": name, "interval": kinds[name], "budget": float(b), "labels_saved": saved[name][k]},
+            k,
+            run,
+            errors["passive"][:, k],
+            truth,
+            unit,
+            is_comparison,
+        )
         for name, run in runs.items()
         for k, b in enumerate(budgets)
     ]
 
 
-def _mean_and_error(sample: Floats) -> tuple[float, float]:
+def _mean(sample: Floats) -> Figure:
     n = sample.size
     if n == 0:
-        return float("nan"), float("nan")
+        return Figure(float("nan"))
     if n < 2 or not np.all(np.isfinite(sample)):
-        return float(sample.mean()), float("nan")
-    return float(sample.mean()), float(sample.std(ddof=1) / np.sqrt(n))
+        return Figure(float(sample.mean()))
+    return Figure(float(sample.mean()), float(sample.std(ddof=1) / np.sqrt(n)))
 
 
-def _rmse(errors: Floats) -> tuple[float, float]:
-    mse, mse_error = _mean_and_error(errors**2)
-    rmse = float(np.sqrt(mse))
-    return rmse, mse_error / (2 * rmse) if rmse > 0 else 0.0
+def _share(flags: NDArray[np.bool_]) -> Figure:
+    return _mean(flags.astype(np.float64))
 
 
-def _efficiency(passive_errors: Floats, errors: Floats, scale: float) -> tuple[float, float]:
+def _rmse(errors: Floats) -> Figure:
+    mse = _mean(errors**2)
+    rmse = float(np.sqrt(mse.value))
+    return Figure(rmse, mse.se / (2 * rmse) if rmse > 0 else 0.0)
+
+
+def _efficiency(passive_errors: Floats, errors: Floats, scale: float) -> Figure:
     """Return MSE(passive) / MSE(method) and its standard error; repetitions share their seeds, so they pair."""
     a, b = (np.where(np.abs(e) <= _NO_ERROR * scale, 0.0, e) ** 2 for e in (passive_errors, errors))
     if b.mean() == 0:
-        return (1.0, 0.0) if a.mean() == 0 else (float("inf"), float("nan"))
+        return Figure(1.0, 0.0) if a.mean() == 0 else Figure(float("inf"))
     ratio = a.mean() / b.mean()
-    _, error = _mean_and_error((a - ratio * b) / b.mean())
-    return float(ratio), error
+    return Figure(float(ratio), _mean((a - ratio * b) / b.mean()).se)
+
+
+def _selection_error(values: Floats, truth: float) -> Figure:
+    is_wrong = 0.5 * (np.sign(values) * np.sign(truth) <= 0) + 0.5 * (values * truth < 0)
+    return _mean(np.asarray(is_wrong))
 
 
 def _summary(
-    name: str,
-    interval: str,
+    named: dict[str, Any],
     k: int,
-    budget: float,
     run: Replications,
-    passive: Replications,
+    passive_errors: Floats,
     truth: float,
     unit: float,
-    saved: tuple[list[float | None], list[float | None]],
     is_comparison: bool,
 ) -> Summary:
-    errors = run.values[:, k] - truth
-    slack = 1e-12 * abs(truth)
+    errors, slack = run.values[:, k] - truth, _NO_ERROR * abs(truth)
     held = (run.lows <= truth + slack) & (run.highs >= truth - slack)
-    width: Floats = np.asarray(run.highs[:, k] - run.lows[:, k])
-    wrong = 0.5 * (np.sign(run.values[:, k]) * np.sign(truth) <= 0) + 0.5 * (run.values[:, k] * truth < 0)
-    degrees = run.degrees_of_freedom[:, k]
-    selection = _mean_and_error(wrong) if is_comparison and truth != 0 else (None, None)
+    width = np.asarray(run.highs[:, k] - run.lows[:, k])
+    degrees, spent = run.degrees_of_freedom[:, k], run.spent[:, k] / unit
     return Summary(
-        name,
-        interval,
-        budget,
-        errors.size,
-        truth,
-        *_rmse(errors),
-        *_mean_and_error(np.abs(errors)),
-        *_mean_and_error(errors),
-        *_mean_and_error(held[:, k].astype(np.float64)),
-        *_mean_and_error(width[np.isfinite(width)]),
-        *_mean_and_error(np.isinf(width).astype(np.float64)),
-        *_mean_and_error(np.asarray(held[:, : k + 1].min(axis=1), dtype=np.float64)),
-        *_mean_and_error(run.n_queries[:, k].astype(np.float64)),
-        *_mean_and_error(run.n_items[:, k].astype(np.float64)),
-        *_mean_and_error(run.spent[:, k] / unit),
-        float(run.spent[:, k].std(ddof=1)) / unit if errors.size > 1 else float("nan"),
-        _mean_and_error(degrees[np.isfinite(degrees)])[0],
-        *_efficiency(passive.values[:, k] - truth, errors, abs(truth)),
-        saved[0][k],
-        saved[1][k],
-        *selection,
+        **named,
+        scope="pool",
+        repetitions=errors.size,
+        truth=truth,
+        rmse=_rmse(errors),
+        mae=_mean(np.abs(errors)),
+        bias=_mean(errors),
+        coverage=_share(held[:, k]),
+        width=_mean(width[np.isfinite(width)]),
+        undetermined=_share(np.isinf(width)),
+        coverage_so_far=_share(held[:, : k + 1].all(axis=1)),
+        uneven=_share(degrees < FEWEST_DEGREES * run.n_open[:, k]),
+        queries=_mean(run.n_queries[:, k].astype(np.float64)),
+        items=_mean(run.n_items[:, k].astype(np.float64)),
+        spent=_mean(spent),
+        spent_sd=float(spent.std(ddof=1)) if errors.size > 1 else float("nan"),
+        spent_max=float(spent.max()),
+        degrees_of_freedom=_mean(degrees[np.isfinite(degrees)]).value,
+        efficiency=_efficiency(passive_errors, errors, abs(truth)),
+        selection_error=_selection_error(run.values[:, k], truth) if is_comparison and truth != 0 else None,
     )
 
 
-def labels_saved_at(
-    budgets: Floats, errors: Floats, passive_errors: Floats
-) -> tuple[list[float | None], list[float | None]]:
-    """Return labels saved at each budget and its bootstrap standard error over repetitions."""
+def labels_saved_at(budgets: Floats, errors: Floats, passive_errors: Floats) -> list[Figure | None]:
+    """Return labels saved at each budget, their standard errors by a bootstrap over repetitions."""
     n = len(errors)
     point = saved_at(budgets, np.abs(errors).mean(axis=0), np.abs(passive_errors).mean(axis=0))
     counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_N_RESAMPLES) / n
@@ -234,14 +255,12 @@ def labels_saved_at(
             for own, passive in zip(counts @ np.abs(errors), counts @ np.abs(passive_errors), strict=True)
         ]
     )
-    values: list[float | None] = []
-    standard_errors: list[float | None] = []
+    out: list[Figure | None] = []
     for k, value in enumerate(point):
         known = resampled[np.isfinite(resampled[:, k]), k]
-        values.append(float(value) if np.isfinite(value) else None)
-        enough = np.isfinite(value) and known.size > _N_RESAMPLES // 2
-        standard_errors.append(float(known.std(ddof=1)) if enough else None)
-    return values, standard_errors
+        se = float(known.std(ddof=1)) if known.size > _N_RESAMPLES // 2 else float("nan")
+        out.append(Figure(float(value), se) if np.isfinite(value) else None)
+    return out
 
 
 def saved_at(budgets: Floats, own: Floats, passive: Floats) -> Floats:

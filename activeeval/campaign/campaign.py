@@ -1,0 +1,303 @@
+"""The conductor: ask for a unit to judge, tell its grades, read any question, replay.
+
+Which units there are follows from a design and a key; what has become of them is a fold over an append-only log. A
+live campaign appends an event and applies it, a replay applies the same events again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.campaign.drawing import Drawing, drawing_of
+from activeeval.campaign.events import CannotJudge, Drawn, Ended, Event, Judged, Retracted, State, Unit
+from activeeval.campaign.reading import looks_at, read
+from activeeval.design import Design
+from activeeval.errors import InputError, StateError
+from activeeval.estimation import IntervalKind
+from activeeval.measures import Target
+from activeeval.pool import Seed, key_of, known_digest, pool_hashes
+from activeeval.results import Estimate, Interval
+
+Ints = NDArray[np.int64]
+Judge = Callable[[str, list[str]], Sequence[int | None]]
+
+
+class Campaign:
+    """A judging campaign: which units to judge, what judging them has shown, what that says of any question.
+
+    Parameters
+    ----------
+    design : Design
+    budget : float, optional
+        In mean items of the pool; needed where the design brings none. See `Design.with_budget`.
+    rng : Generator, SeedSequence, int or None
+        One seed, one sample, whatever the order of rows; None takes the operating system's randomness.
+    blocks : sequence of float, optional
+        Cumulated budgets at which the sample may be read early; see `Design.with_budget`.
+    key : int, optional
+        In place of ``rng``: the key of a sample that was drawn before.
+
+    Raises
+    ------
+    BudgetError
+        Where the budget does not pay for the dearest that may have to be judged at once.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, QueryPool, Rankings
+    >>> from activeeval.methods import METHODS
+    >>> pool = QueryPool(["q1", "q2", "q3"], [0, 2, 4, 6], list("ababab"))
+    >>> target = Target(DCG(), Rankings.from_scores(pool, [2, 1, 2, 1, 2, 1]))
+    >>> campaign = Campaign(METHODS["random"].design(target, budget=4), rng=0)
+    >>> campaign.run(lambda query_id, item_ids: [1] * len(item_ids)).n_queries
+    2
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        budget: float | None = None,
+        *,
+        rng: Seed = 0,
+        blocks: Sequence[float] | None = None,
+        key: int | None = None,
+    ) -> None:
+        if budget is not None or blocks is not None:
+            given = design.budget if budget is None else budget
+            if given is None:
+                raise InputError(f"the design of {design.name!r} has no budget: give one")
+            design = design.with_budget(given, blocks, expected=design.expected)
+        self.design = design
+        digest = known_digest(pool_hashes(design.pool)[1], design.known)
+        self.key = key_of(rng, digest) if key is None else np.uint64(key)
+        self._drawing: Drawing = drawing_of(design, self.key)
+        self._log: list[Event] = []
+        self._state = State()
+        self._drawn_items: set[int] = set()
+
+    @property
+    def log(self) -> tuple[Event, ...]:
+        """Everything that happened, in order; `replay` makes the same campaign of it."""
+        return tuple(self._log)
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """All units drawn so far."""
+        return tuple(self._state.units)
+
+    @property
+    def planned(self) -> tuple[Unit, ...]:
+        """All units of the sample, drawn or not."""
+        return tuple(self._drawing.unit(k) for k in range(self._drawing.block_ends[-1]))
+
+    @property
+    def waiting(self) -> tuple[Unit, ...]:
+        """Units that were drawn and wait for a grade."""
+        return tuple(unit for unit in self._state.units if self._state.waits(unit))
+
+    @property
+    def spent(self) -> float:
+        """What the units so far cost, in mean items."""
+        return self._state.spent
+
+    @property
+    def ended(self) -> str:
+        """Why there will be no further unit; empty while there may be one."""
+        return self._state.ended
+
+    @property
+    def grades(self) -> Ints:
+        """Grades told so far, shape (n_items,); −1 where none was."""
+        grades = np.full(self.design.pool.n_items, -1, dtype=np.int64)
+        if self._state.grades:
+            grades[list(self._state.grades)] = list(self._state.grades.values())
+        return grades
+
+    def ask(self) -> Unit | None:
+        """Return the next unit that somebody has to judge, lowest level first; None when there is none left.
+
+        Several units may be asked for before any is told.
+        """
+        if self._state.ended:
+            return None
+        n = len(self._state.units)
+        if n == self._drawing.block_ends[-1]:
+            self._append(Ended(self._drawing.ended))
+            return None
+        unit = self._drawing.unit(n)
+        self._append(Drawn(unit))
+        return unit
+
+    def tell(self, unit: Unit, grades: Sequence[int | None], *, judge: str = "", at: str = "") -> None:
+        """Record the grades of a unit's items, in the order of ``unit.items``.
+
+        Parameters
+        ----------
+        grades : sequence of int or None
+            None for an item that cannot be judged.
+        judge, at : str
+            Who said so, and when.
+
+        Raises
+        ------
+        StateError
+            Where the unit does not wait for grades.
+        InputError
+            Where the number of grades is wrong or a grade is not one of the scale.
+        """
+        k = unit.number - 1
+        if not 0 <= k < len(self._state.units) or self._state.units[k] != unit or not self._state.waits(unit):
+            raise StateError(f"unit {unit.number} of query {unit.query_id!r} does not wait for grades")
+        if not isinstance(grades, (Sequence, np.ndarray)) or isinstance(grades, str):
+            raise InputError(f"the grades of query {unit.query_id!r} must be a list, one for each item, got {grades!r}")
+        if len(grades) != len(unit.items):
+            raise InputError(f"unit {unit.number} has {len(unit.items)} items to judge, got {len(grades)} grades")
+        events = [self._said(item, grade, judge, at) for item, grade in zip(unit.items, grades, strict=True)]
+        for event in events:
+            self._append(event)
+
+    def judge(self, item: int, grade: int | None, *, judge: str = "", at: str = "") -> None:
+        """Record the grade of one item, None where it cannot be judged; a later grade takes an earlier one's place.
+
+        Raises
+        ------
+        StateError
+            Where the item belongs to no unit drawn so far.
+        InputError
+            Where the grade is not one of the scale.
+        """
+        self._check_drawn(item)
+        self._append(self._said(item, grade, judge, at))
+
+    def retract(self, item: int, *, judge: str = "", at: str = "") -> None:
+        """Take back what was said of an item: it waits again; raises as `judge` does."""
+        self._check_drawn(item)
+        self._append(Retracted(item, judge, at))
+
+    def run(self, judge: Judge) -> Estimate:
+        """Ask, have ``judge(query_id, item_ids)`` return the grades, tell, until the end; estimate."""
+        while (unit := self.ask()) is not None:
+            self.tell(unit, judge(unit.query_id, list(unit.item_ids)))
+        return self.estimate()
+
+    def estimate(self, target: Target | None = None, *, scope: str = "pool", by_level: bool = False) -> Estimate:
+        """Return what the sample says of a question: from all of it, or from its highest complete block.
+
+        Parameters
+        ----------
+        target : Target, optional
+            Any that the sample reaches; by default the first that it was made for.
+        scope : {"pool", "population"}
+            See `activeeval.estimation.evaluate`.
+        by_level : bool
+            Where units are judged strictly in the order they are asked for: read up to the lowest that waits.
+
+        Raises
+        ------
+        StateError
+            Where no block is complete: to leave out what waits would bias the estimate.
+        InputError
+            Where an item whose label can change the target's value could not be drawn.
+        """
+        n_units, share = self._readable(by_level)
+        cannot = sorted(self._state.cannot)
+        return read(self.design, self._drawing.selection(n_units), self.grades, cannot, target, scope, share)
+
+    def interval(
+        self, kind: IntervalKind, level: float = 0.95, target: Target | None = None, *, scope: str = "pool"
+    ) -> Interval:
+        """Return the interval of a kind other than t, which `estimate` has; else as `estimate`."""
+        self._readable(False)
+        ends = [end for k, end in enumerate(self._drawing.block_ends) if self._is_complete(k)]
+        shares = [budget / self.design.blocks[-1] for budget in self.design.blocks]
+        selections = [self._drawing.selection(end) for end in ends]
+        looks = looks_at(self.design, selections, shares, self.grades, target, scope)
+        return kind.interval(looks, level)
+
+    def topped_up(self, more: float) -> Campaign:
+        """Return the campaign with a larger budget: the same sample, all that is known of it, and one more block."""
+        return self.replay(
+            self.design.topped_up(more), [e for e in self._log if not isinstance(e, Ended)], key=int(self.key)
+        )
+
+    @classmethod
+    def replay(cls, design: Design, log: Iterable[Event], *, rng: Seed = 0, key: int | None = None) -> Self:
+        """Return the campaign that a log describes, ready to go on.
+
+        The units of the log are taken as they are; `audit` recomputes them.
+        """
+        campaign = cls(design, rng=rng, key=key)
+        for event in log:
+            campaign._append(event)
+        return campaign
+
+    def audit(self) -> None:
+        """Raise StateError where a drawn unit is not the one that this design and key give."""
+        for k, unit in enumerate(self._state.units):
+            given = self._drawing.unit(k) if k < self._drawing.block_ends[-1] else None
+            if given is None or (unit.query, unit.items) != (given.query, given.items):
+                raise StateError(f"the log says {unit}, but this design and key give {given}")
+
+    def _check_drawn(self, item: int) -> None:
+        if item not in self._drawn_items:
+            raise StateError(f"item position {item} belongs to no unit that was drawn")
+
+    def _said(self, item: int, grade: int | None, judge: str, at: str) -> Event:
+        """Return the event that a grade makes, once it is seen to be one."""
+        if grade is None:
+            return CannotJudge(item, judge, at)
+        top = self.design.max_grade
+        if not _is_grade(grade, top):
+            scale = "0, 1, 2 …" if top is None else f"0 … {top}"
+            raise InputError(
+                f"the grade of {self.design.pool.place(item)} must be one of {scale}, "
+                f"or None where it cannot be judged, got {grade!r}"
+            )
+        return Judged(item, int(grade), judge, at)
+
+    def _is_complete(self, block: int) -> bool:
+        end = self._drawing.block_ends[block]
+        return len(self._state.units) >= end and not any(map(self._state.waits, self._state.units[:end]))
+
+    def _readable(self, by_level: bool) -> tuple[int, float]:
+        """Return how many units may be read, and the part of the planned budget that they are."""
+        blocks = self.design.blocks
+        complete = [k for k in range(len(blocks)) if self._is_complete(k)]
+        if complete:
+            n_units, share = self._drawing.block_ends[complete[-1]], blocks[complete[-1]] / blocks[-1]
+        else:
+            n_units, share = 0, 0.0
+        if by_level and n_units < self._drawing.block_ends[-1] and self.design.scheme.can_be_topped_up:
+            waits = (k for k, unit in enumerate(self._state.units) if self._state.waits(unit))
+            n_units = next(waits, len(self._state.units))
+            share = self._drawing.selection(n_units).cost / blocks[-1]
+        if n_units == 0 and self._drawing.block_ends[-1] > 0:
+            raise StateError(self._incomplete())
+        return n_units, share
+
+    def _incomplete(self) -> str:
+        end = self._drawing.block_ends[0]
+        n_asked = min(len(self._state.units), end)
+        waiting = [unit for unit in self._state.units[:end] if self._state.waits(unit)]
+        first = f", the first is unit {waiting[0].number} of query {waiting[0].query_id!r}" if waiting else ""
+        return (
+            f"the first block is not complete, so there is nothing that may be read: of its {end} units "
+            f"{end - n_asked} were not asked for and {len(waiting)} wait for grades{first}"
+        )
+
+    def _append(self, event: Event) -> None:
+        self._state.apply(event)
+        self._log.append(event)
+        if isinstance(event, Drawn):
+            self._drawn_items.update(event.unit.items)
+
+
+def _is_grade(grade: object, top: int | None) -> bool:
+    if not isinstance(grade, Real) or isinstance(grade, bool) or not float(grade).is_integer():
+        return False
+    return float(grade) >= 0 and (top is None or float(grade) <= top)

@@ -1,0 +1,203 @@
+"""Orders: what may be judged, at which rate each place comes, what it costs. An order knows no measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.kernels import rates
+from activeeval.pool import QueryPool, pool_hashes
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
+
+LEAST_ROOT = 1e-6
+"""However sure a model is, no query's root is below a millionth of the largest: rounding excludes nobody."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Order:
+    """Places to judge, query by query, with the rates at which they come.
+
+    Attributes
+    ----------
+    pool : QueryPool
+    offsets, items : ndarray of int64
+        Places of each query, as positions on the flat item axis. Those that are never judged stand last.
+    is_nested : bool
+        Whether a place comes after the place before it, so that a prefix is judged; else places come on their own.
+    query_probs : ndarray, shape (n_queries,)
+        p(x) over the whole pool.
+    costs, overheads : ndarray
+        Of judging each place, and of turning to each query, in mean items of the pool.
+    query_roots : ndarray, shape (n_queries,)
+        r: query x is in the sample of level κ with probability min(1, κ r). 0 where nothing can be judged, infinite
+        where items come on their own and turning to the query is free.
+    roots : ndarray, shape (n_places,)
+        r_i ≤ r; 0 where the label is known, or cannot matter.
+    query_hashes, hashes : ndarray of uint64
+        Of the ids of queries and places.
+    """
+
+    pool: QueryPool
+    offsets: Ints
+    items: Ints
+    is_nested: bool
+    query_probs: Floats
+    costs: Floats
+    overheads: Floats
+    query_roots: Floats
+    roots: Floats
+    query_hashes: Words
+    hashes: Words
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return self.offsets.size - 1
+
+    @cached_property
+    def slot_queries(self) -> Ints:
+        """The query of every place."""
+        return np.repeat(np.arange(self.n_queries), np.diff(self.offsets))
+
+    @property
+    def is_open(self) -> Flags:
+        """Whether each query has something to judge."""
+        return self.query_roots > 0
+
+    @cached_property
+    def least_roots(self) -> Floats:
+        """The least root of the places of each query that can be judged; infinite where there is none."""
+        least = np.full(self.n_queries, np.inf)
+        is_wanted = self.roots > 0
+        np.minimum.at(least, self.slot_queries[is_wanted], self.roots[is_wanted])
+        return least
+
+    @cached_property
+    def cost(self) -> float:
+        """What judging everything costs, in mean items."""
+        return float(self.costs[self.roots > 0].sum() + self.overheads.sum())
+
+    @cached_property
+    def dearest_units(self) -> Floats:
+        """The dearest unit that can occur of each query, in mean items, shape (n_queries,).
+
+        All places of a query may come together, with its overhead; where turning to it is free each comes alone.
+        """
+        owners, costs = self.slot_queries, np.where(self.roots > 0, self.costs, 0.0)
+        together = np.bincount(owners, costs, minlength=self.n_queries) + self.overheads
+        alone = np.zeros(self.n_queries)
+        np.maximum.at(alone, owners, costs)
+        return np.where(np.isinf(self.query_roots), alone, together)
+
+    def expected_cost(self, level: float) -> float:
+        """Return what the Poisson sample of a level costs on average, in mean items."""
+        arrays = (self.offsets, self.query_roots, self.roots, self.overheads, self.costs)
+        return float(rates.expected_cost(*arrays, self.is_nested, level))
+
+    def level_for(self, cost: float) -> float:
+        """Return the level whose sample costs so much on average; infinite where that pays for everything."""
+        if cost >= self.cost:
+            return np.inf
+        arrays = (self.offsets, self.query_roots, self.roots, self.overheads, self.costs)
+        return float(rates.level_of_cost(*arrays, self.is_nested, cost))
+
+    def inclusion_probs(self, level: float) -> tuple[Floats, Floats]:
+        """Return π of every query and a of every place at a level, min(1, κ r); 0 where nothing is judged."""
+        with np.errstate(invalid="ignore"):
+            pi, a = (np.minimum(1.0, level * roots) for roots in (self.query_roots, self.roots))
+        return np.nan_to_num(pi), np.nan_to_num(a)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Places:
+    """What an order is made of before its rates are known.
+
+    Attributes
+    ----------
+    offsets, items : ndarray of int64
+    matters : ndarray of bool, shape (n_places,)
+        Whether the label of a place is wanted; such places come first in their query.
+    costs, overheads : ndarray
+        As in `Order`; no overhead where nothing is wanted.
+    """
+
+    pool: QueryPool
+    offsets: Ints
+    items: Ints
+    matters: Flags
+    costs: Floats
+    overheads: Floats
+
+    @classmethod
+    def of(
+        cls, pool: QueryPool, offsets: Ints, items: Ints, wanted: Flags, worth: Floats | None = None, unit: float = 0.0
+    ) -> Places:
+        """Return the places of items, wanted ones first, the worthier the earlier where a worth is given.
+
+        Parameters
+        ----------
+        wanted : ndarray of bool, shape (n_items,)
+        worth : ndarray, shape (n_places,), optional
+            By default places keep their order.
+        unit : float
+            Cost of the mean item where ``pool`` is a part of a larger one.
+        """
+        owners = np.repeat(np.arange(pool.n_queries), np.diff(offsets))
+        worthless = np.zeros(items.size) if worth is None else -worth
+        order = np.lexsort((worthless, ~wanted[items], owners))
+        matters = wanted[items[order]]
+        mean = unit or float(pool.item_costs.mean())
+        has_any = np.bincount(owners, matters, minlength=pool.n_queries) > 0
+        return cls(
+            pool=pool,
+            offsets=offsets,
+            items=items[order],
+            matters=matters,
+            costs=pool.item_costs[items[order]] / mean,
+            overheads=np.where(has_any, pool.query_costs / mean, 0.0),
+        )
+
+    @cached_property
+    def open_offsets(self) -> Ints:
+        """Where the wanted places of each query begin among all wanted places, shape (n_queries + 1,)."""
+        return np.concatenate(([0], np.cumsum(self.matters)))[self.offsets]
+
+    @cached_property
+    def open_queries(self) -> Ints:
+        """The query of every wanted place."""
+        return np.repeat(np.arange(self.pool.n_queries), np.diff(self.open_offsets))
+
+    @cached_property
+    def open_costs(self) -> Floats:
+        """The cost of every wanted place."""
+        return self.costs[self.matters]
+
+    def order(self, query_probs: Floats, of_query: Floats, of_open: Floats, *, is_nested: bool) -> Order:
+        """Return the order whose rates are p times roots of queries and of wanted places."""
+        roots = np.zeros(self.items.size)
+        roots[self.matters] = query_probs[self.open_queries] * of_open
+        has_any = np.diff(self.open_offsets) > 0
+        query_roots = np.where(has_any, query_probs * of_query, 0.0)
+        if not is_nested:
+            query_roots[has_any & (self.overheads == 0)] = np.inf
+        query_hashes, item_hashes = pool_hashes(self.pool)
+        return Order(
+            pool=self.pool,
+            offsets=self.offsets,
+            items=self.items,
+            is_nested=is_nested,
+            query_probs=query_probs,
+            costs=self.costs,
+            overheads=self.overheads,
+            query_roots=query_roots,
+            roots=roots,
+            query_hashes=query_hashes,
+            hashes=item_hashes[self.items],
+        )

@@ -1,0 +1,311 @@
+"""Readings: a target on an order, what a grade model predicts of it, and what judged places say of it.
+
+An order may be read for any target whose items it can judge, any number of times. A reading holds what the
+estimator needs beside the labels: predictions, and the totals of its regressors over the pool.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design.beliefs import Beliefs
+from activeeval.design.orders import Order
+from activeeval.design.selections import Selection
+from activeeval.errors import InputError
+from activeeval.kernels import items as item_kernel
+from activeeval.kernels import reveal
+from activeeval.measures import Target
+from activeeval.measures.doors import sealed
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Totals:
+    """What a judged selection says of a target, query by query.
+
+    Attributes
+    ----------
+    totals : ndarray, shape (n, 1 + k)
+        y, unbiased for what is unknown of each query's value, and its regressors z.
+    within : ndarray, shape (n, (1 + k)(2 + k) / 2)
+        Unbiased variance of what is seen within the query, the quadratic form of (y, z), its upper triangle row
+        by row: yy, y0, y1 …
+    """
+
+    totals: Floats
+    within: Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reading:
+    """A target on an order, its queries judged whole.
+
+    Attributes
+    ----------
+    target : Target
+    order : Order
+    known : ndarray of int64, shape (n_items,)
+        Grades that are known beforehand, −1 where there is none.
+    predictions : ndarray, shape (n_queries,)
+        m(x) = E[L | x] given what is known; NaN without a grade model.
+    """
+
+    target: Target
+    order: Order
+    known: Ints
+    predictions: Floats
+    kind: ClassVar[str] = "whole"
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the measure, or the grade model, knows; None where both take any."""
+        return self.target.measure.max_grade
+
+    @cached_property
+    def settled_values(self) -> Floats:
+        """L of every query from the known grades alone: exact where nothing can be judged."""
+        return self.target.values(self.known)
+
+    @cached_property
+    def is_open(self) -> NDArray[np.bool_]:
+        """Whether an unknown label can change each query's value, shape (n_queries,)."""
+        unknown = self.target.matters & (self.known < 0)
+        return np.bincount(self.target.pool.item_queries, unknown, minlength=self.order.n_queries) > 0
+
+    def settled_at(self, level: float) -> NDArray[np.bool_]:
+        """Return which queries' values are certain in a sample of a level: all their places have probability 1."""
+        with np.errstate(invalid="ignore"):
+            return ~self.is_open | (level * self.order.least_roots >= 1)
+
+    @cached_property
+    def sums(self) -> Floats:
+        """What the known grades of each query are worth beside what is estimated of it, shape (n_queries,); 0 here."""
+        return np.zeros(self.order.n_queries)
+
+    @cached_property
+    def regressors(self) -> Floats:
+        """What is known of every query for a regression, shape (n_queries, k): 1 and m(x)."""
+        return np.column_stack((np.ones_like(self.predictions), np.nan_to_num(self.predictions)))
+
+    def values(self, grades: Ints) -> Floats:
+        """Return L of every query from the grades of places and from what is known, shape (n_queries,)."""
+        return self.target.values(self._all_grades(grades))
+
+    def judge(self, grades: Ints) -> Judge:
+        """Return what tells of any selection what judging it shows.
+
+        Parameters
+        ----------
+        grades : ndarray of int64, shape (n_items,)
+            Read for the selected places alone; −1 where an item cannot be judged.
+        """
+        return WholeJudge(self, self.values(grades))
+
+    def _all_grades(self, grades: Ints) -> Ints:
+        """Return the grades of open places, and what is known elsewhere."""
+        merged = self.known.copy()
+        own = self.order.items[self.order.roots > 0]
+        merged[own] = grades[own]
+        return merged
+
+
+class Judge:
+    """What selections of an order show of a target, its labels at hand."""
+
+    def totals(self, selection: Selection) -> Totals:
+        """Return what a selection shows."""
+        raise TypeError("a reading says what judging shows")
+
+
+@dataclass(frozen=True, eq=False)
+class WholeJudge(Judge):
+    """Queries judged whole: y = L."""
+
+    reading: Reading
+    values: Floats
+
+    def totals(self, selection: Selection) -> Totals:
+        """Return what a selection shows; see `Totals`."""
+        z = self.reading.regressors[selection.queries]
+        totals = np.column_stack((self.values[selection.queries], z))
+        return Totals(totals=totals, within=np.zeros((len(totals), 6)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PrefixReading(Reading):
+    """A target on a nested order: L̃ = m + Σ_{k ≤ depth} D_k / G_k, unbiased for any model.
+
+    Attributes
+    ----------
+    beliefs : Beliefs
+    lowest : ndarray, shape (n_places,)
+        f_k if every unknown item had the lowest grade.
+    """
+
+    beliefs: Beliefs
+    lowest: Floats
+    kind: ClassVar[str] = "depth"
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the grade model knows."""
+        return self.beliefs.max_grade
+
+    @cached_property
+    def regressors(self) -> Floats:
+        """What is known of every query for a regression, shape (n_queries, 3): 1, m(x), and 0, the mean of h."""
+        return np.column_stack((np.ones_like(self.predictions), self.predictions, np.zeros_like(self.predictions)))
+
+    def judge(self, grades: Ints) -> Judge:
+        """Return what tells of any selection what judging it shows; see `Reading.judge`."""
+        f = path_of(self.target, self.beliefs, self.order.offsets, self.order.items, self._all_grades(grades))[1]
+        return PrefixJudge(self, f)
+
+
+@dataclass(frozen=True, eq=False)
+class PrefixJudge(Judge):
+    """Judged prefixes; ``f`` holds f_k by place."""
+
+    reading: PrefixReading
+    f: Floats
+
+    def totals(self, selection: Selection) -> Totals:
+        """Return what a selection shows; see `Totals`."""
+        order, n = self.reading.order, selection.queries.size
+        totals, within = np.empty((n, 4)), np.empty((n, 10))
+        paths = (self.reading.predictions, self.f, self.reading.lowest)
+        rates = (order.query_roots, order.roots, selection.level)
+        reveal.prefix_totals(order.offsets, *paths, *rates, selection.queries, selection.counts, totals, within)
+        return Totals(totals=totals, within=within)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ItemReading(Reading):
+    """An additive target on an order whose items come on their own.
+
+    Attributes
+    ----------
+    beliefs : Beliefs
+    learns : bool
+        Whether an item is predicted from the labels judged before it; else from what was known before the sample.
+    gains : ndarray, shape (n_grades,)
+        What each grade is worth.
+    contrast, means : ndarray, shape (n_places,)
+        c_i (Δc_i in a comparison) and E[g_i] given what is known.
+    """
+
+    beliefs: Beliefs
+    learns: bool
+    gains: Floats
+    contrast: Floats
+    means: Floats
+    kind: ClassVar[str] = "items"
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the grade model knows."""
+        return self.beliefs.max_grade
+
+    @cached_property
+    def open_contrast(self) -> Floats:
+        """c_i of every place, 0 where its label is known."""
+        return np.where(self.known[self.order.items] < 0, self.contrast, 0.0)
+
+    @cached_property
+    def sums(self) -> Floats:
+        """What the known grades of each query are worth beside what is estimated of it, shape (n_queries,)."""
+        return self.settled_values
+
+    @cached_property
+    def regressors(self) -> Floats:
+        """What is known of every query for a regression, shape (n_queries, 2): Σ c_i and Σ c_i μ_i of unknown items."""
+        order, columns = self.order, (self.open_contrast, self.open_contrast * self.means)
+        return np.column_stack([np.bincount(order.slot_queries, c, minlength=order.n_queries) for c in columns])
+
+    @cached_property
+    def node_means(self) -> Floats:
+        """E[g_i | u], shape (n_places, n_nodes)."""
+        return np.ascontiguousarray((self.beliefs.nodes @ self.gains)[:, self.order.items].T)
+
+    @cached_property
+    def running_sums(self) -> Floats:
+        """Σ c_i E[g_i | u] from a query's first place to each, shape (n_places, n_nodes)."""
+        sums = np.empty_like(self.node_means)
+        item_kernel.running_sums(self.order.offsets, self.open_contrast, self.node_means, sums)
+        return sums
+
+    def judge(self, grades: Ints) -> Judge:
+        """Return what tells of any selection what judging it shows; see `Reading.judge`."""
+        own = self._all_grades(grades)[self.order.items]
+        # an item that cannot be judged brings NaN: the kernel leaves it as the model expects it
+        gains = np.where(own >= 0, self.gains[np.maximum(own, 0)], np.nan)
+        if not self.learns:
+            return ItemJudge(self, gains, np.ones((own.size, len(self.beliefs.nodes))))
+        likelihoods = self.beliefs.nodes[:, self.order.items, np.maximum(own, 0)].T
+        return ItemJudge(self, gains, np.ascontiguousarray(likelihoods))
+
+
+@dataclass(frozen=True, eq=False)
+class ItemJudge(Judge):
+    """Judged items; ``gains`` (n_places,) of their labels and ``likelihoods`` (n_places, n_nodes) of these."""
+
+    reading: ItemReading
+    gains: Floats
+    likelihoods: Floats
+
+    def totals(self, selection: Selection) -> Totals:
+        """Return what a selection shows; see `Totals`."""
+        reading, order, n = self.reading, self.reading.order, selection.queries.size
+        totals, within = np.empty((n, 3)), np.empty((n, 6))
+        labels = (order.offsets, reading.open_contrast, self.gains, reading.node_means, self.likelihoods)
+        model = (sealed(reading.beliefs.weights), reading.running_sums)
+        rates = (order.query_roots, order.roots, selection.level)
+        drawn = (selection.queries, selection.counts, selection.slots)
+        item_kernel.observe_items(*labels, *model, *rates, *drawn, totals, within)
+        return Totals(totals=totals, within=within)
+
+
+def reveal_arrays(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
+    """Return the arguments that every walk over the items of a target shares."""
+    terms = target.terms(beliefs.max_grade + 1)
+    measure = (terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
+    rankings = (target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
+    model = (sealed(beliefs.nodes), sealed(beliefs.weights))
+    return *measure, target.pool.query_offsets, *model, *rankings, sealed(offsets, np.int64), sealed(items, np.int64)
+
+
+def path_of(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints, grades: Ints) -> tuple[Floats, Floats]:
+    """Return f_0 of every query and f_k of every place, once all its items up to it have their grades."""
+    arrays = reveal_arrays(target, beliefs, offsets, items)
+    f, f0 = np.zeros(items.size), np.empty(offsets.size - 1)
+    no_hashes, no_samples = np.empty(0, np.uint64), np.empty(0, np.int64)
+    reveal.reveal(*(*arrays, 0, f0.size, sealed(grades, np.int64), no_hashes, no_samples, f0, f, np.empty(0)))
+    return f0, f
+
+
+def check_reaches(target: Target, order: Order, known: Ints, *, as_prefix: bool) -> None:
+    """Raise InputError unless an order can judge every item whose label can change a target's value.
+
+    Parameters
+    ----------
+    as_prefix : bool
+        Whether the reading walks along the order: known items have to stand in it too.
+    """
+    can_be_judged = np.zeros(target.pool.n_items, dtype=np.bool_)
+    can_be_judged[order.items if as_prefix else order.items[order.roots > 0]] = True
+    if as_prefix:
+        can_be_judged[order.items[order.roots == 0]] = known[order.items[order.roots == 0]] >= 0
+    lost = np.flatnonzero(target.matters & ~can_be_judged & ((known < 0) | as_prefix))
+    if lost.size:
+        place = target.pool.place(int(lost[0]))
+        raise InputError(
+            f"{target.name} is out of this sample's reach: {place} could not be drawn "
+            f"({lost.size} such items); name the question when the sample is drawn"
+        )

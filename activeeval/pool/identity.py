@@ -1,0 +1,64 @@
+"""Random numbers that depend on a key and on ids alone, never on the order of rows, files or workers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.pool.doors import text_codes
+from activeeval.pool.queries import QueryPool
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Seed = np.random.Generator | np.random.SeedSequence | int | None
+
+# what keeps queries, items and known grades apart: any three odd words do, these are digits of e, π and √2
+_QUERIES, _ITEMS, _GRADES = (np.uint64(w) for w in (0xB7E151628AED2A6B, 0x243F6A8885A308D3, 0x6A09E667F3BCC909))
+
+
+def pool_hashes(pool: QueryPool) -> tuple[Words, Words]:
+    """Return the hash of every query, shape (n_queries,), and of every item within its query, shape (n_items,)."""
+    from activeeval.kernels import numbers
+
+    of_queries, of_items = np.empty(pool.n_queries, np.uint64), np.empty(pool.n_items, np.uint64)
+    numbers.text_hashes(_QUERIES, text_codes(pool.query_ids), of_queries)
+    numbers.item_hashes(_ITEMS, pool.query_offsets, of_queries, text_codes(pool.item_ids), of_items)
+    return of_queries, of_items
+
+
+def key_of(rng: Seed, known: np.uint64 | int = 0) -> np.uint64:
+    """Return the key of a sample: a seed, and a digest of the grades that were known when it was drawn.
+
+    A known grade changes the key, so that new numbers are not those by which the known items were once chosen.
+
+    Parameters
+    ----------
+    rng : Generator, SeedSequence, int or None
+        None takes the operating system's randomness.
+    known : uint64
+        `known_digest` of the known grades; 0 where none is known.
+    """
+    if isinstance(rng, np.random.Generator):
+        word = rng.integers(2**64, dtype=np.uint64)
+    else:
+        seeds = rng if isinstance(rng, np.random.SeedSequence) else np.random.SeedSequence(rng)
+        word = seeds.generate_state(1, np.uint64)[0]
+    return np.uint64(word) ^ np.uint64(known)
+
+
+def hashed_uniforms(seed: int, hashes: Words, n: int) -> Floats:
+    """Return ``n`` numbers in (0, 1) for every hash, the same whatever the order of the hashes, shape (n, n_hashes)."""
+    from activeeval.kernels import numbers
+
+    out = np.empty((n, hashes.size))
+    numbers.uniforms(np.uint64(seed), hashes, n, out)
+    return out
+
+
+def known_digest(hashes: Words, grades: Ints) -> np.uint64:
+    """Return a digest of known grades, shape (n_items,), −1 where unknown; 0 where none is known."""
+    known = np.flatnonzero(grades >= 0)
+    mixed = hashed_uniforms(int(_GRADES), hashes[known] + grades[known].astype(np.uint64), 1)
+    # a sum does not depend on the order of the rows
+    return np.uint64(np.sum((mixed[0] * 2.0**53).astype(np.uint64), dtype=np.uint64))
