@@ -23,7 +23,8 @@ BELOW_REPORT = BELOW_CAMPAIGN | {
     "significance",
     "simulation",
     "generated",
-    "learning",
+    "preferences",
+    "gains",
     "io",
 }
 EVERYTHING = BELOW_REPORT | {"report", "workload", "modelling", "worksheet", "scoring", "evaluation", "demonstration"}
@@ -39,7 +40,8 @@ ALLOWED = {
     "measures": GROUND | {"io"},
     "grade_models": GROUND | {"measures"},
     "rankers": GROUND | {"grade_models"},
-    "learning": GROUND | {"measures", "io"},
+    "preferences": GROUND | {"measures", "io"},
+    "gains": GROUND | {"measures", "preferences"},
     "generated": {"errors", "pool", "measures"},
     "design": GROUND | {"measures"},
     "estimation": {"errors", "results", "kernels", "design"},
@@ -55,18 +57,18 @@ ALLOWED = {
     "modelling": GROUND | {"grade_models", "methods", "workload"},
     "worksheet": BELOW_CAMPAIGN | {"campaign", "record", "io"},
     "scoring": GROUND | {"measures", "significance", "io"},
-    "report": BELOW_REPORT | {"learning"},
+    "report": BELOW_REPORT,
     "demonstration": BELOW_REPORT | {"modelling"},
     "evaluation": EVERYTHING - {"evaluation", "demonstration"},
     # faces
-    "cli": EVERYTHING | {"learning"},
+    "cli": EVERYTHING,
     "__main__": {"cli"},
 }
 LIBRARIES = {
     "numba": {"kernels"},
-    "sklearn": {"grade_models", "rankers", "learning"},
+    "sklearn": {"grade_models", "rankers", "gains"},
     "mord": {"grade_models"},
-    "clarabel": {"learning"},
+    "clarabel": {"gains"},
     "scipy.optimize": {"grade_models"},
     "click": {"cli"},
     "rich": {"cli"},

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from activeeval import GainDiscountLearner, PreferenceData, load_preferences, parse_measure
-from activeeval.learning import UndeterminedWarning, bootstrap_gains, read_out
+from activeeval.gains import UndeterminedWarning, bootstrap_gains, read_out
 
 K, GAINS, DISCOUNTS = 4, np.array([0, 1, 2, 5.0]), np.array([1, 0.7, 0.5, 0.4])
 LEARN = ["gains", "learn", "prefs.jsonl", "--out", "gains.json"]

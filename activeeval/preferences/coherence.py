@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.learning.lists import grade_matrix, namer
 from activeeval.measures import Additive, shown_name
 from activeeval.measures.doors import whole_number
 from activeeval.pool import QueryPool, whole_grades
+from activeeval.preferences.lists import grade_matrix, namer
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

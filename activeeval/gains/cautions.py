@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
-from activeeval.learning.census import Census, open_pairs
-from activeeval.learning.choosing import Choice
-from activeeval.learning.preferences import PreferenceData
-from activeeval.learning.readout import Floats, ReadOut, read_out
+from activeeval.gains.choosing import Choice
+from activeeval.gains.readout import Floats, ReadOut, read_out
+from activeeval.preferences.census import Census, open_pairs
+from activeeval.preferences.pairs import PreferenceData
 
 _UNSEEN = 1e-9
 _MOST, _FEW = 0.9, 0.05

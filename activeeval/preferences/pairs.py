@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from activeeval.errors import InputError
-from activeeval.learning.lists import grade_matrix, namer, one_each, plain, top_lists
 from activeeval.measures.doors import check_pool, whole_number
 from activeeval.pool import QueryPool, Rankings, whole_grades
 from activeeval.pool.doors import Texts, as_ids, frozen, sealed_here
+from activeeval.preferences.lists import grade_matrix, namer, one_each, plain, top_lists
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.learning.preferences import PreferenceData
+from activeeval.preferences.pairs import PreferenceData
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
