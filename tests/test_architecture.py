@@ -27,7 +27,16 @@ BELOW_REPORT = BELOW_CAMPAIGN | {
     "gains",
     "io",
 }
-EVERYTHING = BELOW_REPORT | {"report", "workload", "modelling", "worksheet", "scoring", "evaluation", "demonstration"}
+EVERYTHING = BELOW_REPORT | {
+    "arguments",
+    "report",
+    "workload",
+    "modelling",
+    "worksheet",
+    "scoring",
+    "evaluation",
+    "demonstration",
+}
 ALLOWED = {
     # ground
     "errors": set(),
@@ -37,7 +46,7 @@ ALLOWED = {
     # beside
     "io": GROUND,
     # measures, models, decide, estimate
-    "measures": GROUND | {"io"},
+    "measures": GROUND,
     "grade_models": GROUND | {"measures"},
     "rankers": GROUND | {"grade_models"},
     "preferences": GROUND | {"measures", "io"},
@@ -53,7 +62,8 @@ ALLOWED = {
     # show
     "simulation": BELOW_CAMPAIGN | {"campaign"},
     "scale": (BELOW_CAMPAIGN | {"record"}) - {"results", "estimation"},
-    "workload": GROUND | {"measures", "grade_models", "io", "design"},
+    "arguments": {"errors", "measures", "io"},
+    "workload": GROUND | {"arguments", "measures", "grade_models", "io", "design"},
     "modelling": GROUND | {"grade_models", "methods", "workload"},
     "worksheet": BELOW_CAMPAIGN | {"campaign", "record", "io"},
     "scoring": GROUND | {"measures", "significance", "io"},

@@ -69,9 +69,10 @@ def coherence(
 
 
 def _additive(text: str) -> Additive:
-    from activeeval.measures import Additive, parse_measure
+    from activeeval.arguments import asked_measure
+    from activeeval.measures import Additive
 
-    measure = parse_measure(text)
+    measure = asked_measure(text)
     if not isinstance(measure, Additive):
         raise InputError(f"{measure} is no sum of gains over ranks; choose DCG, RBP, P or @FILE, learned gains")
     return measure
