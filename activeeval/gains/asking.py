@@ -15,7 +15,7 @@ from activeeval.measures.doors import whole_number
 from activeeval.preferences.census import open_pairs
 from activeeval.preferences.pairs import PreferenceData
 
-# of a margin of 1; what is closer than the solver's rounding is asked in the order that was drawn at the start
+# of a margin of 1: what is closer than the solver's error is asked in the order that was drawn at the start
 _EQUAL = 1e-6
 
 

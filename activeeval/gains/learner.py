@@ -25,6 +25,8 @@ from activeeval.preferences.pairs import PreferenceData
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# Half powers of ten. Wherever benchmarks/metric_learning lets data choose C, the mean of its logarithm lies between
+# −1.5 and 2.2: there is room at both ends, and the command line says when an end is taken.
 GRID = tuple(float(f"{10.0**power:.4g}") for power in np.arange(-3, 3.5, 0.5))
 
 
@@ -252,6 +254,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
 
 
 def _short(values: Floats) -> list[float]:
+    # what is as small as the solver's error is 0
     settled = np.where(np.abs(values) > 1e-6 * np.abs(values).max(), values, 0.0)
     return [float(f"{value:.6g}") for value in settled]
 
