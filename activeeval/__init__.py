@@ -31,14 +31,8 @@ _HOMES = {
     "activeeval.methods": ("METHODS", "Method", "default_method"),
     "activeeval.grade_models": ("QueryFactor", "calibration_report"),
     "activeeval.rankers": ("ExpectedGradeRanker", "ForestRegressionRanker", "RankingSVM"),
-    "activeeval.learning": (
-        "GainDiscountLearner",
-        "PreferenceData",
-        "SimpleMargin",
-        "bootstrap_gains",
-        "coherence",
-        "load_preferences",
-    ),
+    "activeeval.preferences": ("PreferenceData", "coherence", "load_preferences"),
+    "activeeval.gains": ("GainDiscountLearner", "SimpleMargin", "bootstrap_gains"),
     "activeeval.modelling": ("GradeBeliefs",),
     "activeeval.estimation": ("StoppingRule",),
     "activeeval.campaign": ("Campaign", "Draw"),
@@ -58,16 +52,9 @@ if TYPE_CHECKING:
     from activeeval.errors import ActiveEvalError, BudgetError, FormatError, InputError, SolverError, StateError
     from activeeval.estimation import StoppingRule
     from activeeval.evaluation import compare, evaluate
+    from activeeval.gains import GainDiscountLearner, SimpleMargin, bootstrap_gains
     from activeeval.generated import generate_pool
     from activeeval.grade_models import QueryFactor, calibration_report
-    from activeeval.learning import (
-        GainDiscountLearner,
-        PreferenceData,
-        SimpleMargin,
-        bootstrap_gains,
-        coherence,
-        load_preferences,
-    )
     from activeeval.measures import (
         AP,
         DCG,
@@ -85,6 +72,7 @@ if TYPE_CHECKING:
     from activeeval.methods import METHODS, Method, default_method
     from activeeval.modelling import GradeBeliefs
     from activeeval.pool import Judgments, QueryPool, Rankings
+    from activeeval.preferences import PreferenceData, coherence, load_preferences
     from activeeval.rankers import ExpectedGradeRanker, ForestRegressionRanker, RankingSVM
     from activeeval.results import Estimate, Interval, Moments
     from activeeval.scale import Chunk, ChunkedDesign, chunked_design

@@ -44,6 +44,7 @@ def evaluate(
         ``judge(query_id, item_ids) -> grades`` that is called for every drawn query.
     run : path, dict of dicts or frame
     measure : str or Measure
+        As `activeeval.parse_measure` reads it, or ``@FILE``: learned gains and discounts.
     budget : float, optional
         How much may be judged: in units of the mean cost of judging a query whole. None judges
         everything, and the answer is exact.

@@ -15,7 +15,7 @@ from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     from activeeval.design import Design
-    from activeeval.learning import CoherenceReport
+    from activeeval.preferences import CoherenceReport
     from activeeval.simulation import Summary
 
 Row = Mapping[str, Any]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from activeeval.arguments import asked_measure
 from activeeval.design import whole_queries
 from activeeval.errors import BudgetError, InputError
 from activeeval.grade_models import run_features
@@ -20,7 +21,7 @@ from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.scores import read_scores_of
 from activeeval.io.tables import Costs, Probabilities, pool_from_tables
 from activeeval.io.trec import Qrels, Run
-from activeeval.measures import Measure, SampledMeasure, Target, check_sampled, parse_measure
+from activeeval.measures import Measure, SampledMeasure, Target, check_sampled
 from activeeval.pool import QueryPool, Rankings
 
 Floats = NDArray[np.float64]
@@ -227,8 +228,8 @@ def item_costs(kind: str | Costs, workload: Workload) -> Floats | None:
 
 
 def sampled_measure(measure: str | Measure) -> SampledMeasure:
-    """Return a measure, or what a string names, once it is seen to be one that can be sampled for."""
-    return check_sampled(parse_measure(measure) if isinstance(measure, str) else measure)
+    """Return a measure, or what a caller's own argument names, once it is seen to be one that can be sampled for."""
+    return check_sampled(asked_measure(measure) if isinstance(measure, str) else measure)
 
 
 def budget_unit(target: Target) -> float:

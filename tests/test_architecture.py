@@ -23,10 +23,20 @@ BELOW_REPORT = BELOW_CAMPAIGN | {
     "significance",
     "simulation",
     "generated",
-    "learning",
+    "preferences",
+    "gains",
     "io",
 }
-EVERYTHING = BELOW_REPORT | {"report", "workload", "modelling", "worksheet", "scoring", "evaluation", "demonstration"}
+EVERYTHING = BELOW_REPORT | {
+    "arguments",
+    "report",
+    "workload",
+    "modelling",
+    "worksheet",
+    "scoring",
+    "evaluation",
+    "demonstration",
+}
 ALLOWED = {
     # ground
     "errors": set(),
@@ -36,10 +46,11 @@ ALLOWED = {
     # beside
     "io": GROUND,
     # measures, models, decide, estimate
-    "measures": GROUND | {"io"},
+    "measures": GROUND,
     "grade_models": GROUND | {"measures"},
     "rankers": GROUND | {"grade_models"},
-    "learning": GROUND | {"measures", "io"},
+    "preferences": GROUND | {"measures", "io"},
+    "gains": GROUND | {"measures", "preferences"},
     "generated": {"errors", "pool", "measures"},
     "design": GROUND | {"measures"},
     "estimation": {"errors", "results", "kernels", "design"},
@@ -51,22 +62,23 @@ ALLOWED = {
     # show
     "simulation": BELOW_CAMPAIGN | {"campaign"},
     "scale": (BELOW_CAMPAIGN | {"record"}) - {"results", "estimation"},
-    "workload": GROUND | {"measures", "grade_models", "io", "design"},
+    "arguments": {"errors", "measures", "io"},
+    "workload": GROUND | {"arguments", "measures", "grade_models", "io", "design"},
     "modelling": GROUND | {"grade_models", "methods", "workload"},
     "worksheet": BELOW_CAMPAIGN | {"campaign", "record", "io"},
     "scoring": GROUND | {"measures", "significance", "io"},
-    "report": BELOW_REPORT | {"learning"},
+    "report": BELOW_REPORT,
     "demonstration": BELOW_REPORT | {"modelling"},
     "evaluation": EVERYTHING - {"evaluation", "demonstration"},
     # faces
-    "cli": EVERYTHING | {"learning"},
+    "cli": EVERYTHING,
     "__main__": {"cli"},
 }
 LIBRARIES = {
     "numba": {"kernels"},
-    "sklearn": {"grade_models", "rankers", "learning"},
+    "sklearn": {"grade_models", "rankers", "gains"},
     "mord": {"grade_models"},
-    "clarabel": {"learning"},
+    "clarabel": {"gains"},
     "scipy.optimize": {"grade_models"},
     "click": {"cli"},
     "rich": {"cli"},

@@ -444,6 +444,9 @@ def test_printing_and_parsing_give_the_measure_back(measure):
         ("nDCG(10)", "measure 'nDCG(10)': cannot read the parameters '10'; expected k=v, k=v"),
         ("DCG(gains=__import__('os'))", "cannot read the parameters"),
         ("AP(rel=-1)", "measure 'AP(rel=-1)': rel must be a whole number from 0, got -1"),
+        ("@gains.json", "measure '@gains.json' names a file, which only a caller's own argument may"),
+        (" @gains.json", "measure ' @gains.json' names a file, which only a caller's own argument may"),
+        ("@", "measure '@' names a file"),
     ],
 )
 def test_a_measure_string_that_is_none_says_why(text, message):

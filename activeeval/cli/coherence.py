@@ -11,8 +11,8 @@ from activeeval.cli.output import check_out, emit, output_option, places_option,
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.learning.coherence import Ints
     from activeeval.measures import Additive
+    from activeeval.preferences.coherence import Ints
 
 
 @click.command()
@@ -43,7 +43,7 @@ def coherence(
     activeeval coherence DCG "DCG(dcg='log2')" --grades 4,4,3,3,2,2,1,1,0,0
     activeeval coherence @gains.json DCG@10 --qrels qrels.txt --run new.run --versus-run old.run
     """
-    from activeeval.learning import coherence as compare
+    from activeeval.preferences import coherence as compare
     from activeeval.report import PICTURES, plot_coherence
 
     if plot:
@@ -69,9 +69,10 @@ def coherence(
 
 
 def _additive(text: str) -> Additive:
-    from activeeval.measures import Additive, parse_measure
+    from activeeval.arguments import asked_measure
+    from activeeval.measures import Additive
 
-    measure = parse_measure(text)
+    measure = asked_measure(text)
     if not isinstance(measure, Additive):
         raise InputError(f"{measure} is no sum of gains over ranks; choose DCG, RBP, P or @FILE, learned gains")
     return measure
@@ -87,7 +88,7 @@ def _lists(
     n_pairs: int,
     seed: int,
 ) -> tuple[Ints, Ints]:
-    from activeeval.learning import random_list_pairs
+    from activeeval.preferences import random_list_pairs
 
     if bool(grades) == bool(qrels):
         raise click.UsageError("give one of --grades and --qrels: the lists to compare")
@@ -103,7 +104,7 @@ def _lists(
 
 def _judged_lists(qrels: str, runs: list[str], depth: int, n_pairs: int, seed: int) -> tuple[Ints, Ints]:
     from activeeval.io.tables import load_tables, pool_from_tables
-    from activeeval.learning import PreferenceData, random_judged_pairs
+    from activeeval.preferences import PreferenceData, random_judged_pairs
 
     judgments, read = load_tables(qrels, runs)
     tables = pool_from_tables(judgments, read, evaluated=len(runs))

@@ -13,7 +13,8 @@ from activeeval.cli.output import check_out, emit, output_option, places_option,
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.learning import GainDiscountLearner, ListSource, PreferenceData
+    from activeeval.gains import GainDiscountLearner
+    from activeeval.preferences import ListSource, PreferenceData
 
 _FEW = 20
 _MANY, _MUCH = 1000, 150_000
@@ -86,8 +87,9 @@ def learn(
 
     Where runs were compared side by side, a pair names two runs in place of lists, with --qrels and --run.
     """
+    from activeeval.gains import bootstrap_gains, gains_fields
     from activeeval.io.gains import write_gains
-    from activeeval.learning import bootstrap_gains, gains_fields, load_preferences
+    from activeeval.preferences import load_preferences
 
     check_out(out, (".json",))
     if validation and options["C"] is not None:
@@ -108,7 +110,7 @@ def learn(
 
 
 def _source(options: dict[str, Any]) -> ListSource | None:
-    from activeeval.learning import ListSource
+    from activeeval.preferences import ListSource
 
     if bool(options["qrels"]) != bool(options["runs"]):
         raise click.UsageError("--qrels and --run go together: the judgments and the runs that pairs name")
@@ -120,14 +122,14 @@ def _source(options: dict[str, Any]) -> ListSource | None:
 
 
 def _learner(options: dict[str, Any], **more: Any) -> GainDiscountLearner:
-    from activeeval.learning import GainDiscountLearner
+    from activeeval.gains import GainDiscountLearner
 
     given = {name: options[name] for name in ("C_ties", "shape", "conflicts")}
     return GainDiscountLearner(C="cv" if options["C"] is None else options["C"], rng=options["seed"], **given, **more)
 
 
 def _fit(learner: GainDiscountLearner, data: PreferenceData, validation: PreferenceData | None) -> None:
-    from activeeval.learning import UndeterminedWarning
+    from activeeval.gains import UndeterminedWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndeterminedWarning)  # said in words of its own
@@ -135,7 +137,7 @@ def _fit(learner: GainDiscountLearner, data: PreferenceData, validation: Prefere
 
 
 def _tell(data: PreferenceData, fields: dict[str, Any]) -> None:
-    from activeeval.learning.gains import GRID
+    from activeeval.gains.learner import GRID
 
     held_out = fields["held_out_precision"]
     chosen = "" if held_out is None else f"; C = {fields['C']:g} orders {held_out:.1%} of held-out preferences rightly"
@@ -215,7 +217,8 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
     \b
     {"query": "q1", "first": [2, 1, 0], "second": [0, 2, 1], "answer": ""}
     """
-    from activeeval.learning import SimpleMargin, load_pairs
+    from activeeval.gains import SimpleMargin
+    from activeeval.preferences import load_pairs
 
     answered, unanswered = load_pairs(options["prefs"], options["max_grade"], _source(options))
     if unanswered is None:

@@ -204,18 +204,18 @@ def estimate(
     Every item needs a grade; an item that stands in several rows (a query drawn twice) needs it once. For all but the
     paper's methods the record that `activeeval sample` wrote beside the table says the rest.
     """
+    from activeeval.arguments import asked_measure
     from activeeval.estimation import INTERVALS, evaluate
     from activeeval.estimation import estimate as estimate_sample
     from activeeval.io.draws import read_draws
-    from activeeval.measures import parse_measure
     from activeeval.worksheet import graded, judged_table
 
     table = read_draws(draws)
     held = _record(draws, record, table)
     if held is None:
-        sample, name = judged_table(table, parse_measure(measure) if measure else None, max_grade, target)
+        sample, name = judged_table(table, asked_measure(measure) if measure else None, max_grade, target)
         estimator = "ratio"
-    elif measure and str(_bound(parse_measure(measure), held.max_grade)) != held.measure:
+    elif measure and str(_bound(asked_measure(measure), held.max_grade)) != held.measure:
         raise InputError(f"the sample was drawn for {held.measure}: its record cannot tell of {measure}")
     else:
         sample, name, estimator = held.sample(graded(table, held, max_grade)), held.method, held.estimator

@@ -49,13 +49,13 @@ def score(
     A judged query that the run lacks scores 0; a query without judgments is ignored; an item nobody judged earns
     nothing and keeps its rank. All three are counted.
     """  # fmt: skip
+    from activeeval.arguments import asked_measure
     from activeeval.io.tables import load_tables, pool_from_tables
-    from activeeval.measures import parse_measure
     from activeeval.scoring import compare_runs, score_run
 
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
-    parsed = [parse_measure(text) for text in measures]
+    parsed = [asked_measure(text) for text in measures]
     names = [run] if versus is None else [run, versus]
     judgments, runs = load_tables(qrels, names)
     tables = pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)

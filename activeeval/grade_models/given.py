@@ -14,8 +14,13 @@ from activeeval.errors import InputError
 from activeeval.grade_models.base import GradeModel
 from activeeval.grade_models.probabilities import Floats, Ints, as_grades, as_probabilities, from_cumulative
 
+# To which rows must sum to 1: a cumulative probability below it is rounding.
 SMALLEST_CUMULATIVE = 1e-6
+# 32 standard deviations of the prior at its default precision: they keep the search finite where there is hardly one.
 LOG_SLOPE_BOUNDS = (-5.0, 5.0)
+# The prior gives a threshold's own shift half the spread of the shared one. Simulated with four grades and 300 labels,
+# 4 against 1: .0015 less log-loss is lost on calibrated probabilities, .06 of .25 less is won back where thresholds are
+# shifted apart.
 OWN_SHIFT = 4.0
 
 
@@ -42,7 +47,7 @@ class GivenProbabilities(GradeModel):
         much as 160 labels of two grades. Measured with four grades: labels of calibrated
         probabilities raise the log-loss of 1.1 by 0.004 at most, at any number of them; 30 labels
         of distorted ones win back a quarter to a half of what the distortion costs, 300 three
-        quarters or more.
+        quarters or more; but only a third where each threshold is shifted by another amount.
 
     Attributes
     ----------

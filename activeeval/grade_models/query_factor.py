@@ -38,17 +38,26 @@ N_NODES = 9
 """Nine nodes miss the integral by 5e-4 at σ = 2 and by 4e-3 at σ = 3."""
 
 SIGMA_BOUNDS = (0.0, 3.0)
+"""As far as nine nodes carry; a forest on MQ2008 has a factor of 1.4, on OHSUMED of .66."""
+
 SLOPE_BOUNDS = (0.05, 10.0)
 SHIFT_BOUNDS = (-10.0, 10.0)
+"""No limit to data (slopes of .9 to 1 and shifts below .3 there): they keep the search finite where grades separate."""
 
 SMOOTHING = 1e-4
-"""Added to every probability before a logit is taken: a forest's 0 is not certain, it means "few of my leaves"."""
+"""Added to every probability before a logit is taken: a forest's 0 is not certain, it means "few of my leaves".
+
+One in a thousand of a forest's positive probabilities lies below 1.8e-4 on MQ2008. Between 1e-2 and 1e-8 the
+held-out log-likelihood moves by .0024 nats an item there, by .0002 on OHSUMED.
+"""
 
 _LOGISTIC_NORMAL = 0.346
+# Long queries make the likelihood uneven in σ, as nine nodes are then too far apart: of starts .1, .3, 1, 2 and 2.9 on
+# OHSUMED (140 items a query) this one ended highest; on MQ2008 (20 items) all end alike.
 _FIRST_SIGMA = 1.0
 # The likelihood is even in σ, so that its slope is 0 at σ = 0: a search must not step there.
 _LEAST_FITTED_SIGMA = 0.05
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS = 4096  # fits a cache: blocks of 256 rows take five times as long, all rows at once up to 2.5 times
 _TOLERANCES = {"ftol": 1e-13, "gtol": 1e-8, "maxiter": 1000}
 
 

@@ -13,7 +13,7 @@ from activeeval.pool import QueryPool, Rankings, whole_grades
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_PROBABILITY_TOLERANCE = 1e-6
+_PROBABILITY_TOLERANCE = 1e-6  # a row of single precision misses 1 by some 1e-7
 
 
 def sealed(array: ArrayLike, dtype: Any = np.float64) -> NDArray[Any]:

@@ -151,6 +151,14 @@ class _Family:
         ------
         InputError
             Where the columns do not fit the measure's grades or a row is not a distribution.
+
+        Examples
+        --------
+        >>> pool = QueryPool(["q"], [0, 2], ["a", "b"])
+        >>> ranking = Rankings.from_scores(pool, [2.0, 1.0])
+        >>> found = Additive([0, 1], [1.0, 0.5]).moments(pool, [[0.5, 0.5], [0.5, 0.5]], ranking)
+        >>> found.mean, found.second
+        (array([0.75]), array([0.875]))
         """
         other = Rankings.empty(pool) if versus is None else versus
         check_pool(pool, ranking, other)

@@ -66,14 +66,26 @@ def ERR(max_grade: int | None = None, cutoff: int | None = None) -> Cascade:
 
 
 def RBP(p: float = 0.8, rel: int = 1, gains: Any = None, cutoff: int | None = None) -> Additive:
-    """Return rank-biased precision (1 − p) Σ p^(i−1) g(y_i); binary at ``rel`` unless gains are given."""
+    """Return rank-biased precision (1 − p) Σ p^(i−1) g(y_i); binary at ``rel`` unless gains are given.
+
+    Examples
+    --------
+    >>> print(RBP(), RBP(p=0.5).discount_vector(3))
+    RBP(p=0.8,rel=1) [0.5   0.25  0.125]
+    """
     if not isinstance(p, Real) or not 0 < p < 1:
         raise InputError(f"p must lie strictly between 0 and 1, got {p!r}")
     return Additive(gain_rule(gains, relevance_rule(rel)), GeometricDiscount(float(p)), cutoff, "RBP")
 
 
 def Precision(cutoff: int | None, rel: int = 1) -> Additive:
-    """Return the share of relevant items among the first ``cutoff`` ranks."""
+    """Return the share of relevant items among the first ``cutoff`` ranks.
+
+    Examples
+    --------
+    >>> print(Precision(10), Precision(10, rel=2))
+    P(rel=1)@10 P(rel=2)@10
+    """
     if cutoff is None:
         raise InputError("P needs a cutoff, as P@10")
     depth = whole_number(cutoff, "a cutoff", 1)

@@ -55,15 +55,17 @@ def parse_measure(text: str) -> Measure:
 
     Names and parameters are those of ir_measures: nDCG, DCG (dcg='log2' | 'exp-log2', gains={…}),
     ERR (max_rel), RBP (p, rel), P, RR, AP (rel), Judged; and Additive (gains={…}, discounts=[…]), any
-    sum of gains over ranks. ``@FILE`` is the one whose gains and discounts a JSON file holds, as
-    `activeeval gains learn` writes it. The spellings of trec_eval
-    (``ndcg_cut_10``, ``P_10``) and ranx (``ndcg@10``, ``ndcg_burges@10``) are read too. Plain nDCG
-    is linear, plain DCG the exponential one; ``str`` of the result prints every parameter.
+    sum of gains over ranks. The spellings of trec_eval (``ndcg_cut_10``, ``P_10``) and ranx
+    (``ndcg@10``, ``ndcg_burges@10``) are read too. Plain nDCG is linear, plain DCG the exponential
+    one; ``str`` of the result prints every parameter.
+
+    The text may come from anywhere, so no file is opened: ``@FILE`` is refused, which
+    `activeeval.arguments.asked_measure` takes from a caller's own arguments.
 
     Raises
     ------
     InputError
-        Where the name, a parameter or the cutoff is not known.
+        Where the name, a parameter or the cutoff is not known, or the text names a file.
 
     Examples
     --------
@@ -71,7 +73,10 @@ def parse_measure(text: str) -> Measure:
     ERR(max_rel=4)@20 nDCG(dcg='log2')@10 DCG(dcg='exp-log2')@5
     """
     if text.lstrip().startswith("@"):
-        return _from_file(text.strip()[1:])
+        raise InputError(
+            f"measure {text!r} names a file, which only a caller's own argument may (--measure, measure=); "
+            "expected Name(k=v,…)@cutoff, as nDCG@10"
+        )
     if match := _RANX_RBP.fullmatch(text.strip()):
         return RBP(p=float(f"0.{match['digits']}"))
     name, inside, cutoff_text = _split(text)
@@ -83,15 +88,6 @@ def parse_measure(text: str) -> Measure:
         return _BUILDERS[name](parameters, _cutoff(text, cutoff_text))
     except InputError as problem:
         raise InputError(f"measure {text!r}: {problem}") from None
-
-
-def _from_file(path: str) -> Additive:
-    from activeeval.io.gains import read_gains
-
-    if not path:
-        raise InputError("measure '@': expected the name of a file behind it, as @gains.json")
-    found = read_gains(path)
-    return Additive(found.gains, found.discounts, len(found.discounts), label=f"@{path}")
 
 
 def _split(text: str) -> tuple[str, str, str | None]:

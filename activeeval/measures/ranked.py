@@ -19,8 +19,10 @@ from activeeval.results import Moments
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+# Sampled moments cost a whole-query design for nDCG@10 on MQ2008 .17 % of its variance, 50 samples .7 %, 1,000 .04 %;
+# 200 take .05 s on its 12,278 items.
 _N_SAMPLES = 200
-_SEED = 20130301
+_SEED = 20130301  # any, but one: moments are a function of what they are given
 
 
 class _Ranked:
@@ -159,7 +161,20 @@ class NDCG(_Normalised):
 
 @dataclass(frozen=True, slots=True)
 class AP(_Normalised):
-    """Average precision: precision at each relevant rank over the number of relevant items."""
+    """Average precision: precision at each relevant rank over the number of relevant items.
+
+    Parameters
+    ----------
+    rel : int
+        The smallest grade that is relevant.
+    cutoff : int, optional
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 3], ["a", "b", "c"])
+    >>> AP().score(pool, [1, 0, 1], Rankings.from_scores(pool, [3.0, 2.0, 1.0])).round(4)
+    array([0.8333])
+    """
 
     rel: int = 1
     cutoff: int | None = None
@@ -192,7 +207,14 @@ class AP(_Normalised):
 
 @dataclass(frozen=True, slots=True)
 class Judged(_Ranked):
-    """The share of the first ``cutoff`` ranked items that somebody has judged; 0 for an empty list."""
+    """The share of the first ``cutoff`` ranked items that somebody has judged; 0 for an empty list.
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 3], ["a", "b", "c"])
+    >>> Judged(2).score(pool, [1, -1, 0], Rankings.from_scores(pool, [3.0, 2.0, 1.0]))
+    array([0.5])
+    """
 
     cutoff: int | None = None
 

@@ -84,6 +84,15 @@ class Target:
     ranking : Rankings
     versus : Rankings, optional
         The ranking to compare with.
+
+    Examples
+    --------
+    >>> from activeeval.measures import DCG
+    >>> pool = QueryPool(["q"], [0, 2], ["a", "b"])
+    >>> new, old = (Rankings.from_ids(pool, {"q": ids}) for ids in (["a", "b"], ["b", "a"]))
+    >>> target = Target(DCG(cutoff=1), new, versus=old)
+    >>> target.name, target.values([2, 1])
+    ("DCG(dcg='exp-log2')@1", array([2.]))
     """
 
     measure: SampledMeasure

@@ -45,7 +45,15 @@ class Judgments:
     def from_ids(
         cls, pool: QueryPool, grades: Mapping[str, Mapping[str, int]], max_grade: int | None = None
     ) -> Judgments:
-        """Take grades from a dict of dicts, query id → item id → grade; the rest is not judged."""
+        """Take grades from a dict of dicts, query id → item id → grade; the rest is not judged.
+
+        Examples
+        --------
+        >>> pool = QueryPool(["q", "r"], [0, 2, 4], ["a", "b", "a", "b"])
+        >>> judgments = Judgments.from_ids(pool, {"r": {"a": 2}})
+        >>> judgments.grades.tolist(), judgments.max_grade
+        ([-1, -1, 2, -1], 2)
+        """
         positions = pool.item_positions()
         query_index = {str(q): i for i, q in enumerate(pool.query_ids)}
         out = np.full(pool.n_items, -1, dtype=np.int64)

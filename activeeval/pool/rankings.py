@@ -63,6 +63,13 @@ class Rankings:
         ----------
         scores : array of float, shape (n_items,)
             NaN marks an item that is not ranked.
+
+        Examples
+        --------
+        >>> pool = QueryPool(["q", "r"], [0, 3, 4], ["a", "b", "c", "a"])
+        >>> ranking = Rankings.from_scores(pool, [1.0, 2.0, 2.0, np.nan])
+        >>> ranking.items.tolist(), ranking.lengths.tolist()
+        ([2, 1, 0], [3, 0])
         """
         from activeeval.kernels import orders
 
@@ -77,7 +84,19 @@ class Rankings:
 
     @classmethod
     def from_ids(cls, pool: QueryPool, lists: Mapping[str, Sequence[str]]) -> Rankings:
-        """Rank by lists of item ids, best first; queries that are not named stay unranked."""
+        """Rank by lists of item ids, best first; queries that are not named stay unranked.
+
+        Raises
+        ------
+        InputError
+            Names the query or the item that the pool does not hold, or that is ranked twice.
+
+        Examples
+        --------
+        >>> pool = QueryPool(["q", "r"], [0, 2, 4], ["a", "b", "a", "b"])
+        >>> Rankings.from_ids(pool, {"r": ["b", "a"]}).items.tolist()
+        [3, 2]
+        """
         positions = pool.item_positions()
         found: list[list[int]] = [[] for _ in range(pool.n_queries)]
         query_index = {str(q): i for i, q in enumerate(pool.query_ids)}
@@ -123,6 +142,12 @@ class Rankings:
 
         A list of n loses ``⌊fraction · n + u⌋`` items with u uniform, so that lists of every
         length lose that fraction on average.
+
+        Examples
+        --------
+        >>> pool = QueryPool(["q"], [0, 4], ["a", "b", "c", "d"])
+        >>> Rankings.from_ids(pool, {"q": ["a", "b", "c", "d"]}).without(0.5, rng=0).lengths
+        array([2])
         """
         if not 0 <= fraction <= 1:
             raise InputError(f"the fraction to remove must lie in [0, 1], got {fraction}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from activeeval.learning import GainDiscountLearner, SimpleMargin
+from activeeval.gains import GainDiscountLearner, SimpleMargin
 from benchmarks.metric_learning.data import ONE_LIST, SHAPES, TOP_GRADE, TRUTHS, Floats, Pairs, draw, orders_of
 from benchmarks.metric_learning.news import folds, rights_by_set
 from benchmarks.metric_learning.news_data import TOP, generate

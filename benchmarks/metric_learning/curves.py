@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from activeeval.learning import coherence, random_list_pairs, read_out, similarity
-from activeeval.learning.gains import GRID
+from activeeval.gains import read_out, similarity
+from activeeval.gains.learner import GRID
 from activeeval.measures import Additive
+from activeeval.preferences import coherence, random_list_pairs
 from benchmarks.metric_learning.data import (
     DISCOUNTS,
     GAINS,

@@ -8,7 +8,8 @@ from itertools import product
 
 import numpy as np
 
-from activeeval.learning import PreferenceData, similarity
+from activeeval.gains import similarity
+from activeeval.preferences import PreferenceData
 from benchmarks.metric_learning.data import (
     DECADES,
     N_RANKS,

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from activeeval.learning import bootstrap_gains, read_out, similarity
+from activeeval.gains import bootstrap_gains, read_out, similarity
 from benchmarks.metric_learning.data import LONG_LIST, N_RANKS, SHAPES, TRUTHS, draw, learned, orders_of
 from benchmarks.metric_learning.running import Found
 

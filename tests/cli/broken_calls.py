@@ -41,6 +41,7 @@ def draws(*rows, measure="DCG@2"):
 
 
 GOOD = (1, "q1", "a", 1, 1)
+OWN = {"own.json": '{"gains": [0, 1], "discounts": [1]}'}
 TOO_SMALL = (
     r"DCG\(dcg='exp-log2'\): (?:passive, the reference, cannot pay for a query: )?--budget {} is too small: "
     r"in item costs, budget {} is below the cost of the dearest "
@@ -312,6 +313,8 @@ ESTIMATES = [
      r"the draws table holds more than one design: active, passive"),
     ("no measure in the table", draws(GOOD, measure=""), "estimate x.csv", 1,
      r"the draws table names no measure: say which is to be estimated"),
+    ("a file for a measure in the table", draws(GOOD, measure="@own.json") | OWN, "estimate x.csv", 1,
+     r"measure '@own\.json' names a file, which only a caller's own argument may \(--measure, measure=\); expected .*"),
     ("an unknown measure in the table", draws(GOOD, measure="foo"), "estimate x.csv", 1, r"unknown measure 'foo'; known: .*"),
     ("two weights in a draw", draws(GOOD, (1, "q1", "b", 1, 2, {"weight": 2})), "estimate x.csv", 1,
      r"draw 1 holds more than one weight, one is 2\.0"),

@@ -7,12 +7,15 @@ import warnings
 
 import numpy as np
 import pytest
+from cli_files import csv_rows, write_csv
 
-from activeeval import GainDiscountLearner, PreferenceData, load_preferences, parse_measure
-from activeeval.learning import UndeterminedWarning, bootstrap_gains, read_out
+from activeeval import GainDiscountLearner, PreferenceData, compare, evaluate, load_preferences, parse_measure
+from activeeval.arguments import asked_measure
+from activeeval.gains import UndeterminedWarning, bootstrap_gains, read_out
 
 K, GAINS, DISCOUNTS = 4, np.array([0, 1, 2, 5.0]), np.array([1, 0.7, 0.5, 0.4])
 LEARN = ["gains", "learn", "prefs.jsonl", "--out", "gains.json"]
+OWN = '{"gains": [0, 1, 2, 5], "discounts": [1, 0.5]}'
 QUICK = [*LEARN, "--resamples", 0, "--C", 10]
 
 
@@ -98,14 +101,45 @@ def test_show_prints_and_draws_what_the_file_holds(call, folder, prefs):
 
 
 def test_a_file_by_hand_is_a_measure(call, folder):
-    (folder / "own.json").write_text('{"gains": [0, 1, 2, 5], "discounts": [1, 0.5]}')
-    measure = parse_measure("@own.json")
+    (folder / "own.json").write_text(OWN)
+    measure = asked_measure(" @own.json ")
     assert str(measure) == "Additive(gains={0:0,1:1,2:2,3:5},discounts=[1,0.5])@2"
     assert parse_measure(str(measure)) == measure
     assert call("gains", "show", "own.json").code == 0
     mine, same = call("score", "q.qrels", "a.run", "@own.json", str(measure), "-o", "jsonl").rows
     assert (mine["measure"], same["measure"]) == ("@own.json", str(measure))
     assert mine["value"] == same["value"]
+    assert evaluate("q.qrels", "a.run", measure="@own.json").value == pytest.approx(mine["value"], rel=1e-12)
+    (whole,) = call("score", "q.qrels", "a.run", "@own.json", "--versus", "b.run", "-o", "jsonl").rows
+    difference = compare("q.qrels", "a.run", "b.run", measure="@own.json").value
+    assert difference == pytest.approx(whole["difference"], rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["active", "items"])
+def test_what_comes_back_names_no_file(call, folder, method):
+    """A caller may write @FILE; a table or a record that is handed back may not, and no file is looked for."""
+    (folder / "own.json").write_text(OWN)
+    options = ("--run", "a.run", "--max-grade", 3, "--measure", "@own.json", "--method", method, "--budget", 5)
+    assert call("sample", *options, "--out", "d.csv").code == 0
+    rows = [row | {"grade": 1} for row in csv_rows("d.csv")]
+    write_csv("d.csv", rows)
+    assert call("estimate", "d.csv").code == call("estimate", "d.csv", "--measure", "@own.json").code == 0
+    record = folder / "d.csv.sample.npz"
+    if record.exists():
+        with np.load(record) as held:
+            arrays = {name: renamed(held[name], rows[0]["measure"]) for name in held.files}
+        np.savez(record, **arrays)
+    write_csv("d.csv", [row | {"measure": "@own.json"} for row in rows])
+    (folder / "own.json").unlink()
+    answer = call("estimate", "d.csv")
+    assert (answer.code, answer.out) == (1, "")
+    assert "measure '@own.json' names a file, which only a caller's own argument may" in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def renamed(array, measure):
+    """Return an array with the name of a file wherever it holds a measure's name."""
+    return np.array(["@own.json" if word == measure else word for word in array]) if array.dtype.kind == "U" else array
 
 
 def test_a_learned_measure_is_taken_wherever_a_measure_is(call, folder, prefs):

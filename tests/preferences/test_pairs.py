@@ -21,8 +21,8 @@ from naive_learning import (
 
 from activeeval import Rankings
 from activeeval.errors import InputError
-from activeeval.learning import PreferenceData
-from activeeval.learning.census import both_ways, dominance, take_census
+from activeeval.preferences import PreferenceData
+from activeeval.preferences.census import both_ways, dominance, take_census
 
 BAD, FAIR, GOOD, EXCELLENT, PERFECT = range(5)
 

@@ -13,18 +13,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from activeeval.errors import InputError
-from activeeval.learning.cautions import UndeterminedWarning, cautions, of_choice
-from activeeval.learning.census import both_ways, take_census
-from activeeval.learning.choosing import Choice, Split, folds, held_out_losses
-from activeeval.learning.preferences import PreferenceData
-from activeeval.learning.program import MARGINS, SHAPES, Program
-from activeeval.learning.readout import ReadOut, anchored, read_out, told_apart
+from activeeval.gains.cautions import UndeterminedWarning, cautions, of_choice
+from activeeval.gains.choosing import Choice, Split, folds, held_out_losses
+from activeeval.gains.program import MARGINS, SHAPES, Program
+from activeeval.gains.readout import ReadOut, anchored, read_out, told_apart
 from activeeval.measures import Additive
 from activeeval.measures.doors import whole_number
+from activeeval.preferences.census import both_ways, take_census
+from activeeval.preferences.pairs import PreferenceData
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# Half powers of ten. Wherever benchmarks/metric_learning lets data choose C, the mean of its logarithm lies between
+# −1.5 and 2.2: there is room at both ends, and the command line says when an end is taken.
 GRID = tuple(float(f"{10.0**power:.4g}") for power in np.arange(-3, 3.5, 0.5))
 
 
@@ -252,6 +254,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
 
 
 def _short(values: Floats) -> list[float]:
+    # what is as small as the solver's error is 0
     settled = np.where(np.abs(values) > 1e-6 * np.abs(values).max(), values, 0.0)
     return [float(f"{value:.6g}") for value in settled]
 

@@ -8,9 +8,10 @@ from naive_learning import EXPONENTIAL, log_discounts, paper_pairs, random_pairs
 from sklearn.exceptions import NotFittedError
 
 from activeeval.errors import InputError
-from activeeval.learning import GainDiscountLearner, PreferenceData, bootstrap_gains, read_out
+from activeeval.gains import GainDiscountLearner, bootstrap_gains, read_out
+from activeeval.preferences import PreferenceData
 
-pytestmark = pytest.mark.filterwarnings("ignore::activeeval.learning.UndeterminedWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::activeeval.gains.UndeterminedWarning")
 
 
 def fitted_on(data, **parameters):

@@ -11,7 +11,7 @@ import pytest
 
 from activeeval.errors import FormatError, InputError
 from activeeval.io.preferences import UNANSWERED, read_pairs
-from activeeval.learning import ListSource, load_pairs, load_preferences
+from activeeval.preferences import ListSource, load_pairs, load_preferences
 
 ROWS = [
     {"query": "q1", "preferred": [2, 0, 1], "other": [0, 0, 1]},

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from activeeval.errors import InputError, StateError
-from activeeval.learning.cautions import UndeterminedWarning
-from activeeval.learning.census import open_pairs
-from activeeval.learning.gains import GainDiscountLearner
-from activeeval.learning.preferences import PreferenceData
+from activeeval.gains.cautions import UndeterminedWarning
+from activeeval.gains.learner import GainDiscountLearner
 from activeeval.measures.doors import whole_number
+from activeeval.preferences.census import open_pairs
+from activeeval.preferences.pairs import PreferenceData
 
-# of a margin of 1; what is closer than the solver's rounding is asked in the order that was drawn at the start
+# of a margin of 1: what is closer than the solver's error is asked in the order that was drawn at the start
 _EQUAL = 1e-6
 
 

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from activeeval.errors import InputError
-from activeeval.learning.gains import GainDiscountLearner, check_alike
-from activeeval.learning.preferences import PreferenceData
-from activeeval.learning.readout import read_out
+from activeeval.gains.learner import GainDiscountLearner, check_alike
+from activeeval.gains.readout import read_out
 from activeeval.measures.doors import whole_number
+from activeeval.preferences.pairs import PreferenceData
 
 Floats = NDArray[np.float64]
 

@@ -10,16 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.learning.lists import grade_matrix, namer
 from activeeval.measures import Additive, shown_name
 from activeeval.measures.doors import whole_number
 from activeeval.pool import QueryPool, whole_grades
+from activeeval.preferences.lists import grade_matrix, namer
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_EQUAL, _ROUNDING = 1e-9, 1e-14
-_LARGEST = 1e100
+# discounts, or gains, that count as the same: above rounding, below the six digits that learned measures are kept with
+_EQUAL = 1e-9
+# of the largest sum there can be: K products err by some K · 1e-16 of it, and lists are of tens of ranks
+_ROUNDING = 1e-14
+_LARGEST = 1e100  # a gain that discounts and ranks may multiply and still be finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,14 @@ def coherence(
 def random_list_pairs(
     grades: ArrayLike, n_pairs: int, depth: int | None = None, rng: np.random.Generator | int | None = None
 ) -> tuple[Ints, Ints]:
-    """Return pairs of random orders of a list of grades, cut at ``depth``, shape (n_pairs, K) each."""
+    """Return pairs of random orders of a list of grades, cut at ``depth``, shape (n_pairs, K) each.
+
+    Examples
+    --------
+    >>> lists, others = random_list_pairs([2, 1, 0], n_pairs=5, rng=0)
+    >>> lists.shape, np.sort(others, axis=1).tolist() == [[0, 1, 2]] * 5
+    ((5, 3), True)
+    """
     whole = grade_matrix([grades], "the list", None, lambda row: "random_list_pairs")[0]
     n_pairs = whole_number(n_pairs, "n_pairs", 1)
     depth = whole.size if depth is None else whole_number(depth, "depth", 1)

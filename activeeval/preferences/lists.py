@@ -16,7 +16,7 @@ from activeeval.pool import QueryPool, Rankings
 Ints = NDArray[np.int64]
 Place = Callable[[int], str]
 
-_LARGEST_WHOLE = 2**53
+_LARGEST_WHOLE = 2**53  # beyond it a float no longer tells a whole number from the next
 
 
 def namer(places: Sequence[str] | None) -> Place:

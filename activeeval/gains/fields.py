@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.learning.gains import GainDiscountLearner
-from activeeval.learning.preferences import PreferenceData
-from activeeval.learning.readout import told_apart
-from activeeval.learning.stability import Stability
+from activeeval.gains.learner import GainDiscountLearner
+from activeeval.gains.readout import told_apart
+from activeeval.gains.stability import Stability
+from activeeval.preferences.pairs import PreferenceData
 
 
 def gains_fields(

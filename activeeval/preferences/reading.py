@@ -13,7 +13,7 @@ from activeeval.errors import InputError
 from activeeval.io.files import PathLike
 from activeeval.io.preferences import UNANSWERED, PairTable, read_pairs
 from activeeval.io.tables import load_tables, pool_from_tables
-from activeeval.learning.preferences import PreferenceData
+from activeeval.preferences.pairs import PreferenceData
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,11 @@ from sklearn.exceptions import NotFittedError
 
 from activeeval import Additive
 from activeeval.errors import InputError
-from activeeval.learning import GainDiscountLearner, PreferenceData, UndeterminedWarning, choosing, similarity
-from activeeval.learning.census import take_census
+from activeeval.gains import GainDiscountLearner, UndeterminedWarning, choosing, similarity
+from activeeval.preferences import PreferenceData
+from activeeval.preferences.census import take_census
 
-pytestmark = pytest.mark.filterwarnings("ignore::activeeval.learning.UndeterminedWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::activeeval.gains.UndeterminedWarning")
 
 SHAPES = ("decreasing", "monotone", "free")
 GRID = (0.01, 0.1, 1.0, 10.0, 100.0)

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from activeeval.errors import InputError
-from activeeval.learning.lists import grade_matrix, namer, one_each, plain, top_lists
 from activeeval.measures.doors import check_pool, whole_number
 from activeeval.pool import QueryPool, Rankings, whole_grades
 from activeeval.pool.doors import Texts, as_ids, frozen, sealed_here
+from activeeval.preferences.lists import grade_matrix, namer, one_each, plain, top_lists
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -127,6 +127,14 @@ class PreferenceData:
             A query id and the names of two rankings.
         depth : int
             K: the ranks that were seen. A list that ends before it is filled up with grade 0 (`n_missing`).
+
+        Examples
+        --------
+        >>> pool = QueryPool(["q"], [0, 3], ["a", "b", "c"])
+        >>> runs = {run: Rankings.from_ids(pool, {"q": ids}) for run, ids in (("new", ["b", "a"]), ("old", ["c"]))}
+        >>> data = PreferenceData.from_rankings(pool, [2, 1, -1], runs, [("q", "new", "old")], depth=2)
+        >>> data.preferred.tolist(), data.other.tolist(), data.n_unjudged, data.n_missing
+        ([[1, 2]], [[0, 0]], 1, 1)
         """
         rows = list(preferences)
         if not rows:
@@ -156,6 +164,12 @@ class PreferenceData:
         """Take lists of documents that nobody graded; what a document is worth at each rank is then learned itself.
 
         All lists are of the same documents, those of one query, say.
+
+        Examples
+        --------
+        >>> data = PreferenceData.from_documents([["b", "a", "c"]], [["c", "b", "a"]])
+        >>> data.documents, data.preferred.tolist(), data.other.tolist()
+        (('a', 'b', 'c'), [[1, 0, 2]], [[2, 1, 0]])
         """
         for row, one in enumerate(chain(preferred, other)):
             if len(set(map(str, one))) < len(one):

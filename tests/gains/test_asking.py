@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from naive_learning import EXPONENTIAL, least_loss, paper_pairs, random_pairs, swapped, utilities
 
 from activeeval.errors import InputError, StateError
-from activeeval.learning import GainDiscountLearner, PreferenceData, SimpleMargin
+from activeeval.gains import GainDiscountLearner, SimpleMargin
+from activeeval.preferences import PreferenceData
 
 LEARNER = GainDiscountLearner(C=1.0, conflicts="keep")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.learning.preferences import PreferenceData
+from activeeval.preferences.pairs import PreferenceData
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -43,7 +43,14 @@ class Census:
 
 
 def take_census(data: PreferenceData) -> Census:
-    """Count what the pairs are like."""
+    """Count what the pairs are like.
+
+    Examples
+    --------
+    >>> census = take_census(PreferenceData([[2, 1], [2, 0], [1, 1], [2, 1]], [[1, 2], [1, 1], [2, 0], [1, 2]]))
+    >>> census.pairs, census.duplicates, census.contradictory, census.decided
+    (4, 1, 1, 2)
+    """
     group, way = _same_lists(data)
     said = np.stack((group, np.where(data.ties, 0, way), data.ties), axis=1)
     better, worse, same = dominance(data)

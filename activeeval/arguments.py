@@ -1,0 +1,38 @@
+"""What a caller's own arguments may say and text that comes back from elsewhere may not: the names of files.
+
+A measure that stands in a draws table or a record is read by `activeeval.measures.parse_measure` alone, which opens
+nothing; what the caller wrote on the command line or handed to a function comes through here.
+"""
+
+from __future__ import annotations
+
+from activeeval.errors import InputError
+from activeeval.io.gains import read_gains
+from activeeval.measures import Additive, Measure, parse_measure
+
+
+def asked_measure(text: str) -> Measure:
+    """Return the measure that a caller asks for: `parse_measure`, and ``@FILE``, the gains and discounts of a file.
+
+    Parameters
+    ----------
+    text : str
+        The caller's own words, never what a table or a record holds.
+
+    Raises
+    ------
+    InputError
+        Where the text is no measure; a FormatError names the file that holds none.
+
+    Examples
+    --------
+    >>> print(asked_measure("DCG@5"))
+    DCG(dcg='exp-log2')@5
+    """
+    path = text.strip()
+    if not path.startswith("@"):
+        return parse_measure(text)
+    if path == "@":
+        raise InputError("measure '@': expected the name of a file behind it, as @gains.json")
+    found = read_gains(path[1:])
+    return Additive(found.gains, found.discounts, len(found.discounts), label=path)
