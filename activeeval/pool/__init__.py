@@ -5,8 +5,8 @@ The item axis is flat: query ``q`` owns the items ``query_offsets[q] … query_o
 """
 
 from activeeval.pool.doors import as_ids, whole_grades
-from activeeval.pool.judgments import Judgments
+from activeeval.pool.judgments import Judgments, check_judged
 from activeeval.pool.queries import QueryPool
 from activeeval.pool.rankings import Rankings
 
-__all__ = ["Judgments", "QueryPool", "Rankings", "as_ids", "whole_grades"]
+__all__ = ["Judgments", "QueryPool", "Rankings", "as_ids", "check_judged", "whole_grades"]
