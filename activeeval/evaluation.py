@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,8 @@ from activeeval.design import check_budget, whole_queries
 from activeeval.errors import BudgetError, InputError
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.measures import Measure, SampledMeasure, Target
-from activeeval.methods import METHODS, Method, default_method, find_method
-from activeeval.pool import Rankings
+from activeeval.methods import Method, default_method, find_method
+from activeeval.pool import Rankings, check_judged
 from activeeval.results import Estimate
 from activeeval.workload import Workload, budget_unit, from_tables, in_units, sampled_measure
 
@@ -33,6 +35,7 @@ def evaluate(
     grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None = None,
     max_grade: int | None = None,
     overhead: float = 0.0,
+    unjudged: str = "error",
     rng: np.random.Generator | int | None = None,
 ) -> Estimate:
     """Estimate the performance of a run.
@@ -40,8 +43,8 @@ def evaluate(
     Parameters
     ----------
     qrels_or_judge : path, dict of dicts, frame, or callable
-        Judgments that are looked up as they are asked for (an item without one earns nothing), or
-        ``judge(query_id, item_ids) -> grades`` that is called for every drawn query.
+        Judgments that are looked up as they are asked for, or ``judge(query_id, item_ids) -> grades``
+        that is called for every drawn query; its −1 is an item without a judgment.
     run : path, dict of dicts or frame
     measure : str or Measure
         As `activeeval.parse_measure` reads it, or ``@FILE``: learned gains and discounts.
@@ -50,13 +53,16 @@ def evaluate(
         everything, and the answer is exact.
     method : str, optional
         A key of `activeeval.METHODS`. By default the best for the measure that a bad model cannot
-        spoil; ``passive`` where neither a model nor the grade scale is known.
+        spoil.
     grade_probs : array of shape (n_items, n_grades), or callable of the pool, optional
         The grade model; without one all grades are taken as equally likely.
     max_grade : int, optional
-        Largest grade of the scale; taken from the judgments where there are some.
+        Largest grade of the scale; taken from the judgments where there are some. A judge function
+        does not tell it.
     overhead : float
         Cost of turning to a query, in items.
+    unjudged : {"error", "irrelevant"}
+        What an item is that is asked for and has no judgment: an error, or of grade 0.
     rng : Generator or int, optional
 
     Returns
@@ -68,7 +74,8 @@ def evaluate(
     BudgetError
         Where the budget does not pay for the dearest query; names the smallest that works.
     InputError
-        Where an argument is wrong, or the budget so small that nothing was drawn.
+        Where an argument is wrong, the budget so small that nothing was drawn, or an item that was
+        asked for is not judged.
 
     Examples
     --------
@@ -77,7 +84,7 @@ def evaluate(
     >>> round(evaluate(qrels, run, measure="DCG").value, 3)
     1.446
     """
-    return _estimate(qrels_or_judge, [run], measure, budget, method, grade_probs, max_grade, overhead, rng)
+    return _estimate(qrels_or_judge, [run], measure, budget, method, grade_probs, max_grade, overhead, unjudged, rng)
 
 
 def compare(
@@ -91,6 +98,7 @@ def compare(
     grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None = None,
     max_grade: int | None = None,
     overhead: float = 0.0,
+    unjudged: str = "error",
     rng: np.random.Generator | int | None = None,
 ) -> Estimate:
     """Estimate by how much run A performs better than run B; everything else as in `evaluate`.
@@ -105,7 +113,8 @@ def compare(
     >>> round(compare(qrels, first, second, measure="DCG").value, 3)
     -0.554
     """
-    return _estimate(qrels_or_judge, [run_a, run_b], measure, budget, method, grade_probs, max_grade, overhead, rng)
+    runs = [run_a, run_b]
+    return _estimate(qrels_or_judge, runs, measure, budget, method, grade_probs, max_grade, overhead, unjudged, rng)
 
 
 def _estimate(
@@ -117,11 +126,13 @@ def _estimate(
     grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None,
     max_grade: int | None,
     overhead: float,
+    unjudged: str,
     rng: np.random.Generator | int | None,
 ) -> Estimate:
     is_judge = callable(qrels_or_judge)
     qrels = None if is_judge else load_qrels(qrels_or_judge)
-    workload = from_tables(qrels, [load_run(run) for run in runs], evaluated=len(runs)).with_costs(None, overhead)
+    workload = from_tables(qrels, [load_run(run) for run in runs], evaluated=len(runs), unjudged=unjudged)
+    workload = workload.with_costs(None, overhead)
     if qrels is not None:
         max_grade = max(workload.max_grade, max_grade or 0)
     target = Target(_bound(measure, max_grade), workload.ranking, workload.versus)
@@ -132,14 +143,16 @@ def _estimate(
     if probs is None and chosen.stage != "whole":
         probs = _uniform(target, max_grade)
     design = chosen.plan(target, probs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE).design(limit)
-    judge = qrels_or_judge if is_judge else _lookup(workload)
+    oracle = _Oracle(qrels_or_judge if is_judge else _lookup(workload))
     try:
         campaign = Campaign(design, None if chosen.needs_budget else limit, rng=rng)
     except BudgetError as problem:
         raise in_units(problem, unit) from None
     if target.versus is not None and _are_equal(target.ranking, target.versus):
         return Estimate(0.0, 0.0, 0, 0, 0, cost=0.0, method=chosen.name, degrees_of_freedom=math.inf)
-    estimate = campaign.run(judge)
+    estimate = campaign.run(oracle)
+    if unjudged == "error":
+        check_judged(oracle.missing, oracle.n_asked, "asked for")
     if estimate.n_items == 0 < design.items.size:
         raise InputError(f"budget {budget:g} is so small that nothing was drawn to judge: raise it")
     return estimate
@@ -150,8 +163,9 @@ def _are_equal(one: Rankings, other: Rankings) -> bool:
 
 
 def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> Method:
-    is_known = probs is not None or max_grade is not None or target.measure.max_grade is not None
-    return default_method(target.measure) if is_known else METHODS["passive"]
+    if probs is None and max_grade is None and target.measure.max_grade is None:
+        raise InputError(f"a judge function does not tell the grade scale of {target.name}: give max_grade")
+    return default_method(target.measure)
 
 
 def _uniform(target: Target, max_grade: int | None) -> ArrayLike:
@@ -173,6 +187,28 @@ def _bound(measure: str | Measure, max_grade: int | None) -> SampledMeasure:
     if parsed.needs_max_grade:
         raise InputError("ERR needs the largest grade of the scale: give max_grade, or write ERR(max_rel=4)")
     return parsed
+
+
+@dataclass(slots=True, eq=False)
+class _Oracle:
+    """A judge whose −1, an item without a judgment, is kept in mind and handed on as grade 0.
+
+    So that the estimate may be given only once it is known that none was missing, or that they may be
+    taken for irrelevant.
+    """
+
+    judge: Judge
+    n_asked: int = 0
+    missing: list[tuple[str, str]] = field(default_factory=list)
+
+    def __call__(self, query_id: str, item_ids: list[str]) -> Sequence[int]:
+        grades = self.judge(query_id, item_ids)
+        if not isinstance(grades, Sequence | np.ndarray):
+            return grades  # the campaign says what is wrong with it
+        is_missing = [isinstance(grade, Real) and grade == -1 for grade in grades]
+        self.n_asked += len(item_ids)
+        self.missing += [(query_id, item) for item, lacks in zip(item_ids, is_missing, strict=False) if lacks]
+        return [0 if lacks else grade for grade, lacks in zip(grades, is_missing, strict=True)]
 
 
 def _lookup(workload: Workload) -> Judge:

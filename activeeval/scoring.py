@@ -27,6 +27,8 @@ class RunScores:
     summary : MeanSummary
     judged : float
         Mean share of judged items among those that count.
+    n_unjudged, n_counted : int
+        Ranked items down to the cutoff that nobody judged, which earn nothing, and all of them.
     n_missing, n_ignored, n_tied : int
         Judged queries missing from the run (they score 0), queries of the run without judgments,
         queries whose cutoff falls between equal scores.
@@ -36,6 +38,8 @@ class RunScores:
     values: Floats
     summary: MeanSummary
     judged: float
+    n_unjudged: int
+    n_counted: int
     n_missing: int
     n_ignored: int
     n_tied: int
@@ -47,11 +51,14 @@ def score_run(tables: TablePool, run: int, measure: Measure, level: float = 0.95
     values = measure.score(tables.pool, tables.grades, ranking)
     judged = Judged(measure.cutoff).score(tables.pool, tables.grades, ranking)
     held = ranking.lengths > 0
+    counted = ranking.items if measure.cutoff is None else ranking.items[ranking.ranks <= measure.cutoff]
     return RunScores(
         measure=shown_name(measure),
         values=values,
         summary=mean_interval(values, level),
         judged=float(judged[held].mean()) if held.any() else 0.0,
+        n_unjudged=int(np.count_nonzero(tables.grades[counted] < 0)),
+        n_counted=counted.size,
         n_missing=tables.n_missing[run],
         n_ignored=tables.n_ignored[run],
         n_tied=n_tied_at_cutoff(tables.pool, tables.scores[run], ranking, measure.cutoff),

@@ -22,19 +22,24 @@ from activeeval.io.scores import read_scores_of
 from activeeval.io.tables import Costs, Probabilities, pool_from_tables
 from activeeval.io.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, Target, check_sampled
-from activeeval.pool import QueryPool, Rankings
+from activeeval.pool import QueryPool, Rankings, check_judged
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+UNJUDGED = ("error", "irrelevant")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Training:
-    """Labelled rows for a grade model: features or given probabilities, grades, and each row's query."""
+    """Labelled rows for a grade model: features or given probabilities, grades, and each row's query.
+
+    `n_left_out` counts the rows that nobody judged and that are therefore not among them.
+    """
 
     features: Floats
     grades: Ints
     queries: Ints
+    n_left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +78,14 @@ class Workload:
         """Largest grade of the labels, of the pool and of the training rows; at least 1."""
         trained = 1 if self.training is None else int(self.training.grades.max(initial=1))
         return max(trained, int(self.grades.max(initial=1)))
+
+    def check_judged(self, target: Target) -> None:
+        """Raise where an item that a target needs is not judged, so that its true value is not known."""
+        items = target.judging_lists()[1]
+        missing = items[self.grades[items] < 0]
+        queries = self.pool.query_ids[self.pool.item_queries[missing]]
+        pairs = list(zip(queries.tolist(), self.pool.item_ids[missing].tolist(), strict=True))
+        check_judged(pairs, items.size, f"that {target.name} needs")
 
     def without_labels(self) -> Workload:
         """Return the workload with the labels of the pool forgotten; those of the training rows stay."""
@@ -121,13 +134,17 @@ class Workload:
         return replace(self._onto(rest, items), training=training)
 
     def _training_rows(self, is_training: NDArray[np.bool_]) -> Training:
-        """Return the ranked items of some queries; an unjudged one counts as grade 0, which is what it earns."""
+        """Return the ranked items of some queries that somebody judged."""
         is_ranked = np.zeros(self.pool.n_items, dtype=bool)
         for ranking in (self.ranking, self.versus):
             if ranking is not None:
                 is_ranked[ranking.items] = True
-        rows = np.flatnonzero(is_training[self.pool.item_queries] & is_ranked)
-        return Training(self.features[rows], np.maximum(self.grades[rows], 0), self.pool.item_queries[rows])
+        ranked = np.flatnonzero(is_training[self.pool.item_queries] & is_ranked)
+        rows = ranked[self.grades[ranked] >= 0]
+        if not rows.size:
+            raise InputError(f"none of the {ranked.size} ranked items to train on is judged: there is nothing to learn")
+        queries = self.pool.item_queries[rows]
+        return Training(self.features[rows], self.grades[rows], queries, ranked.size - rows.size)
 
     def _onto(self, pool: QueryPool, items: Ints) -> Workload:
         versus = None if self.versus is None else self.versus.restricted_to(pool, items)
@@ -174,7 +191,9 @@ def _letor_training(paths: Sequence[str], pool_data: LetorData) -> Training:
     return Training(features, data.grades, queries)
 
 
-def from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int, ties: str = "id") -> Workload:
+def from_tables(
+    qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int, ties: str = "id", unjudged: str = "error"
+) -> Workload:
     """Put judgments and runs together; features are what the runs say of each item.
 
     Parameters
@@ -183,8 +202,13 @@ def from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int, tie
         Labels; without them the pool is what the evaluated runs hold.
     runs : sequence of Run
         The first ``evaluated`` (one or two) are ranked, all are features.
+    unjudged : {"error", "irrelevant"}
+        What an item is that the judgments do not grade: without a label, or of grade 0.
     """
+    if unjudged not in UNJUDGED:
+        raise InputError(f"unjudged must be one of {', '.join(UNJUDGED)}, got {unjudged!r}")
     tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
+    is_irrelevant = unjudged == "irrelevant" and qrels is not None
     notes = []
     for run, n_missing, n_ignored in zip(runs[:evaluated], tables.n_missing, tables.n_ignored, strict=False):
         if n_missing:
@@ -197,7 +221,7 @@ def from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int, tie
         tables.pool,
         tables.rankings[0],
         tables.rankings[1] if evaluated > 1 else None,
-        tables.grades,
+        np.maximum(tables.grades, 0) if is_irrelevant else tables.grades,
         run_features(tables.pool, tables.scores),
         notes=tuple(notes),
     )

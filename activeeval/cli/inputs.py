@@ -64,6 +64,8 @@ _OPTIONS = (
     click.option("--query-factor/--no-query-factor", default=True, show_default=True,
                  help="Learn from the training queries what the grades of a query have in common."),
     click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest label."),
+    click.option("--unjudged", type=click.Choice(("error", "irrelevant")), default="error", show_default=True,
+                 help="Items without a grade: an error where a grade is needed, and left out of training; or grade 0."),
     click.option("--overhead", type=FiniteRange(0), default=0.0, show_default=True,
                  help="Cost of turning to a query, in mean item costs."),
     click.option("--cost", default="uniform", show_default=True, metavar="uniform|log-length:FEATURE|FILE",
@@ -108,6 +110,7 @@ class PoolOptions:
     tune: bool
     query_factor: bool
     max_grade: int | None
+    unjudged: str
     overhead: float
     cost: str
     traffic: str | None
@@ -202,6 +205,8 @@ def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
         workload = workload.held_out(options.train_fraction, split_rng)
     elif judged is not None:
         workload = workload.trained_on(_with_model_inputs(options, judged, with_costs=False)[0])
+    if workload.training is not None and (n_left_out := workload.training.n_left_out):
+        say(f"{n_left_out} ranked items of the training queries are not judged: left out of training")
     if not use_labels:
         workload = workload.without_labels()
     elif not (workload.grades >= 0).any():
@@ -236,7 +241,8 @@ def _load(options: PoolOptions, use_labels: bool) -> tuple[Workload, Workload | 
 
     def put_together(qrels: str | None) -> Workload:
         evaluated = 2 if options.versus_run else 1
-        return from_tables(load_qrels(qrels) if qrels else None, runs, evaluated=evaluated, ties=options.ties)
+        judgments = load_qrels(qrels) if qrels else None
+        return from_tables(judgments, runs, evaluated=evaluated, ties=options.ties, unjudged=options.unjudged)
 
     return put_together(options.qrels), put_together(options.train_qrels) if options.train_qrels else None
 

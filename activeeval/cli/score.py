@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -61,14 +62,18 @@ def score(
     tables = pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)
     _tell(tables, names)
     rows: list[dict[str, Any]] = []
+    unjudged: dict[str, None] = {}
     for measure in parsed:
         bound = measure.bound_to(max(1, int(tables.grades.max())))
         scored = [score_run(tables, i, bound, level) for i in range(len(runs))]
+        unjudged |= dict.fromkeys(_unjudged(names, scored, measure.cutoff))
         if by_query:
             rows += _query_rows(tables, scored)
         if not no_summary:
             comparison = compare_runs(scored[0], scored[1], level, seed) if versus else None
             rows.append(_summary_row(scored, comparison, level))
+    for told in unjudged:
+        say(told)
     if form in ("jsonl", "tsv"):
         emit(rows, form, places)
         return
@@ -96,6 +101,14 @@ def _tell(tables: TablePool, names: list[str]) -> None:
             say(f"{name}: {n_missing} of {n_queries} judged queries are missing from the run and score 0")
         if n_ignored:
             say(f"{name}: {n_ignored} queries have no judgments and are ignored")
+
+
+def _unjudged(names: list[str], scored: list[RunScores], cutoff: int | None) -> Iterator[str]:
+    """Yield what is to be said of items without a judgment; measures of one cutoff say the same."""
+    where = "ranked items" if cutoff is None else f"items down to rank {cutoff}"
+    for name, run in zip(names, scored, strict=True):
+        if run.n_unjudged:
+            yield f"{name}: {run.n_unjudged} of {run.n_counted} {where} are not judged and earn nothing"
 
 
 def _query_rows(tables: TablePool, scored: list[RunScores]) -> list[dict[str, Any]]:

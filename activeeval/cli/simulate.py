@@ -86,6 +86,8 @@ def simulate(
     whole on average: its overhead and the items down to the measure's cutoff, of both rankings in a comparison. Methods
     that settle their sample at once (poisson, cube) meet it on average: the columns spent and spent_sd say how nearly.
 
+    Every item that a measure needs must be judged, or --unjudged irrelevant say that the others are of grade 0.
+
     \b
     activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --measure DCG --budget 30 --budget 60
     activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 --measure ERR@10
@@ -101,6 +103,8 @@ def simulate(
     case = load_case(PoolOptions(**options), use_labels=True)
     if refusal := _refusal(interval, find_method("passive")):
         say(f"passive has t intervals: {refusal}")
+    for text in measures:
+        case.workload.check_judged(case.target(text))
     chosen = distinct(budgets or DEFAULT_BUDGETS)
     panels: dict[str, list[Summary]] = {}
     runs = {text: _chosen(case, text, methods, interval) for text in dict.fromkeys(measures)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,3 +71,34 @@ class Judgments:
     def is_judged(self) -> NDArray[np.bool_]:
         """Whether each item has been judged, shape (n_items,)."""
         return self.grades >= 0
+
+
+def check_judged(missing: Sequence[tuple[str, str]], n_items: int, purpose: str) -> None:
+    """Raise where items that are needed have no judgment: to take them for irrelevant would bias what follows.
+
+    Parameters
+    ----------
+    missing : sequence of (query id, item id)
+        The needed items that nobody judged.
+    n_items : int
+        How many are needed.
+    purpose : str
+        What for, as in ``that DCG@10 needs``.
+
+    Raises
+    ------
+    InputError
+        Counts them and names the first.
+
+    Examples
+    --------
+    >>> check_judged([], 40, "asked for")
+    """
+    if not missing:
+        return
+    n_queries, (query, item) = len({query for query, _ in missing}), missing[0]
+    raise InputError(
+        f"{len(missing)} of {n_items} items {purpose} are not judged, in {n_queries} queries, the first is item "
+        f"{item!r} of query {query!r}: judge them, or have them count as grade 0 (--unjudged irrelevant, in Python "
+        "unjudged='irrelevant')"
+    )

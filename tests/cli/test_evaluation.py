@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from activeeval import DCG, ERR, BudgetError, Campaign, InputError, Target, parse_measure
-from activeeval.evaluation import compare, evaluate
+from activeeval import DCG, ERR, BudgetError, Campaign, InputError, Target, evaluation, parse_measure
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.methods import find_method
 from activeeval.scoring import compare_runs, score_run
 from activeeval.workload import budget_unit, from_tables
+
+# The judgments of the folder leave out documents of the runs.
+evaluate = partial(evaluation.evaluate, unjudged="irrelevant")
+compare = partial(evaluation.compare, unjudged="irrelevant")
 
 MEASURES = ["DCG@10", "DCG", "ERR@5", "ERR(max_rel=4)", "P@3", "RR", "RBP(p=0.6)", "dcg@5", "nDCG@5", "AP"]
 
@@ -128,7 +133,8 @@ def test_one_seed_one_answer(folder):
 
 def test_it_is_the_campaign(folder):
     qrels, first, second = dicts(folder)
-    workload = from_tables(load_qrels(qrels), [load_run(first), load_run(second)], evaluated=2).with_costs(None, 1.5)
+    tables = load_qrels(qrels), [load_run(first), load_run(second)]
+    workload = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 1.5)
     target = Target(DCG(cutoff=5), workload.ranking, workload.versus)
     design = find_method("passive").design(target)
     campaign = Campaign(design, 8 * budget_unit(target), rng=6)
@@ -207,8 +213,23 @@ def test_the_default_is_the_best_for_the_measure_where_the_scale_is_known(folder
 
     of_judge = {"measure": measure, "budget": 8, "rng": 5}
     assert compare(judge, first, second, **of_judge, max_grade=3).method == method
-    if "ERR" not in measure:
-        assert compare(judge, first, second, **of_judge).method == "passive"
+    if "max_rel" not in measure:
+        with pytest.raises(InputError, match=r"give max_grade\b"):
+            compare(judge, first, second, **of_judge)
+
+
+def test_a_scale_that_a_judge_does_not_tell_is_asked_for():
+    run = {f"q{q}": {"a": 2.0, "b": 1.0} for q in range(20)}
+
+    def judge(query_id, item_ids):
+        return [1] * len(item_ids)
+
+    for measure in ("DCG@10", "P@1", "AP"):
+        with pytest.raises(InputError, match=r"^a judge function does not tell the grade scale of .*: give max_grade$"):
+            evaluate(judge, run, measure=measure, budget=5)
+        assert evaluate(judge, run, measure=measure, budget=5, method="passive", rng=0).method == "passive"
+        known = evaluate(judge, run, measure=measure, budget=5, max_grade=2, rng=0)
+        assert known.method == ("depth" if measure == "AP" else "items")
 
 
 @pytest.mark.parametrize(
@@ -224,7 +245,8 @@ def test_the_default_is_the_best_for_the_measure_where_the_scale_is_known(folder
 )
 def test_every_method_is_its_campaign(folder, measure, method):
     qrels, first, second = dicts(folder)
-    workload = from_tables(load_qrels(qrels), [load_run(first), load_run(second)], evaluated=2).with_costs(None, 0.5)
+    tables = load_qrels(qrels), [load_run(first), load_run(second)]
+    workload = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 0.5)
     target = Target(parse_measure(measure).bound_to(3), workload.ranking, workload.versus)
     probs = np.random.default_rng(0).dirichlet(np.ones(4), workload.pool.n_items)
     budget = 8 * budget_unit(target)
@@ -266,3 +288,69 @@ def test_two_equal_rankings_differ_by_nothing(method):
             answer = compare(never, run, run, measure=measure, budget=budget, **options)
             assert (answer.value, answer.std_error, answer.n_items, answer.cost) == (0, 0, 0, 0)
             assert (answer.interval().low, answer.interval().high) == (0, 0)
+
+
+# Items without a judgment
+
+PARTIAL = {"q1": {"a": 2, "b": 0}, "q2": {"a": 1}, "q3": {"b": -1, "a": 0}, "q4": {"a": 1, "b": 2}}
+BOTH = {query: {"a": 2.0, "b": 1.0} for query in PARTIAL}
+TURNED = {query: {"a": 1.0, "b": 2.0} for query in PARTIAL}
+REFUSAL = (
+    "2 of 8 items asked for are not judged, in 2 queries, the first is item 'b' of query 'q2': judge them, or have "
+    "them count as grade 0 (--unjudged irrelevant, in Python unjudged='irrelevant')"
+)
+
+
+def looked_up(query_id, item_ids):
+    return [PARTIAL[query_id].get(item, -1) for item in item_ids]
+
+
+@pytest.mark.parametrize("source", [PARTIAL, looked_up], ids=["qrels", "function"])
+@pytest.mark.parametrize("method", [None, "passive", "depth", "random"])
+@pytest.mark.parametrize("runs", [(BOTH,), (BOTH, TURNED)], ids=["one", "two"])
+def test_an_item_that_is_asked_for_and_not_judged_is_an_error_that_counts(source, method, runs):
+    ask = evaluation.compare if len(runs) == 2 else evaluation.evaluate
+    options = {"measure": "DCG", "method": method, "max_grade": 2, "rng": 0}
+    with pytest.raises(InputError) as caught:
+        ask(source, *runs, **options)
+    assert str(caught.value) == REFUSAL
+    filled = {query: {item: max(grades.get(item, 0), 0) for item in "ab"} for query, grades in PARTIAL.items()}
+    assert ask(source, *runs, **options, unjudged="irrelevant") == ask(filled, *runs, **options)
+
+
+def test_what_is_not_asked_for_need_not_be_judged(folder):
+    qrels, first, _ = dicts(folder)
+    options = {"measure": "DCG@5", "budget": 6, "max_grade": 3, "rng": 0}
+    asked = {}
+
+    def judge(query_id, item_ids):
+        asked[query_id] = dict.fromkeys(item_ids, 1)
+        return [1] * len(item_ids)
+
+    known = {query: documents for query, documents in first.items() if query in qrels}
+    estimate = evaluate(judge, known, **options)
+    assert estimate.n_items < sum(map(len, known.values())) / 2
+    # judgments of every query, of which those asked for are graded and the others pooled
+    sheet = {query: dict.fromkeys(documents, -1) | asked.get(query, {}) for query, documents in known.items()}
+    assert evaluation.evaluate(sheet, known, **options).value == pytest.approx(estimate.value, rel=1e-12)
+    query = next(iter(asked))
+    with pytest.raises(InputError, match=f"^{len(asked[query])} of {estimate.n_items} items asked for .* in 1 queries"):
+        evaluation.evaluate(sheet | {query: dict.fromkeys(known[query], -1)}, known, **options)
+
+
+def test_what_an_unjudged_item_is_must_be_known():
+    with pytest.raises(InputError, match=r"^unjudged must be one of error, irrelevant, got 'zero'$"):
+        evaluation.evaluate(PARTIAL, BOTH, unjudged="zero")
+
+
+def test_a_labelled_subset_says_nothing_of_the_rest():
+    """Of 40 queries the first ranking wins half and loses half; only the losses are judged."""
+    one = {f"q{q}": {"a": 2.0, "b": 1.0} for q in range(40)}
+    other = {query: {"a": 1.0, "b": 2.0} for query in one}
+    whole = {f"q{q}": {"a": q % 2, "b": 1 - q % 2} for q in range(40)}
+    part = {query: {item: grade if query in ("q0", "q2") else -1 for item, grade in grades.items()}
+            for query, grades in whole.items()}  # fmt: skip
+    assert evaluation.compare(whole, one, other, measure="DCG@1").value == 0
+    with pytest.raises(InputError, match=r"^76 of 80 items asked for are not judged, in 38 queries, "):
+        evaluation.compare(part, one, other, measure="DCG@1")
+    assert evaluation.compare(part, one, other, measure="DCG@1", unjudged="irrelevant").value == pytest.approx(-2 / 40)

@@ -145,7 +145,7 @@ def renamed(array, measure):
 def test_a_learned_measure_is_taken_wherever_a_measure_is(call, folder, prefs):
     call(*QUICK)
     name, runs = "@gains.json", ["--run", "a.run", "--versus-run", "b.run"]
-    labelled = ["--qrels", "q.qrels", *runs, "--train-fraction", 0.3, "--measure", name]
+    labelled = ["--qrels", "q.qrels", *runs, "--train-fraction", 0.3, "--measure", name, "--unjudged", "irrelevant"]
     assert call("simulate", *labelled, "--budget", 5, "--repetitions", 20).out.startswith(name)
     assert name in call("calibration", *labelled).out
     assert call("design", *runs, "--max-grade", 3, "--measure", name, "--out", "design.csv").code == 0

@@ -87,7 +87,7 @@ def case_of(*, use_labels, **given):
     )
     empty |= {"traffic": None}
     plain = {"ties": "id", "tune": False, "overhead": 0.0, "cost": "uniform", "defensive_share": None, "seed": 0}
-    plain |= {"query_factor": True}
+    plain |= {"query_factor": True, "unjudged": "error"}
     return load_case(PoolOptions(**(empty | plain | given)), use_labels=use_labels)
 
 
@@ -412,13 +412,38 @@ def test_judged_queries_of_the_runs_train_and_are_not_drawn(call, folder, drawn)
     names = sorted({line.split()[0] for line in (folder / "a.run").read_text().splitlines()})
     old, new = set(names[::2]), set(names[1::2])
     write_lines(folder / "old.qrels", lines_of(folder / "q.qrels", old))
-    rows = drawn("--run", "a.run", "--train-qrels", "old.qrels", "--budget", 8)
+    options = ("--run", "a.run", "--train-qrels", "old.qrels", "--budget", 8)
+    rows = drawn(*options)
     assert {row["query_id"] for row in rows} <= new
     case = case_of(use_labels=False, runs=("a.run",), train_qrels="old.qrels")
     assert case.model == "forest"
     assert set(case.workload.pool.query_ids.tolist()) == new
     assert not (case.workload.grades >= 0).any()
-    assert case.workload.training.grades.size == len(lines_of(folder / "a.run", old & judged_queries(folder)))
+    grades = {tuple(line.split()[:3:2]): int(line.split()[3]) for line in lines_of(folder / "q.qrels", old)}
+    ranked = lines_of(folder / "a.run", old & judged_queries(folder))
+    held = [grades.get(tuple(line.split()[:3:2]), -1) for line in ranked]
+    is_judged = [grade >= 0 for grade in held]
+    assert 0 < sum(is_judged) < len(held)
+    training = case.workload.training
+    assert sorted(training.grades.tolist()) == sorted(grade for grade in held if grade >= 0)
+    assert training.n_left_out == len(held) - sum(is_judged)
+    told = "activeeval: 46 ranked items of the training queries are not judged: left out of training"
+    assert told in call("sample", *options, "--out", "e.csv").err.splitlines()
+
+    counted = case_of(use_labels=False, runs=("a.run",), train_qrels="old.qrels", unjudged="irrelevant")
+    assert sorted(counted.workload.training.grades.tolist()) == sorted(max(grade, 0) for grade in held)
+    assert counted.workload.training.n_left_out == 0
+    assert not (counted.workload.grades >= 0).any()
+    assert not np.array_equal(counted.beliefs.probs, case.beliefs.probs)
+    assert "not judged" not in call("sample", *options, "--unjudged", "irrelevant", "--out", "f.csv").err
+
+
+def test_training_queries_without_a_judgment_of_what_is_ranked_teach_nothing(call, folder):
+    write_lines(folder / "old.qrels", ["q1 0 d0 -1", "q1 0 elsewhere 1"])
+    answer = call("sample", *RUN[:2], "--train-qrels", "old.qrels", "--budget", 8, "--out", "d.csv")
+    assert answer.code == 1
+    expected = "none of the 8 ranked items to train on is judged: there is nothing to learn"
+    assert answer.err.splitlines()[-1] == f"activeeval: {expected}"
 
 
 def judged_queries(folder):

@@ -110,10 +110,23 @@ def test_missing_ignored_tied_and_judged_by_hand(call, by_hand, ties, first_two,
     assert (row["missing"], row["ignored"], row["tied_at_cutoff"], row["queries"]) == (1, 1, 1, 3)
     assert row["value"] == pytest.approx((first_two + 1 / 2 + 0) / 3)
     assert row["judged"] == pytest.approx(judged)
-    missing, ignored = answer.err.splitlines()
+    missing, ignored, unjudged = answer.err.splitlines()
     assert missing == "activeeval: h.run: 1 of 3 judged queries are missing from the run and score 0"
     assert ignored == "activeeval: h.run: 1 queries have no judgments and are ignored"
+    n = {"id": 3, "rank": 2, "input": 2}[ties]  # of query 1 z and c, or c alone; z of query 2
+    assert unjudged == f"activeeval: h.run: {n} of 4 items down to rank 2 are not judged and earn nothing"
     assert call("--quiet", "score", by_hand, "h.run", "P@2").err == ""
+
+
+def test_unjudged_items_are_counted_once_for_each_run_and_cutoff(call, by_hand, folder):
+    write_lines(folder / "all.run", ["1 Q0 a 1 3 r", "1 Q0 b 2 2 r", "2 Q0 a 1 1 r", "3 Q0 a 1 1 r"])
+    measures = ("P@1", "DCG@1", "nDCG", "AP", "P@3")
+    answer = call("score", by_hand, "h.run", *measures, "--versus", "all.run", "-o", "jsonl")
+    assert [line for line in answer.err.splitlines() if "not judged" in line] == [
+        "activeeval: h.run: 1 of 2 items down to rank 1 are not judged and earn nothing",
+        "activeeval: h.run: 3 of 6 ranked items are not judged and earn nothing",
+        "activeeval: h.run: 3 of 5 items down to rank 3 are not judged and earn nothing",
+    ]
 
 
 def test_no_query_is_tied_at_a_cutoff_that_no_list_reaches(call, by_hand):

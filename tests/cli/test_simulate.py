@@ -12,7 +12,8 @@ from cli_files import write_lines
 from activeeval.methods import METHODS
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score")
-RUNS = ("--qrels", "q.qrels", "--run", "a.run")
+JUDGED = ("--qrels", "q.qrels", "--run", "a.run")
+RUNS = (*JUDGED, "--unjudged", "irrelevant")
 BRIEF = ("--repetitions", 40, "-o", "jsonl")
 TWO = ("--budget", 6, "--budget", 12)
 FIELDS = {"measure", "method", "budget", "repetitions", "truth"}
@@ -427,6 +428,46 @@ def test_two_equal_rankings_are_told(call):
     )
     assert {(row["truth"], row["rmse"], row["coverage"]) for row in answer.rows} == {(0, 0, 1)}
     assert call("simulate", *RUNS, "--versus-run", "b.run", "--budget", 6, *BRIEF).err.count("equal") == 0
+
+
+def unjudged_by_hand(folder, depth):
+    """Return how many items of a.run down to a depth there are, how many lack a grade, of how many queries."""
+    grades = {tuple(line.split()[:3:2]): int(line.split()[3]) for line in (folder / "q.qrels").read_text().splitlines()}
+    lists = {}
+    for line in (folder / "a.run").read_text().splitlines():
+        query, _, document, _, score, _ = line.split()
+        if any(query == of for of, _ in grades):
+            lists.setdefault(query, []).append((float(score), document))
+    needed = [(query, d) for query, items in lists.items() for _, d in sorted(items, reverse=True)[:depth]]
+    missing = [pair for pair in needed if grades.get(pair, -1) < 0]
+    return len(needed), len(missing), len({query for query, _ in missing})
+
+
+@pytest.mark.parametrize(("measure", "depth"), [("DCG@3", 3), ("ERR@5", 5), ("RR", 8)])
+def test_items_that_the_truth_needs_and_nobody_judged_are_an_error(call, folder, measure, depth):
+    n, n_missing, n_queries = unjudged_by_hand(folder, depth)
+    answer = call("simulate", *JUDGED, "--measure", measure, "--budget", 6, *BRIEF)
+    assert (answer.code, answer.out) == (1, "")
+    last = answer.err.splitlines()[-1]
+    counted = (
+        rf"activeeval: {n_missing} of {n} items that .* needs are not judged, in {n_queries} queries, the first is "
+    )
+    assert re.fullmatch(counted + r"item 'd\d+' of query 'q\d+': judge them, or .*--unjudged irrelevant.*", last), last
+    assert call("simulate", *JUDGED, "--unjudged", "error", "--measure", measure, *BRIEF).err == answer.err
+
+
+def test_only_what_the_measure_needs_must_be_judged(call, folder):
+    lines = (folder / "a.run").read_text().splitlines()
+    top = {}
+    for line in lines:
+        query, _, document, _, score, _ = line.split()
+        top[query] = max(top.get(query, (-9.0, "")), (float(score), document))
+    write_lines(folder / "top.qrels", [f"{query} 0 {document} 1" for query, (_, document) in top.items()])
+    options = ("simulate", "--qrels", "top.qrels", "--run", "a.run", "--budget", 6, *BRIEF)
+    assert call(*options, "--measure", "P@1").rows[0]["truth"] == pytest.approx(1)
+    refused = call(*options, "--measure", "P@1", "--measure", "P@2")
+    assert refused.code == 1
+    assert "@2 needs are not judged" in refused.err.splitlines()[-1]
 
 
 def test_a_budget_that_passive_cannot_pay_is_told_as_its_own(call):
