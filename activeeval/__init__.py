@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "activeeval.errors": ("ActiveEvalError", "BudgetError", "FormatError", "InputError", "SolverError", "StateError"),
     "activeeval.pool": ("Judgments", "QueryPool", "Rankings"),
-    "activeeval.results": ("Estimate", "Interval", "Moments"),
+    "activeeval.results": ("Cannot", "Estimate", "Figure", "Interval", "Moments"),
     "activeeval.measures": (
         "AP",
         "DCG",
@@ -34,8 +34,7 @@ _HOMES = {
     "activeeval.preferences": ("PreferenceData", "coherence", "load_preferences"),
     "activeeval.gains": ("GainDiscountLearner", "SimpleMargin", "bootstrap_gains"),
     "activeeval.modelling": ("GradeBeliefs",),
-    "activeeval.estimation": ("StoppingRule",),
-    "activeeval.campaign": ("Campaign", "Draw"),
+    "activeeval.campaign": ("Campaign", "Unit"),
     "activeeval.evaluation": ("compare", "evaluate"),
     "activeeval.generated": ("generate_pool",),
     "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
@@ -47,10 +46,9 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
-    from activeeval.campaign import Campaign, Draw
+    from activeeval.campaign import Campaign, Unit
     from activeeval.design import Design, optimal_sampling_probs
     from activeeval.errors import ActiveEvalError, BudgetError, FormatError, InputError, SolverError, StateError
-    from activeeval.estimation import StoppingRule
     from activeeval.evaluation import compare, evaluate
     from activeeval.gains import GainDiscountLearner, SimpleMargin, bootstrap_gains
     from activeeval.generated import generate_pool
@@ -74,7 +72,7 @@ if TYPE_CHECKING:
     from activeeval.pool import Judgments, QueryPool, Rankings
     from activeeval.preferences import PreferenceData, coherence, load_preferences
     from activeeval.rankers import ExpectedGradeRanker, ForestRegressionRanker, RankingSVM
-    from activeeval.results import Estimate, Interval, Moments
+    from activeeval.results import Cannot, Estimate, Figure, Interval, Moments
     from activeeval.scale import Chunk, ChunkedDesign, chunked_design
     from activeeval.significance import compare_scores, holm, mean_interval
     from activeeval.simulation import replicate, simulate

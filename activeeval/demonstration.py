@@ -13,9 +13,10 @@ from activeeval.methods import METHODS, default_method
 from activeeval.modelling import GradeBeliefs
 from activeeval.pool import Rankings
 from activeeval.simulation import Summary, simulate
+from activeeval.workload import budget_unit
 
 MAX_GRADE = 4
-NAMES = ("passive", "active", "greg")
+NAMES = ("passive", "active", "whole")
 BUDGETS = (15.0, 30.0, 60.0, 120.0)
 
 
@@ -47,11 +48,10 @@ def cases(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[],
     def case(measure: SampledMeasure, versus: Rankings | None, seeds: np.random.Generator) -> list[Summary]:
         target = Target(measure, ranking, versus)
         methods = [METHODS[name] for name in (*NAMES, default_method(measure).name)]
-        plans = {m.name: m.plan(target, **beliefs.for_method(m, MAX_GRADE + 1)) for m in methods}
-        costs = plans["passive"].stage.costs
-        unit, dearest = float(costs.mean()), float(costs.max())
+        designs = {m.name: m.design(target, **beliefs.for_method(m, MAX_GRADE + 1)) for m in methods}
+        unit, dearest = budget_unit(target), float(designs["passive"].order.dearest_units.max())
         payable = [b for b in budgets if b * unit >= dearest]
-        return simulate(plans, evaluated.grades, payable, repetitions, seeds, unit=unit)
+        return simulate(designs, evaluated.grades, payable, repetitions, seeds, unit=unit)
 
     named = [
         (f"{measure}, {what}", measure, versus)

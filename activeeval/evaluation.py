@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.campaign import Campaign
-from activeeval.design import check_budget, whole_queries
+from activeeval.design import check_budget
 from activeeval.errors import BudgetError, InputError
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.methods import Method, default_method, find_method
-from activeeval.pool import Rankings, check_judged
+from activeeval.pool import Rankings, Seed, check_judged
 from activeeval.results import Estimate
-from activeeval.workload import Workload, budget_unit, from_tables, in_units, sampled_measure
+from activeeval.workload import Workload, budget_unit, from_tables, in_units, sampled_measure, whole_cost
 
 DEFENSIVE_SHARE = 0.1
 Judge = Callable[[str, list[str]], Sequence[int]]
@@ -36,7 +36,7 @@ def evaluate(
     max_grade: int | None = None,
     overhead: float = 0.0,
     unjudged: str = "error",
-    rng: np.random.Generator | int | None = None,
+    rng: Seed = 0,
 ) -> Estimate:
     """Estimate the performance of a run.
 
@@ -63,7 +63,8 @@ def evaluate(
         Cost of turning to a query, in items.
     unjudged : {"error", "irrelevant"}
         What an item is that is asked for and has no judgment: an error, or of grade 0.
-    rng : Generator or int, optional
+    rng : Generator, SeedSequence, int or None
+        One seed, one answer; None takes the operating system's randomness.
 
     Returns
     -------
@@ -99,7 +100,7 @@ def compare(
     max_grade: int | None = None,
     overhead: float = 0.0,
     unjudged: str = "error",
-    rng: np.random.Generator | int | None = None,
+    rng: Seed = 0,
 ) -> Estimate:
     """Estimate by how much run A performs better than run B; everything else as in `evaluate`.
 
@@ -127,7 +128,7 @@ def _estimate(
     max_grade: int | None,
     overhead: float,
     unjudged: str,
-    rng: np.random.Generator | int | None,
+    rng: Seed,
 ) -> Estimate:
     is_judge = callable(qrels_or_judge)
     qrels = None if is_judge else load_qrels(qrels_or_judge)
@@ -138,24 +139,38 @@ def _estimate(
     target = Target(_bound(measure, max_grade), workload.ranking, workload.versus)
     probs = grade_probs(workload.pool) if callable(grade_probs) else grade_probs
     unit = budget_unit(target)
-    limit = _whole_cost(target) if budget is None else check_budget(budget) * unit
+    limit = whole_cost(target) if budget is None else check_budget(budget) * unit
     chosen = find_method(method) if method else _default(target, probs, max_grade)
-    if probs is None and chosen.stage != "whole":
+    if probs is None and chosen.stage.needs_model:
         probs = _uniform(target, max_grade)
-    design = chosen.plan(target, probs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE).design(limit)
-    oracle = _Oracle(qrels_or_judge if is_judge else _lookup(workload))
+    if target.versus is not None and _are_equal(target.ranking, target.versus):
+        return _nothing(chosen.name)
     try:
-        campaign = Campaign(design, None if chosen.needs_budget else limit, rng=rng)
+        design = chosen.design(target, probs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE, budget=limit)
     except BudgetError as problem:
         raise in_units(problem, unit) from None
-    if target.versus is not None and _are_equal(target.ranking, target.versus):
-        return Estimate(0.0, 0.0, 0, 0, 0, cost=0.0, method=chosen.name, degrees_of_freedom=math.inf)
-    estimate = campaign.run(oracle)
+    oracle = _Oracle(qrels_or_judge if is_judge else _lookup(workload))
+    campaign = Campaign(design, rng=rng)
+    while (drawn := campaign.ask()) is not None:
+        campaign.tell(drawn, oracle(drawn.query_id, list(drawn.item_ids)))
     if unjudged == "error":
         check_judged(oracle.missing, oracle.n_asked, "asked for")
-    if estimate.n_items == 0 < design.items.size:
-        raise InputError(f"budget {budget:g} is so small that nothing was drawn to judge: raise it")
-    return estimate
+    return campaign.estimate()
+
+
+def _nothing(method: str) -> Estimate:
+    """Return the difference of two equal rankings: 0, and nothing is judged."""
+    return Estimate(
+        value=0.0,
+        std_error=0.0,
+        degrees_of_freedom=math.inf,
+        n_open=0,
+        n_draws=0,
+        n_queries=0,
+        n_items=0,
+        cost=0.0,
+        method=method,
+    )
 
 
 def _are_equal(one: Rankings, other: Rankings) -> bool:
@@ -174,10 +189,6 @@ def _uniform(target: Target, max_grade: int | None) -> ArrayLike:
     if top is None:
         raise InputError(f"without a grade model max_grade is needed to sample for {target.measure}")
     return np.full((target.pool.n_items, top + 1), 1.0 / (top + 1))
-
-
-def _whole_cost(target: Target) -> float:
-    return float(whole_queries(target, None, None).costs.sum())
 
 
 def _bound(measure: str | Measure, max_grade: int | None) -> SampledMeasure:

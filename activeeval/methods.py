@@ -28,9 +28,9 @@ from activeeval.design import (
     order_of,
     weighed,
 )
+from activeeval.design.beliefs import Factor
 from activeeval.design.rates import Ratios, Spread
 from activeeval.errors import InputError
-from activeeval.grade_models.query_factor import QueryFactor
 from activeeval.measures import Measure, Target
 
 Floats = NDArray[np.float64]
@@ -86,7 +86,7 @@ class Method:
         grade_probs: ArrayLike | None = None,
         *,
         node_weights: ArrayLike | None = None,
-        factor: QueryFactor | None = None,
+        factor: Factor | None = None,
         max_grade: int | None = None,
         budget: float | None = None,
         blocks: Sequence[float] | None = None,
@@ -106,7 +106,7 @@ class Method:
             The grade model; needed by every method that uses one and does not ignore it.
         node_weights : array of float, shape (n_nodes,), optional
             Weights of the nodes of a query factor.
-        factor : QueryFactor, optional
+        factor : Factor, optional
             In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
         max_grade : int, optional
             Largest grade of the uniform model where neither `grade_probs` nor the measure says it.
@@ -176,7 +176,7 @@ class Method:
         targets: Sequence[Target],
         grade_probs: ArrayLike | None,
         node_weights: ArrayLike | None,
-        factor: QueryFactor | None,
+        factor: Factor | None,
         max_grade: int | None,
         known: Ints,
     ) -> Beliefs | None:

@@ -47,14 +47,13 @@ class GradeBeliefs:
     is_uniform: bool = False
 
     def for_method(self, method: Method, n_grades: int) -> dict[str, Any]:
-        """Return `grade_probs` and `node_weights` for a method, with a column for each of ``n_grades`` grades.
+        """Return `grade_probs` and `factor` for a method, with a column for each of ``n_grades`` grades.
 
         The paper's methods take grades as independent; grades that no label has get 0, or their
         uniform share.
         """
-        if self.factor is None or method.ignores_factor:
-            return {"grade_probs": _widened(self.probs, n_grades, is_uniform=self.is_uniform)}
-        return {"grade_probs": _nodes(self.factor, self.probs, n_grades), "node_weights": self.factor.node_weights}
+        probs = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
+        return {"grade_probs": probs, "factor": None if method.ignores_factor else self.factor}
 
     def models(self, n_grades: int) -> list[tuple[str, Floats, Floats | None]]:
         """Return name, probabilities and node weights of the model with its query factor and without."""

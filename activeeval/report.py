@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.design import WHOLE
 from activeeval.errors import InputError
+from activeeval.results import Figure
 
 if TYPE_CHECKING:
     from activeeval.design import Design
@@ -105,18 +107,11 @@ def _latex(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
 
 def summary_rows(measure: str, summaries: Sequence[Summary], *, with_errors: bool = True) -> list[dict[str, Any]]:
     """Return one row for each summary, its fields in the order of `Summary`, the measure first."""
-    rows = []
-    for summary in summaries:
-        fields = {name: getattr(summary, name) for name in summary.__dataclass_fields__}
-        kept = fields if with_errors else {k: v for k, v in fields.items() if not k.endswith("_se")}
-        rows.append({"measure": measure, **kept})
-    return rows
+    return [{"measure": measure, **summary.row(with_errors=with_errors)} for summary in summaries]
 
 
 def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
     """Return rows for reading: each figure with its Monte-Carlo standard error in brackets."""
-    from activeeval.estimation import INTERVALS
-
     named = (
         ("rmse", 4),
         ("bias", 4),
@@ -125,22 +120,26 @@ def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
         ("queries", 1),
         ("items", 0),
         ("spent", 1),
-        ("spent_sd", 1),
+        ("spent_max", 1),
     )
     rows = []
     for summary in summaries:
-        row = {"method": summary.method, "budget": f"{summary.budget:g}"}
-        row |= {name: f"{getattr(summary, name):.{places}f}" for name, places in named}
-        if summary.undetermined > 0:
-            row["coverage"] += f" ({summary.undetermined:.1%} none)"
-        if INTERVALS[summary.interval].valid_at_every_look:
-            row["at every look"] = f"{summary.coverage_so_far:.3f}"
-        row["efficiency"] = f"{summary.efficiency:.2f} ({summary.efficiency_se:.2f})"
-        row["labels saved"] = "" if summary.labels_saved is None else f"{summary.labels_saved:.0%}"
+        row, figures = {"method": summary.method, "budget": f"{summary.budget:g}"}, summary.row()
+        row |= {name: f"{figures[name]:.{places}f}" for name, places in named}
+        if summary.undetermined.value > 0:
+            row["coverage"] += f" ({summary.undetermined.value:.1%} none)"
+        if summary.interval == "group-sequential":
+            row["at every look"] = f"{summary.coverage_so_far.value:.3f}"
+        row["efficiency"] = _with_error(summary.efficiency, 2)
+        row["labels saved"] = "" if summary.labels_saved is None else f"{summary.labels_saved.value:.0%}"
         if summary.selection_error is not None:
-            row["wrong winner"] = f"{summary.selection_error:.3f} ({summary.selection_error_se:.3f})"
+            row["wrong winner"] = _with_error(summary.selection_error, 3)
         rows.append(row)
     return rows
+
+
+def _with_error(figure: Figure, places: int) -> str:
+    return f"{figure.value:.{places}f} ({figure.se:.{places}f})"
 
 
 def compact_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
@@ -149,25 +148,34 @@ def compact_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
     for method in dict.fromkeys(s.method for s in summaries):
         own = [s for s in summaries if s.method == method]
         row = {"method": method}
-        row |= {f"error at {s.budget:g}": f"{s.rmse:.3g} ({s.efficiency:.2f})" for s in own}
-        row["labels saved"] = "" if own[-1].labels_saved is None else f"{own[-1].labels_saved:.0%}"
-        row["coverage"] = f"{own[-1].coverage:.1%}"
+        row |= {f"error at {s.budget:g}": f"{s.rmse.value:.3g} ({s.efficiency.value:.2f})" for s in own}
+        row["labels saved"] = "" if own[-1].labels_saved is None else f"{own[-1].labels_saved.value:.0%}"
+        row["coverage"] = f"{own[-1].coverage.value:.1%}"
         rows.append(row)
     return rows
 
 
 def design_columns(design: Design) -> dict[str, NDArray[Any]]:
-    """Return what a design says of each query, column by column."""
+    """Return what a design says of each query, column by column.
+
+    ``sampling_prob`` is q, or the probability π of being in the sample at the budget; ``cost`` that of judging all of
+    the query, ``expected_cost`` what is spent on it on average, both in mean items.
+    """
+    order, n = design.order, design.order.n_queries
+    pi, a = design.inclusion_probs
+    moments = None if design.beliefs is None else WHOLE.moments(design.target, design.beliefs)
+    open_costs = np.where(order.roots > 0, order.costs, 0.0)
+    whole = np.bincount(order.slot_queries, open_costs, minlength=n) + order.overheads
     return {
         "query_id": design.pool.query_ids,
-        "query_prob": design.query_probs,
-        "sampling_prob": design.sampling_probs,
-        "weight": design.importance_weights,
-        "mean": design.predictions,
-        "variance": design.variances,
-        "cost": design.costs,
-        "expected_cost": design.expected_costs,
-        "n_items": design.item_counts,
+        "query_prob": order.query_probs,
+        "sampling_prob": pi,
+        "weight": np.divide(order.query_probs, pi, out=np.zeros(n), where=pi > 0),
+        "mean": design.readings[0].predictions,
+        "variance": np.full(n, np.nan) if moments is None else moments.variance,
+        "cost": whole,
+        "expected_cost": np.bincount(order.slot_queries, a * open_costs, minlength=n) + pi * order.overheads,
+        "n_items": np.bincount(order.slot_queries, order.roots > 0, minlength=n),
     }
 
 
@@ -214,8 +222,8 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> No
     for axis, (title, summaries) in zip(axes, panels.items(), strict=True):
         for method in dict.fromkeys(s.method for s in summaries):
             own = [s for s in summaries if s.method == method]
-            bars = [2 * s.rmse_se for s in own]
-            line = axis.errorbar([s.budget for s in own], [s.rmse for s in own], bars, **styles[method])
+            bars = [2 * s.rmse.se for s in own]
+            line = axis.errorbar([s.budget for s in own], [s.rmse.value for s in own], bars, **styles[method])
             shown.setdefault(method, line)
         axis.set(xscale="log", yscale="log", title=title, xlabel="budget (mean cost of a query)")
         budgets = sorted({s.budget for s in summaries})
@@ -250,16 +258,16 @@ def _line_styles(methods: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def plot_design(design: Design, path: str | Path) -> None:
     """Draw the importance q/p of every query over its cost and its expected performance."""
-    if not np.all(np.isfinite(design.predictions)):
+    columns = design_columns(design)
+    if not np.all(np.isfinite(columns["mean"])):
         raise InputError(f"method {design.name!r} uses no model, so there is no expected performance to draw")
     figure, axes = _figure(path, 1, width=6.0)
-    ratio = design.sampling_probs / design.query_probs
-    order = np.argsort(ratio)
-    dots = axes[0].scatter(
-        design.costs[order], design.predictions[order], c=ratio[order], s=9, cmap="viridis", norm="log", linewidths=0
-    )
+    ratio = columns["sampling_prob"] / columns["query_prob"]
+    order = np.argsort(ratio)[np.count_nonzero(ratio == 0) :]
+    costs, means = columns["cost"][order], columns["mean"][order]
+    dots = axes[0].scatter(costs, means, c=ratio[order], s=9, cmap="viridis", norm="log", linewidths=0)
     axes[0].set(xlabel="cost of judging the query", ylabel=f"expected {design.target.measure}", title=design.name)
-    if design.costs.min() > 0:
+    if costs.min(initial=1.0) > 0:
         axes[0].set_xscale("log")
         _plain_ticks(axes[0].xaxis)
     _plain_ticks(figure.colorbar(dots, ax=axes[0], label="q / p").ax.yaxis)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.arguments import asked_measure
-from activeeval.design import whole_queries
+from activeeval.design import WHOLE
 from activeeval.errors import BudgetError, InputError
 from activeeval.grade_models import run_features
 from activeeval.io.letor import LetorData, read_letor
@@ -257,11 +257,18 @@ def sampled_measure(measure: str | Measure) -> SampledMeasure:
 
 
 def budget_unit(target: Target) -> float:
-    """Return the cost of a budget of 1: the mean cost of judging a query whole."""
-    unit = float(whole_queries(target, None, None).costs.mean())
+    """Return the cost of a budget of 1, in mean items of the pool: the mean cost of judging a query whole."""
+    unit = whole_cost(target) / target.pool.n_queries
     if unit == 0:
         raise InputError("the ranking holds no item of the pool: there is nothing to judge")
     return unit
+
+
+def whole_cost(target: Target) -> float:
+    """Return what judging every query whole costs, in mean items of the pool."""
+    pool, (offsets, items) = target.pool, target.judging_lists()
+    overheads = pool.query_costs[np.diff(offsets) > 0].sum()
+    return float((pool.item_costs[items].sum() + overheads) / pool.item_costs.mean())
 
 
 def in_units(problem: BudgetError, unit: float) -> BudgetError:
@@ -270,8 +277,8 @@ def in_units(problem: BudgetError, unit: float) -> BudgetError:
     step = 10.0 ** (math.floor(math.log10(needed)) - 3)
     enough = math.ceil(needed / step) * step
     return BudgetError(
-        f"budget {budget:g} is too small: in item costs, {problem}; "
-        f"the smallest that works is {enough:.4g} (1 pays for {unit:g} in item costs)",
+        f"budget {budget:g} is too small: in mean items, {problem}; "
+        f"the smallest that works is {enough:.4g} (1 pays for {unit:g} mean items)",
         budget=budget,
         needed=needed,
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.grade_models.query_factor import QueryFactor
 from activeeval.kernels import known as known_kernel
 from activeeval.measures.doors import checked_grades, checked_nodes
 from activeeval.pool import QueryPool
@@ -23,6 +23,15 @@ SHARE = 0.3
 _SMALLEST = 1e-6
 
 
+class Factor(Protocol):
+    """A query factor: makes nodes of grade probabilities, as `activeeval.grade_models.QueryFactor` does."""
+
+    @property
+    def node_weights(self) -> Floats: ...
+
+    def node_probs(self, probs: ArrayLike) -> Floats: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Beliefs:
     """A grade model of a pool.
@@ -32,7 +41,9 @@ class Beliefs:
     query_offsets : ndarray of int64, shape (n_queries + 1,)
     given : ndarray of float32, shape (n_items, n_grades) or (n_nodes, n_items, n_grades)
         Grade probabilities as they were given; all else is computed from these.
-    factor : QueryFactor or None
+    given_weights : ndarray, shape (n_nodes,)
+        Weights of the given nodes; of one where a factor makes them.
+    factor : Factor or None
         Turns probabilities into nodes.
     known : ndarray of int64, shape (n_items,)
         Grades that are known beforehand, −1 where there is none.
@@ -46,7 +57,8 @@ class Beliefs:
 
     query_offsets: Ints
     given: NDArray[np.float32]
-    factor: QueryFactor | None
+    given_weights: Floats
+    factor: Factor | None
     known: Ints
     nodes: Floats
     prior: Floats
@@ -58,7 +70,7 @@ class Beliefs:
         pool: QueryPool,
         grade_probs: ArrayLike,
         node_weights: ArrayLike | None = None,
-        factor: QueryFactor | None = None,
+        factor: Factor | None = None,
         known: ArrayLike | None = None,
     ) -> Beliefs:
         """Return the beliefs that probabilities make.
@@ -69,7 +81,7 @@ class Beliefs:
         ----------
         grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades)
         node_weights : array of float, shape (n_nodes,), optional
-        factor : QueryFactor, optional
+        factor : Factor, optional
             In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
         known : array of int, shape (n_items,), optional
 
@@ -81,13 +93,13 @@ class Beliefs:
         if factor is not None and node_weights is not None:
             raise InputError("give nodes and their weights, or a query factor that makes them: not both")
         given = np.asarray(grade_probs, dtype=np.float32)
-        nodes, weights = checked_nodes(pool, given, node_weights)
+        nodes, own_weights = checked_nodes(pool, given, node_weights)
         grades = known_grades(pool, known, nodes.shape[2] - 1)
-        if factor is not None:
-            weights = factor.node_weights
+        weights = own_weights if factor is None else factor.node_weights
         return cls(
             query_offsets=pool.query_offsets,
             given=given,
+            given_weights=own_weights,
             factor=factor,
             known=grades,
             **_informed(pool.query_offsets, _own_nodes(given, factor), weights, grades),
@@ -118,7 +130,7 @@ def known_grades(pool: QueryPool, known: ArrayLike | None, max_grade: int | None
     return np.maximum(checked_grades(pool, known, max_grade)[0], -1)
 
 
-def _own_nodes(given: NDArray[np.float32], factor: QueryFactor | None) -> Floats:
+def _own_nodes(given: NDArray[np.float32], factor: Factor | None) -> Floats:
     """Return the nodes of a model, shape (n_nodes, n_items, n_grades), their rows summing to 1 in 64 bits."""
     probs = np.asarray(given, dtype=np.float64)
     probs = probs / probs.sum(axis=-1, keepdims=True)

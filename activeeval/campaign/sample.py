@@ -1,0 +1,162 @@
+"""A drawn sample on file: all that its units and any reading of it follow from, but for the grades.
+
+What is stored is what designs and predictions are computed from, rounded as it was then, and the order itself: whoever
+reads it has the same units to the last one. A digest over everything tells whether it is still as it was written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.campaign.campaign import Campaign
+from activeeval.design import Beliefs, Design, Levels, Order, Replacement
+from activeeval.errors import ActiveEvalError, InputError
+from activeeval.grade_models.query_factor import QueryFactor
+from activeeval.measures import Target, check_sampled, parse_measure
+from activeeval.methods import find_method
+from activeeval.pool import QueryPool, Rankings, pool_hashes
+
+Arrays = Mapping[str, NDArray[Any]]
+
+FORMAT = "activeeval sample 1"
+"""Name and version of the format; later versions read it."""
+FIELDS = ("format", "digest", "words", "key", "budget", "blocks", "targets")
+_POOL = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")
+_ORDER = ("offsets", "items", "query_probs", "costs", "overheads", "query_roots", "roots")
+
+
+def to_arrays(campaign: Campaign) -> dict[str, NDArray[Any]]:
+    """Return the sample of a campaign as arrays of numbers and text, without its grades."""
+    design = campaign.design
+    lists = _rankings(design)
+    arrays: dict[str, NDArray[Any]] = {
+        "format": np.array([FORMAT]),
+        "words": np.array([design.name, *(str(target.measure) for target in design.targets)]),
+        "targets": np.array([_places(target, lists) for target in design.targets], dtype=np.int64),
+        "key": np.array([campaign.key], dtype=np.uint64),
+        "budget": np.array([design.budget, design.expected], dtype=np.float64),
+        "blocks": np.array(design.blocks),
+        "known": design.known.astype(np.int32),
+    }
+    arrays |= {f"pool.{name}": getattr(design.pool, name) for name in _POOL}
+    arrays |= {f"order.{name}": getattr(design.order, name) for name in _ORDER}
+    for k, ranking in enumerate(lists):
+        arrays |= {f"ranking{k}.offsets": ranking.offsets, f"ranking{k}.items": ranking.items}
+    if isinstance(design.scheme, Replacement):
+        arrays["sampling_probs"] = design.scheme.sampling_probs
+    if design.beliefs is not None:
+        arrays |= _model_arrays(design.beliefs)
+    return arrays | {"digest": np.array([digest_of(arrays)])}
+
+
+def digest_of(arrays: Arrays) -> str:
+    """Return the digest of all arrays but the digest itself: the id of a sample."""
+    found = hashlib.blake2b(digest_size=16)
+    for name in sorted(set(arrays) - {"digest"}):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
+
+
+def from_arrays(arrays: Arrays) -> Campaign:
+    """Return the campaign, not yet judged, of the sample that `to_arrays` made arrays of.
+
+    Raises
+    ------
+    InputError
+        Where the format is another, or an array was lost or changed since.
+    """
+    lacking = [name for name in FIELDS if name not in arrays]
+    if lacking:
+        raise InputError(f"the sample is damaged: it lacks {', '.join(lacking)}")
+    written = str(arrays["format"].ravel()[0])
+    if written != FORMAT:
+        raise InputError(f"the sample has the format {written!r}, this release reads {FORMAT!r}")
+    if str(arrays["digest"].ravel()[0]) != digest_of(arrays):
+        raise InputError("the sample was changed or damaged since it was written: its digest is another")
+    try:
+        return Campaign(_design(arrays), key=int(arrays["key"][0]))
+    except KeyError as problem:
+        raise InputError(f"the sample is damaged: it lacks {problem.args[0]}") from None
+    except ActiveEvalError:
+        raise
+    except (ValueError, IndexError, TypeError, OverflowError) as problem:
+        raise InputError(f"the sample is damaged: {problem}") from None
+
+
+def _design(arrays: Arrays) -> Design:
+    pool = QueryPool(**{name: arrays[f"pool.{name}"] for name in _POOL})
+    name, *measures = (str(word) for word in arrays["words"])
+    method = find_method(name)
+    targets = [_target(arrays, pool, *parts) for parts in zip(measures, arrays["targets"].tolist(), strict=True)]
+    known = arrays["known"].astype(np.int64)
+    beliefs = _beliefs(arrays, pool, known)
+    beliefs = None if beliefs is None else method.stage.model(beliefs)
+    query_hashes, item_hashes = pool_hashes(pool)
+    order = Order(
+        pool=pool,
+        is_nested=method.stage.is_nested,
+        query_hashes=query_hashes,
+        hashes=item_hashes[arrays["order.items"]],
+        **{part: arrays[f"order.{part}"] for part in _ORDER},
+    )
+    budget, expected = arrays["budget"].tolist()
+    return Design(
+        name=name,
+        scheme=Replacement(arrays["sampling_probs"]) if method.with_replacement else Levels(),
+        stage=method.stage,
+        order=order,
+        readings=tuple(method.stage.reading(target, order, beliefs, known) for target in targets),  # type: ignore[arg-type]
+        beliefs=beliefs,
+        known=known,
+        is_fitted=method.is_fitted,
+        budget=budget,
+        blocks=tuple(arrays["blocks"].tolist()),
+        expected=bool(expected),
+    )
+
+
+def _rankings(design: Design) -> list[Rankings]:
+    """Return the rankings of all targets, each once."""
+    lists: list[Rankings] = []
+    for target in design.targets:
+        for ranking in (target.ranking, target.versus):
+            if ranking is not None and not any(ranking is one for one in lists):
+                lists.append(ranking)
+    return lists
+
+
+def _places(target: Target, lists: list[Rankings]) -> tuple[int, int]:
+    """Return which rankings a target is of; −1 where there is none to compare with."""
+    own = next(k for k, one in enumerate(lists) if one is target.ranking)
+    other = next((k for k, one in enumerate(lists) if one is target.versus), -1)
+    return own, other
+
+
+def _target(arrays: Arrays, pool: QueryPool, measure: str, places: list[int]) -> Target:
+    lists = [Rankings(pool, arrays[f"ranking{k}.offsets"], arrays[f"ranking{k}.items"]) for k in places if k >= 0]
+    return Target(check_sampled(parse_measure(measure)), *lists)
+
+
+def _model_arrays(beliefs: Beliefs) -> dict[str, NDArray[Any]]:
+    """Return grade probabilities once, before the factor, and what makes nodes of them."""
+    arrays: dict[str, NDArray[Any]] = {"grade_probs": beliefs.given}
+    if isinstance(beliefs.factor, QueryFactor):
+        return arrays | {"factor": np.array([beliefs.factor.sigma, beliefs.factor.slope, beliefs.factor.shift])}
+    return arrays | {"node_weights": beliefs.given_weights}
+
+
+def _beliefs(arrays: Arrays, pool: QueryPool, known: NDArray[np.int64]) -> Beliefs | None:
+    if "grade_probs" not in arrays:
+        return None
+    if "factor" in arrays:
+        factor = QueryFactor(*arrays["factor"].tolist())
+        return Beliefs.of(pool, arrays["grade_probs"], factor=factor, known=known)
+    weights = arrays["node_weights"] if arrays["grade_probs"].ndim == 3 else None
+    return Beliefs.of(pool, arrays["grade_probs"], weights, known=known)
