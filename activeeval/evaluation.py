@@ -17,6 +17,7 @@ from activeeval.errors import BudgetError, InputError
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.methods import Method, default_method, find_method
+from activeeval.modelling import uniform_beliefs
 from activeeval.pool import Rankings, Seed, check_judged
 from activeeval.results import Estimate
 from activeeval.workload import Workload, budget_unit, from_tables, in_units, sampled_measure, whole_cost
@@ -55,7 +56,8 @@ def evaluate(
         A key of `activeeval.METHODS`. By default the best for the measure that a bad model cannot
         spoil.
     grade_probs : array of shape (n_items, n_grades), or callable of the pool, optional
-        The grade model; without one all grades are taken as equally likely.
+        The grade model, taken as it is; without one all grades are taken as equally likely, and those
+        of a query as alike (`activeeval.modelling.UNTRAINED_FACTOR`).
     max_grade : int, optional
         Largest grade of the scale; taken from the judgments where there are some. A judge function
         does not tell it.
@@ -141,12 +143,12 @@ def _estimate(
     unit = budget_unit(target)
     limit = whole_cost(target) if budget is None else check_budget(budget) * unit
     chosen = find_method(method) if method else _default(target, probs, max_grade)
-    if probs is None and chosen.stage.needs_model:
-        probs = _uniform(target, max_grade)
+    is_unknown = probs is None and chosen.stage.needs_model
+    beliefs = _uniform(target, max_grade, chosen) if is_unknown else {"grade_probs": probs}
     if target.versus is not None and _are_equal(target.ranking, target.versus):
         return _nothing(chosen.name)
     try:
-        design = chosen.design(target, probs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE, budget=limit)
+        design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE, budget=limit)
     except BudgetError as problem:
         raise in_units(problem, unit) from None
     oracle = _Oracle(qrels_or_judge if is_judge else _lookup(workload))
@@ -183,12 +185,12 @@ def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> 
     return default_method(target.measure)
 
 
-def _uniform(target: Target, max_grade: int | None) -> ArrayLike:
-    """Return equally likely grades of every item."""
+def _uniform(target: Target, max_grade: int | None, method: Method) -> dict[str, Any]:
+    """Return what a method takes where nothing was trained."""
     top = max_grade if target.measure.max_grade is None else target.measure.max_grade
     if top is None:
         raise InputError(f"without a grade model max_grade is needed to sample for {target.measure}")
-    return np.full((target.pool.n_items, top + 1), 1.0 / (top + 1))
+    return uniform_beliefs(target.pool.n_items, top).for_method(method, top + 1)
 
 
 def _bound(measure: str | Measure, max_grade: int | None) -> SampledMeasure:

@@ -26,6 +26,7 @@ _GRIDS: dict[str, dict[str, list[Any]]] = {
     "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},
 }
 _FEWEST_QUERIES = 10
+UNTRAINED_FACTOR = QueryFactor(sigma=1.2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +38,7 @@ class GradeBeliefs:
     probs : ndarray, shape (n_items, n_grades)
         p(y = k) of every item under the grade model.
     factor : QueryFactor or None
-        What the items of a query share; None where nothing could teach it.
+        What the items of a query share; None takes their grades as independent.
     is_uniform : bool
         Whether there is no model, so that all grades are equally likely.
     """
@@ -60,14 +61,28 @@ class GradeBeliefs:
         plain = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
         if self.factor is None:
             return [("without factor", plain, None)]
-        nodes = _nodes(self.factor, self.probs, n_grades)
+        nodes = self._nodes(self.factor, n_grades)
         return [("with factor", nodes, self.factor.node_weights), ("without factor", plain, None)]
 
+    def _nodes(self, factor: QueryFactor, n_grades: int) -> Floats:
+        if self.is_uniform:
+            return factor.node_probs(_widened(self.probs, n_grades, is_uniform=True))
+        nodes = factor.node_probs(self.probs)
+        missing = max(n_grades - nodes.shape[2], 0)
+        return np.pad(nodes, ((0, 0), (0, 0), (0, missing))) if missing else nodes
 
-def _nodes(factor: QueryFactor, probs: Floats, n_grades: int) -> Floats:
-    nodes = factor.node_probs(probs)
-    missing = max(n_grades - nodes.shape[2], 0)
-    return np.pad(nodes, ((0, 0), (0, 0), (0, missing))) if missing else nodes
+
+def uniform_beliefs(n_items: int, max_grade: int, *, with_factor: bool = True) -> GradeBeliefs:
+    """Return what is believed where nothing was trained: all grades equally likely, those of a query alike.
+
+    Parameters
+    ----------
+    n_items, max_grade : int
+    with_factor : bool
+        False takes the grades of a query as independent.
+    """
+    uniform = np.full((n_items, max_grade + 1), 1.0 / (max_grade + 1))
+    return GradeBeliefs(uniform, UNTRAINED_FACTOR if with_factor else None, is_uniform=True)
 
 
 def believe(
@@ -89,7 +104,8 @@ def believe(
     tune : bool
         Choose the parameters of a forest or logit on half of the training queries.
     with_factor : bool
-        Learn the query factor too, from at least ten training queries.
+        Learn the query factor too, from at least ten training queries; the uniform model, which learns
+        nothing, has `UNTRAINED_FACTOR`.
 
     Raises
     ------
@@ -97,8 +113,7 @@ def believe(
         Where a model has nothing to learn from.
     """
     if kind == "uniform":
-        uniform = np.full((workload.pool.n_items, max_grade + 1), 1.0 / (max_grade + 1))
-        return GradeBeliefs(uniform, is_uniform=True)
+        return uniform_beliefs(workload.pool.n_items, max_grade, with_factor=with_factor)
     rows = workload.training
     if kind == "given":
         probs, of_rows = _recalibrated(workload, max_grade)

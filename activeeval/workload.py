@@ -22,7 +22,7 @@ from activeeval.io.scores import read_scores_of
 from activeeval.io.tables import Costs, Probabilities, pool_from_tables
 from activeeval.io.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, Target, check_sampled
-from activeeval.pool import QueryPool, Rankings, check_judged
+from activeeval.pool import QueryPool, Rankings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -78,14 +78,6 @@ class Workload:
         """Largest grade of the labels, of the pool and of the training rows; at least 1."""
         trained = 1 if self.training is None else int(self.training.grades.max(initial=1))
         return max(trained, int(self.grades.max(initial=1)))
-
-    def check_judged(self, target: Target) -> None:
-        """Raise where an item that a target needs is not judged, so that its true value is not known."""
-        items = target.judging_lists()[1]
-        missing = items[self.grades[items] < 0]
-        queries = self.pool.query_ids[self.pool.item_queries[missing]]
-        pairs = list(zip(queries.tolist(), self.pool.item_ids[missing].tolist(), strict=True))
-        check_judged(pairs, items.size, f"that {target.name} needs")
 
     def without_labels(self) -> Workload:
         """Return the workload with the labels of the pool forgotten; those of the training rows stay."""

@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 
 from activeeval import Target, parse_measure
 from activeeval.methods import METHODS
-from activeeval.modelling import GradeBeliefs
+from activeeval.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.simulation import replicate, simulate
 from benchmarks.machine import ROOT, describe
 from benchmarks.pools import POOLS, JudgedPool, load
@@ -32,6 +32,7 @@ SHARES = (0.02, 0.05, 0.1, 0.2, 0.3)
 LARGE, SHARES_OF_LARGE = 5000, (0.1,)
 OVERHEADS = (5.0, 1.0, 0.0)
 HEADS = (10, 20)
+MODELS = ("forest", "uniform", "uniform + factor")
 FEW = ("passive", "active", "greg", "depth", "items")
 RESULTS = ROOT / "benchmarks" / "results"
 KEPT = ("method", "budget", "rmse", "bias", "bias_se", "coverage", "coverage_se", "width", "undetermined")
@@ -44,24 +45,42 @@ def affordable(target: Target, shares: tuple[float, ...]) -> list[tuple[float, f
     return [(share, share * costs.sum()) for share in shares if share * costs.sum() >= costs.max()]
 
 
+def believed(pool: JudgedPool, model: str) -> GradeBeliefs:
+    """Return what a model believes of a pool's grades."""
+    if model == "forest":
+        return pool.beliefs
+    return uniform_beliefs(pool.workload.pool.n_items, pool.max_grade, with_factor=model == "uniform + factor")
+
+
 def run(pool: JudgedPool, model: str, overhead: float, measure: str, case: str, args: argparse.Namespace) -> list[dict]:
     """Return the rows of one case."""
+    return run_with(believed(pool, model), pool, model, overhead, measure, case, args)
+
+
+def run_with(
+    beliefs: GradeBeliefs,
+    pool: JudgedPool,
+    model: str,
+    overhead: float,
+    measure: str,
+    case: str,
+    args: argparse.Namespace,
+) -> list[dict]:
+    """Return the rows of one case under what is believed of the grades; ``model`` is its name."""
     workload = pool.workload.with_costs(pool.workload.pool.item_costs, overhead)
     versus = pool.versus(case)
     versus = None if versus is None else versus.restricted_to(workload.pool, np.arange(workload.pool.n_items))
     target = Target(parse_measure(measure).bound_to(pool.max_grade), workload.ranking, versus)
-    beliefs = pool.beliefs
-    if model == "uniform":
-        beliefs = GradeBeliefs(np.full((workload.pool.n_items, pool.max_grade + 1), 1 / (pool.max_grade + 1)))
     names = [name for name, method in METHODS.items() if method.fits(target.measure)]
     if args.method:
         names = [name for name in names if name in (*args.method, "passive")]
-    elif model == "uniform" or overhead != OVERHEADS[0]:
+    elif model != "forest" or overhead != OVERHEADS[0]:
         names = [name for name in names if name in FEW]
     plans = {
         name: METHODS[name].plan(target, **beliefs.for_method(METHODS[name], pool.max_grade + 1)) for name in names
     }
-    budgets = affordable(target, SHARES_OF_LARGE if workload.pool.n_queries > LARGE else SHARES)
+    every = SHARES_OF_LARGE if workload.pool.n_queries > LARGE else SHARES
+    budgets = affordable(target, args.share or every)
     where = {"pool": pool.name, "model": model, "overhead": overhead, "measure": measure, "case": case}
     started = time.perf_counter()
     summaries = simulate(plans, workload.grades, [b for _, b in budgets], args.repetitions, args.seed)
@@ -103,7 +122,7 @@ def tables(rows: list[dict], repetitions: int) -> str:
         "",
     ]
     pools = list(dict.fromkeys(r["pool"] for r in rows))
-    for model in ("forest", "uniform"):
+    for model in MODELS:
         for overhead in OVERHEADS:
             for pool in pools:
                 own = [
@@ -162,10 +181,11 @@ def main() -> None:
     """Run what the options choose, beside what is stored."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pool", action="append", choices=tuple(POOLS))
-    parser.add_argument("--model", action="append", choices=("forest", "uniform"))
+    parser.add_argument("--model", action="append", choices=MODELS)
     parser.add_argument("--overhead", action="append", type=float)
     parser.add_argument("--method", action="append", choices=tuple(METHODS))
     parser.add_argument("--measure", action="append", choices=MEASURES)
+    parser.add_argument("--share", action="append", type=float, help="of the cost of the whole pool, in place of all")
     parser.add_argument("--repetitions", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
@@ -177,7 +197,7 @@ def main() -> None:
         pool = load(name)
         jobs = [
             (model, overhead, measure, case)
-            for model in args.model or ("forest", "uniform")
+            for model in args.model or MODELS
             for overhead in args.overhead or (OVERHEADS if model == "forest" else OVERHEADS[:1])
             for measure in args.measure or MEASURES
             for case in CASES

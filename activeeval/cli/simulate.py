@@ -104,7 +104,7 @@ def simulate(
     if refusal := _refusal(interval, find_method("passive")):
         say(f"passive has t intervals: {refusal}")
     for text in measures:
-        case.workload.check_judged(case.target(text))
+        case.target(text).check_judged(case.workload.grades)
     chosen = distinct(budgets or DEFAULT_BUDGETS)
     panels: dict[str, list[Summary]] = {}
     runs = {text: _chosen(case, text, methods, interval) for text in dict.fromkeys(measures)}

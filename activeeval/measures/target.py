@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from activeeval.errors import InputError
 from activeeval.measures.doors import check_pool, longest_list
 from activeeval.measures.terms import Terms
-from activeeval.pool import QueryPool, Rankings
+from activeeval.pool import QueryPool, Rankings, check_judged
 from activeeval.results import Moments
 
 Floats = NDArray[np.float64]
@@ -147,6 +147,14 @@ class Target:
     def values(self, grades: ArrayLike) -> Floats:
         """Return L or δ of every query for known grades, shape (n_queries,)."""
         return self.measure.score(self.pool, grades, self.ranking, self.versus)
+
+    def check_judged(self, grades: ArrayLike) -> None:
+        """Raise where an item that counts has no grade (a negative one), so that the true values are not known."""
+        items, pool = self.judging_lists()[1], self.pool
+        missing = items[np.asarray(grades)[items] < 0]
+        queries = pool.query_ids[pool.item_queries[missing]]
+        pairs = list(zip(queries.tolist(), pool.item_ids[missing].tolist(), strict=True))
+        check_judged(pairs, items.size, f"that {self.name} needs")
 
     def moments(self, grade_probs: ArrayLike, node_weights: ArrayLike | None = None) -> Moments:
         """Return the moments of L or δ of every query under a grade model."""

@@ -116,12 +116,12 @@ def test_of_a_comparison(call, report):
 @pytest.mark.parametrize(
     "options",
     [
-        LETOR,
+        (*LETOR, "--no-query-factor"),
         (*TRAINED, "--no-query-factor"),
         (*LETOR, "--model", "probs=a.probs.csv"),
-        (*TRAINED, "--model", "uniform"),
+        (*TRAINED, "--model", "uniform", "--no-query-factor"),
     ],
-    ids=lambda options: " ".join(options[4:]) or "untrained",
+    ids=lambda options: " ".join(options[4:]),
 )
 def test_without_a_factor_there_is_one_model(report, options):
     figures, bins = report(*options)
@@ -137,6 +137,11 @@ def test_the_model_without_the_factor_is_the_same_either_way(report):
 
 def test_a_uniform_model_by_hand(report, folder):
     figures, bins = report(*LETOR, "--measure", "P@1")
+    assert list(figures) == ["with factor", "without factor"]
+    # the level of one item alone is what the factor leaves as it is
+    for name in ("mean of L, predicted", "variance of L, predicted"):
+        assert figures["with factor"][name] == pytest.approx(figures["without factor"][name], abs=0.011)
+    bins = [row for row in bins if row["model"] == "without factor"]
     grades = [int(line[0]) for line in (folder / "a.txt").read_text().splitlines()]
     figures = figures["without factor"]
     assert figures["mean of L, predicted"] == pytest.approx(0.75)
@@ -150,8 +155,9 @@ def test_items_nobody_judged_are_left_out(report, folder):
     lines = [line.split() for line in (folder / "q.qrels").read_text().splitlines()]
     n_judged = sum(int(cells[3]) >= 0 for cells in lines)
     figures, bins = report(*RUNS, "--measure", "P@1")
-    assert figures["without factor"]["judged items"] == n_judged
-    assert sum(row["n"] for row in bins if row["grade"] == 0) == n_judged
+    for model, own in figures.items():
+        assert own["judged items"] == n_judged
+        assert sum(row["n"] for row in bins if (row["model"], row["grade"]) == (model, 0)) == n_judged
 
 
 def test_no_query_judged_in_full_has_no_mean(call, folder):

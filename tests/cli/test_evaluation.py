@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from activeeval import DCG, ERR, BudgetError, Campaign, InputError, Target, evaluation, parse_measure
+from activeeval import DCG, ERR, BudgetError, Campaign, InputError, QueryFactor, Target, evaluation, parse_measure
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.methods import find_method
 from activeeval.scoring import compare_runs, score_run
@@ -164,6 +164,25 @@ def test_the_grade_model_is_an_array_or_a_callable_of_the_pool(folder):
         qrels, first, budget=8, method="active", grade_probs=lambda pool: np.full((pool.n_items, 4), 0.25), rng=1
     )
     assert uniform.value == without.value
+
+
+@pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("AP", "depth")])
+def test_without_a_model_grades_are_uniform_and_those_of_a_query_alike(folder, measure, method):
+    qrels, first, second = dicts(folder)
+    tables = load_qrels(qrels), [load_run(first), load_run(second)]
+    workload = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 5)
+    target = Target(parse_measure(measure).bound_to(3), workload.ranking, workload.versus)
+    factor = QueryFactor(sigma=1.2)
+    nodes = factor.node_probs(np.full((workload.pool.n_items, 4), 0.25))
+    budget = 8 * budget_unit(target)
+    model = {"node_weights": factor.node_weights, "budget": budget, "defensive_share": 0.1}
+    campaign = Campaign(find_method(method).design(target, nodes, **model), budget, rng=6)
+    places, index = workload.pool.item_positions(), {q: i for i, q in enumerate(workload.pool.query_ids.tolist())}
+    expected = campaign.run(lambda q, items: [int(workload.grades[places[index[q], d]]) for d in items])
+    options = {"measure": measure, "budget": 8, "overhead": 5, "rng": 6}
+    assert compare(qrels, first, second, **options) == expected
+    given = compare(qrels, first, second, **options, grade_probs=lambda pool: np.full((pool.n_items, 4), 0.25))
+    assert given.value != expected.value
 
 
 def test_compare_is_antisymmetric_and_a_run_does_not_differ_from_itself(folder):

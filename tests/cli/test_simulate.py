@@ -278,6 +278,13 @@ def test_the_uniform_model_is_active_uniD(simulate):
     assert [{**row, "method": ""} for row in rows[2:4]] == [{**row, "method": ""} for row in rows[6:]]
 
 
+def test_the_uniform_model_has_a_factor_unless_it_is_left_out(simulate):
+    options = (*LETOR, "--overhead", 5, *TWO, "--measure", "DCG@5", "--method", "items", "--method", "active_uniD")
+    with_factor, without = simulate(*options), simulate(*options, "--no-query-factor")
+    for one, other in zip(with_factor, without, strict=True):
+        assert (one["rmse"] == other["rmse"]) == (one["method"] != "items")
+
+
 def test_a_full_defence_is_passive(simulate):
     rows = simulate(*LETOR, *TWO, "--defensive-share", 1, "--method", "active")
     assert [{**row, "method": ""} for row in rows[:2]] == [{**row, "method": ""} for row in rows[2:4]]
