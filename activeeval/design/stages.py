@@ -38,8 +38,9 @@ LEAST_RANK_SHARE = 0.6
 _LEARNT = 0.5
 """How much of what the nodes disagree on the labels before an item are taken to have said."""
 _BLOCK_ITEMS = 50_000
-_SAMPLED_PLACES, _FEWEST_SAMPLES, _MOST_SAMPLES = 512, 2, 32
-"""Sets of labels drawn of a query for E[D²]: as many as make 512 places, so that long lists do not take for ever."""
+_SAMPLED_PLACES, _FEWEST_SAMPLES, _MOST_SAMPLES = 2048, 4, 16
+"""Sets of labels drawn of a query for E[D²], a power of two that makes 2,048 places at most: on MQ2008 16 leave 0–5 %
+of nDCG's error against 32, 4 leave 2–30 %; long lists need fewer, and would take for ever."""
 
 
 def wanted_places(targets: Sequence[Target], known: Ints, unit: float, worth: Floats | None = None) -> Places:
@@ -125,7 +126,8 @@ class Depth:
         """Return E[D_k²] of every place under the model, from labels that it draws."""
         arrays = reveal_arrays(target, beliefs, places.offsets, places.items)
         spreads, lengths = np.zeros(places.items.size), np.maximum(np.diff(places.offsets), 1)
-        n_samples = np.clip(_SAMPLED_PLACES // lengths, _FEWEST_SAMPLES, _MOST_SAMPLES)
+        powers = np.floor(np.log2(_SAMPLED_PLACES / lengths)).astype(np.int64)
+        n_samples = np.clip(2 ** np.maximum(powers, 0), _FEWEST_SAMPLES, _MOST_SAMPLES)
         hashes = pool_hashes(places.pool)[1][places.items]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             work = [threads.submit(_expect, arrays, *b, hashes, n_samples, spreads) for b in _blocks(places.offsets)]

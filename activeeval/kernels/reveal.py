@@ -28,6 +28,7 @@ _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 ADDITIVE, CASCADE = 0, 1
 _IMPOSSIBLE = 1e-300
 _SEED = np.uint64(20130301)
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFF)
 
 
 class _Query(NamedTuple):
@@ -299,6 +300,14 @@ def _walk(
 
 
 @_jit
+def _stratified(word, s, n):
+    """Return number ``s`` of ``n`` of a hash, n a power of two: one in each n-th of (0, 1), in an order of its own."""
+    own = mixed(_SEED ^ word)
+    first, step = np.int64(own >> _HALF) & (n - 1), np.int64(own & _LOW) | 1  # odd steps go through a power of two
+    return (((first + s * step) & (n - 1)) + number(_SEED + np.uint64(s), word)) / n
+
+
+@_jit
 def reveal(
     numerator,
     values,
@@ -327,8 +336,8 @@ def reveal(
     """Walk the items of the queries ``first … last − 1`` in their order.
 
     Without ``n_samples`` (size 0) the labels are ``grades`` (n_items,), and ``f`` (places) takes f_k. Else ``n_samples[q]``
-    sets of labels are drawn from the model, by numbers that belong to ``hashes`` (places), and ``spread`` (places)
-    takes the mean of E[D_k² | the past], or what stands for it. ``f0`` (n_queries,) takes f_0.
+    sets of labels, a power of two, are drawn from the model by numbers that belong to ``hashes`` (places) and are
+    stratified (a Latin hypercube: 8 tell as much as 16 on their own), and ``spread`` (places) takes the mean of E[D_k² | the past], or what stands for it. ``f0`` (n_queries,) takes f_0.
     """
     longest = widest = 1
     for q in range(first, last):
@@ -358,7 +367,7 @@ def reveal(
             total[:n] = 0.0
             for s in range(n_samples[q]):
                 for k in range(n):
-                    drawn[k] = number(mixed(_SEED + np.uint64(s)), hashes[base + k])
+                    drawn[k] = _stratified(hashes[base + k], s, n_samples[q])
                 _walk(*measure, prior, query, state, n, n1, n2, n, labels, drawn[:n], total)
             for k in range(n):
                 spread[base + k] = total[k] / n_samples[q]
