@@ -25,6 +25,9 @@ from activeeval.measures.doors import sealed
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+LEAST_LIKELIHOOD = 1e-12
+"""Of a label at a node: one that no node allows then says nothing, instead of leaving no node at all."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Totals:
@@ -230,16 +233,13 @@ class ItemReading(Reading):
         return np.column_stack([np.bincount(order.slot_queries, c, minlength=order.n_queries) for c in columns])
 
     @cached_property
-    def node_means(self) -> Floats:
-        """E[g_i | u], shape (n_places, n_nodes)."""
-        return np.ascontiguousarray((self.beliefs.nodes @ self.gains)[:, self.order.items].T)
-
-    @cached_property
-    def running_sums(self) -> Floats:
-        """Σ c_i E[g_i | u] from a query's first place to each, shape (n_places, n_nodes)."""
-        sums = np.empty_like(self.node_means)
-        item_kernel.running_sums(self.order.offsets, self.open_contrast, self.node_means, sums)
-        return sums
+    def word(self) -> Floats:
+        """E[g_i | u] and their running sums, shape (n_places, 3, n_nodes); see `activeeval.kernels.items`."""
+        nodes = self.beliefs.nodes
+        word = np.ones((self.order.items.size, 3, len(nodes)))
+        word[:, item_kernel.MEAN] = (nodes @ self.gains)[:, self.order.items].T
+        item_kernel.running_sums(self.order.offsets, self.open_contrast, word)
+        return word
 
     def judge(self, grades: Ints) -> Judge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
@@ -247,25 +247,27 @@ class ItemReading(Reading):
         # an item that cannot be judged brings NaN: the kernel leaves it as the model expects it
         gains = np.where(own >= 0, self.gains[np.maximum(own, 0)], np.nan)
         if not self.learns:
-            return ItemJudge(self, gains, np.ones((own.size, len(self.beliefs.nodes))))
+            return ItemJudge(self, gains, self.word)
+        word = self.word.copy()
         likelihoods = self.beliefs.nodes[:, self.order.items, np.maximum(own, 0)].T
-        return ItemJudge(self, gains, np.ascontiguousarray(likelihoods))
+        word[:, item_kernel.LIKELIHOOD] = np.maximum(likelihoods, LEAST_LIKELIHOOD)
+        return ItemJudge(self, gains, word)
 
 
 @dataclass(frozen=True, eq=False)
 class ItemJudge(Judge):
-    """Judged items; ``gains`` (n_places,) of their labels and ``likelihoods`` (n_places, n_nodes) of these."""
+    """Judged items: ``gains`` (n_places,) of their labels, and the model's ``word`` on each place and its label."""
 
     reading: ItemReading
     gains: Floats
-    likelihoods: Floats
+    word: Floats
 
     def totals(self, selection: Selection) -> Totals:
         """Return what a selection shows; see `Totals`."""
         reading, order, n = self.reading, self.reading.order, selection.queries.size
         totals, within = np.empty((n, 3)), np.empty((n, 6))
-        labels = (order.offsets, reading.open_contrast, self.gains, reading.node_means, self.likelihoods)
-        model = (sealed(reading.beliefs.weights), reading.running_sums)
+        labels = (order.offsets, reading.open_contrast, self.gains)
+        model = (self.word, sealed(reading.beliefs.weights))
         rates = (order.query_roots, order.roots, selection.level)
         drawn = (selection.queries, selection.counts, selection.slots)
         item_kernel.observe_items(*labels, *model, *rates, *drawn, totals, within)

@@ -23,8 +23,8 @@ Ints = NDArray[np.int64]
 
 ROUNDING = 1e-12
 """Room for the rounding of a sum of costs."""
-_AHEAD = 1.5
-"""Levels are looked up for one and a half budgets at first: two standard deviations of the cost of 16 queries."""
+_AHEAD = 3.0
+"""Standard deviations of the cost, were all queries alike, by which levels are looked up beyond the budget at first."""
 DRAWS_PER_QUERY = 100
 """Draws with replacement after which a run ends, lest it look for the last query that the budget pays for ever."""
 
@@ -155,10 +155,10 @@ class Levels:
 
     def limit(self, order: Order, budget: float) -> float:
         """Return the level to look up to for a budget: infinite where it pays for everything."""
-        cost = order.cost
-        if budget * (1 + ROUNDING) >= cost:
+        if budget * (1 + ROUNDING) >= order.cost:
             return math.inf
-        return order.level_for(min(_AHEAD * budget, (budget + cost) / 2))
+        n_queries = float(order.inclusion_probs(order.level_for(budget))[0].sum())
+        return order.level_for(budget * (1 + _AHEAD / math.sqrt(max(n_queries, 1.0))))
 
     def queue(self, order: Order, key: np.uint64, budget: float, limit: float | None = None) -> Queue:
         """Return the units of a key, all that the budget pays for and the first that it does not.
@@ -191,7 +191,9 @@ class Levels:
         where = (order.costs, order.overheads, order.hashes, order.is_nested)
         out = (owners, unit_queries, costs, at, ties)
         n_units = kernel.units_of(order.offsets, *where, queries, slots, slot_levels, *out)
-        by_level = np.lexsort((ties[:n_units], at[:n_units]))
+        by_level = np.argsort(at[:n_units], kind="stable")
+        if np.any(np.diff(at[:n_units][by_level]) == 0):
+            by_level = np.lexsort((ties[:n_units], at[:n_units]))
         ranks = np.empty(n_units, np.int64)
         ranks[by_level] = np.arange(n_units)
         return Queue(
