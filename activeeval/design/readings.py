@@ -19,6 +19,7 @@ from activeeval.design.selections import Selection
 from activeeval.errors import InputError
 from activeeval.kernels import items as item_kernel
 from activeeval.kernels import reveal
+from activeeval.kernels.bundles import Lists, Model, Rates, Taken, Value
 from activeeval.measures import Target
 from activeeval.measures.doors import sealed
 
@@ -184,8 +185,7 @@ class PrefixJudge(Judge):
         order, n = self.reading.order, selection.queries.size
         totals, within = np.empty((n, 4)), np.empty((n, 10))
         paths = (self.reading.predictions, self.f, self.reading.lowest)
-        rates = (order.query_roots, order.roots, selection.level)
-        reveal.prefix_totals(order.offsets, *paths, *rates, selection.queries, selection.counts, totals, within)
+        reveal.prefix_totals(order.offsets, *paths, *_taken(order, selection), totals, within)
         return Totals(totals=totals, within=within)
 
 
@@ -268,27 +268,31 @@ class ItemJudge(Judge):
         totals, within = np.empty((n, 3)), np.empty((n, 6))
         labels = (order.offsets, reading.open_contrast, self.gains)
         model = (self.word, sealed(reading.beliefs.weights))
-        rates = (order.query_roots, order.roots, selection.level)
-        drawn = (selection.queries, selection.counts, selection.slots)
-        item_kernel.observe_items(*labels, *model, *rates, *drawn, totals, within)
+        item_kernel.observe_items(*labels, *model, *_taken(order, selection), totals, within)
         return Totals(totals=totals, within=within)
 
 
-def reveal_arrays(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
-    """Return the arguments that every walk over the items of a target shares."""
+def _taken(order: Order, selection: Selection) -> tuple[Rates, Taken]:
+    """Return what kernels are given of a selection."""
+    rates = Rates(order.query_roots, order.roots, float(selection.level))
+    return rates, Taken(selection.queries, selection.counts, selection.slots)
+
+
+def walked(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
+    """Return what every walk over the items of a target is given: measure, lists, model and places."""
     terms = target.terms(beliefs.max_grade + 1)
-    measure = (terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
-    rankings = (target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
-    model = (sealed(beliefs.nodes), sealed(beliefs.weights))
-    return *measure, target.pool.query_offsets, *model, *rankings, sealed(offsets, np.int64), sealed(items, np.int64)
+    measure = Value(terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
+    lists = Lists(target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
+    model = Model(sealed(beliefs.nodes), sealed(beliefs.weights))
+    return measure, lists, model, target.pool.query_offsets, sealed(offsets, np.int64), sealed(items, np.int64)
 
 
 def path_of(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints, grades: Ints) -> tuple[Floats, Floats]:
     """Return f_0 of every query and f_k of every place, once all its items up to it have their grades."""
-    arrays = reveal_arrays(target, beliefs, offsets, items)
     f, f0 = np.zeros(items.size), np.empty(offsets.size - 1)
-    no_hashes, no_samples = np.empty(0, np.uint64), np.empty(0, np.int64)
-    reveal.reveal(*(*arrays, 0, f0.size, sealed(grades, np.int64), no_hashes, no_samples, f0, f, np.empty(0)))
+    labels, no_hashes, no_samples = sealed(grades, np.int64), np.empty(0, np.uint64), np.empty(0, np.int64)
+    arrays = walked(target, beliefs, offsets, items)
+    reveal.reveal(*(*arrays, (0, f0.size), labels, no_hashes, no_samples, f0, f, np.empty(0)))
     return f0, f
 
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order, Places
 from activeeval.design.rates import Ratios, Spread, pooled
-from activeeval.design.readings import ItemReading, PrefixReading, Reading, check_reaches, path_of, reveal_arrays
+from activeeval.design.readings import ItemReading, PrefixReading, Reading, check_reaches, path_of, walked
 from activeeval.errors import InputError
 from activeeval.kernels import rates, reveal
 from activeeval.measures import Measure, Target
-from activeeval.measures.doors import mean_over_nodes
+from activeeval.measures.doors import mean_over_nodes, sealed
 from activeeval.measures.target import common_lists
 from activeeval.pool import pool_hashes
 from activeeval.results import Moments
@@ -124,7 +124,7 @@ class Depth:
 
     def spread(self, target: Target, places: Places, beliefs: Beliefs) -> Spread:
         """Return E[D_k²] of every place under the model, from labels that it draws."""
-        arrays = reveal_arrays(target, beliefs, places.offsets, places.items)
+        arrays = walked(target, beliefs, places.offsets, places.items)
         spreads, lengths = np.zeros(places.items.size), np.maximum(np.diff(places.offsets), 1)
         powers = np.floor(np.log2(_SAMPLED_PLACES / lengths)).astype(np.int64)
         n_samples = np.clip(2 ** np.maximum(powers, 0), _FEWEST_SAMPLES, _MOST_SAMPLES)
@@ -258,8 +258,8 @@ def _expect(
     arrays: tuple[Any, ...], first: int, last: int, hashes: NDArray[np.uint64], n_samples: Ints, spreads: Floats
 ) -> None:
     """Fill E[D²] of a block of queries, with labels drawn from the model."""
-    f0, no_grades, nothing = np.empty(n_samples.size), np.empty(0, np.int64), np.empty(0)
-    reveal.reveal(*(*arrays, first, last, no_grades, hashes, n_samples, f0, nothing, spreads))
+    f0, no_grades, nothing = np.empty(n_samples.size), sealed(np.empty(0), np.int64), np.empty(0)
+    reveal.reveal(*(*arrays, (first, last), no_grades, hashes, n_samples, f0, nothing, spreads))
 
 
 def _blocks(offsets: Ints) -> list[tuple[int, int]]:
