@@ -142,7 +142,7 @@ class Design:
         if target is None:
             return self.readings[0]
         for reading in self.readings:
-            if reading.target is target:
+            if reading.target.is_same(target):
                 return reading
         return self.stage.reading(target, self.order, self.beliefs, self.known)
 

@@ -72,14 +72,6 @@ class Order:
         return self.query_roots > 0
 
     @cached_property
-    def least_roots(self) -> Floats:
-        """The least root of the places of each query that can be judged; infinite where there is none."""
-        least = np.full(self.n_queries, np.inf)
-        is_wanted = self.roots > 0
-        np.minimum.at(least, self.slot_queries[is_wanted], self.roots[is_wanted])
-        return least
-
-    @cached_property
     def cost(self) -> float:
         """What judging everything costs, in mean items."""
         return float(self.costs[self.roots > 0].sum() + self.overheads.sum())

@@ -83,10 +83,17 @@ class Reading:
         unknown = self.target.matters & (self.known < 0)
         return np.bincount(self.target.pool.item_queries, unknown, minlength=self.order.n_queries) > 0
 
+    @cached_property
+    def least_roots(self) -> Floats:
+        """The least root of each query's places that matter, shape (n_queries,); infinite where none does."""
+        order, least = self.order, np.full(self.order.n_queries, np.inf)
+        matters = self.target.matters[order.items] & (order.roots > 0)
+        np.minimum.at(least, order.slot_queries[matters], order.roots[matters])
+        return least
+
     def settled_at(self, level: float) -> NDArray[np.bool_]:
-        """Return which queries' values are certain in a sample of a level: all their places have probability 1."""
-        with np.errstate(invalid="ignore"):
-            return ~self.is_open | (level * self.order.least_roots >= 1)
+        """Return which queries' values are certain in a sample of a level: all that matters has probability 1."""
+        return level * self.least_roots >= 1
 
     @cached_property
     def sums(self) -> Floats:

@@ -106,6 +106,11 @@ class Target:
         if self.versus is not None:
             check_pool(self.pool, self.versus)
 
+    def is_same(self, other: Target) -> bool:
+        """Whether another target asks the same of the same rankings."""
+        lists = (self.ranking is other.ranking, self.versus is other.versus)
+        return all(lists) and str(self.measure) == str(other.measure)
+
     @property
     def name(self) -> str:
         """What tables and messages call the measure."""
