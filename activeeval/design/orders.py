@@ -96,6 +96,17 @@ class Order:
         np.maximum.at(alone, owners, costs)
         return np.where(np.isinf(self.query_roots), alone, together)
 
+    @cached_property
+    def two_dearest(self) -> float:
+        """What the two dearest units that may come at any level cost together, in mean items.
+
+        Where turning to a query is free two of its places may be the first two of all.
+        """
+        is_free = np.isinf(self.query_roots)
+        alone = self.costs[is_free[self.slot_queries] & (self.roots > 0)]
+        units = np.concatenate((self.dearest_units[~is_free], alone))
+        return float(np.partition(units, max(units.size - 2, 0))[-2:].sum())
+
     def expected_cost(self, level: float) -> float:
         """Return what the Poisson sample of a level costs on average, in mean items."""
         arrays = (self.offsets, self.query_roots, self.roots, self.overheads, self.costs)
