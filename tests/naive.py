@@ -288,7 +288,7 @@ BELOW, AT, ABOVE = range(3)
 
 
 def standing(level, low, high):
-    """Where a number that is uniform on (low, high) may stand to a level: chances below and above, the density at it."""
+    """Where a number uniform on (low, high) may stand to a level: chances below and above, the density at it."""
     if level <= low:
         return [(ABOVE, 1)]
     if level >= high:
@@ -351,7 +351,7 @@ def threshold_samples(queries, budget, n_nodes=12):
             level = (low + high) / 2 + (high - low) / 2 * node
             laws = [query_law(query, level) for query in queries]
             for below in itertools.product(*({own for own, _ in law} for law in laws)):
-                spent = [query.cost(own) for query, own in zip(queries, below, strict=True)]
+                spent = list(map(Roots.cost, queries, below))
                 if sum(spent) > budget:
                     continue
                 chances = [law.get((own, ()), 0) for law, own in zip(laws, below, strict=True)]
@@ -377,7 +377,7 @@ def selection_of(order, below, level):
         counts=np.array([len(below[q]) for q in queries], dtype=np.int64),
         slots=np.array(slots, dtype=np.int64),
         level=level,
-        cost=sum(query.cost(own) for query, own in zip(roots_of(order), below, strict=True)),
+        cost=sum(map(Roots.cost, roots_of(order), below)),
     )
 
 

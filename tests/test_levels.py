@@ -32,7 +32,6 @@ from scipy.stats import chi2
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, BudgetError, InputError, Target
 from activeeval.design import Levels
-from activeeval.estimation import evaluate, judged_sample
 from activeeval.pool import key_of
 
 pytestmark = pytest.mark.kernel
@@ -280,6 +279,7 @@ def test_samples_of_many_keys_follow_the_law(nested):
 
 # Exactness: no budget biases the answer, nor its variance
 
+COMPARED = {"compare": True, "lengths": (2, 2, 3, 2, 1), "overheads": (1, 0, 2, 1, 0)}
 CASES = {
     "random": ("random", ERR(2), {}),
     "whole, DCG": ("whole", DCG(), {}),
@@ -292,13 +292,13 @@ CASES = {
     "depth, ERR, one certain": (
         "depth_plain",
         ERR(2),
-        {"compare": True, "lengths": (2, 2, 3, 2), "overheads": (1, 0, 2, 1)},
+        COMPARED,
     ),
     "depth, nDCG": ("depth_plain", NDCG(cutoff=2), {}),
     "depth, AP, no overhead": ("depth_plain", AP(), {"overheads": (0, 0, 0, 0)}),
     "depth, DCG": ("depth_plain", DCG(), {"overheads": (3, 0, 1, 3)}),
     "items": ("items_plain", DCG(), {}),
-    "items, one certain": ("items_plain", DCG(), {"compare": True, "lengths": (2, 2, 3, 2), "overheads": (1, 0, 2, 1)}),
+    "items, one certain": ("items_plain", DCG(), COMPARED),
     "items, no overhead": ("items_plain", RBP(0.7, gains="linear"), {"overheads": (0, 0, 0, 0)}),
     "items, dear queries": ("items_plain", DCG(cutoff=2), {"overheads": (4, 4, 3, 5)}),
 }
@@ -327,19 +327,30 @@ def test_value_and_variance_are_exactly_unbiased_under_a_hard_budget(name, seed)
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("method", ["whole", "depth_plain", "items_plain"])
-def test_samples_of_many_keys_average_to_what_the_integral_says(method):
-    """Mean value and mean squared error of 1,500 keys within 4.5 standard errors: 1 run in 70,000 would fail each."""
-    design, grades = case_of(6, method)
-    reading, budget = design.readings[0], 0.7 * design.cost
-    judge = reading.judge(grades)
-    values = []
+def test_hard_budgets_of_many_keys_end_as_the_integral_says(method):
+    """Chi-square of what lies below T, and the mean of 1/(1 + T) within 4.2 standard errors, 1,500 keys.
+
+    With other keys 1 run in 20,000 would fail each.
+    """
+    order = case_of(6, method)[0].order
+    budget, law, mean = 0.6 * order.cost, {}, 0.0
+    for chance, below, level in threshold_samples(roots_of(order), budget):
+        law[below] = law.get(below, 0.0) + chance
+        mean += chance / (1 + level)
+    found, levels = dict.fromkeys(law, 0), []
     for key in range(1500):
-        queue = Levels().queue(design.order, key_of(key), budget)
-        sample = judged_sample(design, reading, judge, queue.selection(int(queue.paid(np.array([budget]))[0])))
-        values.append(evaluate(sample).value if sample.values.size else sample.base + sample.population[1])
-    _, mean, variance, _ = over_thresholds(design, reading, grades, budget)
-    for found, expected in ((np.array(values), mean), ((np.array(values) - mean) ** 2, variance)):
-        assert abs(found.mean() - expected) <= 4.5 * found.std() / math.sqrt(1500)
+        queue = Levels().queue(order, key_of(key), budget)
+        chosen = queue.selection(int(queue.paid(np.array([budget]))[0]))
+        taken = set(chosen.slots.tolist())
+        spans = itertools.pairwise(order.offsets.tolist())
+        found[tuple(tuple(i - a for i in range(a, b) if i in taken) for a, b in spans)] += 1
+        levels.append(1 / (1 + chosen.level))
+    often = [below for below, chance in law.items() if 1500 * chance > 5]
+    expected, counts = ([table[below] for below in often] for table in (law, found))
+    expected, counts = np.array([*expected, 1 - sum(expected)]) * 1500, np.array([*counts, 1500 - sum(counts)])
+    assert len(often) > 5
+    assert chi2.sf(((counts - expected) ** 2 / expected).sum(), len(often)) > 5e-5
+    assert abs(np.mean(levels) - mean) <= 4.2 * np.std(levels) / math.sqrt(1500)
 
 
 @pytest.mark.parametrize("method", ["random", "depth_plain", "items_plain"])
@@ -390,7 +401,7 @@ def test_the_dearest_unit_is_all_that_may_come_at_once():
         assert order.dearest_units == pytest.approx(found)
         for budget in (0.4 * order.cost, 0.8 * order.cost):
             for _, below, _ in itertools.islice(threshold_samples(roots_of(order), budget, 2), 300):
-                assert sum(query.cost(own) for query, own in zip(roots_of(order), below, strict=True)) <= budget
+                assert sum(map(Roots.cost, roots_of(order), below)) <= budget
 
 
 @pytest.mark.parametrize("method", LEVELLED)

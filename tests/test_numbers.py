@@ -79,7 +79,7 @@ def test_what_an_id_is_of_and_where_it_ends_is_part_of_it():
 @pytest.mark.statistical
 @pytest.mark.parametrize("fixed", ["key", "word"])
 def test_numbers_are_uniform_and_keys_and_ids_tell_them_apart(fixed):
-    """Kolmogorov-Smirnov on 4,000 numbers, neighbouring keys or ids; with others 1 run in 5,000 would fail each part."""
+    """Kolmogorov-Smirnov on 4,000 numbers, neighbouring keys or ids: else 1 run in 5,000 would fail each."""
     words = np.arange(4000, dtype=np.uint64)
     sevens = np.full(4000, 7, dtype=np.uint64)
     pairs = (sevens, words) if fixed == "key" else (words, sevens)
