@@ -129,7 +129,7 @@ class Estimate:
     @property
     def is_uneven(self) -> bool:
         """Whether few of the judged queries dominate the estimate."""
-        return self.n_open > 0 and self.degrees_of_freedom < FEWEST_DEGREES * self.n_open
+        return 0 < self.n_open and self.degrees_of_freedom < FEWEST_DEGREES * self.n_open
 
     @property
     def cautions(self) -> tuple[str, ...]:

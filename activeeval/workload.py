@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.arguments import asked_measure
+from activeeval.design import WHOLE
 from activeeval.errors import BudgetError, InputError
 from activeeval.grade_models import run_features
 from activeeval.io.letor import LetorData, read_letor

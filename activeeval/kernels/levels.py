@@ -21,6 +21,7 @@ Thorup, JACM 2007; Ohlsson 1998; Ting, KDD 2017).
 from __future__ import annotations
 
 import numba
+import numpy as np
 
 from activeeval.kernels.numbers import number
 
