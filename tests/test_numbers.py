@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 from naive import fnv1a, id_hash, id_hashes, number_of, splitmix
 from scipy.stats import binom, kstest
 
-from activeeval import QueryPool
+from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, Campaign, InputError, QueryPool, Rankings, Target
+from activeeval.grade_models.query_factor import QueryFactor
 from activeeval.kernels import numbers
 from activeeval.pool import key_of, known_digest, pool_hashes
 from activeeval.pool.identity import hashed_uniforms
@@ -130,3 +133,87 @@ def test_no_seed_takes_fresh_randomness_and_a_generator_moves_on():
     random = np.random.default_rng(1)
     assert key_of(random) != key_of(random)
     assert key_of(np.random.default_rng(1)) == key_of(np.random.default_rng(1))
+
+
+# What a sample may depend on: the ids and the key
+
+CASES = {
+    "items": DCG(),
+    "items_plain": RBP(0.7, gains="linear"),
+    "depth": ERR(4),
+    "depth_plain": NDCG(cutoff=3),
+    "whole": AP(),
+    "random": NDCG(),
+    "passive": DCG(cutoff=3),
+    "active": ERR(4),
+}
+
+
+def permuted(pool, random, queries=True, items=True):
+    """Return a pool with its queries, and the items within them, in another order, and where its items stood."""
+    starts = np.split(np.arange(pool.n_items), pool.query_offsets[1:-1])
+    order = random.permutation(pool.n_queries) if queries else np.arange(pool.n_queries)
+    parts = [random.permutation(starts[q]) if items else starts[q] for q in order]
+    places = np.concatenate(parts)
+    other = QueryPool(
+        pool.query_ids[order],
+        np.concatenate(([0], np.cumsum([part.size for part in parts]))),
+        pool.item_ids[places],
+        pool.item_costs[places],
+        pool.query_costs[order],
+        pool.query_probs[order],
+    )
+    return other, places
+
+
+def drawn(pool, probs, grades, lists, method, measure, known):
+    """Return the units of a sample by ids, and its estimate."""
+    target = Target(measure, *(Rankings.from_ids(pool, one) for one in lists))
+    factor = None if method in ("random", "passive", "active") else QueryFactor(1.2)
+    design = METHODS[method].design(target, probs, factor=factor, judged=known)
+    campaign = Campaign(design, budget=0.5 * design.cost, rng=3)
+    while (unit := campaign.ask()) is not None:
+        campaign.tell(unit, grades[list(unit.items)].tolist())
+    units = {(unit.query_id, frozenset(unit.item_ids), str(unit.level)) for unit in campaign.units}
+    return units, campaign.estimate(), [unit.query_id for unit in campaign.units]
+
+
+@pytest.mark.parametrize("with_known", [False, True])
+@pytest.mark.parametrize("method", CASES)
+def test_any_order_of_queries_and_items_gives_the_same_sample(method, with_known):
+    """The same items of the same queries, their levels equal to the last bit, and the same estimate."""
+    random = np.random.default_rng(4)
+    lengths = random.integers(2, 7, 30)
+    ids = [f"d{z}" for n in lengths for z in random.permutation(40)[:n]]
+    pool = QueryPool(
+        [f"frage {q}" for q in range(30)],
+        np.concatenate(([0], np.cumsum(lengths))),
+        ids,
+        item_costs=random.uniform(0.5, 3, lengths.sum()),
+        query_costs=random.choice([0.0, 1.0, 2.5], 30),
+        query_probs=random.dirichlet(np.full(30, 3.0)),
+    )
+    probs, grades = random.dirichlet(np.full(5, 0.6), pool.n_items), random.integers(0, 5, pool.n_items)
+    known = None
+    if with_known:
+        known = np.where(random.random(pool.n_items) < 0.2, grades, -1)
+    spans = itertools.pairwise(pool.query_offsets.tolist())
+    own = {str(q): pool.item_ids[a:b].tolist() for q, (a, b) in zip(pool.query_ids, spans, strict=True)}
+    lists = [
+        {q: random.permutation(docs)[: max(len(docs) - cut, 1)].tolist() for q, docs in own.items()} for cut in (1, 2)
+    ]
+    if METHODS[method].with_replacement and with_known:
+        with pytest.raises(InputError, match="draws with replacement: one target, no known grades"):
+            drawn(pool, probs, grades, lists, method, CASES[method], known)
+        return
+    units, estimate, asked = drawn(pool, probs, grades, lists, method, CASES[method], known)
+    assert len(units) > 10
+    for queries, items in ((True, False), (False, True), (True, True)):
+        other, places = permuted(pool, random, queries, items)
+        others = None if known is None else known[places]
+        again = drawn(other, probs[places], grades[places], lists, method, CASES[method], others)
+        assert {*again[0]} == units
+        assert again[2] == asked
+        assert again[1].value == pytest.approx(estimate.value, rel=1e-12)
+        assert again[1].std_error == pytest.approx(estimate.std_error, rel=1e-9)
+        assert again[1].cost == pytest.approx(estimate.cost, rel=1e-12)

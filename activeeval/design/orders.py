@@ -18,6 +18,8 @@ Flags = NDArray[np.bool_]
 
 LEAST_ROOT = 1e-6
 """However sure a model is, no query's root is below a millionth of the largest: rounding excludes nobody."""
+_ROOT_BITS = 20
+"""Sums follow the order of rows, which moves their last bits (1e-15 of them): with 20 bits roots, and levels, stay."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -207,8 +209,14 @@ class Places:
             query_probs=query_probs,
             costs=self.costs,
             overheads=self.overheads,
-            query_roots=query_roots,
-            roots=roots,
+            query_roots=_rounded(query_roots),
+            roots=_rounded(roots),
             query_hashes=query_hashes,
             hashes=item_hashes[self.items],
         )
+
+
+def _rounded(roots: Floats) -> Floats:
+    """Return roots with `_ROOT_BITS` bits; none that was as large as another is now smaller."""
+    mantissas, exponents = np.frexp(roots)
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissas, _ROOT_BITS)), exponents - _ROOT_BITS))
