@@ -18,6 +18,8 @@ Flags = NDArray[np.bool_]
 
 LEAST_ROOT = 1e-6
 """However sure a model is, no query's root is below a millionth of the largest: rounding excludes nobody."""
+_ROOT_BITS = 20
+"""Sums follow the order of rows, which moves their last bits (1e-15 of them): with 20 bits roots, and levels, stay."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,6 +89,17 @@ class Order:
         alone = np.zeros(self.n_queries)
         np.maximum.at(alone, owners, costs)
         return np.where(np.isinf(self.query_roots), alone, together)
+
+    @cached_property
+    def two_dearest(self) -> float:
+        """What the two dearest units that may come at any level cost together, in mean items.
+
+        Where turning to a query is free two of its places may be the first two of all.
+        """
+        is_free = np.isinf(self.query_roots)
+        alone = self.costs[is_free[self.slot_queries] & (self.roots > 0)]
+        units = np.concatenate((self.dearest_units[~is_free], alone))
+        return float(np.partition(units, max(units.size - 2, 0))[-2:].sum())
 
     def expected_cost(self, level: float) -> float:
         """Return what the Poisson sample of a level costs on average, in mean items."""
@@ -188,8 +201,14 @@ class Places:
             query_probs=query_probs,
             costs=self.costs,
             overheads=self.overheads,
-            query_roots=query_roots,
-            roots=roots,
+            query_roots=_rounded(query_roots),
+            roots=_rounded(roots),
             query_hashes=query_hashes,
             hashes=item_hashes[self.items],
         )
+
+
+def _rounded(roots: Floats) -> Floats:
+    """Return roots with `_ROOT_BITS` bits; none that was as large as another is now smaller."""
+    mantissas, exponents = np.frexp(roots)
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissas, _ROOT_BITS)), exponents - _ROOT_BITS))

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,10 +147,10 @@ class Levels:
         """Return what to be wary of: below the two dearest units the variance of the estimate has no bound."""
         if order.cost <= budget:
             return ""
-        two = float(np.sort(order.dearest_units)[-2:].sum())
+        two = order.two_dearest
         if budget >= two:
             return ""
-        return f"budget {budget:g} is below what the two dearest queries cost, {two:g}: the error can be very large"
+        return f"budget {budget:g} is below what the two dearest units cost, {two:g}: the error can be very large"
 
     def limit(self, order: Order, budget: float) -> float:
         """Return the level to look up to for a budget: infinite where it pays for everything."""
