@@ -18,6 +18,7 @@ from activeeval.design import (
     Design,
     Items,
     Levels,
+    Order,
     Part,
     Rates,
     Replacement,
@@ -150,7 +151,7 @@ class Method:
         scheme: Scheme = Levels()
         if self.with_replacement:
             scheme = Replacement(self.draw_probs(p, part.draw_columns, part.places.cheapest, sums.unit, share))
-        design = self.design_of(part, rates, p, sums, share, scheme)
+        design = self.design_of(part, self.order(part, rates, p, sums, share), scheme)
         return design if budget is None else design.with_budget(budget, blocks, expected=expected)
 
     def part(
@@ -203,17 +204,12 @@ class Method:
         paid = np.ones_like(costs) if self.ignores_cost else np.where(costs > 0, costs, min(cheapest, unit))
         return defended(optimal_sampling_probs(query_probs, spread, paid), query_probs, share)
 
-    def design_of(
-        self, part: Part, rates: Rates, query_probs: Floats, sums: Sums, share: float, scheme: Scheme
-    ) -> Design:
-        """Return the design of a pool, or of what was gathered of a larger one.
+    def order(self, part: Part, rates: Rates, query_probs: Floats, sums: Sums, share: float) -> Order:
+        """Return the order of a part; ``query_probs`` (n_queries,) are p(x) over the whole pool, as `sums` are."""
+        return order_of(part.places, rates, query_probs, sums, share, is_nested=self.stage.is_nested)
 
-        Parameters
-        ----------
-        query_probs : ndarray, shape (n_queries,)
-            p(x) over the whole pool, as `sums` are.
-        """
-        order = order_of(part.places, rates, query_probs, sums, share, is_nested=self.stage.is_nested)
+    def design_of(self, part: Part, order: Order, scheme: Scheme) -> Design:
+        """Return the design of a pool, or of what was gathered of a larger one."""
         return Design(
             name=self.name,
             scheme=scheme,

@@ -105,12 +105,16 @@ class Design:
         ------
         BudgetError
             Where the budget, or the first block's, does not pay for the dearest unit.
+        InputError
+            Where draws with replacement are to have blocks, or others an expected budget.
         """
         if expected:
             if not isinstance(self.scheme, Replacement):
                 raise InputError(f"{self.name!r} keeps its budget: an expected one is for draws with replacement")
             self.scheme.deck(self.order).n_draws(budget)
             return replace(self, budget=float(budget), blocks=(float(budget),), expected=True)
+        if blocks and not self.scheme.can_be_topped_up:
+            raise InputError(f"{self.name!r} draws with replacement to one planned end: it has no blocks before that")
         self.scheme.check(self.order, budget)
         planned = quarters(self.scheme, self.order, budget) if blocks is None else (*blocks, budget)
         return replace(self, budget=float(budget), blocks=check_blocks(self.scheme, self.order, planned))
