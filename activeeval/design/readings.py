@@ -47,6 +47,49 @@ class Totals:
     within: Floats
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PoolTotals:
+    """What an estimate needs of all queries of a pool, judged or not; the totals of two parts add up.
+
+    A query is *open* where an unknown label can change its value.
+
+    Attributes
+    ----------
+    n_queries, n_open : int
+        Queries, and open ones.
+    population : ndarray, shape (k,)
+        Σ p z over open queries, z their regressors.
+    base : float
+        What is known: Σ p L of queries that are not open, and the known terms of those that are.
+    settled_squares : float
+        Σ p L² of queries that are not open.
+    open_share : float
+        Σ p of open queries.
+    squares : float
+        Σ p² of all.
+    """
+
+    n_queries: int
+    n_open: int
+    population: Floats
+    base: float
+    settled_squares: float
+    open_share: float
+    squares: float
+
+    def __add__(self, other: PoolTotals) -> PoolTotals:
+        """Return the totals of two parts together."""
+        return PoolTotals(
+            n_queries=self.n_queries + other.n_queries,
+            n_open=self.n_open + other.n_open,
+            population=self.population + other.population,
+            base=self.base + other.base,
+            settled_squares=self.settled_squares + other.settled_squares,
+            open_share=self.open_share + other.open_share,
+            squares=self.squares + other.squares,
+        )
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reading:
     """A target on an order, its queries judged whole.
@@ -59,12 +102,15 @@ class Reading:
         Grades that are known beforehand, −1 where there is none.
     predictions : ndarray, shape (n_queries,)
         m(x) = E[L | x] given what is known; NaN without a grade model.
+    gathered_totals : PoolTotals or None
+        Of the larger pool, where the order was gathered of one.
     """
 
     target: Target
     order: Order
     known: Ints
     predictions: Floats
+    gathered_totals: PoolTotals | None = None
     kind: ClassVar[str] = "whole"
 
     @property
@@ -91,9 +137,12 @@ class Reading:
         np.minimum.at(least, order.slot_queries[matters], order.roots[matters])
         return least
 
-    def settled_at(self, level: float) -> NDArray[np.bool_]:
-        """Return which queries' values are certain in a sample of a level: all that matters has probability 1."""
-        return level * self.least_roots >= 1
+    def settled_by(self, selection: Selection) -> NDArray[np.bool_]:
+        """Return which selected queries are certain at the selection's level: all that matters has probability 1.
+
+        Such a query is always among the selected: its numbers are below 1, all its places below level 1 / root.
+        """
+        return self.is_open[selection.queries] & (selection.level * self.least_roots[selection.queries] >= 1)
 
     @cached_property
     def sums(self) -> Floats:
@@ -104,6 +153,23 @@ class Reading:
     def regressors(self) -> Floats:
         """What is known of every query for a regression, shape (n_queries, k): 1 and m(x)."""
         return np.column_stack((np.ones_like(self.predictions), np.nan_to_num(self.predictions)))
+
+    @cached_property
+    def pool_totals(self) -> PoolTotals:
+        """What an estimate needs of all queries of the pool, or of the larger one that the order was gathered of."""
+        if self.gathered_totals is not None:
+            return self.gathered_totals
+        p, is_open = self.order.query_probs, self.is_open
+        left, known = np.where(is_open, p, 0.0), np.where(is_open, self.sums, self.settled_values)
+        return PoolTotals(
+            n_queries=p.size,
+            n_open=int(np.count_nonzero(is_open)),
+            population=left @ self.regressors,
+            base=float(p @ known),
+            settled_squares=float((p - left) @ known**2),
+            open_share=float(left.sum()),
+            squares=float(p @ p),
+        )
 
     def values(self, grades: Ints) -> Floats:
         """Return L of every query from the grades of places and from what is known, shape (n_queries,)."""

@@ -43,13 +43,13 @@ _SAMPLED_PLACES, _FEWEST_SAMPLES, _MOST_SAMPLES = 2048, 4, 16
 of nDCG's error against 32, 4 leave 2–30 %; long lists need fewer, and would take for ever."""
 
 
-def wanted_places(targets: Sequence[Target], known: Ints, unit: float, worth: Floats | None = None) -> Places:
+def wanted_places(targets: Sequence[Target], known: Ints, worth: Floats | None = None) -> Places:
     """Return the places of all that targets need; wanted are unknown labels that can change a target's value."""
     offsets, items = common_lists(targets)
     wanted = np.zeros(known.size, dtype=np.bool_)
     for target in targets:
         wanted |= target.matters
-    return Places.of(targets[0].pool, offsets, items, wanted & (known < 0), worth, unit)
+    return Places.of(targets[0].pool, offsets, items, wanted & (known < 0), worth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class Whole:
         """Return the beliefs to predict with."""
         return beliefs
 
-    def places(self, targets: Sequence[Target], beliefs: Beliefs | None, known: Ints, unit: float = 0.0) -> Places:
+    def places(self, targets: Sequence[Target], beliefs: Beliefs | None, known: Ints) -> Places:
         """Return the places of all that targets need."""
-        return wanted_places(targets, known, unit)
+        return wanted_places(targets, known)
 
     def moments(self, target: Target, beliefs: Beliefs) -> Moments:
         """Return m(x) and Var[L | x] given what is known."""
@@ -118,9 +118,9 @@ class Depth:
         """Return the beliefs to predict with: never sure of themselves."""
         return beliefs.defended()
 
-    def places(self, targets: Sequence[Target], beliefs: Beliefs, known: Ints, unit: float = 0.0) -> Places:
+    def places(self, targets: Sequence[Target], beliefs: Beliefs, known: Ints) -> Places:
         """Return the places of all that targets need, by better rank in any of their rankings."""
-        return wanted_places(targets, known, unit)
+        return wanted_places(targets, known)
 
     def spread(self, target: Target, places: Places, beliefs: Beliefs) -> Spread:
         """Return E[D_k²] of every place under the model, from labels that it draws."""
@@ -150,9 +150,7 @@ class Depth:
         check_reaches(target, order, known, as_prefix=True)
         lowest_grades = np.maximum(known, 0)
         f0, lowest = path_of(target, beliefs, order.offsets, order.items, lowest_grades)
-        return PrefixReading(
-            target=target, order=order, known=known, predictions=f0, beliefs=beliefs, lowest=lowest
-        )
+        return PrefixReading(target=target, order=order, known=known, predictions=f0, beliefs=beliefs, lowest=lowest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +177,13 @@ class Items:
         """Return the beliefs to predict with."""
         return beliefs
 
-    def places(self, targets: Sequence[Target], beliefs: Beliefs, known: Ints, unit: float = 0.0) -> Places:
+    def places(self, targets: Sequence[Target], beliefs: Beliefs, known: Ints) -> Places:
         """Return the places of all that targets need, those that tell most first."""
         for target in targets:
             self._check(target)
         _, items = common_lists(targets)
         worth = np.sum([_item_variances(target, beliefs, items) for target in targets], axis=0)
-        return wanted_places(targets, known, unit, worth)
+        return wanted_places(targets, known, worth)
 
     def spread(self, target: Target, places: Places, beliefs: Beliefs) -> Spread:
         """Return Var[L | x] and E[d_i²], the latter once the labels before have said half of what nodes disagree on."""
