@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Design, Judge, Reading, Replacement, Selection
+from activeeval.kernels import estimates
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -144,7 +145,7 @@ def _drawn(
         within=shown.within,
         values=values,
         population=p @ reading.regressors,
-        base=float(p @ of_query) if is_census else 0.0,
+        base=estimates.weighted_sum(p, of_query) if is_census else 0.0,  # to the last bit as replications sum
         certain_squares=float(p @ of_query**2) if is_census else 0.0,
         open_share=0.0 if is_census else math.fsum(p.tolist()),
         pool_size=1.0 / float(p @ p),
