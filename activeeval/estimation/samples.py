@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Design, Judge, Reading, Replacement, Selection
+from activeeval.kernels import estimates
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -134,7 +135,7 @@ def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, 
         within=shown.within,
         values=values,
         population=pool.population,
-        base=float(p[queries] @ values[first]) if is_census else 0.0,
+        base=estimates.weighted_sum(p[queries], values[first]) if is_census else 0.0,  # as replications sum, to the last bit
         certain_squares=float(p[queries] @ values[first] ** 2) if is_census else 0.0,
         open_share=0.0 if is_census else 1.0,
         pool_size=1.0 / pool.squares,
