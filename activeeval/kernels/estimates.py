@@ -16,8 +16,17 @@ model can spoil much. What is seen within a query has an unbiased variance s(B),
 unbiased for Poisson sampling; a balanced (cube) sample leaves of ω e only what the balancing variables do
 not explain (Deville and Tillé 2005). Draws with replacement take the sample variance of n ω e instead. B minimises V̂:
 least squares with weights ω² keep for whole queries. Fitted residuals are multiplied by the g-weights
-g = 1 + (Z̄ − Σ ω z)' H⁻¹ ω keep z (where one exceeds 5 the fit reaches far beyond the sample, and the first regressor
-stands alone), with which R̂ = Σ ω g y, and V̂ by n / (n − 2).
+g = 1 + (Z̄ − Σ ω z)' H⁻¹ ω keep z, with which R̂ = Σ ω g y, and V̂ by n / (n − 2). Where a g exceeds 5 the fit reaches
+far beyond the sample, and the first regressor stands alone, unless the fit leaves no residual: for any g it then says
+the same of the sample. For the same reason nothing is fitted where y = m throughout.
+
+All sums go over the *open* queries, those that chance chose; what is judged whole with certainty is known, adds its
+p L to both R̂ and the truth, and would count as evidence that it is not: n is the number of open ones, Z̄ their total.
+
+*No spread.* A sample says how far the rest may be from what is predicted by its own residuals. Where they vanish it has
+seen one kind of query and says nothing of how many others there are: V̂ is infinite, not 0, for every form alike. A third
+regressor explains a sample without a relevant label exactly: y = h + L, L one value. Small samples do without it; they
+too have seen one kind of query where y − h is a multiple of z_0.
 
 *Ratio* (Sawade et al., eq. (6)): Σ w L / Σ w with w = p/q.
 
@@ -193,8 +202,11 @@ def _largest_weight(omega, keep, totals, lift):
 
 @_jit
 def _quadratic(within, coefficients):
-    """Return the quadratic form of (1, −B), ``within`` its upper triangle row by row; B may be shorter."""
-    total = 0.0
+    """Return the quadratic form of (1, −B) and the sum of its terms' sizes; B may be shorter than ``within`` is wide.
+
+    ``within`` is the upper triangle, row by row.
+    """
+    total, size = 0.0, 0.0
     k = coefficients.size
     width = int((np.sqrt(8.0 * within.size + 1.0) - 1.0) / 2.0 + 0.5)
     place = 0
@@ -203,17 +215,78 @@ def _quadratic(within, coefficients):
             if b <= k:
                 left = 1.0 if a == 0 else -coefficients[a - 1]
                 right = 1.0 if b == 0 else -coefficients[b - 1]
-                total += (1.0 if a == b else 2.0) * left * right * within[place]
+                term = (1.0 if a == b else 2.0) * left * right * within[place]
+                total += term
+                size += abs(term)
             place += 1
-    return total
+    return total, size
+
+
+@_jit
+def _residual(keep, totals, within, coefficients):
+    """Return e and s of a query, and keep e² + (1 − keep) s had nothing cancelled in them: rounding is relative to it."""
+    e = totals[0]
+    size = abs(e)
+    for a in range(coefficients.size):
+        part = coefficients[a] * totals[a + 1]
+        e -= part
+        size += abs(part)
+    if keep == 1.0:
+        return e, 0.0, size * size
+    s, size_within = _quadratic(within, coefficients)
+    return e, s, keep * size * size + (1.0 - keep) * size_within
+
+
+@_jit
+def _explains(omega, keep, totals, within, coefficients):
+    """Return whether B leaves no residual but rounding."""
+    spread, scale = 0.0, 0.0
+    for j in range(omega.size):
+        e, s, size = _residual(keep[j], totals[j], within[j], coefficients)
+        spread += omega[j] ** 2 * (keep[j] * e * e + (1.0 - keep[j]) * abs(s))
+        scale += omega[j] ** 2 * size
+    return spread <= _NO_RESIDUAL * scale
+
+
+@_jit
+def _regress(omega, keep, totals, within, population, coefficients, lift):
+    """Fill B and what the g-weights need; return how many regressors say anything, 0 where B stays as it is."""
+    k = coefficients.size
+    if omega.size <= 2 or _explains(omega, keep, totals, within, coefficients):
+        return 0
+    plain = coefficients.copy()
+    h = _moment_matrix(omega, keep, totals, within, k)
+    rank = _fit(h, k, omega, keep, totals, population, coefficients, lift)
+    reaches_far = rank > 1 and _largest_weight(omega, keep, totals, lift) > _FARTHEST
+    if reaches_far and not _explains(omega, keep, totals, within, coefficients):
+        coefficients[:] = 0.0
+        lift[:] = 0.0
+        rank = _fit(h, 1, omega, keep, totals, population, coefficients, lift)
+    if rank == 0:
+        coefficients[:] = plain
+    return rank
 
 
 @_jit
 def linear_estimate(omega, keep, totals, within, population, balancing, fitted, centred, contributions):
-    """Return R̂, V̂ and its degrees of freedom; ``contributions`` (n,) takes g ω e, what each draw adds to the error.
+    """Return R̂, V̂ and its degrees of freedom for the open queries; the total of the others is to be added to R̂.
 
-    ``fitted`` chooses regression over difference, ``centred`` the sample variance of draws with
-    replacement. V̂ is infinite where there are not more draws than coefficients.
+    Parameters
+    ----------
+    omega, keep : arrays, shape (n,)
+        ω, and 1 − π or 1.
+    totals, within : arrays, shape (n, 1 + k) and (n, (1 + k)(2 + k) / 2)
+        y and the regressors z, and the upper triangle of their unbiased variance within the query.
+    population : array, shape (k,)
+        Σ p z over the open queries of the pool.
+    balancing : array, shape (n, b)
+        What a cube sample is balanced on, over π.
+    fitted, centred : bool
+        Regression in place of difference; the sample variance of draws with replacement.
+    contributions : array, shape (n,)
+        Out: g ω e, what each draw adds to the error.
+
+    V̂ is infinite where there are not more draws than coefficients and where the sample shows no spread.
     """
     n = omega.size
     k = totals.shape[1] - 1
@@ -221,33 +294,22 @@ def linear_estimate(omega, keep, totals, within, population, balancing, fitted, 
         k = min(k, 2)
     coefficients, lift = np.zeros(k), np.zeros(k)
     coefficients[1] = 1.0
-    rank = 0
-    if fitted and n > 2:
-        h = _moment_matrix(omega, keep, totals, within, k)
-        rank = _fit(h, k, omega, keep, totals, population, coefficients, lift)
-        if rank > 1 and _largest_weight(omega, keep, totals, lift) > _FARTHEST:
-            coefficients[:] = 0.0
-            lift[:] = 0.0
-            rank = _fit(h, 1, omega, keep, totals, population, coefficients, lift)
-        if rank == 0:
-            coefficients[1] = 1.0
+    rank = _regress(omega, keep, totals, within, population, coefficients, lift) if fitted else 0
     estimate = 0.0
     for a in range(k):
         estimate += coefficients[a] * population[a]
-    total = 0.0
+    total, conservative, scale = 0.0, 0.0, 0.0
     shares = np.zeros(n)
-    conservative = 0.0
     for j in range(n):
-        e = totals[j, 0]
+        e, s, size = _residual(keep[j], totals[j], within[j], coefficients)
         g = 1.0
         for a in range(k):
-            e -= coefficients[a] * totals[j, a + 1]
             g += omega[j] * keep[j] * lift[a] * totals[j, a + 1]
         estimate += omega[j] * e
         contributions[j] = g * omega[j] * e
         total += contributions[j]
-        if keep[j] < 1.0:
-            shares[j] = (g * omega[j]) ** 2 * (1.0 - keep[j]) * _quadratic(within[j], coefficients)
+        shares[j] = (g * omega[j]) ** 2 * (1.0 - keep[j]) * s
+        scale += (g * omega[j]) ** 2 * size
         if keep[j] > 0.0 or within[j, 0] != 0.0:
             conservative += contributions[j] ** 2
     n_fitted = float(max(rank, 2)) if fitted else 1.0 if centred else 0.0
@@ -264,26 +326,25 @@ def linear_estimate(omega, keep, totals, within, population, balancing, fitted, 
         variance -= total * total / n
     if variance <= 0.0:
         variance = conservative
-    if (fitted or centred) and _is_constant(omega, totals, variance):
-        return estimate, np.inf, degrees(shares, n_fitted)
-    return estimate, variance * n / (n - n_fitted), degrees(shares, n_fitted)
+    freedom = degrees(shares, n_fitted)
+    if variance <= _NO_RESIDUAL * scale or (fitted and _is_alike(omega, totals)):
+        return estimate, np.inf, freedom
+    return estimate, variance * n / (n - n_fitted), freedom
 
 
 @_jit
-def _is_constant(omega, totals, variance):
-    """Return whether there is no variance because every query looks alike, which says nothing of the others.
-
-    Alike but for rounding: y is a multiple of z_0.
-    """
+def _is_alike(omega, totals):
+    """Return whether every query looks alike: y, less a third regressor, is a multiple of z_0 but for rounding."""
+    has_third = totals.shape[1] > 3
     top, bottom, size, scale = 0.0, 0.0, 0.0, 0.0
     for j in range(omega.size):
         square = omega[j] * omega[j]
-        top += square * totals[j, 0] * totals[j, 1]
+        y, third = totals[j, 0], totals[j, 3] if has_third else 0.0
+        top += square * (y - third) * totals[j, 1]
         bottom += square * totals[j, 1] ** 2
-        size += square * totals[j, 0] ** 2
-        scale += square * (totals[j, 0] ** 2 + totals[j, 2] ** 2)
-    least = _NO_RESIDUAL * scale
-    return variance <= least and (size - top * top / bottom if bottom > 0.0 else size) <= least
+        size += square * (y - third) ** 2
+        scale += square * (y * y + third * third + totals[j, 2] ** 2)
+    return (size - top * top / bottom if bottom > 0.0 else size) <= _NO_RESIDUAL * scale
 
 
 @_jit
@@ -314,9 +375,11 @@ def sequential_estimate(query_probs, rates, totals, n_queries, base, levelled, c
     n = rates.size
     seen = 0.0
     estimate = 0.0
+    scale = 0.0
     for t in range(n):
         gap = query_probs[t] * (totals[t, 0] - totals[t, 2])
         contributions[t] = base + seen + gap / rates[t]
+        scale += contributions[t] ** 2
         estimate += _level(levelled, t, n, n_queries) * contributions[t] / n
         seen += gap
     spread = 0.0
@@ -324,7 +387,7 @@ def sequential_estimate(query_probs, rates, totals, n_queries, base, levelled, c
         contributions[t] = _level(levelled, t, n, n_queries) * (contributions[t] - estimate)
         spread += contributions[t] * contributions[t]
     freedom = degrees(contributions**2, 1.0)
-    if n < 2 or _is_constant(query_probs, totals, spread):
+    if n < 2 or spread <= _NO_RESIDUAL * scale:
         return estimate, np.inf, freedom
     return estimate, spread / (n * (n - 1.0)), freedom
 
