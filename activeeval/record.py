@@ -54,7 +54,8 @@ class Record:
     population, balancing : ndarray
         As in `JudgedSample`; balancing has a row for each drawn query.
     n_pool : int
-    cost, pool_size : float
+    cost, pool_size, open_share : float
+        As in `JudgedSample`.
     is_census : bool
     scale : int or None
         Largest grade of the scale that was sampled for; None where it is open.
@@ -75,6 +76,7 @@ class Record:
     n_pool: int
     cost: float
     pool_size: float
+    open_share: float
     is_census: bool
     scale: int | None = None
 
@@ -102,8 +104,9 @@ class Record:
         np.maximum.at(deepest, self.queries, self.counts)
         totals, within = stage.observer(grades, self.item_probs, deepest)(self.queries, self.counts, self.slots)
         queries, probs, balanced = self.queries, self.sampling_probs, self.balancing[self.queries]
+        certain = self._certain()[queries]
         if self.is_census:
-            queries, probs = np.arange(self.n_pool), np.ones(self.n_pool)
+            queries, probs, certain = np.arange(self.n_pool), np.ones(self.n_pool), np.ones(self.n_pool, dtype=np.bool_)
             totals = np.column_stack((stage.target.values(grades), np.zeros((self.n_pool, 2))))
             within, balanced = np.zeros((self.n_pool, 6)), np.empty((self.n_pool, 0))
         return JudgedSample(
@@ -113,6 +116,7 @@ class Record:
             probs,
             totals,
             within,
+            certain,
             self.population,
             balanced / probs[:, None],
             self.n_pool,
@@ -120,9 +124,17 @@ class Record:
             np.unique(self.queries).size,
             np.unique(self.slots).size,
             self.cost,
-            self.is_census,
+            0.0 if self.is_census else self.open_share,
             self.pool_size,
         )
+
+    def _certain(self) -> NDArray[np.bool_]:
+        """Return whether each drawn query was sure to be judged whole."""
+        probs = np.zeros(self.stage.offsets.size - 1)
+        if self.scheme not in ("poisson", "cube"):
+            return np.zeros(probs.size, dtype=np.bool_)
+        probs[self.queries] = self.sampling_probs
+        return self.stage.certain(probs, self.item_probs)
 
     def estimate(self, grades: Ints, target: str = "pool") -> Estimate:
         """Return the estimate that the grades of all drawn items make."""
@@ -176,6 +188,7 @@ def record_of(campaign: Campaign, max_grade: int | None = None) -> Record:
         design.pool.n_queries,
         campaign.spent,
         1.0 / float(p @ p),
+        design.open_share,
         covers_everything(campaign),
         design.stage.max_grade if design.stage.max_grade is not None else max_grade,
     )
@@ -188,7 +201,15 @@ def to_arrays(record: Record) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {
         "words": np.array([record.method, record.scheme, record.estimator, stage.kind, record.measure]),
         "numbers": np.array(
-            [record.n_pool, record.cost, record.pool_size, record.is_census, record.max_grade or 0], dtype=float
+            [
+                record.n_pool,
+                record.cost,
+                record.pool_size,
+                record.open_share,
+                record.is_census,
+                record.max_grade or 0,
+            ],
+            dtype=float,
         ),
         "draws": np.column_stack((record.queries, record.counts)),
         "draw_probs": record.sampling_probs,
@@ -226,7 +247,7 @@ def from_arrays(arrays: dict[str, NDArray[Any]]) -> Record:
 
 def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Record:
     method, scheme, estimator, kind, measure = _words(arrays["words"])
-    n_pool, cost, pool_size, is_census, scale = _numbers(arrays, "numbers", (5,), 0.0).tolist()
+    n_pool, cost, pool_size, open_share, is_census, scale = _numbers(arrays, "numbers", (6,), 0.0).tolist()
     stage = _stage(arrays, kind, measure, int(scale))
     n_queries, n_slots = stage.offsets.size - 1, stage.items.size
     queries, counts, slots = _draws(arrays, stage, scheme)
@@ -245,11 +266,12 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Record:
         counts,
         slots,
         _probs(arrays, "draw_probs", queries.size),
-        _population(arrays, stage.is_nested),
+        _population(arrays, stage.is_nested, open_share),
         _numbers(arrays, "balancing", (n_queries, 4 if scheme == "cube" else 0)),
         int(n_pool),
         cost,
         pool_size,
+        open_share,
         bool(is_census),
         int(scale) or None,
     )
@@ -331,10 +353,11 @@ def _draws(arrays: dict[str, NDArray[Any]], stage: Stage, scheme: str) -> tuple[
     return queries, counts, slots
 
 
-def _population(arrays: dict[str, NDArray[Any]], is_nested: bool) -> Floats:
+def _population(arrays: dict[str, NDArray[Any]], is_nested: bool, open_share: float) -> Floats:
     population = _numbers(arrays, "population", (3 if is_nested else 2,))
-    if is_nested and (abs(population[0] - 1) > _ROUNDING or population[2] != 0):
-        raise InputError(f"population must begin with 1 and end with 0, got {population[0]} and {population[2]}")
+    if is_nested and (abs(population[0] - open_share) > _ROUNDING or population[2] != 0):
+        begin = f"the open share, {open_share},"
+        raise InputError(f"population must begin with {begin} and end with 0, got {population[0]} and {population[2]}")
     return population
 
 

@@ -154,6 +154,7 @@ def judged_table(
         probs,
         totals,
         np.zeros((once.size, 6)),
+        np.full(once.size, design == CENSUS),
         np.zeros(2),
         np.empty((once.size, 0)),
         pool.n_queries,
@@ -161,7 +162,7 @@ def judged_table(
         pool.n_queries,
         int(np.count_nonzero(pool.item_ids != NOTHING)),
         float(table.cost.sum()),
-        design == CENSUS,
+        0.0 if design == CENSUS else 1.0,
         _pool_size(table.weight[first_rows][once] * probs, design == CENSUS, target),
     )
     return sample, design

@@ -46,6 +46,7 @@ def uniform_sample(values: np.ndarray, predictions: np.ndarray, chosen: np.ndarr
         np.full(n, n / n_pool),
         np.column_stack((values[chosen], regressors[chosen])),
         np.zeros((n, 6)),
+        np.zeros(n, dtype=np.bool_),
         share @ regressors,
         np.ones((n, 1)),
         n_pool,

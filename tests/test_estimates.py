@@ -25,15 +25,17 @@ TRUTH = float(P @ L)
 few = settings(max_examples=60, deadline=None, derandomize=True)
 
 
-def sample_of(scheme, queries, probs, *, p=P, values=L, means=M, within=None, n_pool=4, **fields):
-    """Return the sample of queries judged whole."""
+def sample_of(scheme, queries, probs, *, p=P, values=L, means=M, within=None, certain=(), n_pool=4, **fields):
+    """Return the sample of queries judged whole, some of which were certain to be in it."""
     drawn = np.array(queries, dtype=np.int64)
+    is_open = ~np.isin(np.arange(p.size), certain)
     totals = np.column_stack((values[drawn], np.ones(drawn.size), means[drawn]))
     within = np.zeros((drawn.size, 6)) if within is None else within
     counts = (drawn.size, len(set(queries)), drawn.size, float(drawn.size))
-    population, nothing = np.array([p.sum(), p @ means]), np.empty((drawn.size, 0))
-    arrays = (p[drawn], np.asarray(probs, dtype=float), totals, within, population, nothing)
-    return JudgedSample(scheme, drawn, *arrays, n_pool, *counts, **fields)
+    population = np.array([p[is_open].sum(), (p * means)[is_open].sum()])
+    seen = (drawn, p[drawn], np.asarray(probs, dtype=float), totals, within, ~is_open[drawn])
+    fields = {"open_share": float(p[is_open].sum())} | fields
+    return JudgedSample(scheme, *seen, population, np.empty((drawn.size, 0)), n_pool, *counts, **fields)
 
 
 def all_draws(n):
@@ -353,7 +355,7 @@ def test_an_exhausted_tree_is_empty_to_the_last_bit(seed):
 
 @pytest.mark.kernel
 def test_a_census_tells_the_spread_over_queries():
-    sample = sample_of("poisson", [0, 1, 2, 3], np.ones(4), is_census=True, pool_size=1 / float(P @ P))
+    sample = sample_of("poisson", [0, 1, 2, 3], np.ones(4), certain=range(4), pool_size=1 / float(P @ P))
     pool, beyond = (estimate(sample, "difference", "by hand", target) for target in ("pool", "population"))
     assert (pool.value, pool.std_error) == (pytest.approx(TRUTH), 0)
     spread = sum(p * (value - TRUTH) ** 2 for p, value in zip(P, L, strict=True))
@@ -424,7 +426,7 @@ def test_degrees_of_freedom_count_what_the_kurtosis_says_of_the_variance():
 def test_a_census_of_equally_likely_queries_gives_the_sample_variance():
     values = np.array([1.0, 0.0, 0.5, 2.0])
     p = np.full(4, 0.25)
-    sample = sample_of("poisson", [0, 1, 2, 3], np.ones(4), p=p, values=values, is_census=True, pool_size=4.0)
+    sample = sample_of("poisson", [0, 1, 2, 3], np.ones(4), p=p, values=values, certain=range(4), pool_size=4.0)
     found = estimate(sample, "difference", "by hand", "population")
     assert found.std_error == pytest.approx(values.std(ddof=1) / 2)
     assert found.degrees_of_freedom == pytest.approx(3)

@@ -72,8 +72,8 @@ def made_sample(contributions, scheme="replacement", keep=None):
     u = np.asarray(contributions, dtype=float)
     n = u.size
     rates = np.full(n, 0.5) if keep is None else 1 - np.asarray(keep)
-    arrays = (np.arange(n), np.full(n, 0.01), rates, np.zeros((n, 3)), np.zeros((n, 6)), np.zeros(2), np.empty((n, 0)))
-    sample = JudgedSample(scheme, *arrays, 100, n, n, n, float(n))
+    seen = (np.arange(n), np.full(n, 0.01), rates, np.zeros((n, 3)), np.zeros((n, 6)), np.zeros(n, dtype=bool))
+    sample = JudgedSample(scheme, *seen, np.zeros(2), np.empty((n, 0)), 100, n, n, n, float(n))
     settled = scheme == "poisson"
     weights = np.ones(n) if not settled else 1 - rates
     centred = u if settled else u - u.mean()

@@ -145,7 +145,7 @@ def test_the_linear_part_is_unbiased_by_enumeration():
     for s, _ in sequences:
         drawn = list(s)
         totals = np.column_stack((values[drawn], np.ones(2), np.zeros(2)))
-        nothing = (np.zeros((2, 6)), np.array([1.0, 0.0]), np.empty((2, 0)))
+        nothing = (np.zeros((2, 6)), np.zeros(2, dtype=bool), np.array([1.0, 0.0]), np.empty((2, 0)))
         sample = JudgedSample("replacement", s, p[drawn], q[drawn], totals, *nothing, 3, 2, len(set(s)), 2, 2.0)
         ratio = (w[drawn] @ values[drawn]) / w[drawn].sum()
         found = estimate(sample, "ratio", "by hand")

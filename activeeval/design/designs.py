@@ -6,6 +6,7 @@ It also carries what its estimator needs, so that no estimator meets a sample it
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -90,7 +91,7 @@ class Spending:
             )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Design(Spending):
     """A sampling design for one target.
 
@@ -158,10 +159,22 @@ class Design(Spending):
         """p(x), the query distribution."""
         return self.pool.query_probs
 
-    @property
+    @cached_property
+    def is_certain(self) -> NDArray[np.bool_]:
+        """Whether any sample tells the value of a query, shape (n_queries,); draws one by one are sure of none."""
+        if self.spends_as_it_goes:
+            return np.zeros(self.pool.n_queries, dtype=np.bool_)
+        return self.stage.certain(self.sampling_probs, self.item_probs)
+
+    @cached_property
+    def open_share(self) -> float:
+        """Σ p of the queries that are not certain."""
+        return float(self.query_probs[~self.is_certain].sum())
+
+    @cached_property
     def population(self) -> Floats:
-        """Σ p z of the stage's regressors, shape (2,), or (3,) with that of prefixes, which is 0."""
-        known = self.query_probs @ self.stage.regressors
+        """Σ p z of the regressors of queries that are not certain, shape (2,), or (3,) with that of prefixes, 0."""
+        known = np.where(self.is_certain, 0.0, self.query_probs) @ self.stage.regressors
         return np.append(known, 0.0) if self.stage.is_nested else np.asarray(known)
 
     def values(self, grades: Ints) -> Floats:
@@ -179,12 +192,17 @@ class Design(Spending):
     def largest_weight(self) -> float:
         """The largest share of one query in the estimate over its mean share in a plain random sample.
 
-        p/q with replacement, p/π over Λ*/Λ otherwise, Λ* the cost of the whole pool; a draw at a weight
-        of hundreds dominates an estimate when it comes.
+        A draw at a weight of hundreds dominates an estimate when it comes. With replacement the shares are p/(n q) and
+        1/n. A settled sample has p/π, and at its budget Λ a plain one would take each of the N queries with
+        probability Λ/Λ*, Λ* the cost of the whole pool, at a mean share of Λ*/(N Λ).
         """
-        largest = float(self.importance_weights.max())
-        whole = float(self.costs.sum())
-        return largest if self.budget is None or whole == 0 else largest * min(self.budget / whole, 1.0)
+        if self.budget is None:
+            return float(self.importance_weights.max())
+        is_open, whole = ~self.is_certain, float(self.costs.sum())
+        if not is_open.any() or whole == 0:
+            return 1.0
+        plain = self.pool.n_queries * min(self.budget / whole, 1.0)
+        return float(self.importance_weights[is_open].max()) * plain
 
     @property
     def item_counts(self) -> Ints:

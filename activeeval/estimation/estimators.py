@@ -34,7 +34,7 @@ class Evaluated:
     degrees_of_freedom : float
         Of the t quantile.
     contributions : ndarray, shape (n,)
-        What each draw adds to the estimate's error; their squares estimate the variance.
+        What each draw of an open query adds to the estimate's error; their squares estimate the variance.
     """
 
     value: float
@@ -72,9 +72,17 @@ def evaluate(sample: JudgedSample, estimator: str, target: str = "pool") -> Eval
 
 
 def _evaluate(sample: JudgedSample, estimator: str) -> Evaluated:
-    n = len(sample.totals)
+    known = np.ascontiguousarray(sample.query_probs[sample.is_certain])
+    base = float(estimates.weighted_sum(known, sample.values[sample.is_certain]))
     if sample.is_census:
-        return Evaluated(estimates.weighted_sum(sample.query_probs, sample.values), 0.0, math.inf, np.zeros(n))
+        return Evaluated(base, 0.0, math.inf, np.empty(0))
+    found = _of_chance(sample.open_part, estimator)
+    return replace(found, value=base + found.value)
+
+
+def _of_chance(sample: JudgedSample, estimator: str) -> Evaluated:
+    """Return what an estimator makes of queries that chance chose."""
+    n = len(sample.totals)
     if n == 0 and sample.scheme in ("replacement", "sequential"):
         raise StateError("no query has been judged yet, so there is nothing to estimate from")
     if sample.scheme == "sequential":
@@ -142,13 +150,17 @@ def estimate(sample: JudgedSample, estimator: str, method: str, target: str = "p
 def population_variance(sample: JudgedSample, result: Evaluated) -> float:
     """Return S² / N, what the choice of the pool adds to the variance.
 
-    S² (1 − Σ p²) is the weighted mean of unbiased L² less R² by its unbiased estimate R̂² − V̂, and N is 1 / Σ p².
+    S² (1 − Σ p²) is the mean of L² less R² by its unbiased estimate R̂² − V̂, and N is 1 / Σ p². L² is known of certain
+    queries; of the open ones the weighted mean of unbiased squares stands for it.
     """
     if not math.isfinite(result.variance):
         return 0.0
     if sample.pool_size <= 1:
         return math.inf
-    weights = sample.query_probs if sample.is_census else sample.importance_weights
+    weights = np.where(sample.is_certain, 0.0, sample.importance_weights)
+    if not sample.is_census:
+        weights *= sample.open_share / weights.sum()
     squares = sample.values**2 - sample.within[:, 0]
-    spread = float(weights @ squares / weights.sum()) - (result.value**2 - result.variance)
+    mean = float(np.where(sample.is_certain, sample.query_probs, weights) @ squares)
+    spread = mean - (result.value**2 - result.variance)
     return max(spread, 0.0) / (sample.pool_size - 1)

@@ -126,7 +126,7 @@ def _parts(sample: JudgedSample, evaluated: Evaluated) -> tuple[Floats, Floats]:
     u = evaluated.contributions
     if not _is_settled(sample):
         return u - u.mean(), np.ones_like(u)
-    keep, squares = 1 - sample.sampling_probs, u**2
+    keep, squares = 1 - sample.open_part.sampling_probs, u**2
     room = float((1 - keep) @ squares)
     within = evaluated.variance - float(keep @ squares)
     if room > 0 and within > 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,10 @@ class JudgedSample:
     within : ndarray, shape (n, (1 + k)(2 + k) / 2)
         Unbiased variance of what is seen within the query, the quadratic form of (y, z), its upper
         triangle row by row: yy, y0, y1 …. 0 where queries are judged whole.
+    is_certain : ndarray of bool, shape (n,)
+        Whether the query was sure to be judged whole: its value is known and no chance chose it.
     population : ndarray, shape (k,)
-        Σ p z over the pool; the second is M where the first is 1.
+        Σ p z over the open queries of the pool, those that are not certain; the second is their M where z_0 is 1.
     balancing : ndarray, shape (n, k)
         What a cube sample is balanced on, over π; no column for other schemes.
     n_pool : int
@@ -40,8 +42,8 @@ class JudgedSample:
         Draws, distinct queries and distinct items judged.
     cost : float
         What was spent.
-    is_census : bool
-        Whether everything has been judged: ``totals`` then hold every query of the pool once.
+    open_share : float
+        Σ p of the open queries. 0 is a census: all is judged, and every query but those without items is here once.
     pool_size : float
         1 / Σ p², the number of queries that the pool counts as in the estimate for a population.
     """
@@ -52,6 +54,7 @@ class JudgedSample:
     sampling_probs: Floats
     totals: Floats
     within: Floats
+    is_certain: NDArray[np.bool_]
     population: Floats
     balancing: Floats
     n_pool: int
@@ -59,12 +62,26 @@ class JudgedSample:
     n_queries: int
     n_items: int
     cost: float
-    is_census: bool = False
+    open_share: float = 1.0
     pool_size: float = float("inf")
 
     def __post_init__(self) -> None:
         for name in ("query_probs", "sampling_probs", "totals", "within", "population", "balancing"):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+
+    @property
+    def is_census(self) -> bool:
+        """Whether everything has been judged."""
+        return self.open_share == 0
+
+    @property
+    def open_part(self) -> JudgedSample:
+        """The sample without the queries that were certain to be in it: what chance chose, for the open queries."""
+        if not self.is_certain.any():
+            return self
+        is_open = ~self.is_certain
+        names = ("queries", "query_probs", "sampling_probs", "totals", "within", "is_certain", "balancing")
+        return replace(self, **{name: getattr(self, name)[is_open] for name in names})
 
     @property
     def importance_weights(self) -> Floats:
@@ -107,10 +124,12 @@ def judged_sample(
         sampling_probs,
         totals,
         within,
+        design.is_certain[queries],
         design.population,
         balancing,
         design.pool.n_queries,
         *counts,
+        open_share=design.open_share,
         pool_size=1.0 / float(p @ p),
     )
 
@@ -129,10 +148,11 @@ def census(design: Design, grades: Ints, counts: tuple[int, int, int, float]) ->
         np.ones(n),
         totals,
         np.zeros((n, 6)),
-        design.population,
+        np.ones(n, dtype=np.bool_),
+        np.zeros_like(design.population),
         nothing,
         n,
         *counts,
-        is_census=True,
+        open_share=0.0,
         pool_size=1.0 / float(p @ p),
     )

@@ -166,11 +166,12 @@ class ChunkedDesign(Spending):
             counts,
             places(stage.offsets[queries], counts),
             self.sampling_probs[drawn],
-            np.array([p.sum(), p @ np.nan_to_num(self.predictions), 0.0]),
+            np.array([1.0, p @ np.nan_to_num(self.predictions), 0.0]),
             np.empty((kept.size, 0)),
             self.n_queries,
             float(self.costs[kept].sum()),
             1.0 / float(p @ p),
+            1.0,
             kept.size == self.n_queries,
             self.max_grade if self.measure.max_grade is None else self.measure.max_grade,
         )
