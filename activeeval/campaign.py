@@ -145,7 +145,10 @@ class Campaign:
         self.is_census = not self.expected and design.is_census(self.budget)
         self._most_draws = design.n_draws(self.budget) if is_counted else design.most_draws
         self._hard_limit = np.inf if self.expected else design.hard_limit(self.budget)
-        self._picks = picks(design, np.random.default_rng(rng))
+        came = picks(design, np.random.default_rng(rng))
+        settled = None if design.spends_as_it_goes else list(came)
+        self._n_settled = design.pool.n_queries if self.is_census else None if settled is None else len(settled)
+        self._picks = came if settled is None else iter(settled)
         self._is_asked = np.zeros(design.pool.n_items, dtype=np.bool_)
         self._log: list[Event] = []
         self._draws: list[Draw] = []
@@ -230,8 +233,9 @@ class Campaign:
         Raises
         ------
         StateError
-            Where draws still wait for grades: to leave them out would bias the estimate. Where the
-            whole pool is to be judged and is not yet: its order is no random one.
+            Where draws still wait for grades: to leave them out would bias the estimate. Where a sample that is
+            settled at once, or the whole pool, has not been asked for to its end: a part of it, in the order
+            of the pool, is no random sample.
         """
         return estimate(self.sample(), self.design.estimator, self.design.name, target)
 
@@ -258,10 +262,11 @@ class Campaign:
         if self._awaited:
             n, first = len(self._awaited), next(iter(self._awaited.values()))
             raise StateError(f"{n} draws wait for grades, the first is draw {first.number} of {first.query_id!r}")
-        n_queries = self.design.pool.n_queries
-        if self.is_census and len(self._draws) < n_queries:
-            progress = f"{len(self._draws)} of {n_queries} are"
-            raise StateError(f"the budget pays for every query: the estimate comes when all are judged, {progress}")
+        n_draws, n_settled = len(self._draws), self._n_settled
+        if n_settled is not None and n_draws < n_settled:
+            what = "the budget pays for every query" if self.is_census else "the sample is settled as a whole"
+            progress = f"{n_draws} of {n_settled} queries are"
+            raise StateError(f"{what}: the estimate comes when all of it is judged, {progress}")
         return self._sample()
 
     @classmethod

@@ -137,7 +137,7 @@ def _estimate(
     except BudgetError as problem:
         raise in_units(problem, unit) from None
     if target.versus is not None and _are_equal(target.ranking, target.versus):
-        return Estimate(0.0, 0.0, 0, 0, 0, cost=0.0, method=chosen.name, degrees_of_freedom=math.inf)
+        return Estimate(0.0, 0.0, 0, 0, 0, cost=0.0, method=chosen.name, degrees_of_freedom=math.inf, n_open=0)
     estimate = campaign.run(judge)
     if estimate.n_items == 0 < design.items.size:
         raise InputError(f"budget {budget:g} is so small that nothing was drawn to judge: raise it")

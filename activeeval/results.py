@@ -12,6 +12,10 @@ from scipy.special import stdtrit
 from activeeval.errors import InputError
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Normal residuals leave half of n: with kurtosis 3 it is 1/df = 1/n + (3/n − 1/n)/2 in `kernels.estimates.degrees`.
+_FEW_DEGREES = 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,18 @@ def t_quantile(level: float, degrees_of_freedom: float | Floats) -> Floats:
     return np.asarray(stdtrit(degrees_of_freedom, 0.5 + level / 2), dtype=np.float64)
 
 
+def are_uneven(std_errors: float | Floats, degrees: float | Floats, n_open: int | Ints) -> NDArray[np.bool_]:
+    """Return whether so few of the queries that chance chose dominate an estimate that its t interval can be too short.
+
+    Parameters
+    ----------
+    std_errors, degrees, n_open : numbers or arrays that broadcast
+        As in `Estimate`.
+    """
+    tells = np.isfinite(std_errors) & (np.asarray(std_errors) > 0)
+    return np.asarray(tells & (np.asarray(degrees) < _FEW_DEGREES * np.asarray(n_open)))
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """An estimated performance, or difference of two, with what it cost.
@@ -54,8 +70,8 @@ class Estimate:
     ----------
     value, std_error : float
         The estimate and its standard error, in the unit of the measure. The standard error is
-        infinite where the sample cannot tell it (one draw, or the same value in all draws), 0 where
-        every query has been judged.
+        infinite where the sample cannot tell it (one draw, or the same value in all draws, or no
+        residual to what is predicted), 0 where every query has been judged.
     n_draws, n_queries, n_items : int
         Draws in all, distinct queries judged, distinct items judged.
     cost : float
@@ -64,10 +80,12 @@ class Estimate:
         The method (design + estimator) that made the estimate.
     degrees_of_freedom : float
         Of the t quantile that `interval` uses.
+    n_open : int
+        Draws of queries that were not sure to be judged whole, as many as the degrees of freedom come from.
 
     Examples
     --------
-    >>> e = Estimate(2.5, 0.1, 30, 28, 300, cost=300.0, method="active", degrees_of_freedom=29)
+    >>> e = Estimate(2.5, 0.1, 30, 28, 300, cost=300.0, method="active", degrees_of_freedom=29, n_open=30)
     >>> round(e.interval(0.95).low, 3), round(e.interval(0.95).high, 3)
     (2.295, 2.705)
     """
@@ -80,6 +98,17 @@ class Estimate:
     cost: float
     method: str
     degrees_of_freedom: float
+    n_open: int
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What to know before the interval is relied on, one line each; mostly nothing."""
+        if math.isinf(self.std_error):
+            return ("the sample shows no spread to tell a standard error from: nothing bounds the interval",)
+        if are_uneven(self.std_error, self.degrees_of_freedom, self.n_open):
+            share = f"{self.degrees_of_freedom:.3g} effective degrees of freedom of {self.n_open} draws"
+            return (f"few queries dominate the estimate ({share}): its interval can be too short",)
+        return ()
 
     def interval(self, level: float = 0.95) -> Interval:
         """Return the t interval at a confidence level."""

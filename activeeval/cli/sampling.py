@@ -236,6 +236,8 @@ def estimate(
         "spent": result.cost,
     }
     emit([row], form, places)
+    for caution in result.cautions:
+        say(caution)
 
 
 def _record(draws: str, path: str | None, table: DrawsTable) -> Record | None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from activeeval.simulation import Summary
 
 DEFAULT_BUDGETS = (20.0, 50.0, 100.0)
-_FEW_DEGREES = 0.35
+_MOSTLY = 0.5
 _LEAST_COVERAGE, _ENOUGH_QUERIES = 0.93, 50
 
 
@@ -223,7 +223,7 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
 
 
 def _is_short(summary: Summary) -> bool:
-    is_uneven = summary.degrees_of_freedom < _FEW_DEGREES * summary.queries
+    is_uneven = summary.uneven > _MOSTLY
     is_low = summary.coverage < _LEAST_COVERAGE and summary.queries >= _ENOUGH_QUERIES
     return summary.rmse > 0 and (is_uneven or is_low)
 

@@ -144,6 +144,7 @@ def estimate(sample: JudgedSample, estimator: str, method: str, target: str = "p
         cost=sample.cost,
         method=method,
         degrees_of_freedom=result.degrees_of_freedom,
+        n_open=result.contributions.size,
     )
 
 

@@ -35,7 +35,8 @@ _CODES = {
 class Replications:
     """Every repetition of one method at every budget, each array of shape (repetitions, budgets).
 
-    `lows` and `highs` are the ends of 95 % intervals of the kind that was asked for.
+    `lows` and `highs` are the ends of 95 % intervals of the kind that was asked for, `n_open` is the number of draws of
+    queries that were not sure to be judged whole.
     """
 
     values: Floats
@@ -44,6 +45,7 @@ class Replications:
     n_draws: Ints
     n_queries: Ints
     n_items: Ints
+    n_open: Ints
     spent: Floats
     lows: Floats
     highs: Floats
@@ -105,7 +107,7 @@ def replicate_with(
     """Run one repetition for each seed; everything else as in `replicate`."""
     if isinstance(design, Plan) and not design.method.needs_budget:
         design = design.design()
-    out = np.empty((len(seeds), budget_array.size, 9))
+    out = np.empty((len(seeds), budget_array.size, 10))
     if isinstance(design, Design) and design.spends_as_it_goes:
         kind = interval_kind(interval, design, budget_array.tolist())
         _spend(design, grades, budget_array, seeds, expected, n_jobs, out)
@@ -113,11 +115,12 @@ def replicate_with(
             _look(design, grades, budget_array, seeds, kind, out)
         else:
             out[:, :, 7], out[:, :, 8] = ends(kind, out[:, :, 0], out[:, :, 1], out[:, :, 6], out[:, :, 2])
+        out[:, :, 9] = out[:, :, 2]
     else:
         for k, budget in enumerate(budget_array.tolist()):
             made = _for_budget(design, budget)
             out[:, k] = _settled(made, grades, seeds, n_jobs, interval_kind(interval, made, [budget]))
-    counts = out[:, :, 2:5].astype(np.int64)
+    counts = out[:, :, [2, 3, 4, 9]].astype(np.int64)
     return Replications(
         out[:, :, 0],
         out[:, :, 1],
@@ -125,6 +128,7 @@ def replicate_with(
         counts[:, :, 0],
         counts[:, :, 1],
         counts[:, :, 2],
+        counts[:, :, 3],
         out[:, :, 5],
         out[:, :, 7],
         out[:, :, 8],
@@ -146,10 +150,10 @@ def _look(
         for k, sample in enumerate(samples_of_a_run(design, whole, bounds, np.random.default_rng(seed))):
             value, variance = out[r, k, :2]
             if variance == 0 and not np.isfinite(out[r, k, 6]):  # everything is judged
-                out[r, k, 7:] = value
+                out[r, k, 7:9] = value
             else:
                 found = kind.interval(sample, evaluate(sample, design.estimator), 0.95)
-                out[r, k, 7:] = found.low, found.high
+                out[r, k, 7:9] = found.low, found.high
 
 
 def _for_budget(design: Design | Plan, budget: float) -> Design:
@@ -252,17 +256,17 @@ def _uniforms(seeds: Sequence[np.random.SeedSequence], n: int) -> Floats:
 def _settled(
     design: Design, grades: ArrayLike, seeds: Sequence[np.random.SeedSequence], n_jobs: int, kind: IntervalKind
 ) -> Floats:
-    """Return (repetitions, 9) of samples that are settled at once."""
+    """Return (repetitions, 10) of samples that are settled at once."""
     judge = _judge(design, grades)
 
     def run(chunk: Sequence[np.random.SeedSequence]) -> list[list[float]]:
         rows = []
         for seed in chunk:
             sample = judge(draw_sample(design, np.random.default_rng(seed)))
-            row = [*_row(sample, design), np.nan, np.nan]
+            row = [*_row(sample, design), np.nan, np.nan, int(np.count_nonzero(~sample.is_certain))]
             if needs_samples(kind):
                 found = kind.interval(sample, evaluate(sample, design.estimator), 0.95)
-                row[7:] = found.low, found.high
+                row[7:9] = found.low, found.high
             rows.append(row)
         return rows
 

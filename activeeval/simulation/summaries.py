@@ -12,6 +12,7 @@ from activeeval.design import Design
 from activeeval.errors import InputError
 from activeeval.kernels import estimates
 from activeeval.methods import Plan
+from activeeval.results import are_uneven
 from activeeval.simulation.replications import Replications, ascending, repetition_seeds, replicate_with
 
 Floats = NDArray[np.float64]
@@ -50,6 +51,8 @@ class Summary:
     degrees_of_freedom : float
         Mean of those of the t intervals, over the repetitions that did not judge everything; far below
         the number of judged queries where few of them dominate the estimate. NaN where all did.
+    uneven : float
+        Share of repetitions whose estimate cautions that few queries dominate it, `activeeval.results.are_uneven`.
     efficiency : float
         MSE(passive) / MSE(method) at the same budget.
     labels_saved : float or None
@@ -86,6 +89,7 @@ class Summary:
     spent_se: float
     spent_sd: float
     degrees_of_freedom: float
+    uneven: float
     efficiency: float
     efficiency_se: float
     labels_saved: float | None
@@ -195,6 +199,7 @@ def _summary(
     width: Floats = np.asarray(run.highs[:, k] - run.lows[:, k])
     wrong = 0.5 * (np.sign(run.values[:, k]) * np.sign(truth) <= 0) + 0.5 * (run.values[:, k] * truth < 0)
     degrees = run.degrees_of_freedom[:, k]
+    uneven = are_uneven(np.sqrt(run.variances[:, k]), degrees, run.n_open[:, k])
     selection = _mean_and_error(wrong) if is_comparison and truth != 0 else (None, None)
     return Summary(
         name,
@@ -214,6 +219,7 @@ def _summary(
         *_mean_and_error(run.spent[:, k] / unit),
         float(run.spent[:, k].std(ddof=1)) / unit if errors.size > 1 else float("nan"),
         _mean_and_error(degrees[np.isfinite(degrees)])[0],
+        float(uneven.mean()),
         *_efficiency(passive.values[:, k] - truth, errors, abs(truth)),
         saved[0][k],
         saved[1][k],
