@@ -444,8 +444,33 @@ def test_a_census_is_estimated_when_it_is_complete():
     campaign = Campaign(design, design.costs.sum(), rng=0)
     draw = campaign.ask()
     campaign.tell(draw, [0] * len(draw.items))
-    with pytest.raises(StateError, match=r"the estimate comes when all are judged, 1 of 25 are"):
+    with pytest.raises(StateError, match=r"the estimate comes when all of it is judged, 1 of 25 queries are"):
         campaign.estimate()
+
+
+@pytest.mark.parametrize("method", ["poisson", "cube", "depth"])
+def test_a_settled_sample_is_estimated_when_it_is_complete(method):
+    """Its queries come in the order of the pool: a part of them, judged, was taken for the whole sample."""
+    plan, labels = labelled_plan(9, method)
+    design = plan.design(0.4 * plan.stage.costs.sum())
+    n = len(judge(Campaign(design, rng=3), labels).draws)
+    campaign = Campaign(design, rng=3)
+    for done in range(n):
+        for early in (campaign.estimate, lambda: campaign.interval(Skewed())):
+            with pytest.raises(StateError, match=f"the sample is settled as a whole: .* {done} of {n} queries are"):
+                early()
+        draw = campaign.ask()
+        with pytest.raises(StateError, match="draws wait for grades"):
+            campaign.estimate()
+        campaign.tell(draw, labels[list(draw.items)].tolist())
+    assert campaign.estimate() == judge(Campaign(design, rng=3), labels).estimate()  # also before `ask` says the end
+
+
+@pytest.mark.parametrize("method", ["regression", "sequential"])
+def test_draws_one_by_one_are_estimated_at_any_time(method):
+    plan, labels = labelled_plan(9, method)
+    campaign = Campaign(plan.design(), 0.6 * plan.stage.costs.sum(), rng=3)
+    assert np.isfinite(judge(campaign, labels, steps=6).estimate().value)
 
 
 # Looking while judging goes on

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,9 +10,10 @@ from hypothesis import strategies as st
 from naive import pool_of, random_lists, random_probs, rankings_of
 from scipy import optimize
 
-from activeeval import DCG, ERR, METHODS, BudgetError, InputError, Rankings, Target, optimal_sampling_probs
-from activeeval.design import defended
+from activeeval import DCG, ERR, METHODS, BudgetError, Campaign, InputError, Rankings, Target, optimal_sampling_probs
+from activeeval.design import defended, draw_sample
 from activeeval.methods import find_method
+from activeeval.record import from_arrays, record_of, to_arrays
 
 
 def random_target(seed, measure, compare=True, **fields):
@@ -213,6 +217,73 @@ def test_a_query_with_nothing_to_judge_may_still_be_drawn():
     design = METHODS["active"].design(Target(DCG(), ranking), np.full((4, 3), 1 / 3))
     assert np.all(design.sampling_probs > 0)
     assert np.all(np.isfinite(design.importance_weights))
+
+
+@pytest.mark.parametrize("method", ["poisson", "greg", "cube", "depth", "items"])
+def test_certain_queries_are_those_that_every_sample_tells(method):
+    """π = 1 and all G = 1, or nothing to judge: told apart by drawing; the rest makes the totals of the regressors."""
+    random = np.random.default_rng(4)
+    lengths = [3] * 12
+    pool = pool_of(lengths, query_probs=random.dirichlet([5] * 12), query_costs=np.full(12, 0.5))
+    lists = [list(random.permutation(3)) for _ in range(10)] + [[], []]
+    target = Target(DCG(), rankings_of(pool, lists))
+    probs = random_probs(random, 36, 4)
+    probs[:9] = np.eye(4)[0] * 0.999 + 0.00025  # three queries that hardly vary
+    plan = METHODS[method].plan(target, probs)
+    design = plan.design(0.8 * plan.stage.costs.sum())
+    stage, known, grades = design.stage, np.ones(12, dtype=bool), random.integers(0, 4, 36)
+    for seed in range(200):
+        drawn = draw_sample(design, np.random.default_rng(seed))
+        judged = np.zeros(stage.items.size, dtype=bool)
+        judged[drawn.slots] = True
+        known &= [judged[first:last].all() for first, last in itertools.pairwise(stage.offsets)]
+    assert design.is_certain.tolist() == known.tolist()
+    assert 4 <= known.sum() <= 11
+    p, z = pool.query_probs, stage.regressors
+    assert design.population[:2] == pytest.approx(sum(p[x] * z[x] for x in range(12) if not known[x]))
+    assert design.open_share == pytest.approx(sum(p[x] for x in range(12) if not known[x]))
+    campaign = Campaign(design, rng=1)
+    while (draw := campaign.ask()) is not None:
+        campaign.tell(draw, grades[list(draw.items)].tolist())
+    record = from_arrays(to_arrays(record_of(campaign)))
+    _, items = pool.subset(np.array(sorted({draw.query for draw in campaign.draws})))
+    assert record.estimate(grades[items]) == campaign.estimate()
+
+
+def test_draws_one_by_one_are_sure_of_no_query():
+    target, probs = random_target(1, ERR(4))
+    for method in ("passive", "regression", "depth_draws", "lure"):
+        design = METHODS[method].design(target, probs)
+        assert not design.is_certain.any()
+        assert design.open_share == pytest.approx(1)
+
+
+def test_the_largest_weight_is_that_of_a_share_over_the_mean_share_of_a_plain_sample():
+    """Equal probabilities weigh 1 however large the pool; a query at a hundredth of them 100; a certain one nothing."""
+    for n in (10, 1000):
+        pool = pool_of([1] * n, item_costs=np.ones(n))
+        target = Target(DCG(), rankings_of(pool, [[0]] * n))
+        plan = METHODS["poisson"].plan(target, np.full((n, 3), 1 / 3))
+        plain = plan.design(0.5 * n)
+        assert plain.largest_weight == pytest.approx(1)
+        uneven = plain.sampling_probs.copy()
+        uneven[:2] = 0.005, 1.0
+        assert replace(plain, sampling_probs=uneven).largest_weight == pytest.approx(100)
+        assert plan.design(n).largest_weight == 1
+        assert METHODS["passive"].design(target).largest_weight == pytest.approx(1)
+
+
+@pytest.mark.parametrize("method", ["greg", "depth", "items"])
+def test_a_default_share_keeps_the_largest_weight_small_and_none_does_not(method):
+    """A model that is sure of most queries leaves them hardly any chance."""
+    random = np.random.default_rng(3)
+    pool = pool_of([4] * 60, query_costs=np.ones(60))
+    target = Target(DCG(), rankings_of(pool, [[0, 1, 2, 3]] * 60))
+    probs = np.full((240, 3), 1e-9) + np.eye(3)[0] * (1 - 3e-9)
+    probs[200:] = random_probs(random, 40, 3)
+    budget = 0.1 * 60 * 5
+    assert METHODS[method].design(target, probs, budget=budget).largest_weight < 15
+    assert METHODS[method].design(target, probs, budget=budget, defensive_share=0).largest_weight > 30
 
 
 # Budgets

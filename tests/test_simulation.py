@@ -132,6 +132,33 @@ def tiny():
     return p, q, values, [(s, q[s[0]] * q[s[1]]) for s in sequences]
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("method", ["depth", "greg", "items", "depth_draws", "sequential"])
+def test_where_relevance_is_rare_no_interval_is_a_wrong_point(method):
+    """400 queries, 16 with anything relevant, about 8 to 40 judged: many samples see none. None may call that certain.
+
+    There is no false alarm: an interval of no width is wrong whatever the seed. Without the guard depth gave one in
+    about half of these samples.
+    """
+    random = np.random.default_rng(2)
+    pool = pool_of([6] * 400, query_costs=np.full(400, 2.0))
+    ranking = rankings_of(pool, [list(range(6))] * 400)
+    labels = np.zeros(2400, dtype=np.int64)
+    labels[:96] = random.integers(0, 3, 96)
+    target = Target(DCG() if method == "items" else ERR(2), ranking)
+    truth = float(target.values(labels).mean())
+    nowhere = 0
+    for model in (np.tile([0.9, 0.06, 0.04], (2400, 1)), np.full((2400, 3), 1 / 3)):
+        plan = METHODS[method].plan(target, model)
+        for share in (0.02, 0.05):
+            run = replicate(plan, labels, [share * plan.stage.costs.sum()], 200, rng=4)
+            is_point = run.highs - run.lows <= 1e-9 * truth
+            assert not np.any(is_point & (np.abs(run.values - truth) > 1e-6 * truth))
+            nowhere += int(np.isinf(run.variances).sum())
+    if method != "sequential":  # unbiased forms know how wrong the model was of what they saw
+        assert nowhere > 100
+
+
 @pytest.mark.kernel
 def test_the_linear_part_is_unbiased_by_enumeration():
     p, q, values, sequences = tiny()

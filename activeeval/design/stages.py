@@ -121,11 +121,13 @@ class Stage:
     def certain(self, sampling_probs: Floats, item_probs: Floats) -> NDArray[np.bool_]:
         """Return whether each query's value is sure to be known, for inclusion probabilities π and G.
 
-        All its items are judged with probability 1, or it has none and its value is 0.
+        All its items are judged with probability 1, or its lists are empty, or none of their items counts, and it is 0.
         """
         n_queries = self.offsets.size - 1
         in_part = np.bincount(self.slot_queries, item_probs < 1, minlength=n_queries) > 0
-        return np.asarray((np.diff(self.offsets) == 0) | ((sampling_probs >= 1) & ~in_part))
+        n_ranked = np.diff(self.target.ranking.offsets) + np.diff(self.target.other.offsets)
+        is_nothing = (np.diff(self.offsets) == 0) | (n_ranked == 0)
+        return np.asarray(is_nothing | ((sampling_probs >= 1) & ~in_part))
 
     def observer(self, grades: Ints, item_probs: Floats, n_known: Ints | None = None) -> Observer:
         """Return the function that says what draws tell once they are judged.

@@ -366,9 +366,7 @@ def test_intervals_that_are_too_short_are_told(call, folder):
     answer = call(*options)
     rows = {row["method"]: row for row in answer.rows}
     low = {
-        name
-        for name, row in rows.items()
-        if row["degrees_of_freedom"] < 0.35 * row["queries"] or (row["coverage"] < 0.93 and row["queries"] >= 50)
+        name for name, row in rows.items() if row["uneven"] > 0.5 or (row["coverage"] < 0.93 and row["queries"] >= 50)
     }
     told = [line for line in answer.err.splitlines() if "--interval skewed" in line]
     assert low
