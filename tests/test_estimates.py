@@ -301,6 +301,16 @@ def test_a_model_without_error_gives_the_truth_and_no_interval():
 
 
 @pytest.mark.kernel
+@pytest.mark.parametrize("scheme", ["replacement", "poisson"])
+def test_a_model_without_error_is_believed_where_the_sample_tells_no_coefficient(scheme):
+    """m = L = 0 in the sample and 5 elsewhere: the fit, on one point, would say 0."""
+    means = np.array([0.0] * 6 + [5.0] * 4)
+    drawn, p = list(range(6)), np.full(10, 0.1)
+    found = evaluate(sample_of(scheme, drawn, np.full(6, 0.4), p=p, values=means, means=means, n_pool=10), "regression")
+    assert (found.value, found.variance) == (pytest.approx(2.0), math.inf)
+
+
+@pytest.mark.kernel
 def test_nothing_but_one_value_gives_no_interval_unless_the_model_expected_others():
     """Unbiased forms keep their variance: what the model expected of these queries was wrong by that much."""
     random = np.random.default_rng(2)

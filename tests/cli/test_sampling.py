@@ -311,12 +311,12 @@ def test_another_measure_from_the_same_sample(drawn, estimated):
 @pytest.mark.parametrize("method", ["passive", "items", "depth"])
 def test_an_estimate_that_hangs_on_few_queries_says_so_in_one_line(call, drawn, method):
     rows = drawn(*RUN, "--measure", "DCG@5", "--method", method, "--budget", 15)
-    items = [i for i, row in enumerate(rows) if row["doc_id"] != "(nothing to judge)"]
+    items = [(row["query_id"], row["doc_id"]) for row in rows if row["doc_id"] != "(nothing to judge)"]
     for relevant, told in (
         ((), "the sample shows no spread to tell a standard error from: nothing bounds the interval"),
         (items[:1], r"few queries dominate the estimate \([0-9.]+ effective degrees of freedom of \d+ draws\): .*"),
     ):
-        write_csv("d.csv", [row | {"grade": 3 * (i in relevant)} for i, row in enumerate(rows)])
+        write_csv("d.csv", [row | {"grade": 3 * ((row["query_id"], row["doc_id"]) in relevant)} for row in rows])
         answer = call("estimate", "d.csv", "-o", "jsonl")
         assert re.fullmatch(f"activeeval: {told}\n", answer.err)
         assert (answer.rows[0]["std_error"] is None) == (not relevant)
