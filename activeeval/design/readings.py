@@ -269,7 +269,20 @@ class ItemJudge(Judge):
         rates = (order.query_roots, order.roots, selection.level)
         drawn = (selection.queries, selection.counts, selection.slots)
         item_kernel.observe_items(*labels, *model, *rates, *drawn, totals, within)
+        self._expect_missing(selection, totals[:, 0])
         return Totals(totals=totals, within=within)
+
+    def _expect_missing(self, selection: Selection, values: Floats) -> None:
+        """Add what is expected of items that cannot be judged to the values of certain queries, which have no other.
+
+        Of other queries the population's total brings it.
+        """
+        reading, missing = self.reading, selection.slots[np.isnan(self.gains[selection.slots])]
+        if missing.size == 0:
+            return
+        missing = missing[reading.settled_at(selection.level)[reading.order.slot_queries[missing]]]
+        rows = np.searchsorted(selection.queries, reading.order.slot_queries[missing])
+        np.add.at(values, rows, reading.open_contrast[missing] * reading.means[missing])
 
 
 def reveal_arrays(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tuple[Any, ...]:

@@ -77,8 +77,8 @@ def _evaluate(sample: JudgedSample) -> Evaluated:
             contributions=np.zeros(n),
             plain_variance=0.0,
         )
-    if n == 0:
-        raise StateError("nothing that chance chose has been judged yet, so there is nothing to estimate from")
+    if sample.n_queries == 0:
+        raise StateError("nothing has been judged yet, so there is nothing to estimate from")
     if sample.with_replacement:
         values = np.ascontiguousarray(sample.values)
         value, variance, freedom = estimates.ratio_estimate(sample.importance_weights, values, contributions)
