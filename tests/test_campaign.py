@@ -107,10 +107,9 @@ def test_a_budget_below_the_dearest_unit_is_refused_with_numbers(method):
         Campaign(design, 0.999 * needed)
     assert (problem.value.budget, problem.value.needed) == (0.999 * needed, needed)
     assert Campaign(design, needed).planned
-    with pytest.raises(BudgetError):
-        Campaign(
-            design, 3 * needed, blocks=[0.9 * needed] if design.scheme.can_be_topped_up else [0.9 * needed, needed]
-        )
+    if design.scheme.can_be_topped_up:
+        with pytest.raises(BudgetError):
+            Campaign(design, 3 * needed, blocks=[0.9 * needed])
 
 
 @pytest.mark.parametrize("budget", [0, -2.0, np.nan, np.inf])
@@ -243,6 +242,8 @@ def test_draws_with_replacement_have_one_planned_end():
     campaign = judge(Campaign(design, design.cost / 2, rng=5), labels)
     with pytest.raises(InputError, match="'active' draws with replacement to one planned end: it cannot be topped up"):
         campaign.topped_up(10)
+    with pytest.raises(InputError, match="draws with replacement have one planned end, got blocks"):
+        Campaign(design, design.cost / 2, blocks=[design.cost / 3])
     with pytest.raises(InputError, match="there is no budget yet that could be topped up"):
         design.topped_up(10)
     with pytest.raises(InputError, match="'items' keeps its budget: an expected one is for draws with replacement"):
@@ -548,10 +549,8 @@ def test_an_audit_notices_a_log_that_somebody_changed():
         with pytest.raises(StateError, match="the log says Unit"):
             Campaign.replay(design, events, rng=11).audit()
     Campaign.replay(design, log, rng=11).audit()
-    for other, rng in (
-        (design, 12),
-        (labelled(9, "items_plain", measure=DCG(cutoff=2))[0].with_budget(design.budget), 11),
-    ):
+    shallow = labelled(9, "items", measure=DCG(cutoff=2))[0].with_budget(design.budget)
+    for other, rng in ((design, 12), (shallow, 11)):
         with pytest.raises(StateError, match="but this design and key give"):
             Campaign.replay(other, log, rng=rng).audit()
 
@@ -618,7 +617,5 @@ def test_a_census_reproduces_the_score_and_its_interval(method, known):
     assert wide.value == pytest.approx(expected.mean, rel=1e-12)
     assert wide.std_error == pytest.approx(expected.std_error, rel=1e-9)
     interval = wide.interval()
-    assert (interval.low, interval.high) == (
-        pytest.approx(expected.low, abs=1e-9),
-        pytest.approx(expected.high, abs=1e-9),
-    )
+    assert interval.low == pytest.approx(expected.low, abs=1e-9)
+    assert interval.high == pytest.approx(expected.high, abs=1e-9)
