@@ -1,4 +1,4 @@
-"""Grades that are known beforehand, and values that no unknown grade can change: never asked for, exact in every estimate."""
+"""Grades known beforehand, and values that no unknown grade can change: never asked for, exact in every estimate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LENGTHS = (2, 3, 2, 3)
 
 
 def target_of(random, measure, lengths=LENGTHS, compare=False, **fields):
-    """Return a target on a pool with unequal costs and p; in a comparison its lists have nothing to do with each other."""
+    """Return a target on a pool with unequal costs and p, its lists at random."""
     costs, p = random.uniform(0.5, 2, sum(lengths)), random.dirichlet(np.full(len(lengths), 4.0))
     pool = pool_of(lengths, item_costs=costs, query_probs=p, **fields)
     lists = [rankings_of(pool, random_lists(random, lengths, least=least)) for least in (2, 1)]
@@ -159,27 +159,25 @@ def test_given_what_is_known_value_and_variance_are_exactly_unbiased(method, mea
     The known grades are no draw of the model, which excludes some of them.
     """
     random = np.random.default_rng(3)
-    target = target_of(random, measure, (2, 3, 2, 3, 2), compare, query_costs=[1, 0, 2, 0.5, 1])
+    target = target_of(random, measure, (2, 3, 2, 2, 2, 2), compare, query_costs=[1, 0, 1, 0.5, 1, 0])
     pool = target.pool
     labels = random.integers(0, 3, pool.n_items)
     probs = random_probs(random, pool.n_items, 3)
-    known = np.where(np.isin(np.arange(pool.n_items), [0, 1, 3, 8]), labels, -1)
+    known = np.where(np.isin(np.arange(pool.n_items), [0, 1, 3, 6]), labels, -1)
     probs[3] = np.eye(3)[(labels[3] + 1) % 3]
     factor = None if method == "random" else QueryFactor(1.0)
     design = METHODS[method].design(target, probs, factor=factor, judged=known)
     design = replace(design, is_fitted=False)
     truth = pool.query_probs @ target.values(labels)
-    order, n_exact = design.order, 0
-    for budget in (order.dearest_units.max() * 1.001, order.two_dearest * 1.001, 0.9 * order.cost):
-        if budget < order.cost:
-            mass, mean, variance, estimated = over_thresholds(design, design.readings[0], labels, budget)
-            assert mass == pytest.approx(1, abs=1e-12)
-            assert mean == pytest.approx(truth, abs=1e-10)
-            if budget > order.two_dearest:
-                assert estimated == pytest.approx(variance, abs=1e-10)
-                assert variance > 1e-8
-                n_exact += 1
-    assert n_exact >= 1
+    order = design.order
+    for budget in (order.dearest_units.max() * 1.001, order.two_dearest * 1.001, 0.95 * order.cost):
+        assert budget < order.cost
+        mass, mean, variance, estimated = over_thresholds(design, design.readings[0], labels, budget)
+        assert mass == pytest.approx(1, abs=1e-12)
+        assert mean == pytest.approx(truth, abs=1e-10)
+        if budget > order.two_dearest:
+            assert estimated == pytest.approx(variance, abs=1e-10)
+            assert variance > 1e-8
 
 
 @pytest.mark.parametrize("method", LEVELLED)
