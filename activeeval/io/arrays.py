@@ -17,19 +17,13 @@ from numpy.typing import NDArray
 from activeeval.errors import FormatError
 from activeeval.io.files import PathLike, write_atomically
 
-_EXPECTED = "expected the record of a drawn sample"
+_EXPECTED = "expected a drawn sample"
 _FEW = 3
 # what NumPy and zipfile raise where bytes are lost, changed or foreign
 _BROKEN = (
     *(ValueError, TypeError, EOFError, LookupError, AttributeError, RuntimeError, ArithmeticError, MemoryError),
     *(SyntaxError, zipfile.BadZipFile, zlib.error, struct.error),
 )
-
-
-def write_arrays(path: PathLike, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays by name; the file appears whole or not at all."""
-    with arrays_beside(path, arrays):
-        pass
 
 
 @contextmanager
