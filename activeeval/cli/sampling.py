@@ -252,7 +252,7 @@ def _target(design: Design, measure: str | None, question: str | None) -> tuple[
     drawn_for = "run" if own.versus is None else "difference"
     asked = question or drawn_for
     if asked != "run" and own.versus is None:
-        raise InputError(f"the sample is of one ranking: it cannot tell the {asked}, there is no second one")
+        raise InputError(f"the sample is of one ranking: there is no second one, and no --question {asked}")
     if measure is None and asked == drawn_for:
         return asked, own
     chosen = own.measure if measure is None else sampled_measure(measure)
