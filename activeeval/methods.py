@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -112,7 +112,7 @@ class Method:
         factor : Factor, optional
             In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
         max_grade : int, optional
-            Largest grade of the uniform model where neither `grade_probs` nor the measure says it.
+            Largest grade of the scale, where neither `grade_probs` nor the measure says it.
         budget : float, optional
             Λ in mean items of the pool, a hard limit; see `Design.with_budget`, as for ``blocks`` and ``expected``.
         judged : array of int, shape (n_items,), optional
@@ -152,6 +152,7 @@ class Method:
         if self.with_replacement:
             scheme = Replacement(self.draw_probs(p, part.draw_columns, part.places.cheapest, sums.unit, share))
         design = self.design_of(part, self.order(part, rates, p, sums, share), scheme)
+        design = replace(design, scale=_top(part.targets, max_grade))
         return design if budget is None else design.with_budget(budget, blocks, expected=expected)
 
     def part(

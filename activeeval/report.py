@@ -159,13 +159,19 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
     """Return what a design says of each query, column by column.
 
     ``sampling_prob`` is q, or the probability π of being in the sample at the budget; ``cost`` that of judging all of
-    the query, ``expected_cost`` what is spent on it on average, both in mean items.
+    the query, ``expected_cost`` what is spent on it on average, by a draw or by the sample, both in mean items.
     """
     order, n = design.order, design.order.n_queries
     pi, a = design.inclusion_probs
     moments = None if design.beliefs is None else WHOLE.moments(design.target, design.beliefs)
     open_costs = np.where(order.roots > 0, order.costs, 0.0)
     whole = np.bincount(order.slot_queries, open_costs, minlength=n) + order.overheads
+    turned = pi
+    if not order.is_nested:  # a query of which no item comes is not turned to
+        none = np.ones(n)
+        shares = np.divide(a, pi[order.slot_queries], out=np.zeros(a.size), where=a > 0)
+        np.multiply.at(none, order.slot_queries, 1 - shares)
+        turned = pi * (1 - none)
     return {
         "query_id": design.pool.query_ids,
         "query_prob": order.query_probs,
@@ -174,7 +180,7 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
         "mean": design.readings[0].predictions,
         "variance": np.full(n, np.nan) if moments is None else moments.variance,
         "cost": whole,
-        "expected_cost": np.bincount(order.slot_queries, a * open_costs, minlength=n) + pi * order.overheads,
+        "expected_cost": np.bincount(order.slot_queries, a * open_costs, minlength=n) + turned * order.overheads,
         "n_items": np.bincount(order.slot_queries, order.roots > 0, minlength=n),
     }
 
