@@ -2,8 +2,8 @@
 
 Runs the default method of each measure in every cell of benchmarks/coverage_cells.py: collections × measures ×
 questions × overheads × grade models, good and bad, × budgets. Stores every row in benchmarks/results/coverage.json and
-the summary, the worst cells named, in benchmarks/results/coverage.md. Cells on fewer than 20 judged queries (or judged
-items) are stored too, and marked; the summary leaves them out. Each cell has a seed of its own, made from its name.
+the summary, the worst cells named, in benchmarks/results/coverage.md. Cells on fewer than 20 judged queries are
+stored too, and marked; the summary leaves them out. Each cell has a seed of its own, made from its name.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from activeeval import Target, parse_measure
+from activeeval import Target
 from activeeval.errors import BudgetError
-from activeeval.grade_models import QueryFactor
 from activeeval.methods import default_method
-from activeeval.modelling import GradeBeliefs
+from activeeval.modelling import GradeBeliefs, uniform_beliefs
+from activeeval.results import FEWEST_DEGREES
 from activeeval.simulation import Replications, replicate
 from benchmarks.coverage_cells import COLLECTIONS, WORST_COLLECTIONS, Cell, cells, sample_of
 from benchmarks.coverage_report import markdown
@@ -34,12 +34,8 @@ from benchmarks.machine import ROOT, describe, store
 from benchmarks.pools import JudgedPool, load
 from benchmarks.special_pools import SPECIAL_POOLS
 
-FEW_DEGREES = 0.35
-"""Share of the judged queries below which an estimate's effective degrees of freedom make it warn."""
 FEWEST_JUDGED = 20
-"""Mean number of judged queries, and of judged items, from which on a cell counts."""
-UNTRAINED_SIGMA = 1.2
-"""Of the query factor where nothing was trained."""
+"""Mean number of judged queries from which on a cell counts."""
 ROUNDING = 1e-10
 """What estimate and truth may differ by and still be equal, as a share of the mean absolute value of a query."""
 
@@ -49,9 +45,7 @@ LOADERS: dict[str, Callable[[], JudgedPool]] = {
 }
 MODELS: dict[str, Callable[[GradeBeliefs], GradeBeliefs]] = {
     "forest": lambda trained: trained,
-    "uniform": lambda trained: GradeBeliefs(
-        np.full_like(trained.probs, 1 / trained.probs.shape[1]), QueryFactor(sigma=UNTRAINED_SIGMA)
-    ),
+    "uniform": lambda trained: uniform_beliefs(len(trained.probs), trained.probs.shape[1] - 1),
     "reversed": lambda trained: GradeBeliefs(np.ascontiguousarray(trained.probs[:, ::-1]), trained.factor),
     "overconfident": lambda trained: GradeBeliefs(trained.probs**3 / (trained.probs**3).sum(axis=1, keepdims=True)),
 }
@@ -60,33 +54,28 @@ MODELS: dict[str, Callable[[GradeBeliefs], GradeBeliefs]] = {
 def replays(
     target: Target, beliefs: GradeBeliefs, grades: NDArray[np.int64], shares: dict[float, int], repetitions: int
 ) -> Iterator[tuple[float, Replications | None]]:
-    """Plan once, then yield budget and replications for every share and its seed; None where it is refused.
+    """Design once, then yield budget and replications for every share and its seed; None where it is refused.
 
-    A share is one of what judging everything costs that the plan may judge: what a census spends.
+    A share is one of what judging everything that the design may judge costs.
     """
     method = default_method(target.measure)
-    plan = method.plan(target, **beliefs.for_method(method, beliefs.probs.shape[1]))
-    beyond = 2 * float(target.pool.item_costs.sum() + target.pool.query_costs.sum())
-    everything = float(replicate(plan, grades, [beyond], 1, 0).spent[0, 0])
+    design = method.design(target, **beliefs.for_method(method, beliefs.probs.shape[1]))
     for share, seed in shares.items():
-        budget = share * everything
+        budget = share * design.cost
         try:
-            yield budget, replicate(plan, grades, [budget], repetitions, seed)
+            yield budget, replicate(design, grades, [budget], repetitions, seed)
         except BudgetError:
             yield budget, None
 
 
 def rows_of(pool: JudgedPool, listed: list[Cell], repetitions: int) -> list[dict[str, Any]]:
-    """Return the rows of cells that share a plan; `nonzero_queries` tells how few queries may make the truth."""
-    cell = listed[0]
-    workload = pool.workload.with_costs(pool.workload.pool.item_costs, cell.overhead)
-    versus = pool.versus(cell.case)
-    versus = None if versus is None else versus.restricted_to(workload.pool, np.arange(workload.pool.n_items))
-    target = Target(parse_measure(cell.measure).bound_to(pool.max_grade), workload.ranking, versus)
-    values = target.measure.score(workload.pool, workload.grades, workload.ranking, versus)
-    truth, scale = (float(workload.pool.query_probs @ v) for v in (values, np.abs(values)))
+    """Return the rows of cells that share a design; `nonzero_queries` tells how few queries may make the truth."""
+    cell, grades = listed[0], pool.workload.grades
+    target = pool.target(cell.measure, cell.case, cell.overhead)
+    values = target.values(grades)
+    truth, scale = (float(target.pool.query_probs @ v) for v in (values, np.abs(values)))
     seeds = {one.share: one.seed for one in listed}
-    runs = replays(target, MODELS[cell.model](pool.beliefs), workload.grades, seeds, repetitions)
+    runs = replays(target, MODELS[cell.model](pool.beliefs), grades, seeds, repetitions)
     common = {"method": default_method(target.measure).name, "repetitions": repetitions}
     common |= {"truth": truth, "nonzero_queries": int(np.count_nonzero(np.abs(values) > ROUNDING * scale))}
     rows = []
@@ -105,12 +94,12 @@ def figures(found: Replications, truth: float, scale: float, budget: float) -> d
     lows, highs, degrees = found.lows[:, 0], found.highs[:, 0], found.degrees_of_freedom[:, 0]
     slack = ROUNDING * scale
     holds = (lows <= truth + slack) & (highs >= truth - slack)
-    n, n_queries, n_items = errors.size, float(found.n_queries.mean()), float(found.n_items.mean())
-    width = highs - lows
+    n, n_queries, n_open = errors.size, float(found.n_queries.mean()), found.n_open[:, 0]
+    width, spent = highs - lows, found.spent[:, 0] / budget
     rmse = math.sqrt(np.mean(errors**2))
     freedom = _mean(degrees[np.isfinite(degrees)])
     return {
-        "is_counted": min(n_queries, n_items) >= FEWEST_JUDGED,
+        "is_counted": n_queries >= FEWEST_JUDGED,
         "coverage": float(holds.mean()),
         "coverage_se": math.sqrt(holds.mean() * (1 - holds.mean()) / n),
         "bias": float(errors.mean()),
@@ -120,11 +109,13 @@ def figures(found: Replications, truth: float, scale: float, budget: float) -> d
         "bias_to_rmse_se": float(errors.std(ddof=1)) / math.sqrt(n) / rmse if rmse > slack else 0.0,
         "width": _mean(width[np.isfinite(width)]),
         "queries": n_queries,
-        "items": n_items,
-        "spent_to_budget": float(found.spent.mean()) / budget,
+        "items": float(found.n_items.mean()),
+        "open_queries": float(n_open.mean()),
+        "spent_to_budget": float(spent.mean()),
+        "most_spent_to_budget": float(spent.max()),
         "degrees_of_freedom": freedom,
-        "is_warned": freedom is not None and freedom < FEW_DEGREES * n_queries,
-        "warns": float((degrees < FEW_DEGREES * found.n_queries[:, 0]).mean()),
+        "is_warned": freedom is not None and freedom < FEWEST_DEGREES * float(n_open.mean()),
+        "warns": float((degrees < FEWEST_DEGREES * n_open).mean()),
         "undetermined": float(np.isinf(width).mean()),
         "wrong_points": int(((width <= slack) & ~holds).sum()),
     }

@@ -17,6 +17,8 @@ LEVEL, BAR = 0.05, 0.9
 MEAN_RANGE = (0.945, 0.955)
 LOW = 0.92
 N_WORST = 10
+ROUNDING = 1e-9
+"""What sums of costs may be off by."""
 FACTORS = ("model", "collection", "measure", "case", "overhead", "share", "method")
 
 
@@ -58,10 +60,10 @@ def _origin(result: dict[str, Any], counted: list[Row]) -> list[str]:
     return [
         f"`{result['command']}`, commit {result['git_commit']}, {result['date'][:10]}, {result['seconds']:,} s.",
         f"{len(rows)} cells, {rows[0]['repetitions']:,} repetitions each; {len(counted)} count: in {n_refused} the "
-        f"budget was refused, in {len(rows) - len(counted) - n_refused} fewer than 20 queries or items are judged on "
+        f"budget was refused, in {len(rows) - len(counted) - n_refused} fewer than 20 queries are judged on "
         "average. ± is the Monte-Carlo standard error. An interval that nothing bounds is infinite and holds the "
         "truth; its share is in the column `infinite`. `warns` is the share of runs whose effective degrees of freedom "
-        "lie below .35 of the judged queries; a cell is warned where their mean does. `queries ≠ 0` counts queries of "
+        "lie below .35 of the judged queries that chance chose; a cell is warned where their mean does. `queries ≠ 0` counts queries of "
         f"the pool whose true value is not 0. Without any bias the mean of abs(bias) / RMSE is {chance:.3f}.",
     ]
 
@@ -71,6 +73,7 @@ def _verdicts(counted: list[Row], below: list[Row], low: list[Row]) -> list[str]
     silent = sum(not row["is_warned"] for row in low)
     warned = sum(row["is_warned"] for row in counted if row["coverage"] >= LOW)
     wrong = sum(row["wrong_points"] for row in counted)
+    most = max(row["most_spent_to_budget"] for row in counted)
     worst = max(counted, key=lambda row: abs(row["bias_to_rmse"]))
     verdicts = [
         ("mean", f"{mean:.2%} ± {error:.2%}", "94.5–95.5 %", MEAN_RANGE[0] <= mean <= MEAN_RANGE[1]),
@@ -78,6 +81,7 @@ def _verdicts(counted: list[Row], below: list[Row], low: list[Row]) -> list[str]
         (f"cells below {LOW:.0%} without the warning", f"{silent} of {len(low)}", "0", not silent),
         ("warned cells among all others", f"{warned} of {len(counted) - len(low)}", "", None),
         ("repetitions with a point that is wrong", f"{wrong}", "0", not wrong),
+        ("largest spend / budget", f"{most:.4f}", "<= 1", most <= 1 + ROUNDING),
         ("largest bias, in RMSE", _bias(worst), "", None),
     ]
     said = {True: "reached", False: "**not reached**", None: ""}
@@ -92,15 +96,17 @@ def _means(rows: list[Row]) -> list[str]:
             mean, error = mean_coverage(own)
             biased = np.mean([abs(row["bias_to_rmse"]) for row in own])
             low = sum(row["coverage"] < LOW for row in own)
-            shares = (f"{np.mean([row[k] for row in own]):.1%}" for k in ("warns", "undetermined"))
+            shares = (f"{np.mean([row[k] for row in own]):.1%}" for k in ("warns", "undetermined", "spent_to_budget"))
+            most = f"{max(row['most_spent_to_budget'] for row in own):.1%}"
             cells = [
                 f"{mean:.2%} ± {error:.2%}",
                 f"{min(row['coverage'] for row in own):.1%}",
                 str(low),
                 f"{biased:.3f}",
             ]
-            lines.append([factor, str(level), str(len(own)), *cells, *shares])
+            lines.append([factor, str(level), str(len(own)), *cells, *shares, most])
     header = ["", "", "cells", "mean", "lowest", f"below {LOW:.0%}", "mean of abs(bias) / RMSE", "warns", "infinite"]
+    header += ["mean spend / budget", "largest"]
     return _table(header, sorted(lines, key=lambda line: FACTORS.index(line[0])))
 
 
@@ -113,6 +119,7 @@ def _named(rows: Iterable[Row]) -> list[str]:
         "queries": lambda row: f"{row['queries']:.0f}",
         "items": lambda row: f"{row['items']:.0f}",
         "queries ≠ 0": lambda row: str(row["nonzero_queries"]),
+        "spend / budget": lambda row: f"{row['spent_to_budget']:.3f}, at most {row['most_spent_to_budget']:.3f}",
         "degrees of freedom": lambda row: (
             "" if row["degrees_of_freedom"] is None else f"{row['degrees_of_freedom']:.1f}"
         ),

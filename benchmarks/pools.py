@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval import Rankings
+from activeeval import Rankings, Target, parse_measure
 from activeeval.demonstration import recipe_beliefs
 from activeeval.generated import generate_pool, noisy_scores
 from activeeval.modelling import GradeBeliefs, believe
@@ -38,6 +38,14 @@ class JudgedPool:
         if case == "two rankers":
             return self.second
         return self.workload.ranking.without(REMOVED, np.random.default_rng(SEED))
+
+    def target(self, measure: str, case: str, overhead: float) -> Target:
+        """Return a question on this pool, turning to a query costing as much as ``overhead`` mean items."""
+        workload = self.workload.with_costs(self.workload.pool.item_costs, overhead)
+        versus = self.versus(case)
+        if versus is not None:
+            versus = versus.restricted_to(workload.pool, np.arange(workload.pool.n_items))
+        return Target(parse_measure(measure).bound_to(self.max_grade), workload.ranking, versus)
 
 
 def _from_files(name: str, paths: list[Path], ranker: Callable[[str], list[Path]], train: list[Path]) -> JudgedPool:
