@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
+from activeeval.results import FEWEST_DEGREES
 from activeeval.significance import holm
 
 Row = dict[str, Any]
@@ -63,8 +64,9 @@ def _origin(result: dict[str, Any], counted: list[Row]) -> list[str]:
         f"budget was refused, in {len(rows) - len(counted) - n_refused} fewer than 20 queries are judged on "
         "average. ± is the Monte-Carlo standard error. An interval that nothing bounds is infinite and holds the "
         "truth; its share is in the column `infinite`. `warns` is the share of runs whose effective degrees of freedom "
-        "lie below .35 of the judged queries that chance chose; a cell is warned where their mean does. `queries ≠ 0` counts queries of "
-        f"the pool whose true value is not 0. Without any bias the mean of abs(bias) / RMSE is {chance:.3f}.",
+        f"lie below {FEWEST_DEGREES:g} of the judged queries that chance chose; a cell is warned where their mean "
+        "does. `queries ≠ 0` counts queries of the pool whose true value is not 0. Without any bias the mean of "
+        f"abs(bias) / RMSE is {chance:.3f}.",
     ]
 
 

@@ -113,13 +113,13 @@ def lightgbm(folder: Path) -> JudgedPool:
     return _ranked_by_model("LightGBM", held_out, beliefs, 4)
 
 
-def simulated(folder: Path | None = None, n_queries: int = 11_000) -> JudgedPool:
+def generated(folder: Path | None = None, n_queries: int = 2200) -> JudgedPool:
     """The generated pool in the likeness of MSLR-WEB30K: the first eleventh trains, ten elevenths are the pool."""
     first, rest = generate_pool(n_queries, SEED).split(n_queries // 11)
     beliefs = recipe_beliefs(first, rest, SEED)
     unranked = Rankings.empty(rest.pool)
     workload = Workload(rest.pool, unranked, None, rest.grades, rest.features)
-    return _ranked_by_model("simulated", workload, beliefs, 4)
+    return _ranked_by_model("generated", workload, beliefs, 4)
 
 
 def _ranked_by_model(name: str, workload: Workload, beliefs: GradeBeliefs, top: int) -> JudgedPool:
@@ -131,7 +131,7 @@ def _ranked_by_model(name: str, workload: Workload, beliefs: GradeBeliefs, top: 
 
 
 POOLS = {
-    "simulated": simulated,
+    "generated": generated,
     "mq2008": mq2008,
     "mq2007-agg": mq2007,
     "ohsumed": ohsumed,
