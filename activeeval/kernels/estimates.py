@@ -313,21 +313,21 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
         return estimate, np.inf, n - n_fitted, plain
     variance = plain if plain > 0.0 else conservative
     freedom = degrees(shares, n_fitted)
-    if variance <= _NO_RESIDUAL * scale or (fitted and _is_alike(omega, totals)):
+    is_alike = fitted and k < totals.shape[1] - 1 and _is_alike(omega, totals)
+    if variance <= _NO_RESIDUAL * scale or is_alike:
         return estimate, np.inf, freedom, plain
     return estimate, variance * n / (n - n_fitted), freedom, plain
 
 
 @_jit
 def _is_alike(omega, totals):
-    """Return whether every query looks alike: y, less a third regressor, is a multiple of z_0 but for rounding."""
-    has_third = totals.shape[1] > 3
+    """Return whether every query looks alike: y − h is a multiple of z_0 but for rounding."""
     top, bottom, size, scale = 0.0, 0.0, 0.0, 0.0
     for j in range(omega.size):
         square = omega[j] * omega[j]
-        y, third = totals[j, 0], totals[j, 3] if has_third else 0.0
-        top += square * (y - third) * totals[j, 1]
+        y, h = totals[j, 0], totals[j, 3]
+        top += square * (y - h) * totals[j, 1]
         bottom += square * totals[j, 1] ** 2
-        size += square * (y - third) ** 2
-        scale += square * (y * y + third * third + totals[j, 2] ** 2)
+        size += square * (y - h) ** 2
+        scale += square * (y * y + h * h + totals[j, 2] ** 2)
     return (size - top * top / bottom if bottom > 0.0 else size) <= _NO_RESIDUAL * scale

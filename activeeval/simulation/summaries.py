@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.design import Design, Replacement, ascending
+from activeeval.design import Design, Levels, Replacement, ascending
 from activeeval.errors import InputError
 from activeeval.kernels import estimates
 from activeeval.pool import Seed
@@ -129,8 +129,8 @@ def simulate(
     expected : bool
         Draws with replacement meet a budget on average, not as a hard limit.
     interval : str or mapping of str to str
-        The kind of the intervals, a key of `activeeval.estimation.INTERVALS`; or that of each design by
-        its name, t where it has none.
+        The kind of the intervals, a key of `activeeval.estimation.INTERVALS`, t for draws with replacement; or that of
+        each design by its name, t where it has none.
     progress : callable, optional
         Called with the name of each design when its repetitions are done.
 
@@ -143,7 +143,9 @@ def simulate(
         raise InputError("simulate compares with passive: designs must hold a design named 'passive'")
     scaled = ascending(budgets) * unit
     seeds = repetition_seeds(rng, repetitions)
-    kinds = {name: interval if isinstance(interval, str) else interval.get(name, "t") for name in designs}
+    if isinstance(interval, str):
+        interval = {name: interval for name, design in designs.items() if isinstance(design.scheme, Levels)}
+    kinds = {name: interval.get(name, "t") for name in designs}
     runs = {}
     for name, design in designs.items():
         is_drawn = isinstance(design.scheme, Replacement)
