@@ -241,8 +241,8 @@ def crossing_probs(fractions: Sequence[float], boundaries: Sequence[float]) -> F
     0.05
     """
     given = np.array(boundaries, dtype=np.float64)
-    probs = np.empty_like(given)
-    intervals.boundaries(np.asarray(fractions, dtype=np.float64), np.full(given.size, -1.0), *_quadrature(), given, probs)
+    nothing, probs = np.full(given.size, -1.0), np.empty_like(given)
+    intervals.boundaries(np.asarray(fractions, dtype=np.float64), nothing, *_quadrature(), given, probs)
     return probs
 
 
