@@ -212,8 +212,8 @@ def id_hashes(pool):
 
 
 def number_of(key, word):
-    """The number in (0, 1) of a hash under a key: the upper 53 bits of the word mixed twice."""
-    return ((splitmix(splitmix(int(key) ^ word)) >> 11) + 0.5) * 2.0**-53
+    """The number in (0, 1) of a hash under a key: the upper 53 bits of the two mixed."""
+    return ((splitmix(int(key) ^ word) >> 11) + 0.5) * 2.0**-53
 
 
 # Levels, from their definition: t = u / r; s = s_parent if v < r / r_parent, else v / r
