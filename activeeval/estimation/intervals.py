@@ -197,6 +197,12 @@ def _pocock(share: float, alpha: float) -> float:
 SPENDING: dict[str, Callable[[float, float], float]] = {"obrien-fleming": _obrien_fleming, "pocock": _pocock}
 
 
+@lru_cache(maxsize=1)
+def _quadrature() -> tuple[Floats, Floats]:
+    """Return nodes and weights of a rule on [−1, 1]; to find it takes ten times as long as to use it."""
+    return np.polynomial.legendre.leggauss(_N_NODES)
+
+
 @lru_cache(maxsize=4096)
 def spending_boundaries(
     information: tuple[float, ...], shares: tuple[float, ...], alpha: float, spending: str
@@ -222,7 +228,7 @@ def spending_boundaries(
     spent = np.array([SPENDING[spending](share, alpha) for share in shares])
     found, probs = np.empty((2, spent.size))
     fractions = np.array(information) / information[-1]
-    intervals.boundaries(fractions, spent, *np.polynomial.legendre.leggauss(_N_NODES), found, probs)
+    intervals.boundaries(fractions, spent, *_quadrature(), found, probs)
     return tuple(found.tolist())
 
 
@@ -235,9 +241,8 @@ def crossing_probs(fractions: Sequence[float], boundaries: Sequence[float]) -> F
     0.05
     """
     given = np.array(boundaries, dtype=np.float64)
-    rule = np.polynomial.legendre.leggauss(_N_NODES)
-    probs = np.empty_like(given)
-    intervals.boundaries(np.asarray(fractions, dtype=np.float64), np.full(given.size, -1.0), *rule, given, probs)
+    nothing, probs = np.full(given.size, -1.0), np.empty_like(given)
+    intervals.boundaries(np.asarray(fractions, dtype=np.float64), nothing, *_quadrature(), given, probs)
     return probs
 
 
