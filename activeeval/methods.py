@@ -172,7 +172,7 @@ class Method:
         if self.with_replacement and (len(asked) > 1 or (known >= 0).any()):
             raise InputError(f"method {self.name!r} draws with replacement: one target, no known grades")
         beliefs = self._beliefs(asked, grade_probs, node_weights, factor, max_grade, known)
-        places = self.stage.places(asked, beliefs, known)  # type: ignore[arg-type]
+        places = self.stage.places(asked, beliefs, known)
         if self.with_replacement:
             places = places.all_wanted()
         return Part(stage=self.stage, targets=tuple(asked), beliefs=beliefs, known=known, places=places, bias=bias)

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from activeeval.measures.bounds import value_bounds
 from naive import cascade_value, pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, Additive, Campaign, Cascade, InputError, Precision, Target
@@ -28,7 +29,6 @@ from activeeval.estimation import (
     spending_boundaries,
 )
 from activeeval.kernels import intervals
-from activeeval.measures.bounds import value_bounds
 
 
 def labelled(seed=0, n_queries=30, measure=None, compare=False):

@@ -120,12 +120,13 @@ def _design(arrays: Arrays) -> Design:
     beliefs = _beliefs(arrays, pool, known)
     beliefs = None if beliefs is None else method.stage.model(beliefs)
     query_hashes, item_hashes = pool_hashes(pool)
+    parts: dict[str, Any] = {part: arrays[f"order.{part}"] for part in _ORDER}
     order = Order(
         pool=pool,
         is_nested=method.stage.is_nested,
         query_hashes=query_hashes,
         hashes=item_hashes[arrays["order.items"]],
-        **{part: arrays[f"order.{part}"] for part in _ORDER},
+        **parts,
     )
     _check_order(order)
     budget, expected = arrays["budget"].tolist()
@@ -134,7 +135,7 @@ def _design(arrays: Arrays) -> Design:
         scheme=Replacement(_checked_probs(arrays["sampling_probs"], pool)) if method.with_replacement else Levels(),
         stage=method.stage,
         order=order,
-        readings=tuple(method.stage.reading(target, order, beliefs, known) for target in targets),  # type: ignore[arg-type]
+        readings=tuple(method.stage.reading(target, order, beliefs, known) for target in targets),
         beliefs=beliefs,
         known=known,
         is_fitted=method.is_fitted,

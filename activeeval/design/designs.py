@@ -177,8 +177,8 @@ class Design:
     def largest_weight(self) -> float:
         """The largest share of one query in the estimate over its mean share in a plain random sample.
 
-        p/q with replacement, N p Λ/Λ* over π otherwise with Λ* the cost of the whole pool; a draw at a weight of hundreds
-        dominates an estimate when it comes.
+        p/q with replacement, N p Λ/Λ* over π otherwise with Λ* the cost of the whole pool; a draw at a weight of
+        hundreds dominates an estimate when it comes.
         """
         pi, _ = self.inclusion_probs
         is_drawn = pi > 0

@@ -51,7 +51,7 @@ class Part:
     @cached_property
     def spreads(self) -> tuple[Spread, ...]:
         """What the values of each target vary by."""
-        found = [self.stage.spread(target, self.places, self.beliefs) for target in self.targets]  # type: ignore[arg-type]
+        found = [self.stage.spread(target, self.places, self.beliefs) for target in self.targets]
         return tuple(
             Spread(of_query=s.of_query + self.bias**2, of_open=s.of_open, least_shares=s.least_shares) for s in found
         )
@@ -82,7 +82,7 @@ class Part:
 
     def readings(self, order: Order) -> tuple[Reading, ...]:
         """Return the reading of each target on an order."""
-        return tuple(self.stage.reading(target, order, self.beliefs, self.known) for target in self.targets)  # type: ignore[arg-type]
+        return tuple(self.stage.reading(target, order, self.beliefs, self.known) for target in self.targets)
 
 
 def equal_loss_weights(planned: Floats) -> list[float]:

@@ -99,7 +99,7 @@ class Rates:
 
 
 def pooled(places: Places, spread: Spread, *, is_nested: bool) -> Ratios:
-    """Return sqrt(variance / cost), pooled so that no place's rate exceeds its query's or, nested, the place's before."""
+    """Return sqrt(variance / cost), pooled: no place's exceeds its query's or, nested, the place's before."""
     offsets, costs = places.open_offsets, places.open_costs
     of_open, of_query = np.empty(costs.size), np.zeros(offsets.size - 1)
     if is_nested:

@@ -15,16 +15,16 @@ model can spoil much. What is seen within a query has an unbiased variance s(B),
 
 unbiased. B minimises V̂: least squares with weights ω² keep for whole queries. Fitted residuals are multiplied by the
 g-weights g = 1 + (Z̄ − Σ ω z)' H⁻¹ ω keep z, with which R̂ = Σ ω g y, and V̂ by n / (n − 2). Where a g exceeds 5 the fit
-reaches far beyond the sample, and the first regressor stands alone, unless the fit leaves no residual: for any g it then
-says the same of the sample. For the same reason nothing is fitted where y = m throughout.
+reaches far beyond the sample, and the first regressor stands alone, unless the fit leaves no residual: for any g it
+then says the same of the sample. For the same reason nothing is fitted where y = m throughout.
 
 All sums go over the *open* queries, those that chance chose; what is judged whole with certainty is known, adds its
 p L to both R̂ and the truth, and would count as evidence that it is not: n is the number of open ones, Z̄ their total.
 
-*No spread.* A sample says how far the rest may be from what is predicted by its own residuals. Where they vanish it has
-seen one kind of query and says nothing of how many others there are: V̂ is infinite, not 0, for every form alike. A third
-regressor explains a sample without a relevant label exactly: y = h + L, L one value. Small samples do without it; they
-too have seen one kind of query where y − h is a multiple of z_0.
+*No spread.* A sample says how far the rest may be from what is predicted by its own residuals. Where they vanish it
+has seen one kind of query and says nothing of how many others there are: V̂ is infinite, not 0, for every form alike.
+A third regressor explains a sample without a relevant label exactly: y = h + L, L one value. Small samples do without
+it; they too have seen one kind of query where y − h is a multiple of z_0.
 
 *Ratio* (Sawade et al., eq. (6)), for draws with replacement: Σ w L / Σ w with w = p/q.
 """

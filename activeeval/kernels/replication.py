@@ -15,6 +15,7 @@ from activeeval.kernels.estimates import ratio_estimate, weighted_sum
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
+
 @_jit
 def locate(cumulative, u):
     """Return the first index whose cumulated probability exceeds ``u``; the last where none does."""

@@ -149,8 +149,9 @@ def simulate(
     runs = {}
     for name, design in designs.items():
         is_drawn = isinstance(design.scheme, Replacement)
-        choices = {"expected": expected and is_drawn, "interval": kinds[name], "n_jobs": n_jobs}
-        runs[name] = replicate_with(design, grades, scaled, seeds, **choices)
+        runs[name] = replicate_with(
+            design, grades, scaled, seeds, expected=expected and is_drawn, n_jobs=n_jobs, interval=kinds[name]
+        )
         if progress is not None:
             progress(name)
     reading = designs["passive"].reading()
@@ -185,8 +186,8 @@ def _mean(sample: Floats) -> Figure:
     return Figure(float(sample.mean()), float(sample.std(ddof=1) / np.sqrt(n)))
 
 
-def _share(flags: NDArray[np.bool_]) -> Figure:
-    return _mean(flags.astype(np.float64))
+def _share(flags: ArrayLike) -> Figure:
+    return _mean(np.asarray(flags, dtype=np.float64))
 
 
 def _rmse(errors: Floats) -> Figure:
