@@ -121,6 +121,14 @@ def weighed(places: Places, ratios: Ratios, query_probs: Floats) -> tuple[Floats
     return query_probs * top, query_probs * bottom
 
 
+def variance_left(places: Places, spread: Spread, ratios: Ratios, query_probs: Floats) -> float:
+    """Return Σ p V / root over queries and wanted places: the variance that rates p root leave, none of them clipped."""
+    owners = places.open_queries
+    of_query = np.maximum(spread.of_query - np.bincount(owners, spread.of_open, minlength=query_probs.size), 0.0)
+    parts = ((of_query, ratios.of_query, query_probs), (spread.of_open, ratios.of_open, query_probs[owners]))
+    return float(sum((p * v)[v > 0] @ (1 / np.maximum(r[v > 0], LEAST_ROOT * r.max())) for v, r, p in parts if v.any()))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
     """What the rates of a query depend on beside the query itself: sums over the whole pool, part by part.
