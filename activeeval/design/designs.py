@@ -15,6 +15,7 @@ from activeeval.design.schemes import Levels, Replacement, Scheme, check_blocks,
 from activeeval.design.stages import Stage
 from activeeval.errors import InputError
 from activeeval.measures import Target
+from activeeval.measures.doors import check_pool
 from activeeval.pool import QueryPool
 
 Floats = NDArray[np.float64]
@@ -88,9 +89,7 @@ class Design:
         tops = [reading.max_grade for reading in self.readings]
         return min((top for top in tops if top is not None), default=None)
 
-    def with_budget(
-        self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False
-    ) -> Design:
+    def with_budget(self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False) -> Design:
         """Return the design for a budget.
 
         Parameters
@@ -137,13 +136,14 @@ class Design:
         Raises
         ------
         InputError
-            Where an item whose label can change the target's value could not be drawn.
+            Where an item whose label can change the target's value could not be drawn, or the target is of another pool.
         """
         if target is None:
             return self.readings[0]
         for reading in self.readings:
             if reading.target is target:
                 return reading
+        check_pool(self.pool, target.ranking)
         return self.stage.reading(target, self.order, self.beliefs, self.known)
 
     @property

@@ -126,9 +126,7 @@ def _levelled(design: Design, reading: Reading, judge: Judge, selection: Selecti
     )
 
 
-def _drawn(
-    design: Design, scheme: Replacement, reading: Reading, judge: Judge, selection: Selection
-) -> JudgedSample:
+def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, selection: Selection) -> JudgedSample:
     p = reading.order.query_probs
     queries = np.unique(selection.queries)
     shown = judge.totals(selection)
