@@ -178,8 +178,8 @@ def test_a_fit_that_reaches_far_beyond_the_sample_is_one_on_the_first_regressor(
     random = np.random.default_rng(2)
     omega, keep, totals, within, _ = seen(random, 8, 2)
     start = omega @ totals[:, 1:]
-    one = np.abs(np.array(regression(omega, keep, totals, within, start + [0, 1.0], 2)[1]) - 1).max()
-    population = start + [0, reach / one]
+    one = np.abs(np.array(regression(omega, keep, totals, within, [start[0], start[1] + 1], 2)[1]) - 1).max()
+    population = np.array([start[0], start[1] + reach / one])
     arrays = (omega, keep, totals, within, population)
     b, g = regression(*arrays, 2 if reach < 4 else 1)
     assert np.abs(np.array(g) - 1).max() == pytest.approx(reach if reach < 4 else 0.0, abs=1e-9)

@@ -256,7 +256,7 @@ def test_skewed_and_bootstrap_cover_where_t_does_not():
 
 @pytest.mark.kernel
 def test_boundaries_are_the_published_ones():
-    """Spending functions as in Lan and DeMets (1983), five equal looks; the classic ones of Pocock and O'Brien–Fleming."""
+    """Spending as in Lan and DeMets (1983) at five equal looks; the classic ones of Pocock and of O'Brien and Fleming."""
     equal = (0.2, 0.4, 0.6, 0.8, 1.0)
     published = {
         "obrien-fleming": [4.877, 3.357, 2.680, 2.290, 2.031],

@@ -136,7 +136,7 @@ class Design:
         Raises
         ------
         InputError
-            Where an item whose label can change the target's value could not be drawn, or the target is of another pool.
+            Where an item whose label can change the target's value could not be drawn, or it is of another pool.
         """
         if target is None:
             return self.readings[0]
@@ -163,8 +163,8 @@ class Design:
     def largest_weight(self) -> float:
         """The largest share of one query in the estimate over its mean share in a plain random sample.
 
-        p/q with replacement, N p Λ/Λ* over π otherwise with Λ* the cost of the whole pool; a draw at a weight of hundreds
-        dominates an estimate when it comes.
+        p/q with replacement, else p/π times Σ π, the number of queries to expect; a draw at a weight of hundreds dominates
+        an estimate when it comes.
         """
         pi, _ = self.inclusion_probs
         is_drawn = pi > 0
