@@ -39,7 +39,7 @@ def sample_of(queries, probs, *, p=P, values=L, means=M, certain=(), with_replac
         "open_share": float(p[is_open].sum()),
         "pool_size": 1 / float(p @ p),
         "n_draws": drawn.size,
-        "n_queries": len(set(queries)),
+        "n_queries": len(set(queries)) + len(certain),
         "n_items": drawn.size + len(certain),
         "cost": float(drawn.size),
     }
@@ -267,7 +267,7 @@ def test_value_and_variance_are_unbiased_over_all_samples_of_a_level(method, mea
         total = mean = spread = planned = 0.0
         for chance, selection in selections(design.order, level):
             sample = judged_sample(design, design.reading(), judge, selection)
-            if sample.n_items:
+            if sample.n_queries:
                 found = evaluate(sample)
                 value, variance = found.value, found.plain_variance
             else:  # nothing below this level: an estimate is refused

@@ -256,7 +256,7 @@ def test_skewed_and_bootstrap_cover_where_t_does_not():
 
 @pytest.mark.kernel
 def test_boundaries_are_the_published_ones():
-    """Spending as in Lan and DeMets (1983) at five equal looks; the classic ones of Pocock and of O'Brien and Fleming."""
+    """Five equal looks: spending as in Lan and DeMets (1983), then Pocock's and O'Brien and Fleming's own."""
     equal = (0.2, 0.4, 0.6, 0.8, 1.0)
     published = {
         "obrien-fleming": [4.877, 3.357, 2.680, 2.290, 2.031],

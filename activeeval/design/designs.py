@@ -163,8 +163,8 @@ class Design:
     def largest_weight(self) -> float:
         """The largest share of one query in the estimate over its mean share in a plain random sample.
 
-        p/q with replacement, else p/π times Σ π, the number of queries to expect; a draw at a weight of hundreds dominates
-        an estimate when it comes.
+        p/q with replacement, else p/π times Σ π, the number of queries to expect; a draw at a weight of hundreds
+        dominates an estimate when it comes.
         """
         pi, _ = self.inclusion_probs
         is_drawn = pi > 0
