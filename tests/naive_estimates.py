@@ -6,7 +6,6 @@ import itertools
 import math
 
 import numpy as np
-from naive import prefixes, subsets
 
 from activeeval.design import Selection
 
@@ -107,3 +106,21 @@ def selections(order, level):
                 cost=math.nan,
             ),
         )
+
+
+def prefixes(first, rates):
+    """Every prefix of a query's items with its probability once the query is drawn."""
+    following = [*rates[1:], 0.0]
+    return [(g - after, range(first, first + k)) for k, (g, after) in enumerate(zip(rates, following, strict=True), 1)]
+
+
+def subsets(first, rates):
+    """Every subset of a query's items with its probability once the query is drawn."""
+    chosen = itertools.product((False, True), repeat=len(rates))
+    return [
+        (
+            math.prod(g if is_in else 1 - g for is_in, g in zip(chosen_ones, rates, strict=True)),
+            [first + i for i, is_in in enumerate(chosen_ones) if is_in],
+        )
+        for chosen_ones in chosen
+    ]

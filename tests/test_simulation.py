@@ -25,7 +25,7 @@ from activeeval import (
     simulate,
 )
 from activeeval.design import Replacement
-from activeeval.design.schemes import DRAWS_PER_QUERY
+from activeeval.design.decks import DRAWS_PER_QUERY
 from activeeval.estimation import find_interval
 from activeeval.kernels import replication
 from activeeval.simulation import repetition_seeds, replications
@@ -83,7 +83,7 @@ def budgets_of(design):
     """Return a small, a middling and a large budget, and one for everything."""
     dearest = design.order.dearest_units.max()
     if isinstance(design.scheme, Replacement):
-        dearest = design.scheme.query_costs(design.order).max()
+        dearest = design.scheme.deck(design.order).costs.max()
     return [max(0.2 * design.cost, 1.001 * dearest), 0.5 * design.cost, 0.97 * design.cost, 1.1 * design.cost]
 
 
@@ -186,13 +186,28 @@ def test_intervals_of_a_repetition_are_the_campaigns(method, interval):
 def test_the_papers_draws_are_the_campaigns_bit_for_bit(method, expected):
     designs, labels = labelled()
     design = designs[method]
-    costs = design.scheme.query_costs(design.order)
+    costs = design.scheme.deck(design.order).costs
     budgets = [costs.max(), 0.2 * costs.sum(), 0.7 * costs.sum(), 0.95 * costs.sum(), 1.5 * costs.sum()]
     run = replicate(design, labels, budgets, 4, rng=3, expected=expected)
     for r, seed in enumerate(repetition_seeds(3, 4)):
         for k, budget in enumerate(budgets):
             planned = design.with_budget(budget, expected=expected)
             assert_is(judge(Campaign(planned, rng=seed), labels).estimate(), run, r, k)
+
+
+@pytest.mark.kernel
+def test_draws_of_every_query_are_the_campaigns_census_bit_for_bit():
+    """Sums of numbers of many sizes, whose last bits depend on the order they are added up in."""
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        pool = pool_of([1] * 9, query_probs=random.dirichlet(np.full(9, 9.0)))
+        target = Target(DCG(random.uniform(0, 1e3, 9).tolist()), rankings_of(pool, [[0]] * 9))
+        design, grades = METHODS["passive"].design(target), random.permutation(9)
+        run = replicate(design, grades, [400.0], 3, rng=0, expected=True)
+        assert (run.variances == 0).any()
+        for r, one in enumerate(repetition_seeds(0, 3)):
+            campaign = judge(Campaign(design.with_budget(400.0, expected=True), rng=one), grades)
+            assert_is(campaign.estimate(), run, r, 0)
 
 
 @pytest.mark.kernel
@@ -325,8 +340,8 @@ def test_a_run_is_the_plain_loop_over_its_uniforms():
     costs, counts = random.uniform(1, 3, 5), np.array([2, 0, 3, 1, 4])
     uniforms, budgets, limits = random.random((6, 40)), np.array([4.0, 6.5, 9.0]), np.array([3, 30, 30])
     out, complete = np.empty((6, 3, 7)), np.empty(6, dtype=bool)
-    arrays = (np.cumsum(q), p, p / q, costs, counts, values)
-    replication.replicate(uniforms, *arrays, budgets, limits, out, complete)
+    arrays = (np.cumsum(q), p / q, costs, counts, values)
+    replication.replicate(uniforms, float(p @ values), *arrays, budgets, limits, out, complete)
     assert complete.all()
     for r, k in itertools.product(range(6), range(3)):
         drawn, spent = [], 0.0
@@ -346,7 +361,7 @@ def test_an_expected_budget_is_that_many_draws():
     """n* = Λ / E_q[λ], rounded down; a budget of several equal costs pays for them all though 3 × 0.1 is not 0.3."""
     designs, labels = labelled(2, 100)
     design = designs["active"]
-    costs = design.scheme.query_costs(design.order)
+    costs = design.scheme.deck(design.order).costs
     mean = float(design.scheme.sampling_probs @ costs)
     run = replicate(design, labels, [mean * 20.5, mean * 40.01], 400, rng=0, expected=True)
     assert run.n_draws.tolist() == [[20, 40]] * 400
@@ -354,7 +369,7 @@ def test_an_expected_budget_is_that_many_draws():
     pool = pool_of([3] * 40, item_costs=np.full(120, 0.1))
     flat = METHODS["passive"].design(Target(DCG(), rankings_of(pool, [[0, 1, 2]] * 40)))
     for n in range(1, 30):
-        assert flat.scheme.n_draws(flat.order, n * 3) == n
+        assert flat.scheme.deck(flat.order).n_draws(n * 3) == n
         assert replicate(flat, np.zeros(120, dtype=int), [n * 3], 1, n).n_queries.tolist() == [[n]]
 
 
@@ -442,7 +457,7 @@ def test_the_estimated_variance_is_that_of_the_estimates():
     """
     designs, labels = labelled(2, 400, 14, compare=False, measure=DCG())
     for design in designs.values():
-        run = replicate(design, labels, [design.scheme.expected_cost(design.order) * 60.5], 4000, 0, expected=True)
+        run = replicate(design, labels, [design.scheme.deck(design.order).expected_cost * 60.5], 4000, 0, expected=True)
         assert run.n_draws.tolist() == [[60]] * 4000
         assert run.variances.mean() / run.values.var(ddof=1) == pytest.approx(1, abs=0.1)
 
@@ -593,7 +608,7 @@ def test_a_tie_is_half_a_wrong_choice():
     ranking, other = rankings_of(pool, [[0, 1]] * 3), rankings_of(pool, [[1, 0], [0, 1], [0, 1]])
     design = METHODS["passive"].design(Target(DCG([0, 1], cutoff=1), ranking, other))
     grades = np.array([1, 0, 0, 0, 0, 0])
-    budget = float(design.scheme.query_costs(design.order).max())
+    budget = float(design.scheme.deck(design.order).costs.max())
     run = replicate(design, grades, [budget], 200, 0)
     (summary,) = simulate({"passive": design}, grades, [budget], 200, 0)
     assert summary.selection_error.value == pytest.approx(0.5 * (run.values[:, 0] == 0).mean())

@@ -106,12 +106,16 @@ class Design:
         ------
         BudgetError
             Where the budget, or the first block's, does not pay for the dearest unit.
+        InputError
+            Where draws with replacement are to have blocks, or others an expected budget.
         """
-        if expected and not isinstance(self.scheme, Replacement):
-            raise InputError(f"{self.name!r} keeps its budget: an expected one is for draws with replacement")
         if expected:
-            self.scheme.n_draws(self.order, budget)
+            if not isinstance(self.scheme, Replacement):
+                raise InputError(f"{self.name!r} keeps its budget: an expected one is for draws with replacement")
+            self.scheme.deck(self.order).n_draws(budget)
             return replace(self, budget=float(budget), blocks=(float(budget),), expected=True)
+        if blocks and not self.scheme.can_be_topped_up:
+            raise InputError(f"{self.name!r} draws with replacement to one planned end: it has no blocks before that")
         self.scheme.check(self.order, budget)
         planned = quarters(self.scheme, self.order, budget) if blocks is None else (*blocks, budget)
         return replace(self, budget=float(budget), blocks=check_blocks(self.scheme, self.order, planned))
@@ -136,13 +140,18 @@ class Design:
         Raises
         ------
         InputError
-            Where an item whose label can change the target's value could not be drawn, or it is of another pool.
+            Where an item whose label can change the target's value could not be drawn, the target is of another pool, or
+            the order was gathered of a larger pool, of which nothing is known for another target.
         """
         if target is None:
             return self.readings[0]
         for reading in self.readings:
-            if reading.target is target:
+            if reading.target.is_same(target):
                 return reading
+        if self.order.gathered is not None:
+            raise InputError(
+                f"{target.name} was not asked when these queries were gathered of a larger pool: ask it then"
+            )
         check_pool(self.pool, target.ranking)
         return self.stage.reading(target, self.order, self.beliefs, self.known)
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order, Places
 from activeeval.design.rates import Ratios, Spread, pooled
-from activeeval.design.readings import ItemReading, PrefixReading, Reading, check_reaches, path_of, reveal_arrays
+from activeeval.design.readings import ItemReading, PrefixReading, Reading, check_reaches, path_of, walked
 from activeeval.errors import InputError
 from activeeval.kernels import rates, reveal
 from activeeval.measures import Measure, Target
-from activeeval.measures.doors import mean_over_nodes
+from activeeval.measures.doors import mean_over_nodes, sealed
 from activeeval.measures.target import common_lists
 from activeeval.pool import pool_hashes
 from activeeval.results import Moments
@@ -43,13 +43,13 @@ _SAMPLED_PLACES, _FEWEST_SAMPLES, _MOST_SAMPLES = 2048, 4, 16
 of nDCG's error against 32, 4 leave 2–30 %; long lists need fewer, and would take for ever."""
 
 
-def wanted_places(targets: Sequence[Target], known: Ints, unit: float, worth: Floats | None = None) -> Places:
+def wanted_places(targets: Sequence[Target], known: Ints, worth: Floats | None = None) -> Places:
     """Return the places of all that targets need; wanted are unknown labels that can change a target's value."""
     offsets, items = common_lists(targets)
     wanted = np.zeros(known.size, dtype=np.bool_)
     for target in targets:
         wanted |= target.matters
-    return Places.of(targets[0].pool, offsets, items, wanted & (known < 0), worth, unit)
+    return Places.of(targets[0].pool, offsets, items, wanted & (known < 0), worth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class Whole:
         """Return the beliefs to predict with."""
         return beliefs
 
-    def places(self, targets: Sequence[Target], beliefs: Beliefs | None, known: Ints, unit: float = 0.0) -> Places:
+    def places(self, targets: Sequence[Target], beliefs: Beliefs | None, known: Ints) -> Places:
         """Return the places of all that targets need."""
-        return wanted_places(targets, known, unit)
+        return wanted_places(targets, known)
 
     def moments(self, target: Target, beliefs: Beliefs) -> Moments:
         """Return m(x) and Var[L | x] given what is known."""
@@ -118,13 +118,13 @@ class Depth:
         """Return the beliefs to predict with: never sure of themselves."""
         return beliefs.defended()
 
-    def places(self, targets: Sequence[Target], beliefs: Beliefs, known: Ints, unit: float = 0.0) -> Places:
+    def places(self, targets: Sequence[Target], beliefs: Beliefs, known: Ints) -> Places:
         """Return the places of all that targets need, by better rank in any of their rankings."""
-        return wanted_places(targets, known, unit)
+        return wanted_places(targets, known)
 
     def spread(self, target: Target, places: Places, beliefs: Beliefs) -> Spread:
         """Return E[D_k²] of every place under the model, from labels that it draws."""
-        arrays = reveal_arrays(target, beliefs, places.offsets, places.items)
+        arrays = walked(target, beliefs, places.offsets, places.items)
         spreads, lengths = np.zeros(places.items.size), np.maximum(np.diff(places.offsets), 1)
         powers = np.floor(np.log2(_SAMPLED_PLACES / lengths)).astype(np.int64)
         n_samples = np.clip(2 ** np.maximum(powers, 0), _FEWEST_SAMPLES, _MOST_SAMPLES)
@@ -150,9 +150,7 @@ class Depth:
         check_reaches(target, order, known, as_prefix=True)
         lowest_grades = np.maximum(known, 0)
         f0, lowest = path_of(target, beliefs, order.offsets, order.items, lowest_grades)
-        return PrefixReading(
-            target=target, order=order, known=known, predictions=f0, beliefs=beliefs, lowest=lowest
-        )
+        return PrefixReading(target=target, order=order, known=known, predictions=f0, beliefs=beliefs, lowest=lowest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +177,13 @@ class Items:
         """Return the beliefs to predict with."""
         return beliefs
 
-    def places(self, targets: Sequence[Target], beliefs: Beliefs, known: Ints, unit: float = 0.0) -> Places:
+    def places(self, targets: Sequence[Target], beliefs: Beliefs, known: Ints) -> Places:
         """Return the places of all that targets need, those that tell most first."""
         for target in targets:
             self._check(target)
         _, items = common_lists(targets)
         worth = np.sum([_item_variances(target, beliefs, items) for target in targets], axis=0)
-        return wanted_places(targets, known, unit, worth)
+        return wanted_places(targets, known, worth)
 
     def spread(self, target: Target, places: Places, beliefs: Beliefs) -> Spread:
         """Return Var[L | x] and E[d_i²], the latter once the labels before have said half of what nodes disagree on."""
@@ -258,8 +256,8 @@ def _expect(
     arrays: tuple[Any, ...], first: int, last: int, hashes: NDArray[np.uint64], n_samples: Ints, spreads: Floats
 ) -> None:
     """Fill E[D²] of a block of queries, with labels drawn from the model."""
-    f0, no_grades, nothing = np.empty(n_samples.size), np.empty(0, np.int64), np.empty(0)
-    reveal.reveal(*(*arrays, first, last, no_grades, hashes, n_samples, f0, nothing, spreads))
+    f0, no_grades, nothing = np.empty(n_samples.size), sealed(np.empty(0), np.int64), np.empty(0)
+    reveal.reveal(*(*arrays, (first, last), no_grades, hashes, n_samples, f0, nothing, spreads))
 
 
 def _blocks(offsets: Ints) -> list[tuple[int, int]]:

@@ -37,21 +37,7 @@ def running_sums(offsets, contrast, word):
 
 
 @_jit
-def observe_items(
-    offsets,
-    contrast,
-    gains,
-    word,
-    node_weights,
-    query_roots,
-    roots,
-    level,
-    queries,
-    counts,
-    slots,
-    totals,
-    within,
-):
+def observe_items(offsets, contrast, gains, word, node_weights, rates, taken, totals, within):
     """Fill ``totals`` (n, 3) with y, z_0, z_1 and ``within`` (n, 6) with the quadratic form, for n queries.
 
     Parameters
@@ -64,24 +50,21 @@ def observe_items(
         array, as reading it from memory is what a replication waits for.
     node_weights : array, shape (n_queries, n_nodes)
         Weights of the nodes before any label of the sample.
-    query_roots, roots, level : arrays by query and by place, and T
-        G_i = min(1, T r_i) / min(1, T r).
-    queries, counts, slots : arrays of int64
-        The sample: its queries, how many places of each are judged, and these, ascending within a query.
+    rates, taken : Rates, Taken
     """
     n_nodes = node_weights.shape[1]
     omega, before = np.empty(n_nodes), np.empty(n_nodes)
     k = 0
-    for row in range(queries.size):
-        q = queries[row]
+    for row in range(taken.queries.size):
+        q = taken.queries[row]
         first, last = offsets[q], offsets[q + 1]
         for u in range(n_nodes):
             omega[u], before[u] = node_weights[q, u], 0.0
-        rate = min(1.0, level * query_roots[q])
+        rate = min(1.0, rates.level * rates.query_roots[q])
         y, z0, z1 = 0.0, 0.0, 0.0
         yy, y0, y1, s00, s01, s11 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for _ in range(counts[row]):
-            i = slots[k]
+        for _ in range(taken.counts[row]):
+            i = taken.slots[k]
             k += 1
             g = gains[i]
             if np.isnan(g):
@@ -93,7 +76,7 @@ def observe_items(
                 moved += omega[u] * (word[i, SUM, u] - before[u])
             scale = 1.0 / size
             mu = mean * scale
-            chance = min(1.0, level * roots[i]) / rate
+            chance = min(1.0, rates.level * rates.roots[i]) / rate
             share = contrast[i] / chance
             y += share * g
             z0 += share
