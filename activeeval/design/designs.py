@@ -140,8 +140,8 @@ class Design:
         Raises
         ------
         InputError
-            Where an item whose label can change the target's value could not be drawn, the target is of another pool, or
-            the order was gathered of a larger pool, of which nothing is known for another target.
+            Where an item whose label can change the target's value could not be drawn, the target is of another pool,
+            or the order was gathered of a larger pool, of which nothing is known for another target.
         """
         if target is None:
             return self.readings[0]

@@ -55,9 +55,10 @@ def _locate_by(signposts, cumulative, u):
 def replicate(uniforms, truth, cumulative, weights, costs, item_counts, values, budgets, limits, out, complete):
     """Draw with replacement once for every row of ``uniforms`` (repetitions, n).
 
-    ``truth`` is Σ p L, which a run knows that has drawn every query. Run k ends before the draw that would exceed ``budgets[k]`` or when ``limits[k]`` draws are
-    done; both ascend. ``out`` (repetitions, budgets, 7) takes estimate, variance, degrees of freedom, draws, distinct
-    queries, distinct items, spent. ``complete`` (repetitions,) turns False where a row of uniforms was too short.
+    ``truth`` is Σ p L, which a run knows that has drawn every query. Run k ends before the draw that would exceed
+    ``budgets[k]`` or when ``limits[k]`` draws are done; both ascend. ``out`` (repetitions, budgets, 7) takes estimate,
+    variance, degrees of freedom, draws, distinct queries, distinct items, spent. ``complete`` (repetitions,) turns
+    False where a row of uniforms was too short.
     """
     n_queries = cumulative.size
     signposts = _signposts(cumulative)
