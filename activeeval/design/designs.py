@@ -15,6 +15,7 @@ from activeeval.design.schemes import Levels, Replacement, Scheme, check_blocks,
 from activeeval.design.stages import Stage
 from activeeval.errors import InputError
 from activeeval.measures import Target
+from activeeval.measures.doors import check_pool
 from activeeval.pool import QueryPool
 
 Floats = NDArray[np.float64]
@@ -142,8 +143,8 @@ class Design:
         Raises
         ------
         InputError
-            Where an item whose label can change the target's value could not be drawn, or the order was gathered of a
-            larger pool, of which nothing is known for another target.
+            Where an item whose label can change the target's value could not be drawn, the target is of another pool,
+            or the order was gathered of a larger pool, of which nothing is known for another target.
         """
         if target is None:
             return self.readings[0]
@@ -154,6 +155,7 @@ class Design:
             raise InputError(
                 f"{target.name} was not asked when these queries were gathered of a larger pool: ask it then"
             )
+        check_pool(self.pool, target.ranking)
         return self.stage.reading(target, self.order, self.beliefs, self.known)
 
     @property
@@ -177,8 +179,8 @@ class Design:
     def largest_weight(self) -> float:
         """The largest share of one query in the estimate over its mean share in a plain random sample.
 
-        p/q with replacement, N p Λ/Λ* over π otherwise with Λ* the cost of the whole pool; a draw at a weight of
-        hundreds dominates an estimate when it comes.
+        p/q with replacement, else p/π times Σ π, the number of queries to expect; a draw at a weight of hundreds
+        dominates an estimate when it comes.
         """
         pi, _ = self.inclusion_probs
         is_drawn = pi > 0

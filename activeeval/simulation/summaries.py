@@ -148,9 +148,9 @@ def simulate(
     kinds = {name: interval.get(name, "t") for name in designs}
     runs = {}
     for name, design in designs.items():
-        is_drawn = isinstance(design.scheme, Replacement)
+        on_average = expected and isinstance(design.scheme, Replacement)
         runs[name] = replicate_with(
-            design, grades, scaled, seeds, expected=expected and is_drawn, n_jobs=n_jobs, interval=kinds[name]
+            design, grades, scaled, seeds, expected=on_average, n_jobs=n_jobs, interval=kinds[name]
         )
         if progress is not None:
             progress(name)
@@ -234,7 +234,7 @@ def _summary(
         coverage=_share(held[:, k]),
         width=_mean(width[np.isfinite(width)]),
         undetermined=_share(np.isinf(width)),
-        coverage_so_far=_share(held[:, : k + 1].all(axis=1)),
+        coverage_so_far=_share(np.all(held[:, : k + 1], axis=1)),
         uneven=_share(degrees < FEWEST_DEGREES * run.n_open[:, k]),
         queries=_mean(run.n_queries[:, k].astype(np.float64)),
         items=_mean(run.n_items[:, k].astype(np.float64)),
