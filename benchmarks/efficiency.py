@@ -122,7 +122,7 @@ def _options() -> argparse.Namespace:
 def main() -> None:
     """Run what the options choose, beside what is stored."""
     options = _options()
-    started, fresh = time.perf_counter(), []
+    origin, started, fresh = describe("benchmarks.efficiency"), time.perf_counter(), []
     questions = list(product(options.measure or MEASURES, options.case or CASES, options.overhead or OVERHEADS))
     for name in options.pool or POOLS:
         pool = load(name)
@@ -130,7 +130,7 @@ def main() -> None:
         calls = (delayed(rows_of)(pool, beliefs, question, options) for question in questions)
         fresh += [row for rows in Parallel(n_jobs=options.jobs)(calls) for row in rows]
     kept = [] if options.dry else stored_rows("efficiency.json")["rows"]
-    result = describe("benchmarks.efficiency") | {"repetitions": options.repetitions, "seed": options.seed}
+    result = origin | {"repetitions": options.repetitions, "seed": options.seed}
     result |= {"seconds": round(time.perf_counter() - started), "rows": merged(kept, fresh)}
     text = markdown(result, stored_rows("efficiency-poisson.json"))
     print(text)
