@@ -138,7 +138,7 @@ def known_grades(pool: QueryPool, known: ArrayLike | None, max_grade: int | None
 def _own_nodes(given: NDArray[np.float32], factor: Factor | None) -> Floats:
     """Return the nodes of a model, shape (n_nodes, n_items, n_grades), their rows summing to 1 in 64 bits."""
     probs = np.asarray(given, dtype=np.float64)
-    probs = probs / probs.sum(axis=-1, keepdims=True)
+    probs = np.asarray(probs / probs.sum(axis=-1, keepdims=True), dtype=np.float64)
     if factor is None:
         return probs if probs.ndim == 3 else probs[None]
     # grades that the model has never seen stay impossible at every node

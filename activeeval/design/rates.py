@@ -125,8 +125,12 @@ def variance_left(places: Places, spread: Spread, ratios: Ratios, query_probs: F
     """Return Σ p V / root over queries and wanted places: the variance that rates p root leave, none of them clipped."""
     owners = places.open_queries
     of_query = np.maximum(spread.of_query - np.bincount(owners, spread.of_open, minlength=query_probs.size), 0.0)
-    parts = ((of_query, ratios.of_query, query_probs), (spread.of_open, ratios.of_open, query_probs[owners]))
-    return float(sum((p * v)[v > 0] @ (1 / np.maximum(r[v > 0], LEAST_ROOT * r.max())) for v, r, p in parts if v.any()))
+    left = 0.0
+    for v, root, p in ((of_query, ratios.of_query, query_probs), (spread.of_open, ratios.of_open, query_probs[owners])):
+        varies = v > 0
+        if varies.any():
+            left += float((p * v)[varies] @ (1 / np.maximum(root[varies], LEAST_ROOT * root.max())))
+    return left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
