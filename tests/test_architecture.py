@@ -61,7 +61,7 @@ ALLOWED = {
     "record": BELOW_CAMPAIGN | {"campaign"},
     # show
     "simulation": BELOW_CAMPAIGN | {"campaign"},
-    "scale": (BELOW_CAMPAIGN | {"record"}) - {"results", "estimation"},
+    "scale": (BELOW_CAMPAIGN | {"campaign"}) - {"kernels", "results", "estimation"},
     "arguments": {"errors", "measures", "io"},
     "workload": GROUND | {"arguments", "measures", "grade_models", "io", "design"},
     "modelling": GROUND | {"grade_models", "methods", "workload"},

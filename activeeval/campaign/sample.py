@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.campaign.campaign import Campaign
+from activeeval.campaign.gathered import gathered_arrays, with_gathered
 from activeeval.design import Beliefs, Design, Levels, Order, Replacement
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.grade_models.query_factor import QueryFactor
@@ -51,6 +52,7 @@ def to_arrays(campaign: Campaign) -> dict[str, NDArray[Any]]:
         arrays["sampling_probs"] = design.scheme.sampling_probs
     if design.beliefs is not None:
         arrays |= _model_arrays(design.beliefs)
+    arrays |= gathered_arrays(design)
     return arrays | {"digest": np.array([digest_of(arrays)])}
 
 
@@ -99,15 +101,16 @@ def _design(arrays: Arrays) -> Design:
     beliefs = _beliefs(arrays, pool, known)
     beliefs = None if beliefs is None else method.stage.model(beliefs)
     query_hashes, item_hashes = pool_hashes(pool)
+    rates: dict[str, Any] = {part: arrays[f"order.{part}"] for part in _ORDER}
     order = Order(
         pool=pool,
         is_nested=method.stage.is_nested,
         query_hashes=query_hashes,
         hashes=item_hashes[arrays["order.items"]],
-        **{part: arrays[f"order.{part}"] for part in _ORDER},
+        **rates,
     )
     budget, expected = arrays["budget"].tolist()
-    return Design(
+    design = Design(
         name=name,
         scheme=Replacement(arrays["sampling_probs"]) if method.with_replacement else Levels(),
         stage=method.stage,
@@ -120,6 +123,7 @@ def _design(arrays: Arrays) -> Design:
         blocks=tuple(arrays["blocks"].tolist()),
         expected=bool(expected),
     )
+    return with_gathered(design, arrays)
 
 
 def _rankings(design: Design) -> list[Rankings]:
