@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from naive import pool_of
 from scipy.special import expit, logit
 
 from activeeval import METHODS, Rankings, Target, generate_pool, parse_measure, replicate
+from activeeval.design import Beliefs
 from activeeval.modelling import UNTRAINED_FACTOR, believe, uniform_beliefs
 from activeeval.workload import Workload
 
@@ -16,8 +18,10 @@ PAPER = [name for name, method in METHODS.items() if method.ignores_factor]
 def test_the_uniform_model_by_hand():
     """p(y ≤ k | u) = s(c · logit((k + 1)/5) − 1.2 u) with c² = 1 + 0.346 · 1.2², up to the smoothing of 1e-4."""
     given = uniform_beliefs(3, 4).for_method(METHODS["items"], 5)
-    nodes, weights = given["grade_probs"], given["node_weights"]
-    assert nodes.shape == (9, 3, 5)
+    assert np.array_equal(given["grade_probs"], np.full((3, 5), 0.2))
+    beliefs = Beliefs.of(pool_of([2, 1]), **given)
+    nodes, weights = beliefs.nodes, beliefs.weights[0]
+    assert (nodes.shape, beliefs.weights.shape) == ((9, 3, 5), (2, 9))
     u, omega = np.polynomial.hermite_e.hermegauss(9)
     assert weights == pytest.approx(omega / omega.sum())
     levels = np.sqrt(1 + 0.346 * 1.44) * logit(np.arange(1, 5) / 5)
@@ -37,7 +41,7 @@ def test_a_longer_scale_is_uniform_too_before_the_factor():
 def test_the_paper_s_methods_take_grades_as_independent(name):
     assert len(PAPER) == 4
     given = uniform_beliefs(2, 3).for_method(METHODS[name], 4)
-    assert set(given) == {"grade_probs"}
+    assert given["factor"] is None
     assert np.array_equal(given["grade_probs"], np.full((2, 4), 0.25))
 
 
