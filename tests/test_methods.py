@@ -66,7 +66,9 @@ def listed(target, query):
 def moments_by_hand(target, probs):
     """Return m(x) and Var[L | x] of every query, by enumeration of its labels."""
     pool, n = target.pool, target.pool.n_queries
-    value, worth = (additive_value, [0, 1, 3, 7]) if target.measure.is_additive else (cascade_value, [0, 1 / 8, 3 / 8, 7 / 8])
+    value, worth = (
+        (additive_value, [0, 1, 3, 7]) if target.measure.is_additive else (cascade_value, [0, 1 / 8, 3 / 8, 7 / 8])
+    )
     ranks = range(1, 8)
     discounts = [1 / math.log2(1 + k) for k in ranks] if target.measure.is_additive else [1 / k for k in ranks]
     found = []
@@ -364,7 +366,9 @@ def test_questions_are_weighed_so_that_all_lose_alike(method):
     other = Target(target.measure, target.versus, target.ranking)
     large = Target(DCG([0, 1000, 3000, 7000]), target.versus, target.ranking)
     nothing = Target(target.measure, target.ranking, target.ranking)
-    designs = [METHODS[method].design(each, probs) for each in ([target, other], [target, large], [target, other, nothing])]
+    designs = [
+        METHODS[method].design(each, probs) for each in ([target, other], [target, large], [target, other, nothing])
+    ]
     for design in designs[1:]:
         np.testing.assert_allclose(design.order.roots, designs[0].order.roots, rtol=1e-4)
     alone = METHODS[method].design(target, probs).order

@@ -89,7 +89,9 @@ def test_rows_for_reading_name_what_matters_and_leave_out_what_is_not_there():
 
 
 def test_compact_rows_are_one_for_each_method():
-    rows = compact_rows([summary(), summary(budget=40.0, rmse=Figure(0.05)), summary(method="passive", labels_saved=None)])
+    rows = compact_rows(
+        [summary(), summary(budget=40.0, rmse=Figure(0.05)), summary(method="passive", labels_saved=None)]
+    )
     assert rows == [
         {
             "method": "items",
@@ -172,7 +174,10 @@ def test_a_table_for_people():
     ("form", "expected"),
     [
         ("tsv", "name\tvalue\tn\tmore\na_b\t1.23\t3\t\nc|d e\tinf\t\t"),
-        ("md", "| name | value | n | more |\n| --- | --- | --- | --- |\n| a_b | 1.23 | 3 |  |\n| c\\|d\te | inf |  |  |"),
+        (
+            "md",
+            "| name | value | n | more |\n| --- | --- | --- | --- |\n| a_b | 1.23 | 3 |  |\n| c\\|d\te | inf |  |  |",
+        ),
     ],
 )
 def test_tables_for_programs(form, expected):
@@ -186,7 +191,9 @@ def test_lines_of_json_keep_all_digits_and_leave_out_what_is_infinite():
 
 def test_latex_escapes_and_unknown_formats_are_refused():
     text = render(ROWS, "latex", 2)
-    assert text.startswith("\\begin{tabular}{llll}\n  name & value & n & more \\\\\n  \\hline\n  a\\_b & 1.23 & 3 &  \\\\")
+    assert text.startswith(
+        "\\begin{tabular}{llll}\n  name & value & n & more \\\\\n  \\hline\n  a\\_b & 1.23 & 3 &  \\\\"
+    )
     assert set(FORMATS) == {"text", "jsonl", "tsv", "md", "latex"}
     with pytest.raises(InputError, match="unknown format 'html'; known: text, jsonl, tsv, md, latex"):
         render(ROWS, "html")
