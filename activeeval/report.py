@@ -180,7 +180,7 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
 
 
 def _expected_costs(design: Design) -> NDArray[np.float64]:
-    """Return what is spent on each query on average; turning to it is paid for where at least one of its items comes."""
+    """Return what is spent on each query on average; turning to it is paid for where any of its items comes."""
     order, owners, n = design.order, design.order.slot_queries, design.order.n_queries
     pi, a = design.inclusion_probs
     if isinstance(design.scheme, Replacement):  # once drawn a query is judged whole

@@ -361,7 +361,7 @@ def test_rates_of_items_are_the_numerical_optimum(share):
 
 @pytest.mark.parametrize("method", ["whole", "depth", "items"])
 def test_questions_are_weighed_so_that_all_lose_alike(method):
-    """ω_t = 1 / V_t of its own design: the same whatever the unit of a measure, and nothing for one without variance."""
+    """ω_t = 1 / V_t of its own design: the same in any unit of a measure, and nothing for one without variance."""
     target, probs, _ = case("DCG", compare=True)
     other = Target(target.measure, target.versus, target.ranking)
     large = Target(DCG([0, 1000, 3000, 7000]), target.versus, target.ranking)
