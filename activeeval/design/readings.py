@@ -19,7 +19,7 @@ from activeeval.design.selections import Selection
 from activeeval.design.totals import PoolTotals
 from activeeval.errors import InputError
 from activeeval.kernels import items as item_kernel
-from activeeval.kernels import reveal
+from activeeval.kernels import prefixes, reveal
 from activeeval.kernels.bundles import Lists, Model, Rates, Taken, Value
 from activeeval.measures import Target
 from activeeval.measures.doors import sealed
@@ -216,7 +216,7 @@ class PrefixJudge(Judge):
         order, n = self.reading.order, selection.queries.size
         totals, within = np.empty((n, 4)), np.empty((n, 10))
         paths = (self.reading.predictions, self.f, self.reading.lowest)
-        reveal.prefix_totals(order.offsets, *paths, *_taken(order, selection), totals, within)
+        prefixes.prefix_totals(order.offsets, *paths, *_taken(order, selection), totals, within)
         return Totals(totals=totals, within=within)
 
 
