@@ -1,7 +1,7 @@
 """What judged prefixes say: values without bias, and the regressor that takes a model's drift out of them.
 
-With f_k expected of a value once k labels are known (`activeeval.kernels.reveal`), D_k = f_k − f_{k−1} and place k judged
-with probability G_k once its query is taken, y = m + Σ_judged D_k / G_k is unbiased for L whatever the model.
+With f_k expected of a value once k labels are known (`activeeval.kernels.reveal`), D_k = f_k − f_{k−1}, and place k
+judged with probability G_k once its query is taken, y = m + Σ_judged D_k / G_k is unbiased for L whatever the model.
 """
 
 from __future__ import annotations
