@@ -73,7 +73,7 @@ _OPTIONS = (
     click.option("--traffic", metavar="FILE",
                  help="How often each query is asked, `query weight` a line. Default: all alike."),
     click.option("--defensive-share", type=FiniteRange(0, 1),
-                 help="Share left to p whatever the model says; it bounds weights. Default: 0 for the paper's, else 0.1."),
+                 help="Share left to p, whatever the model; it bounds weights. Default: 0 for the paper's, else 0.1."),
     seed_option,
 )  # fmt: skip
 
