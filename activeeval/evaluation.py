@@ -204,10 +204,9 @@ def _bound(measure: str | Measure, max_grade: int | None) -> SampledMeasure:
 
 @dataclass(slots=True, eq=False)
 class _Oracle:
-    """A judge whose −1, an item without a judgment, is kept in mind and handed on as grade 0.
+    """A judge whose −1, an item without a judgment, is remembered and handed on as grade 0.
 
-    So that the estimate may be given only once it is known that none was missing, or that they may be
-    taken for irrelevant.
+    So the campaign goes on to its end and all that is missing is counted before an estimate is given.
     """
 
     judge: Judge

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,18 +18,21 @@ from activeeval.design import (
     Design,
     Items,
     Levels,
-    Places,
+    Order,
+    Part,
+    Rates,
     Replacement,
+    Scheme,
     Stage,
+    Sums,
     checked_share,
     defended,
+    equal_loss_weights,
     known_grades,
     optimal_sampling_probs,
     order_of,
-    weighed,
 )
 from activeeval.design.beliefs import Factor
-from activeeval.design.rates import Ratios, Spread
 from activeeval.errors import InputError
 from activeeval.measures import Measure, Target
 
@@ -92,7 +95,7 @@ class Method:
         blocks: Sequence[float] | None = None,
         expected: bool = False,
         judged: ArrayLike | None = None,
-        weights: Sequence[float] | None = None,
+        weights: Sequence[float] | Literal["minimax"] | None = None,
         defensive_share: float | None = None,
         bias: float = 0.0,
     ) -> Design:
@@ -114,8 +117,9 @@ class Method:
             Λ in mean items of the pool, a hard limit; see `Design.with_budget`, as for ``blocks`` and ``expected``.
         judged : array of int, shape (n_items,), optional
             Grades that are known already, −1 where none is: these items cost nothing and are not asked for again.
-        weights : sequence of float, optional
-            ω of each target. By default 1 over its planned variance alone, so that all lose alike.
+        weights : sequence of float or "minimax", optional
+            ω of each target. By default 1 over its planned variance alone: equal shares of what all lose. "minimax"
+            makes the largest loss of a target against a design of its own as small as it can be.
         defensive_share : float, optional
             ε: with replacement q ← (1 − ε) q* + ε p, elsewhere no query's rate is below ε times the mean one. By
             default the method's own, 0 for those of the paper.
@@ -137,40 +141,92 @@ class Method:
         >>> METHODS["items"].design(target, np.full((4, 2), 0.5), budget=2).blocks
         (1.0, 1.5, 2.0)
         """
-        asked = _asked(targets)
-        known = known_grades(asked[0].pool, judged, _top(asked, max_grade))
-        beliefs = self._beliefs(asked, grade_probs, node_weights, factor, max_grade, known)
+        part = self.part(
+            targets,
+            grade_probs,
+            node_weights=node_weights,
+            factor=factor,
+            max_grade=max_grade,
+            judged=judged,
+            bias=bias,
+        )
         share = checked_share(self.defensive_share if defensive_share is None else defensive_share)
+        p = part.places.pool.query_probs
+        rates = self.rates(part, _target_weights(part, p, weights))
+        sums = Sums.of(part.places, rates.ratios, p)
+        scheme: Scheme = Levels()
         if self.with_replacement:
-            design = self._drawn(asked, beliefs, known, share)
-        else:
-            design = self._levelled(asked, beliefs, known, share, bias, weights)
-        design = replace(design, scale=_top(asked, max_grade))
+            scheme = Replacement(self.draw_probs(p, part.draw_columns, part.places.cheapest, sums.unit, share))
+        design = self.design_of(part, self.order(part, rates, p, sums, share), scheme)
+        design = replace(design, scale=_top(part.targets, max_grade))
         return design if budget is None else design.with_budget(budget, blocks, expected=expected)
 
+    def part(
+        self,
+        targets: Target | Sequence[Target],
+        grade_probs: ArrayLike | None = None,
+        *,
+        node_weights: ArrayLike | None = None,
+        factor: Factor | None = None,
+        max_grade: int | None = None,
+        judged: ArrayLike | None = None,
+        bias: float = 0.0,
+    ) -> Part:
+        """Return what the method makes of a pool, or of a part of one, query by query; see `design`."""
+        asked = _asked(targets)
+        known = known_grades(asked[0].pool, judged, _top(asked, max_grade))
+        if self.with_replacement and (len(asked) > 1 or (known >= 0).any()):
+            raise InputError(f"method {self.name!r} draws with replacement: one target, no known grades")
+        beliefs = self._beliefs(asked, grade_probs, node_weights, factor, max_grade, known)
+        places = self.stage.places(asked, beliefs, known)
+        if self.with_replacement:
+            places = places.all_wanted()
+        return Part(stage=self.stage, targets=tuple(asked), beliefs=beliefs, known=known, places=places, bias=bias)
+
+    def rates(self, part: Part, weights: Sequence[float]) -> Rates:
+        """Return how rates of a part compare; draws with replacement have theirs in their scheme."""
+        return part.rates(weights, alike=self.with_replacement or not self.is_optimal)
+
     def draw_probs(
-        self, query_probs: Floats, predictions: Floats, variances: Floats, costs: Floats, cheapest: float, share: float
+        self, query_probs: Floats, columns: Sequence[Floats], cheapest: float, unit: float, share: float
     ) -> Floats:
         """Return q of queries that are drawn with replacement and judged whole, eqs. (16), (17), shape (n_queries,).
 
         Parameters
         ----------
-        predictions, variances : ndarray, shape (n_queries,)
-            m(x) = E[L | x] and Var[L | x] under the grade model.
-        costs : ndarray, shape (n_queries,)
-            λ(x).
-        cheapest : float
-            What stands for λ where there is nothing to judge: q* is not defined for a cost of 0.
+        columns : sequence of three ndarrays, shape (n_queries,)
+            m(x) = E[L | x] and Var[L | x] under the grade model, and λ(x).
+        cheapest, unit : float
+            Cost of the cheapest place and of the mean item; the less of the two stands for λ where there is nothing to
+            judge: q* is not defined for a cost of 0.
         share : float
             As in `design`.
         """
         if not self.is_optimal:
             return query_probs
+        predictions, variances, costs = columns
         # an exactly rounded sum does not depend on the order of the queries
-        performance = math.fsum((query_probs * predictions).tolist())
+        performance = math.fsum((query_probs * predictions).data)
         spread = variances + (predictions - performance) ** 2
-        paid = np.ones_like(costs) if self.ignores_cost else np.where(costs > 0, costs, cheapest)
+        paid = np.ones_like(costs) if self.ignores_cost else np.where(costs > 0, costs, min(cheapest, unit))
         return defended(optimal_sampling_probs(query_probs, spread, paid), query_probs, share)
+
+    def order(self, part: Part, rates: Rates, query_probs: Floats, sums: Sums, share: float) -> Order:
+        """Return the order of a part; ``query_probs`` (n_queries,) are p(x) over the whole pool, as `sums` are."""
+        return order_of(part.places, rates, query_probs, sums, share, is_nested=self.stage.is_nested)
+
+    def design_of(self, part: Part, order: Order, scheme: Scheme) -> Design:
+        """Return the design of a pool, or of what was gathered of a larger one."""
+        return Design(
+            name=self.name,
+            scheme=scheme,
+            stage=self.stage,
+            order=order,
+            readings=part.readings(order),
+            beliefs=part.beliefs,
+            known=part.known,
+            is_fitted=self.is_fitted,
+        )
 
     def _beliefs(
         self,
@@ -189,9 +245,7 @@ class Method:
             n_grades = None if grade_probs is None else np.shape(grade_probs)[-1]
             top = _top(targets, max_grade)
             if n_grades is None and top is None:
-                raise InputError(
-                    f"method {self.name!r} needs max_grade for its uniform model of {targets[0].measure}"
-                )
+                raise InputError(f"method {self.name!r} needs max_grade for its uniform model of {targets[0].measure}")
             columns = n_grades if n_grades is not None else int(top) + 1  # type: ignore[arg-type]
             return self.stage.model(Beliefs.of(pool, np.full((pool.n_items, columns), 1.0 / columns), known=known))
         if grade_probs is None:
@@ -200,96 +254,16 @@ class Method:
             )
         return self.stage.model(Beliefs.of(pool, grade_probs, node_weights, factor, known))
 
-    def _levelled(
-        self,
-        targets: Sequence[Target],
-        beliefs: Beliefs | None,
-        known: Ints,
-        share: float,
-        bias: float,
-        weights: Sequence[float] | None,
-    ) -> Design:
-        stage, p = self.stage, targets[0].pool.query_probs
-        places = stage.places(targets, beliefs, known)  # type: ignore[arg-type]
-        spread = joint_spread(self, targets, places, beliefs, bias, weights)
-        ratios = stage.pooled(places, spread) if self.is_optimal else _alike(places)
-        top, bottom = (math.fsum(part.tolist()) for part in weighed(places, ratios, p))
-        floor = share * top / bottom if bottom > 0 else 0.0
-        largest = float(ratios.of_query.max(initial=0.0))
-        order = order_of(places, spread, ratios, p, floor, largest, is_nested=stage.is_nested)
-        return self._design(targets, order, beliefs, known, Levels())
 
-    def _drawn(self, targets: Sequence[Target], beliefs: Beliefs | None, known: Ints, share: float) -> Design:
-        if len(targets) > 1 or (known >= 0).any():
-            raise InputError(f"method {self.name!r} draws with replacement: one target, no known grades")
-        pool = targets[0].pool
-        places = self.stage.places(targets, beliefs, known)  # type: ignore[arg-type]
-        everything = Places.of(pool, places.offsets, places.items, np.ones(pool.n_items, dtype=np.bool_))
-        n = everything.items.size
-        order = everything.order(pool.query_probs, np.ones(pool.n_queries), np.ones(n), is_nested=True)
-        moments = None if beliefs is None else WHOLE.moments(targets[0], beliefs)
-        costs = Replacement(pool.query_probs).query_costs(order)
-        q = pool.query_probs
-        if moments is not None:
-            cheapest = float(order.costs.min(initial=1.0))
-            q = self.draw_probs(q, moments.mean, moments.variance, costs, cheapest, share)
-        return self._design(targets, order, beliefs, known, Replacement(q))
-
-    def _design(
-        self,
-        targets: Sequence[Target],
-        order: Any,
-        beliefs: Beliefs | None,
-        known: Ints,
-        scheme: Levels | Replacement,
-    ) -> Design:
-        return Design(
-            name=self.name,
-            scheme=scheme,
-            stage=self.stage,
-            order=order,
-            readings=tuple(self.stage.reading(target, order, beliefs, known) for target in targets),  # type: ignore[arg-type]
-            beliefs=beliefs,
-            known=known,
-            is_fitted=self.is_fitted,
-        )
-
-
-def joint_spread(
-    method: Method,
-    targets: Sequence[Target],
-    places: Places,
-    beliefs: Beliefs | None,
-    bias: float,
-    weights: Sequence[float] | None,
-) -> Spread:
-    """Return what several targets vary by together, Σ_t ω_t V_t; the spread of one target is its own.
-
-    ω_t is 1 over the variance that the target's own design plans at a given cost, (Σ λ sqrt(V/λ))² / Λ without
-    clipping, so that every target loses the same share; a target without planned variance gets none.
-    """
-    spreads = [method.stage.spread(target, places, beliefs) for target in targets]  # type: ignore[arg-type]
-    if bias:
-        spreads = [
-            Spread(of_query=s.of_query + bias**2, of_open=s.of_open, least_shares=s.least_shares) for s in spreads
-        ]
-    if len(spreads) == 1:
-        return spreads[0]
-    if weights is None:
-        p = targets[0].pool.query_probs
-        roots = [math.fsum(weighed(places, method.stage.pooled(places, s), p)[0].tolist()) for s in spreads]
-        weights = [1.0 / root**2 if root > 0 else 0.0 for root in roots]
-    if len(weights) != len(spreads) or min(weights) < 0:
-        raise InputError(f"weights must be {len(spreads)} numbers that are not negative, got {list(weights)}")
-    return Spread(
-        of_query=np.sum([w * s.of_query for w, s in zip(weights, spreads, strict=True)], axis=0),
-        of_open=np.sum([w * s.of_open for w, s in zip(weights, spreads, strict=True)], axis=0),
-        least_shares=np.max([s.least_shares for s in spreads], axis=0),
-    )
-
-
-def _alike(places: Places) -> Ratios:
-    return Ratios(np.ones(places.pool.n_queries), np.ones(places.open_costs.size))
+def _target_weights(part: Part, query_probs: Floats, asked: Sequence[float] | str | None) -> Sequence[float]:
+    """Return the weight of each target of a part; one alone needs none."""
+    if len(part.targets) == 1:
+        return ()
+    if asked == "minimax":
+        return part.minimax_weights(query_probs)
+    if isinstance(asked, str):
+        raise InputError(f"weights must be a number for each target, or 'minimax', got {asked!r}")
+    return equal_loss_weights(part.planned(query_probs)) if asked is None else asked
 
 
 def _asked(targets: Target | Sequence[Target]) -> list[Target]:
@@ -310,9 +284,7 @@ def _top(targets: Sequence[Target], max_grade: int | None) -> int | None:
 
 
 def _paper(name: str, when: str, **choices: Any) -> Method:
-    return Method(
-        name=name, when=when, with_replacement=True, ignores_factor=True, defensive_share=0.0, **choices
-    )
+    return Method(name=name, when=when, with_replacement=True, ignores_factor=True, defensive_share=0.0, **choices)
 
 
 def _levels(name: str, when: str, stage: Stage, **choices: Any) -> Method:

@@ -47,7 +47,9 @@ def t_quantile(level: float, degrees_of_freedom: float | Floats) -> Floats:
 
 
 FEWEST_DEGREES = 0.35
-"""Below this share of the judged queries a few of them make up the variance: measured coverage then falls below 92 %."""
+"""Of the judged queries: normal residuals leave half of them as degrees of freedom. Of 344 simulated cells
+(`activeeval.kernels.estimates.degrees`) all 38 that covered less than 92 % lay below this share in most of
+their runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ class Estimate:
     @property
     def is_uneven(self) -> bool:
         """Whether few of the judged queries dominate the estimate."""
-        return 0 < self.n_open and self.degrees_of_freedom < FEWEST_DEGREES * self.n_open
+        return self.n_open > 0 and self.degrees_of_freedom < FEWEST_DEGREES * self.n_open
 
     @property
     def cautions(self) -> tuple[str, ...]:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import numba
 import pytest
 from threadpoolctl import threadpool_limits
+
+
+def pytest_configure(config):
+    """Words of 64 bits wrap around, in numpy's scalars with a warning."""
+    if numba.config.DISABLE_JIT:
+        config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
 
 from activeeval import QueryPool, Rankings
+from activeeval.design import Selection
+from activeeval.estimation import evaluate, judged_sample
 
 # Cases
 
@@ -128,14 +131,11 @@ def _cascade_mean(probs, stop_probs, discounts, ranking):
     return mean
 
 
-# What is expected while labels are revealed, and every sample that a Poisson design may give
+# What is expected while labels are revealed, and what is seen of it
 
 
 def expected_given(value, nodes, node_weights, known):
-    """E[value(grades) | known labels] over all labels of the other items; None where the model excludes them.
-
-    A negative label says that the item could not be judged: it teaches nothing.
-    """
+    """E[value(grades) | known labels] over all labels of the other items; None where the model excludes them."""
     free = [z for z in range(len(nodes[0])) if z not in known]
     total = mass = 0
     for labels in itertools.product(range(len(nodes[0][0])), repeat=len(free)):
@@ -148,8 +148,9 @@ def expected_given(value, nodes, node_weights, known):
 
 def likelihood(nodes, node_weights, grades):
     """p(grades): grades are independent given a node."""
-    judged = [(z, y) for z, y in grades.items() if y >= 0]
-    return sum(w * math.prod(probs[z][y] for z, y in judged) for w, probs in zip(node_weights, nodes, strict=True))
+    return sum(
+        w * math.prod(probs[z][y] for z, y in grades.items()) for w, probs in zip(node_weights, nodes, strict=True)
+    )
 
 
 def prefix_value(path, rates):
@@ -171,44 +172,231 @@ def items_value(contrast, means, gains, rates, judged):
     return value, variance
 
 
-def prefixes(first, rates):
-    """Every prefix of a query's items with its probability once the query is drawn."""
-    following = [*rates[1:], 0.0]
-    return [(g - after, range(first, first + k)) for k, (g, after) in enumerate(zip(rates, following, strict=True), 1)]
-
-
-def subsets(first, rates):
-    """Every subset of a query's items with its probability once the query is drawn."""
-    chosen = itertools.product((False, True), repeat=len(rates))
-    return [
-        (
-            math.prod(g if is_in else 1 - g for is_in, g in zip(chosen_ones, rates, strict=True)),
-            [first + i for i, is_in in enumerate(chosen_ones) if is_in],
-        )
-        for chosen_ones in chosen
-    ]
-
-
-def poisson_samples(probs, offsets, rates, parts):
-    """Every sample of a Poisson design: probability, queries, counts, places; ``parts`` is `prefixes` or `subsets`."""
-    options = []
-    for q, pi in enumerate(probs):
-        first, last = int(offsets[q]), int(offsets[q + 1])
-        inside = parts(first, list(rates[first:last])) if last > first else [(1.0, [])]
-        options.append([(1 - pi, None), *((pi * chance, slots) for chance, slots in inside)])
-    for chosen in itertools.product(*options):
-        chance = math.prod(p for p, _ in chosen)
-        if chance <= 0:
-            continue
-        drawn = [(q, list(slots)) for q, (_, slots) in enumerate(chosen) if slots is not None]
-        queries = np.array([q for q, _ in drawn], dtype=np.int64)
-        counts = np.array([len(slots) for _, slots in drawn], dtype=np.int64)
-        yield chance, queries, counts, np.array([i for _, slots in drawn for i in slots], dtype=np.int64)
-
-
 def poisson_variance(omega, pi, residuals, within):
     """Σ ω² ((1 − π) e² + π s)."""
     return sum(o**2 * ((1 - p) * e**2 + p * s) for o, p, e, s in zip(omega, pi, residuals, within, strict=True))
+
+
+# Numbers that belong to ids: FNV-1a and splitmix64 as they were published, in whole numbers of any size
+
+_WORD = 2**64 - 1
+
+
+def fnv1a(data, start=0xCBF29CE484222325):
+    """FNV-1a of 64 bits (Fowler, Noll, Vo) of bytes."""
+    for byte in data:
+        start = ((start ^ byte) * 0x100000001B3) & _WORD
+    return start
+
+
+def splitmix(state):
+    """The output of splitmix64 (Steele, Lea, Flood 2014) at a state."""
+    z = (state + 0x9E3779B97F4A7C15) & _WORD
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
+    return z ^ (z >> 31)
+
+
+def id_hash(start, text):
+    """The hash of an id: of the UTF-8 bytes, their number before them and a finaliser behind them."""
+    data = text.encode()
+    return splitmix(fnv1a(data, splitmix(start ^ len(data)) ^ 0xCBF29CE484222325))
+
+
+def id_hashes(pool):
+    """The hashes of all queries and of all items; an item's starts from its query's."""
+    queries = [id_hash(0xB7E151628AED2A6B, str(name)) for name in pool.query_ids]
+    owners = pool.item_queries.tolist()
+    starts = [splitmix(0x243F6A8885A308D3 ^ queries[q]) for q in owners]
+    return queries, [id_hash(start, str(name)) for start, name in zip(starts, pool.item_ids, strict=True)]
+
+
+def number_of(key, word):
+    """The number in (0, 1) of a hash under a key: the upper 53 bits of the two mixed."""
+    return ((splitmix(int(key) ^ word) >> 11) + 0.5) * 2.0**-53
+
+
+# Levels, from their definition: t = u / r; s = s_parent if v < r / r_parent, else v / r
+
+
+@dataclass(frozen=True)
+class Roots:
+    """A query of an order: roots of the query and of its places, what they cost, whether places follow each other."""
+
+    root: float
+    places: tuple
+    costs: tuple
+    overhead: float
+    nested: bool
+
+    def cost(self, judged):
+        """What judging some of its places costs."""
+        return self.overhead * bool(judged) + sum(self.costs[i] for i in judged)
+
+
+def roots_of(order):
+    """The queries of an order; places are counted within each."""
+    spans = [slice(a, b) for a, b in itertools.pairwise(order.offsets.tolist())]
+    return [
+        Roots(
+            float(order.query_roots[q]),
+            tuple(order.roots[own].tolist()),
+            tuple(order.costs[own].tolist()),
+            float(order.overheads[q]),
+            order.is_nested,
+        )
+        for q, own in enumerate(spans)
+    ]
+
+
+def place_levels(query, u, v):
+    """The level of a query and of each of its places for their numbers; infinite where one never comes."""
+    level = above = u / query.root if query.root > 0 else math.inf
+    parent, out = query.root, []
+    for root, own in zip(query.places, v, strict=True):
+        comes = root > 0 and not math.isinf(above)
+        out.append((above if own < root / parent else own / root) if comes else math.inf)
+        if query.nested:
+            above, parent = out[-1], root
+    return level, out
+
+
+def queue_of(queries, numbers):
+    """All units of an order, lowest first: (level, query, places, cost); ``numbers`` are u and v of every query."""
+    units = []
+    for q, (query, (u, v)) in enumerate(zip(queries, numbers, strict=True)):
+        levels = place_levels(query, u, v)[1]
+        overhead = query.overhead
+        for level in sorted({s for s in levels if s < math.inf}):
+            places = tuple(i for i, s in enumerate(levels) if s == level)
+            units.append((level, q, places, overhead + sum(query.costs[i] for i in places)))
+            overhead = 0.0
+    return sorted(units)
+
+
+def paid_units(units, budget):
+    """Which of the units, lowest first, a budget pays for, and T: the level of the first that it does not."""
+    spent = 0.0
+    for k, (level, _, _, cost) in enumerate(units):
+        if spent + cost > budget:
+            return units[:k], level
+        spent += cost
+    return units, math.inf
+
+
+BELOW, AT, ABOVE = range(3)
+
+
+def standing(level, low, high):
+    """Where a number uniform on (low, high) may stand to a level: chances below and above, the density at it."""
+    if level <= low:
+        return [(ABOVE, 1)]
+    if level >= high:
+        return [(BELOW, 1)]
+    return [(BELOW, (level - low) / (high - low)), (AT, 1 / (high - low)), (ABOVE, (high - level) / (high - low))]
+
+
+def query_law(query, level):
+    """{(places below a level, places at it): chance, or density at the level where there are any}."""
+    law = {}
+
+    def follow(i, above, parent, is_density, below, at, chance):
+        if chance == 0:
+            return
+        if i == len(query.places) or (query.places[i] == 0 and query.nested):
+            if is_density == bool(at):  # a query that enters at the level without a place is no unit there
+                law[below, at] = law.get((below, at), 0) + chance
+            return
+        root = query.places[i]
+        if root == 0:
+            follow(i + 1, above, parent, is_density, below, at, chance)
+            return
+        share, low = (0, 0) if math.isinf(parent) else (root / parent, 1 / parent)
+        ways = [(above, share, False)]
+        if share < 1:
+            ways += [(own, (1 - share) * part, own == AT) for own, part in standing(level, low, 1 / root)]
+        for own, part, is_alone in ways:
+            if is_alone and is_density:  # two levels at one place have no chance
+                continue
+            following = (own, root) if query.nested else (above, parent)
+            places = (below + (i,) * (own == BELOW), at + (i,) * (own == AT))
+            follow(i + 1, *following, is_density or is_alone, *places, chance * part)
+
+    entering = [(ABOVE, 1)] if query.root == 0 else [(BELOW, 1)]
+    if 0 < query.root < math.inf:
+        entering = standing(level, 0, 1 / query.root)
+    for own, part in entering:
+        follow(0, own, query.root, own == AT, (), (), part)
+    return law
+
+
+def fixed_samples(queries, level):
+    """Every sample below a fixed level: its chance and the places of each query."""
+    laws = [{own: chance for (own, at), chance in query_law(query, level).items() if not at} for query in queries]
+    for below in itertools.product(*laws):
+        yield math.prod(law[own] for law, own in zip(laws, below, strict=True)), below
+
+
+def threshold_samples(queries, budget, n_nodes=12):
+    """Every sample that a budget may pay for: its weight, the places below T of each query, T.
+
+    T is the level of the first unit, by level, that the budget cannot pay: what lies below it is paid for, the unit
+    at it is not. Levels of queries are independent and their distribution functions linear between the 1/r, where
+    Gauss-Legendre weights integrate.
+    """
+    ends = sorted({0.0} | {1 / r for query in queries for r in (query.root, *query.places) if 0 < r < math.inf})
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
+    for low, high in itertools.pairwise(ends):
+        for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
+            level = (low + high) / 2 + (high - low) / 2 * node
+            laws = [query_law(query, level) for query in queries]
+            for below in itertools.product(*({own for own, _ in law} for law in laws)):
+                spent = list(map(Roots.cost, queries, below))
+                if sum(spent) > budget:
+                    continue
+                chances = [law.get((own, ()), 0) for law, own in zip(laws, below, strict=True)]
+                density = 0.0
+                for q, (query, law) in enumerate(zip(queries, laws, strict=True)):
+                    room = budget - sum(spent[:q]) - sum(spent[q + 1 :])
+                    coming = sum(
+                        part
+                        for (own, at), part in law.items()
+                        if at and own == below[q] and query.cost(own + at) > room
+                    )
+                    density += coming * math.prod(chances[:q]) * math.prod(chances[q + 1 :])
+                if density > 0:
+                    yield weight * (high - low) / 2 * density, below, level
+
+
+def selection_of(order, below, level):
+    """The selection of places of each query, counted within it."""
+    queries = [q for q, own in enumerate(below) if own]
+    slots = [int(order.offsets[q]) + i for q in queries for i in sorted(below[q])]
+    return Selection(
+        queries=np.array(queries, dtype=np.int64),
+        counts=np.array([len(below[q]) for q in queries], dtype=np.int64),
+        slots=np.array(slots, dtype=np.int64),
+        level=level,
+        cost=sum(map(Roots.cost, roots_of(order), below)),
+    )
+
+
+def over_thresholds(design, reading, grades, budget, n_nodes=12):
+    """Σ of the chances of all samples, E[R̂], Var[R̂] and E[V̂] of the library's plain estimator.
+
+    A sample in which chance chose no query is refused: all it says is what is known and what is predicted.
+    """
+    judge, rows = reading.judge(grades), []
+    for chance, below, level in threshold_samples(roots_of(design.order), budget, n_nodes):
+        sample = judged_sample(design, reading, judge, selection_of(design.order, below, level))
+        if sample.values.size or sample.is_census:
+            found = evaluate(sample)
+            rows.append((chance, found.value, found.plain_variance))
+        else:
+            rows.append((chance, sample.base + sample.population[1], 0.0))
+    chances, values, variances = np.array(rows).T
+    mean = chances @ values
+    return chances.sum(), mean, chances @ (values - mean) ** 2, chances @ variances
 
 
 def optimal_rates(variances, costs, budget, smaller, larger):

@@ -1,8 +1,11 @@
+"""A pool in chunks gives the sample of the whole pool, unit by unit, and its estimates."""
+
 from __future__ import annotations
 
 import gc
 import itertools
 import json
+import math
 import subprocess
 import sys
 import tracemalloc
@@ -13,39 +16,71 @@ import numpy as np
 import pytest
 from naive import pool_of, random_lists, random_probs, rankings_of
 
-from activeeval import DCG, ERR, METHODS, RBP, Campaign, Chunk, InputError, QueryPool, Rankings, Target, chunked_design
-from activeeval.errors import BudgetError, StateError
-from activeeval.record import from_arrays, record_of, to_arrays
+import activeeval.scale.gathering as gathering
+from activeeval import (
+    DCG,
+    ERR,
+    METHODS,
+    NDCG,
+    RBP,
+    BudgetError,
+    Campaign,
+    Chunk,
+    InputError,
+    QueryFactor,
+    QueryPool,
+    Rankings,
+    StateError,
+    Target,
+    chunked_design,
+    replicate,
+)
+from activeeval.campaign.sample import from_arrays, to_arrays
 
-N_QUERIES = 23
-MEASURES = (DCG(), DCG(cutoff=3), RBP(0.7), ERR(4), ERR(4, cutoff=4))
-ONE_BY_ONE = ("active", "active_uniC", "active_uniD", "passive", "difference", "regression")
+N_QUERIES = 60
+EDGES = [1, 3, 9, 10, 31, 33]
+LEVELLED = ("random", "whole", "depth_plain", "depth", "items_plain", "items")
+PAPER = ("passive", "active", "active_uniC", "active_uniD")
+SCOPES = ("pool", "population")
 
 
-def whole(compare=True, seed=0, measure=None):
-    """Return a target with costs, overheads and traffic, lists of any length, and a grade model."""
+def whole(compare=True, seed=0, measure=None, overhead=3.0):
+    """Return a target with costs, overheads and traffic, a grade model, and labels.
+
+    Lists are of any length: a tenth of them are empty, and in a comparison a fifth are equal.
+    """
     random = np.random.default_rng(seed)
     lengths = random.integers(1, 9, N_QUERIES).tolist()
     pool = pool_of(
         lengths,
         item_costs=random.uniform(0.5, 2, sum(lengths)),
-        query_costs=random.uniform(0, 3, N_QUERIES),
+        query_costs=random.uniform(0, overhead, N_QUERIES),
         query_probs=random.dirichlet(np.full(N_QUERIES, 3.0)),
     )
-    lists = [rankings_of(pool, random_lists(random, lengths)) for _ in range(2)]
-    target = Target(measure or ERR(4), lists[0], lists[1] if compare else None)
-    return target, random_probs(random, pool.n_items, 5)
+    first, second = (random_lists(random, lengths) for _ in range(2))
+    for q in range(0, N_QUERIES, 10):
+        first[q] = second[q] = []
+    for q in range(3, N_QUERIES, 5):
+        second[q] = first[q]
+    lists = [rankings_of(pool, one) for one in (first, second)]
+    target = Target(measure or DCG(), lists[0], lists[1] if compare else None)
+    return target, random_probs(random, pool.n_items, 5), random.integers(0, 5, pool.n_items)
 
 
-def cut(target, probs, edges):
+def cut(target, probs, edges=EDGES, judged=None):
     """Return the chunks of a pool between its first query, the edges, and its end."""
     chunks = []
     for first, last in itertools.pairwise([0, *edges, target.pool.n_queries]):
         pool, items = target.pool.subset(np.arange(first, last))
         versus = None if target.versus is None else target.versus.restricted_to(pool, items)
-        traffic = 1000 * target.pool.query_probs[first:last].sum()
-        own = None if probs is None else probs[..., items, :]
-        chunks.append(Chunk(target.ranking.restricted_to(pool, items), own, versus, traffic=traffic))
+        chunk = Chunk(
+            target.ranking.restricted_to(pool, items),
+            None if probs is None else probs[..., items, :],
+            versus,
+            judged=None if judged is None else judged[items],
+            traffic=1000 * target.pool.query_probs[first:last].sum(),
+        )
+        chunks.append(chunk)
     return chunks
 
 
@@ -53,150 +88,301 @@ def by_size(target, probs, size):
     return cut(target, probs, range(size, target.pool.n_queries, size))
 
 
-def assert_is_the_design(chunked, design):
-    assert chunked.n_queries == design.pool.n_queries
-    np.testing.assert_allclose(chunked.query_probs, design.query_probs, rtol=1e-12)
-    np.testing.assert_allclose(chunked.predictions, design.predictions, rtol=1e-12)
-    np.testing.assert_allclose(chunked.variances, design.variances, rtol=1e-12)
-    np.testing.assert_allclose(chunked.costs, design.costs, rtol=1e-12)
-    np.testing.assert_allclose(chunked.sampling_probs, design.sampling_probs, rtol=1e-12)
-    assert chunked.sampling_probs.sum() == pytest.approx(1, rel=1e-12)
-    assert chunked.expected_cost == pytest.approx(design.expected_cost, rel=1e-12)
-    assert chunked.n_draws(70) == design.n_draws(70)
+def budgets_of(design):
+    """Return budgets that pay for little, for some, and for nearly everything."""
+    least = float(design.order.dearest_units.max()) * 1.001
+    return [least, max(least, 0.4 * design.cost), 0.99 * design.cost]
 
 
-# The design of the whole pool
+def judged_by_ids(campaign, pool, labels):
+    """Judge all units of a campaign by the ids of their items."""
+    positions, query_ids = pool.item_positions(), pool.query_ids.tolist()
+    while (unit := campaign.ask()) is not None:
+        query = query_ids.index(unit.query_id)
+        campaign.tell(unit, [int(labels[positions[query, item]]) for item in unit.item_ids])
+    return campaign
 
 
-@pytest.mark.kernel
-@pytest.mark.parametrize("share", [0.0, 0.2])
+def read(campaign, target, scope):
+    """Return the estimate of a target, or why there is none."""
+    try:
+        return campaign.estimate(target, scope=scope)
+    except StateError as problem:
+        return str(problem)
+
+
+def assert_same_sample(found, wanted, labels):
+    """Check units, levels, costs, thresholds, cautions and all estimates of two campaigns, these to 1e-12."""
+    for name in ("number", "block", "query_id", "item_ids"):
+        assert [getattr(u, name) for u in found.planned] == [getattr(u, name) for u in wanted.planned], name
+    for name in ("level", "cost"):
+        pairs = ([getattr(u, name) for u in campaign.planned] for campaign in (found, wanted))
+        np.testing.assert_allclose(*pairs, rtol=1e-12, err_msg=name)
+    np.testing.assert_allclose(found.design.blocks, wanted.design.blocks, rtol=1e-12)
+    assert found.design.cautions == wanted.design.cautions
+    for campaign in (found, wanted):
+        judged_by_ids(campaign, wanted.design.pool, labels)
+    assert found.ended == wanted.ended
+    assert found.spent == pytest.approx(wanted.spent, rel=1e-12)
+    for (own, other), scope in itertools.product(zip(found.design.targets, wanted.design.targets, strict=True), SCOPES):
+        one, two = read(found, own, scope), read(wanted, other, scope)
+        if isinstance(two, str):  # nothing but certain queries below the threshold
+            assert one == two
+            continue
+        for name in ("value", "std_error", "degrees_of_freedom", "cost", "share"):
+            assert getattr(one, name) == pytest.approx(getattr(two, name), rel=1e-12, abs=1e-12), (name, scope)
+        for name in ("n_open", "n_draws", "n_queries", "n_items", "cautions"):
+            assert getattr(one, name) == getattr(two, name), name
+
+
+def measure_of(method):
+    return DCG() if METHODS[method].fits(DCG()) and "depth" not in method else ERR(4, cutoff=4)
+
+
+# The sample of the whole pool
+
+
+@pytest.mark.parametrize("overhead", [0.0, 3.0])
 @pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize("measure", MEASURES, ids=str)
-def test_chunks_give_the_design_of_the_whole_pool(measure, compare, share):
-    target, probs = whole(compare, measure=measure)
-    design = METHODS["active"].design(target, probs, defensive_share=share)
-    chunked = chunked_design(cut(target, probs, [1, 9, 10, 17]), measure, defensive_share=share)
-    assert_is_the_design(chunked, design)
-    assert chunked.chunk_offsets.tolist() == [0, 1, 9, 10, 17, N_QUERIES]
-    assert chunked.performance == pytest.approx(design.query_probs @ design.predictions, rel=1e-12)
+@pytest.mark.parametrize("method", [*LEVELLED, *PAPER])
+def test_a_sample_of_chunks_is_that_of_the_whole_pool(method, compare, overhead, monkeypatch):
+    monkeypatch.setattr(gathering, "_LEAST_PRUNED", 0)
+    target, probs, labels = whole(compare, measure=measure_of(method), overhead=overhead)
+    design = METHODS[method].design(target, probs, max_grade=4)
+    chunks = cut(target, probs)
+    chunked = chunked_design(chunks, target.measure, method, max_grade=4)
+    assert (chunked.n_queries, chunked.name) == (N_QUERIES, method)
+    assert chunked.cost == pytest.approx(design.cost, rel=1e-12)
+    for budget, seed in itertools.product(budgets_of(design), range(3)):
+        found = chunked.campaign(budget, chunks, rng=seed)
+        assert_same_sample(found, Campaign(design, budget, rng=seed), labels)
 
 
-@pytest.mark.parametrize("size", range(1, N_QUERIES + 1))
-def test_the_design_does_not_depend_on_the_size_of_chunks(size):
-    target, probs = whole()
-    assert_is_the_design(chunked_design(by_size(target, probs, size), ERR(4)), METHODS["active"].design(target, probs))
+@pytest.mark.parametrize("measure", [DCG(cutoff=3), RBP(0.7), NDCG(cutoff=5), ERR(4)], ids=str)
+@pytest.mark.parametrize("size", [1, 7, 29, N_QUERIES])
+def test_the_sample_does_not_depend_on_the_size_of_chunks(size, measure):
+    target, probs, labels = whole(measure=measure, seed=size)
+    chunks = by_size(target, probs, size)
+    chunked = chunked_design(chunks, measure)
+    design = METHODS[chunked.name].design(target, probs)
+    assert chunked.name == ("items" if measure.is_additive else "depth")
+    assert_same_sample(chunked.campaign(60, chunks, rng=7), Campaign(design, 60, rng=7), labels)
 
 
-@pytest.mark.parametrize("method", ONE_BY_ONE)
-def test_every_method_that_draws_whole_queries_one_by_one_comes_in_chunks(method):
-    target, probs = whole()
-    chunks = by_size(target, None if method == "passive" else probs, 5)
-    chunked = chunked_design(chunks, ERR(4), method, bias=0.1)
-    assert_is_the_design(chunked, METHODS[method].design(target, probs, bias=0.1))
-    assert chunked.method is METHODS[method]
+@pytest.mark.parametrize("method", ["items", "whole", "active", "passive"])
+def test_a_budget_that_pays_for_everything_is_a_census(method):
+    target, probs, labels = whole(measure=measure_of(method))
+    chunks = cut(target, probs)
+    chunked = chunked_design(chunks, target.measure, method)
+    budget = METHODS[method].design(target, probs).cost
+    campaign = judged_by_ids(chunked.campaign(budget, chunks), target.pool, labels)
+    estimate = campaign.estimate()
+    assert estimate.std_error == 0
+    assert estimate.value == pytest.approx(target.pool.query_probs @ target.values(labels), rel=1e-12)
+    assert_same_sample(
+        chunked.campaign(budget, chunks), Campaign(METHODS[method].design(target, probs), budget), labels
+    )
 
 
-def test_chunks_with_a_query_factor():
-    target, probs = whole()
-    nodes, weights = np.stack((probs, probs[:, ::-1])), np.array([0.3, 0.7])
-    chunks = [replace(chunk, node_weights=weights) for chunk in by_size(target, nodes, 4)]
-    design = METHODS["active"].design(target, nodes, node_weights=weights)
-    assert_is_the_design(chunked_design(chunks, ERR(4)), design)
+def test_draws_with_replacement_to_an_expected_budget():
+    target, probs, labels = whole(measure=ERR(4))
+    chunks = cut(target, probs)
+    chunked = chunked_design(chunks, ERR(4), "active")
+    design = METHODS["active"].design(target, probs, budget=70, expected=True)
+    for seed in range(5):
+        found = chunked.campaign(70, chunks, rng=seed, expected=True)
+        assert_same_sample(found, Campaign(design, rng=seed), labels)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+@pytest.mark.parametrize("method", ["active", "depth", "items"])
+def test_choices_of_a_design_are_those_of_chunks(method, share):
+    target, probs, labels = whole(measure=measure_of(method))
+    choices = {"defensive_share": share, "bias": 0.1}
+    chunks = cut(target, probs)
+    chunked = chunked_design(chunks, target.measure, method, **choices)
+    design = METHODS[method].design(target, probs, **choices)
+    blocks = None if method == "active" else (50, 60)
+    found = chunked.campaign(70, chunks, blocks=blocks, rng=3)
+    assert_same_sample(found, Campaign(design, 70, rng=3, blocks=blocks), labels)
+    if method == "active":
+        with pytest.raises(InputError, match=r"^'active' draws with replacement to one planned end: it has no blocks"):
+            chunked.campaign(70, chunks, blocks=(50, 60))
+
+
+@pytest.mark.parametrize("method", ["items", "depth"])
+@pytest.mark.parametrize("as_factor", [False, True])
+def test_nodes_of_a_query_factor_and_known_grades(method, as_factor):
+    target, probs, labels = whole(measure=measure_of(method))
+    judged = np.where(np.random.default_rng(5).random(labels.size) < 0.3, labels, -1)
+    if as_factor:
+        model, of_chunk, of_design = probs, {}, {"factor": QueryFactor(sigma=1.2)}
+    else:
+        model, weights = np.stack((probs, probs[:, ::-1])), np.array([0.3, 0.7])
+        of_chunk, of_design = {"node_weights": weights}, {"node_weights": weights}
+    chunks = [replace(chunk, **of_chunk) for chunk in cut(target, model, judged=judged)]
+    if as_factor:
+        chunks[0] = replace(chunks[0], judged=None) if (chunks[0].judged < 0).all() else chunks[0]
+    chunked = chunked_design(chunks, target.measure, method, factor=of_design.get("factor"))
+    design = METHODS[method].design(target, model, judged=judged, **of_design)
+    for seed in range(3):
+        assert_same_sample(chunked.campaign(60, chunks, rng=seed), Campaign(design, 60, rng=seed), labels)
+
+
+@pytest.mark.parametrize("weights", [None, (1.0, 0.0, 4.0)])
+@pytest.mark.parametrize("method", ["items", "depth"])
+def test_several_questions_of_one_sample(method, weights):
+    target, probs, labels = whole(measure=measure_of(method))
+
+    def questions(pair):
+        one, other = pair.ranking, pair.versus
+        return [Target(target.measure, one, other), Target(target.measure, one), Target(DCG(cutoff=2), other)]
+
+    chunks = cut(target, probs)
+    chunked = chunked_design(chunks, questions, method, weights=weights)
+    design = METHODS[method].design(questions(target), probs, weights=weights)
+    for seed in range(3):
+        assert_same_sample(chunked.campaign(90, chunks, rng=seed), Campaign(design, 90, rng=seed), labels)
 
 
 def test_without_traffic_every_query_counts_alike():
     random = np.random.default_rng(1)
-    pool = pool_of([3] * 10)
-    probs = random_probs(random, 30, 5)
-    target = Target(DCG(), rankings_of(pool, random_lists(random, [3] * 10)))
+    pool = pool_of([3] * 20)
+    target, probs = Target(DCG(), rankings_of(pool, random_lists(random, [3] * 20))), random_probs(random, 60, 5)
     chunks = [replace(chunk, traffic=None) for chunk in cut(target, probs, [1, 7])]
-    assert_is_the_design(chunked_design(chunks, DCG()), METHODS["active"].design(target, probs))
+    found = chunked_design(chunks, DCG()).campaign(12, chunks, rng=2)
+    labels = random.integers(0, 5, 60)
+    assert_same_sample(found, Campaign(METHODS["items"].design(target, probs), 12, rng=2), labels)
 
 
 def test_a_query_without_cost_counts_as_the_cheapest_item_of_the_whole_pool():
     pool = pool_of([2, 2, 2], item_costs=[3, 2, 0.25, 5, 4, 4])
     target = Target(DCG(), rankings_of(pool, [[0, 1], [], [1]]))
     probs = random_probs(np.random.default_rng(2), 6, 3)
-    design = METHODS["active"].design(target, probs)
-    assert_is_the_design(chunked_design(by_size(target, probs, 1), DCG()), design)
+    chunked = chunked_design(by_size(target, probs, 1), DCG(), "active")
+    wanted = METHODS["active"].design(target, probs).scheme.sampling_probs
+    np.testing.assert_allclose(chunked.drawable.sampling_probs, wanted, rtol=1e-12)
 
 
 def test_a_function_and_a_generator_may_bring_the_chunks():
-    target, probs = whole()
-    chunks = by_size(target, probs, 5)
-    for bring in (lambda: iter(chunks), iter(chunks), tuple(chunks)):
-        assert_is_the_design(chunked_design(bring, ERR(4)), METHODS["active"].design(target, probs))
+    target, probs, _ = whole()
+    chunks = cut(target, probs)
+    wanted = chunked_design(chunks, DCG()).campaign(60, chunks).planned
+    for bring in (lambda: iter(chunks), tuple(chunks)):
+        assert chunked_design(bring, DCG()).campaign(60, bring).planned == wanted
+    assert chunked_design(iter(chunks), DCG()).campaign(60, iter(chunks)).planned == wanted
 
 
-@pytest.mark.parametrize("measure", [DCG(), ERR(4)], ids=str)
-@pytest.mark.parametrize("size", [1, 4, N_QUERIES])
-@pytest.mark.parametrize("n_jobs", [2, 3, -1])
-def test_threads_change_no_bit(measure, size, n_jobs):
-    target, probs = whole(measure=measure)
-    chunks = by_size(target, probs, size)
-    one, several = (chunked_design(chunks, measure, n_jobs=n) for n in (1, n_jobs))
-    for name in ("chunk_offsets", "query_probs", "predictions", "variances", "costs", "sampling_probs"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(several, name), err_msg=name)
-
-
-# Draws, and the record of what was drawn
-
-
-@pytest.mark.parametrize("expected", [False, True])
-@pytest.mark.parametrize("method", ONE_BY_ONE)
-def test_draws_are_those_of_a_campaign_on_the_whole_pool_and_so_is_their_estimate(method, expected):
-    target, probs = whole()
-    labels = np.random.default_rng(3).integers(0, 5, target.pool.n_items)
-    chunks = by_size(target, probs, 5)
-    chunked = chunked_design(chunks, ERR(4), method)
-    design = METHODS[method].design(target, probs)
-    for seed, budget in itertools.product(range(5), (15, 60, 110)):
-        campaign = Campaign(design, budget, rng=seed, expected=expected)
-        live = campaign.run(
-            lambda query, items: [labels[target.pool.query_offsets[int(query[1:])] + int(z) - 1] for z in items]
+@pytest.mark.parametrize("method", ["items", "depth", "active"])
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_threads_change_nothing(method, n_jobs):
+    target, probs, labels = whole(measure=measure_of(method))
+    chunks = by_size(target, probs, 4)
+    one, several = (
+        judged_by_ids(
+            chunked_design(chunks, target.measure, method, n_jobs=n).campaign(70, chunks, rng=1), target.pool, labels
         )
-        draws = chunked.draw(budget, seed, expected=expected)
-        assert draws.tolist() == [draw.query for draw in campaign.draws]
-        record = chunked.record(draws, chunks)
-        _, items = target.pool.subset(np.unique(draws))
-        found = record.estimate(labels[items])
-        for name in ("value", "std_error", "cost", "degrees_of_freedom"):
-            assert getattr(found, name) == pytest.approx(getattr(live, name), rel=1e-9), name
-        assert (found.n_draws, found.n_queries, found.n_items) == (live.n_draws, live.n_queries, live.n_items)
-        for name, array in to_arrays(record_of(campaign, 4)).items():
-            if array.dtype.kind == "U":
-                assert array.tolist() == to_arrays(record)[name].tolist()
-            else:
-                np.testing.assert_allclose(to_arrays(record)[name], array, rtol=1e-11, err_msg=name)
+        for n in (1, n_jobs)
+    )
+    assert one.planned == several.planned
+    assert one.estimate() == several.estimate()
 
 
-def test_a_record_of_drawn_queries_is_stored_and_read_like_any_other():
-    target, probs = whole(compare=False, measure=DCG())
-    chunks = by_size(target, probs, 6)
-    chunked = chunked_design(chunks, DCG(), "regression")
-    record = chunked.record(chunked.draw(60, 0), (replace(chunk, grade_probs=None) for chunk in chunks))
-    assert record.max_grade == 4
-    grades = np.random.default_rng(4).integers(0, 5, record.stage.target.pool.n_items)
-    assert from_arrays(to_arrays(record)).estimate(grades) == record.estimate(grades)
+# What a gathered sample can, and what it cannot, tell
 
 
-def test_a_budget_that_pays_for_every_query_takes_every_query():
-    target, probs = whole()
-    chunks = by_size(target, probs, 6)
-    chunked = chunked_design(chunks, ERR(4))
-    record = chunked.record(chunked.draw(chunked.costs.sum(), 0), chunks)
-    labels = np.random.default_rng(5).integers(0, 5, target.pool.n_items)
-    found = record.estimate(labels)
-    assert found.value == pytest.approx(target.pool.query_probs @ target.values(labels), rel=1e-12)
-    assert found.std_error == 0
+def gathered(method="items", budget=60, **options):
+    target, probs, labels = whole(measure=measure_of(method))
+    chunks = cut(target, probs)
+    campaign = chunked_design(chunks, target.measure, method).campaign(budget, chunks, rng=4, **options)
+    return campaign, METHODS[method].design(target, probs), labels
+
+
+@pytest.mark.parametrize("method", ["items", "depth", "whole"])
+def test_what_is_gathered_is_what_the_sample_needs(method):
+    campaign, design, _ = gathered(method)
+    needed = {unit.query_id for unit in Campaign(design, 60, rng=4).planned}
+    held = set(campaign.design.pool.query_ids.tolist())
+    assert needed <= held
+    assert len(held) <= len(needed) + 3  # the one that the budget does not pay for, and the two dearest
+
+
+def test_a_top_up_within_what_was_gathered_is_the_top_up_of_the_whole_pool():
+    campaign, design, labels = gathered(up_to=90)
+    judged_by_ids(campaign, design.pool, labels)
+    wanted = judged_by_ids(Campaign(design, 60, rng=4), design.pool, labels)
+    assert_same_sample(campaign.topped_up(30), wanted.topped_up(30), labels)
+    with pytest.raises(StateError, match=r"^these queries were gathered for a smaller budget than 120: gather for it$"):
+        campaign.topped_up(60)
+
+
+@pytest.mark.parametrize("method", ["items", "depth", "whole", "active"])
+def test_a_gathered_sample_is_stored_and_read_like_any_other(method):
+    campaign, design, labels = gathered(method)
+    arrays = to_arrays(campaign)
+    again = from_arrays(arrays)
+    assert to_arrays(again)["digest"] == arrays["digest"]
+    assert_same_sample(again, Campaign(design, 60, rng=4), labels)
+    with pytest.raises(InputError, match="gathered for the key"):
+        Campaign(again.design, rng=5)
+    totals = arrays["gathered.sums"] + 1e-3
+    with pytest.raises(InputError, match="changed or damaged since it was written"):
+        from_arrays(arrays | {"gathered.sums": totals})
+
+
+def test_a_larger_budget_than_was_gathered_for_is_refused_for_draws_too():
+    campaign, _, _ = gathered("active")
+    with pytest.raises(StateError, match="a query came up that was not gathered: gather for a larger budget"):
+        Campaign(campaign.design.with_budget(150), key=int(campaign.key))
+
+
+@pytest.mark.parametrize("method", ["items", "active"])
+def test_another_key_is_refused(method):
+    campaign, _, labels = gathered(method)
+    with pytest.raises(InputError, match=r"gathered for the key \d+: another's are not all here"):
+        Campaign(campaign.design, rng=5)
+    with pytest.raises(InputError, match="holds what one sample needs of a larger pool"):
+        replicate(campaign.design, labels[: campaign.design.pool.n_items], [60], 3)
+
+
+@pytest.mark.parametrize("method", ["items", "active"])
+def test_a_question_that_the_chunks_were_not_asked_is_refused(method):
+    campaign, design, labels = gathered(method)
+    judged_by_ids(campaign, design.pool, labels)
+    other = Target(DCG(cutoff=2), campaign.design.target.ranking)
+    with pytest.raises(InputError, match=r"@2 was not asked when these queries were gathered of a larger pool: ask it"):
+        campaign.estimate(other)
+
+
+def test_levels_of_other_budgets_are_refused():
+    order = gathered()[0].design.order
+    for what in (order.expected_cost, order.level_for):
+        with pytest.raises(InputError, match="it says nothing of other levels"):
+            what(3.0)
+
+
+def test_budgets_that_pay_for_too_little_are_refused_as_by_the_whole_pool():
+    target, probs, _ = whole(measure=ERR(4))
+    chunks = cut(target, probs)
+    for method in ("depth", "active"):
+        design, chunked = METHODS[method].design(target, probs), chunked_design(chunks, ERR(4), method)
+        least = float(design.order.dearest_units.max())
+        texts = []
+        for attempt in (lambda b: chunked.campaign(b, chunks), lambda b: design.with_budget(b)):  # noqa: B023
+            with pytest.raises(BudgetError) as caught:
+                attempt(0.99 * least)
+            texts.append(str(caught.value))
+        assert texts[0] == texts[1]
+        with pytest.raises(InputError, match="the budget must be a positive number, got nan"):
+            chunked.campaign(math.nan, chunks)
 
 
 # What is refused
 
 
 def refusals():
-    target, probs = whole()
-    chunks = by_size(target, probs, 6)
+    target, probs, _ = whole(measure=ERR(4))
+    chunks = cut(target, probs, [13, 26, 39])
 
     def with_third(**changes):
         return [*chunks[:2], replace(chunks[2], **changes), *chunks[3:]]
@@ -205,31 +391,36 @@ def refusals():
     fewer = np.full((len(third), 4), 0.25)
     unknown = third.copy()
     unknown[3, 1] = np.nan
-    name = r"item '\d' of query 'q1\d'"
+    name = r"item '\d' of query 'q\d\d'"
+    repeated = r"query ids must be unique over all chunks: query 0 of chunks\[4\] has the id of query 0 of chunks\[1\]"
     yield "no chunk", [], "there is no chunk, so the pool is empty"
     yield "no chunk from a function", list, "there is no chunk, so the pool is empty"
     yield "another thing", [*chunks, (1, 2)], r"chunks\[4\] must be a Chunk, got tuple"
     yield "NaN", with_third(grade_probs=unknown), rf"chunks\[2\]: grade_probs of {name} must be .* nan, .*"
     yield "rows", with_third(grade_probs=third[1:]), r"chunks\[2\]: grade_probs must have shape .*"
     yield "columns", with_third(grade_probs=fewer), r"chunks\[2\]: grade_probs must have 5 columns.*"
-    yield "no model", with_third(grade_probs=None), r"chunks\[2\]: method 'active' needs a grade model.*"
+    yield "no model", with_third(grade_probs=None), r"chunks\[2\]: method 'depth' needs a grade model.*"
     yield "traffic", with_third(traffic=np.nan), r"chunks\[2\]: traffic must be a positive number, got nan"
     yield "no traffic", with_third(traffic=0), r"chunks\[2\]: traffic must be a positive number, got 0"
     yield "rankings", with_third(versus=None), r"chunks\[2\] has one ranking, chunks\[0\] two rankings"
     yield "a foreign ranking", with_third(versus=chunks[3].versus), r"chunks\[2\]: the ranking belongs to another pool"
+    yield "a query twice", [*chunks, chunks[1]], repeated
+    nodes = {"grade_probs": third[None], "node_weights": [1.0]}
+    yield "nodes", with_third(**nodes), r"chunks\[2\] has other node_weights than chunks\[0\]"
+    yield "known grades", with_third(judged=np.full(len(third), 7)), r"chunks\[2\]: .* 7 .*"
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(("chunks", "text"), [pytest.param(*rest, id=name) for name, *rest in refusals()])
 def test_what_is_wrong_is_said_in_a_line_that_names_the_chunk(chunks, text, n_jobs):
     with pytest.raises(InputError, match=f"^{text}$") as caught:
-        chunked_design(chunks, ERR(4), n_jobs=n_jobs)
+        chunked_design(chunks, ERR(4), "depth", n_jobs=n_jobs)
     assert "\n" not in str(caught.value)
 
 
 def test_chunks_of_an_open_scale_must_agree_on_it():
-    target, probs = whole(measure=DCG())
-    chunks = by_size(target, probs, 6)
+    target, probs, _ = whole()
+    chunks = cut(target, probs)
     short = random_probs(np.random.default_rng(0), len(chunks[1].grade_probs), 3)
     with pytest.raises(InputError, match=r"^chunks\[1\] has probabilities of 3 grades, chunks\[0\] of 5$"):
         chunked_design([chunks[0], replace(chunks[1], grade_probs=short)], DCG())
@@ -237,81 +428,90 @@ def test_chunks_of_an_open_scale_must_agree_on_it():
         chunked_design([chunks[0], replace(chunks[1], grade_probs=None)], DCG(), "passive")
 
 
-@pytest.mark.parametrize("method", ["items", "depth_draws", "poisson", "random"])
-def test_methods_that_need_the_whole_pool_are_refused(method):
-    target, probs = whole()
-    with pytest.raises(InputError, match=f"method '{method}' needs the whole pool at once; .* active_uniD, difference"):
-        chunked_design(by_size(target, probs, 6), ERR(4), method)
+def test_with_a_query_factor_chunks_must_agree_on_the_grades_that_the_model_has_seen():
+    target, probs, _ = whole()
+    chunks = cut(target, probs)
+    seen = chunks[1].grade_probs.copy()
+    seen[:, :1] += seen[:, 4:]
+    seen[:, 4] = 0
+    unlike = [chunks[0], replace(chunks[1], grade_probs=seen)]
+    assert chunked_design(unlike, DCG()).n_queries == 3
+    with pytest.raises(InputError, match=r"^chunks\[1\] gives a chance to 4 grades, chunks\[0\] to 5: with a query"):
+        chunked_design(unlike, DCG(), factor=QueryFactor(sigma=1.0))
 
 
-def test_budgets_that_pay_for_too_little_are_refused():
-    target, probs = whole()
-    chunked = chunked_design(by_size(target, probs, 6), ERR(4))
-    dearest = int(np.argmax(chunked.costs))
-    with pytest.raises(BudgetError, match=rf"dearest query, .* for query {dearest % 6} of chunks\[{dearest // 6}\]$"):
-        chunked.draw(chunked.costs.max() * 0.99, 0)
-    with pytest.raises(BudgetError, match="does not pay for one draw"):
-        chunked.draw(chunked.expected_cost * 0.99, 0, expected=True)
+def test_questions_must_be_the_same_of_all_chunks_and_need_a_method():
+    target, probs, _ = whole()
+    chunks = cut(target, probs)
+    unlike = [lambda chunk, n=n: Target(DCG(cutoff=n), chunk.ranking) for n in (1, 2)]
+
+    def questions(chunk):
+        return unlike[chunk.pool.n_queries > 1](chunk)
+
+    with pytest.raises(InputError, match=r"^name the method: questions that are a function have no default$"):
+        chunked_design(chunks, questions)
+    with pytest.raises(InputError, match=r"^chunks\[1\] is asked for .*@2 of 1.*, chunks\[0\] for .*@1 of 1"):
+        chunked_design(chunks, questions, "items", weights=())
+    with pytest.raises(InputError, match=r"^give weights, or chunks that can be gone through twice"):
+        chunked_design(iter(chunks), questions, "items")
 
 
-def test_a_record_is_made_of_the_designs_own_chunks():
-    target, probs = whole()
-    chunks = by_size(target, probs, 6)
-    chunked = chunked_design(chunks, ERR(4))
+def test_methods_that_cannot_sample_for_a_measure_name_the_chunk():
+    target, probs, _ = whole(measure=ERR(4))
+    with pytest.raises(InputError, match=r"^chunks\[0\]: item designs are for additive measures"):
+        chunked_design(cut(target, probs), ERR(4), "items")
+
+
+@pytest.mark.parametrize("method", ["items", "active"])
+def test_a_sample_is_gathered_from_the_designs_own_chunks(method):
+    target, probs, _ = whole()
+    chunks = cut(target, probs, [13, 26, 39])
+    chunked = chunked_design(chunks, DCG(), method)
+    swapped = r"chunks\[0\]: its queries, or their traffic, are not those that the design was made of"
     for other, text in (
-        ([], "the design was made of 4 chunks, fewer came"),
-        (chunks[:3], "the design was made of 4 chunks, fewer came"),
-        (by_size(target, probs, 5), r"chunks\[0\] holds 5 queries, it held 6 for the design"),
-        ([*chunks, chunks[0]], r"chunks\[4\] holds 6 queries, it held 0 for the design"),
+        ([], "the design was made of 4 chunks, 0 came"),
+        (chunks[:3], "the design was made of 4 chunks, 3 came"),
+        (cut(target, probs, [5]), swapped),
+        ([chunks[1], chunks[0], *chunks[2:]], swapped),
+        ([replace(chunks[0], traffic=7), *chunks[1:]], swapped),
+        ([*chunks, chunks[0]], r"chunks\[4\]: the design was made of 4 chunks, more came"),
     ):
-        with pytest.raises(InputError, match=text):
-            chunked.record([0, 22], other)
-    with pytest.raises(StateError, match="no query has been drawn"):
-        chunked.record([], chunks)
-    for draws in ([-1], [0, N_QUERIES]):
-        with pytest.raises(InputError, match=rf"draws must be numbers from 0 to 22, got {draws[-1]}"):
-            chunked.record(draws, chunks)
-    with pytest.raises(InputError, match="draws must be a vector of query numbers"):
-        chunked.record([0.5], chunks)
-
-
-def test_drawn_queries_of_one_name_are_refused():
-    target, probs = whole()
-    chunks = by_size(target, probs, 6)
-    chunked = chunked_design([chunks[0], chunks[0]], ERR(4))
-    with pytest.raises(InputError, match="query_ids holds 'q0' twice"):
-        chunked.record([0, 6], [chunks[0], chunks[0]])
+        with pytest.raises(InputError, match=f"^{text}$"):
+            chunked.campaign(60, other)
 
 
 # Memory
 
 
+@pytest.mark.parametrize(("method", "n_bytes"), [("items", 16), ("active", 80)])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_memory_grows_by_the_numbers_of_queries_alone(n_jobs):
+def test_memory_grows_by_the_numbers_of_queries_alone(n_jobs, method, n_bytes):
     n_queries, n_items = 50, 400
     offsets = np.arange(n_queries + 1) * n_items
 
     def chunks(n_chunks):
         for k in range(n_chunks):
-            pool = QueryPool(np.arange(n_queries) + k * n_queries, offsets)
+            pool = QueryPool(np.arange(n_queries) + k * n_queries, offsets, query_costs=np.full(n_queries, 50.0))
             yield Chunk(Rankings(pool, offsets, np.arange(offsets[-1])), np.full((offsets[-1], 5), 0.2))
 
     def peak(n_chunks):
         gc.collect()
         tracemalloc.start()
         try:
-            design = chunked_design(chunks(n_chunks), DCG(), n_jobs=n_jobs)
-            return tracemalloc.get_traced_memory()[1], design
+            design = chunked_design(chunks(n_chunks), DCG(), method, n_jobs=n_jobs)
+            most = tracemalloc.get_traced_memory()[1]
+            campaign = design.campaign(2000, chunks(n_chunks))
+            return most, tracemalloc.get_traced_memory()[0], design, campaign
         finally:
             tracemalloc.stop()
 
     peak(2)
-    few, _ = peak(8)
-    many, design = peak(80)
+    few, held_of_few, *_ = peak(8)
+    many, held_of_many, design, _ = peak(80)
     chunk = 8 * 5 * offsets[-1]
-    in_flight = 0 if n_jobs == 1 else 3 * chunk  # how many chunks meet at the peak is up to the threads
-    assert many - few < 12 * 8 * (design.n_queries - 400) + in_flight < 4 * chunk  # 72 chunks more than before
-    assert many < (n_jobs + 2) * 3 * chunk
+    in_flight = 0 if n_jobs == 1 else 6 * chunk  # how many chunks meet at the peak is up to the threads
+    assert many - few < 20 * 8 * (design.n_queries - 400) + in_flight + chunk
+    assert held_of_many - held_of_few < n_bytes * (design.n_queries - 400) + 2 * chunk
 
 
 # The benchmark
@@ -323,9 +523,6 @@ def test_the_benchmark_runs(tmp_path):
     done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True)
     result = json.loads((tmp_path / "out.json").read_text())
     assert {row["n_queries"] for row in result["rows"]} == {40}
-    assert len(result["rows"]) == len(result["threads"]) == 4
-    assert all(row["identical"] for row in result["threads"])
-    assert all(row["microseconds_per_item"]["design"] > 0 and row["peak_mb"] > 0 for row in result["rows"])
+    assert all(row["seconds"]["design"] > 0 and row["peak_mb"] > 0 for row in result["rows"])
+    assert all(row["kept_bytes_a_query"] >= 0 for row in result["rows"])
     assert "Pools in chunks" in done.stdout
-    assert "<svg" in (tmp_path / "out.svg").read_text()
-    assert (tmp_path / "out.png").stat().st_size > 1000

@@ -27,8 +27,11 @@ class Drawing(Protocol):
         Why there is no further unit.
     """
 
-    block_ends: tuple[int, ...]
-    ended: str
+    @property
+    def block_ends(self) -> tuple[int, ...]: ...
+
+    @property
+    def ended(self) -> str: ...
 
     def unit(self, k: int) -> Unit:
         """Return a unit, counted from 0."""
@@ -41,6 +44,7 @@ def drawing_of(design: Design, key: np.uint64) -> Drawing:
     """Return what a design with a budget and a key come to."""
     if design.budget is None:
         raise InputError(f"the design of {design.name!r} has no budget: give one")
+    design.order.check_key(key)
     if isinstance(design.scheme, Levels):
         return _levelled(design, design.scheme, key)
     return _drawn(design, design.scheme, key)
@@ -108,14 +112,15 @@ class _Drawn:
 
 
 def _drawn(design: Design, scheme: Replacement, key: np.uint64) -> Drawing:
-    draws, spent = scheme.queries(design.order, key, float(design.budget or 0.0), expected=design.expected)
+    deck = scheme.deck(design.order)
+    draws, spent, _ = deck.run(key, float(design.budget or 0.0), expected=design.expected)
     new = draws[np.sort(np.unique(draws, return_index=True)[1])]
     new = new[np.diff(design.order.offsets)[new] > 0]
     return _Drawn(
         design=design,
         draws=draws,
         new=new,
-        costs=scheme.query_costs(design.order),
+        costs=deck.costs,
         spent=spent,
         block_ends=(new.size,),
         ended=f"{draws.size} draws of {np.unique(draws).size} queries are done",

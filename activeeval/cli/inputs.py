@@ -62,7 +62,8 @@ _OPTIONS = (
     click.option("--train-fraction", type=SHARE, metavar="SHARE", help="Share of the queries set aside to train on."),
     click.option("--tune", is_flag=True, help="Choose the model's parameters on half of the training queries."),
     click.option("--query-factor/--no-query-factor", default=True, show_default=True,
-                 help="Learn from the training queries what the grades of a query have in common."),
+                 help="Learn from the training queries what the grades of a query have in common; the uniform model "
+                      "takes it as on other collections."),
     click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest label."),
     click.option("--unjudged", type=click.Choice(("error", "irrelevant")), default="error", show_default=True,
                  help="Items without a grade: an error where a grade is needed, and left out of training; or grade 0."),
@@ -73,7 +74,8 @@ _OPTIONS = (
     click.option("--traffic", metavar="FILE",
                  help="How often each query is asked, `query weight` a line. Default: all alike."),
     click.option("--defensive-share", type=FiniteRange(0, 1),
-                 help="Share left to p, whatever the model; it bounds weights. Default: 0 for the paper's, else 0.1."),
+                 help="Share left to p whatever the model says; it bounds weights. "
+                      "Default: 0 for the paper's, else 0.1."),
     seed_option,
 )  # fmt: skip
 

@@ -1,44 +1,54 @@
 """Whom to judge, how much of it, in which order; and what that tells of any question.
 
-`beliefs` hold the grade model, `stages` say what is judged of a query and turn model and targets into `orders` (places with
-the rates at which they come, by `rates`) and `readings` (targets on an order); `schemes` go through an order unit by
-unit, `selections` are what has been taken, `designs` put it together.
+`beliefs` hold the grade model, `stages` say what is judged of a query and turn model and targets into `orders` (places
+with the rates at which they come, by `rates`) and `readings` (targets on an order), `parts` do so for any part of a
+pool; `schemes` go through an order unit by unit or draw from `decks`, `selections` are what has been taken, `designs`
+put it together.
 """
 
 from activeeval.design.beliefs import Beliefs, known_grades
+from activeeval.design.decks import Deck, check_budget
 from activeeval.design.designs import Design
-from activeeval.design.orders import Order, Places
-from activeeval.design.rates import checked_share, defended, optimal_sampling_probs, order_of, weighed
+from activeeval.design.orders import Gathered, Order, Places
+from activeeval.design.parts import Part, equal_loss_weights
+from activeeval.design.rates import Rates, Sums, checked_share, defended, optimal_sampling_probs, order_of
 from activeeval.design.readings import Judge, Reading, Totals
-from activeeval.design.schemes import Levels, Queue, Replacement, Scheme, ascending, check_budget, whole
+from activeeval.design.schemes import Levels, Queue, Replacement, Scheme, ascending, whole
 from activeeval.design.selections import Selection
 from activeeval.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
+from activeeval.design.totals import PoolTotals
 
 __all__ = [
     "DEPTH",
     "ITEMS",
     "WHOLE",
     "Beliefs",
+    "Deck",
     "Design",
+    "Gathered",
     "Items",
     "Judge",
     "Levels",
     "Order",
+    "Part",
     "Places",
+    "PoolTotals",
     "Queue",
+    "Rates",
     "Reading",
     "Replacement",
     "Scheme",
     "Selection",
     "Stage",
+    "Sums",
     "Totals",
     "ascending",
     "check_budget",
     "checked_share",
     "defended",
+    "equal_loss_weights",
     "known_grades",
     "optimal_sampling_probs",
     "order_of",
-    "weighed",
     "whole",
 ]

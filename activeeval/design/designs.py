@@ -15,6 +15,7 @@ from activeeval.design.schemes import Levels, Replacement, Scheme, check_blocks,
 from activeeval.design.stages import Stage
 from activeeval.errors import InputError
 from activeeval.measures import Target
+from activeeval.measures.doors import check_pool
 from activeeval.pool import QueryPool
 
 Floats = NDArray[np.float64]
@@ -91,9 +92,7 @@ class Design:
         tops = [self.scale, *(reading.max_grade for reading in self.readings)]
         return min((top for top in tops if top is not None), default=None)
 
-    def with_budget(
-        self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False
-    ) -> Design:
+    def with_budget(self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False) -> Design:
         """Return the design for a budget.
 
         Parameters
@@ -110,12 +109,16 @@ class Design:
         ------
         BudgetError
             Where the budget, or the first block's, does not pay for the dearest unit.
+        InputError
+            Where draws with replacement are to have blocks, or others an expected budget.
         """
-        if expected and not isinstance(self.scheme, Replacement):
-            raise InputError(f"{self.name!r} keeps its budget: an expected one is for draws with replacement")
         if expected:
-            self.scheme.n_draws(self.order, budget)
+            if not isinstance(self.scheme, Replacement):
+                raise InputError(f"{self.name!r} keeps its budget: an expected one is for draws with replacement")
+            self.scheme.deck(self.order).n_draws(budget)
             return replace(self, budget=float(budget), blocks=(float(budget),), expected=True)
+        if blocks and not self.scheme.can_be_topped_up:
+            raise InputError(f"{self.name!r} draws with replacement to one planned end: it has no blocks before that")
         self.scheme.check(self.order, budget)
         planned = quarters(self.scheme, self.order, budget) if blocks is None else (*blocks, budget)
         return replace(self, budget=float(budget), blocks=check_blocks(self.scheme, self.order, planned))
@@ -140,13 +143,19 @@ class Design:
         Raises
         ------
         InputError
-            Where an item whose label can change the target's value could not be drawn.
+            Where an item whose label can change the target's value could not be drawn, the target is of another pool,
+            or the order was gathered of a larger pool, of which nothing is known for another target.
         """
         if target is None:
             return self.readings[0]
         for reading in self.readings:
-            if reading.target is target:
+            if reading.target.is_same(target):
                 return reading
+        if self.order.gathered is not None:
+            raise InputError(
+                f"{target.name} was not asked when these queries were gathered of a larger pool: ask it then"
+            )
+        check_pool(self.pool, target.ranking)
         return self.stage.reading(target, self.order, self.beliefs, self.known)
 
     @property
@@ -170,7 +179,7 @@ class Design:
     def largest_weight(self) -> float:
         """The largest share of one query in the estimate over its mean share in a plain random sample.
 
-        p/q with replacement, N p Λ/Λ* over π otherwise with Λ* the cost of the whole pool; a draw at a weight of hundreds
+        p/q with replacement, else p/π times Σ π, the number of queries to expect; a draw at a weight of hundreds
         dominates an estimate when it comes.
         """
         pi, _ = self.inclusion_probs

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.errors import InputError
 from activeeval.kernels import rates
 from activeeval.pool import QueryPool, pool_hashes
 
@@ -18,6 +19,27 @@ Flags = NDArray[np.bool_]
 
 LEAST_ROOT = 1e-6
 """However sure a model is, no query's root is below a millionth of the largest: rounding excludes nobody."""
+_ROOT_BITS = 20
+"""Sums follow the order of rows, which moves their last bits (1e-15 of them): with 20 bits roots, and levels, stay."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What an order that was gathered of a larger pool knows of that pool.
+
+    Attributes
+    ----------
+    key : int
+        Of the sample that it was gathered for: with any other key, units would be missing.
+    horizon : float
+        All units of that key below this level are here.
+    cost : float
+        What judging everything in the larger pool costs, in mean items.
+    """
+
+    key: int
+    horizon: float
+    cost: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,6 +64,8 @@ class Order:
         r_i ≤ r; 0 where the label is known, or cannot matter.
     query_hashes, hashes : ndarray of uint64
         Of the ids of queries and places.
+    gathered : Gathered or None
+        Of an order that holds only what one sample of a larger pool needs.
     """
 
     pool: QueryPool
@@ -55,6 +79,17 @@ class Order:
     roots: Floats
     query_hashes: Words
     hashes: Words
+    gathered: Gathered | None = None
+
+    def check_key(self, key: np.uint64) -> None:
+        """Raise InputError where the order was gathered for the sample of another key."""
+        if self.gathered is not None and int(key) != self.gathered.key:
+            raise InputError(f"these queries were gathered for the key {self.gathered.key}: another's are not all here")
+
+    def check_whole(self) -> None:
+        """Raise InputError where the order does not hold all that may be judged."""
+        if self.gathered is not None:
+            raise InputError("this order holds what one sample needs of a larger pool: it says nothing of other levels")
 
     @property
     def n_queries(self) -> int:
@@ -72,16 +107,10 @@ class Order:
         return self.query_roots > 0
 
     @cached_property
-    def least_roots(self) -> Floats:
-        """The least root of the places of each query that can be judged; infinite where there is none."""
-        least = np.full(self.n_queries, np.inf)
-        is_wanted = self.roots > 0
-        np.minimum.at(least, self.slot_queries[is_wanted], self.roots[is_wanted])
-        return least
-
-    @cached_property
     def cost(self) -> float:
         """What judging everything costs, in mean items."""
+        if self.gathered is not None:
+            return self.gathered.cost
         return float(self.costs[self.roots > 0].sum() + self.overheads.sum())
 
     @cached_property
@@ -96,13 +125,26 @@ class Order:
         np.maximum.at(alone, owners, costs)
         return np.where(np.isinf(self.query_roots), alone, together)
 
+    @cached_property
+    def two_dearest(self) -> float:
+        """What the two dearest units that may come at any level cost together, in mean items.
+
+        Where turning to a query is free two of its places may be the first two of all.
+        """
+        is_free = np.isinf(self.query_roots)
+        alone = self.costs[is_free[self.slot_queries] & (self.roots > 0)]
+        units = np.concatenate((self.dearest_units[~is_free], alone))
+        return float(np.partition(units, max(units.size - 2, 0))[-2:].sum())
+
     def expected_cost(self, level: float) -> float:
         """Return what the Poisson sample of a level costs on average, in mean items."""
+        self.check_whole()
         arrays = (self.offsets, self.query_roots, self.roots, self.overheads, self.costs)
         return float(rates.expected_cost(*arrays, self.is_nested, level))
 
     def level_for(self, cost: float) -> float:
         """Return the level whose sample costs so much on average; infinite where that pays for everything."""
+        self.check_whole()
         if cost >= self.cost:
             return np.inf
         arrays = (self.offsets, self.query_roots, self.roots, self.overheads, self.costs)
@@ -125,7 +167,7 @@ class Places:
     matters : ndarray of bool, shape (n_places,)
         Whether the label of a place is wanted; such places come first in their query.
     costs, overheads : ndarray
-        As in `Order`; no overhead where nothing is wanted.
+        As in `Order`, but in the unit of the item costs; no overhead where nothing is wanted.
     """
 
     pool: QueryPool
@@ -136,9 +178,7 @@ class Places:
     overheads: Floats
 
     @classmethod
-    def of(
-        cls, pool: QueryPool, offsets: Ints, items: Ints, wanted: Flags, worth: Floats | None = None, unit: float = 0.0
-    ) -> Places:
+    def of(cls, pool: QueryPool, offsets: Ints, items: Ints, wanted: Flags, worth: Floats | None = None) -> Places:
         """Return the places of items, wanted ones first, the worthier the earlier where a worth is given.
 
         Parameters
@@ -146,23 +186,29 @@ class Places:
         wanted : ndarray of bool, shape (n_items,)
         worth : ndarray, shape (n_places,), optional
             By default places keep their order.
-        unit : float
-            Cost of the mean item where ``pool`` is a part of a larger one.
         """
         owners = np.repeat(np.arange(pool.n_queries), np.diff(offsets))
         worthless = np.zeros(items.size) if worth is None else -worth
         order = np.lexsort((worthless, ~wanted[items], owners))
         matters = wanted[items[order]]
-        mean = unit or float(pool.item_costs.mean())
         has_any = np.bincount(owners, matters, minlength=pool.n_queries) > 0
         return cls(
             pool=pool,
             offsets=offsets,
             items=items[order],
             matters=matters,
-            costs=pool.item_costs[items[order]] / mean,
-            overheads=np.where(has_any, pool.query_costs / mean, 0.0),
+            costs=pool.item_costs[items[order]],
+            overheads=np.where(has_any, pool.query_costs, 0.0),
         )
+
+    def all_wanted(self) -> Places:
+        """Return the same places, all of them wanted."""
+        return Places.of(self.pool, self.offsets, self.items, np.ones(self.pool.n_items, dtype=np.bool_))
+
+    @property
+    def cheapest(self) -> float:
+        """What the cheapest place costs; infinite where there is none."""
+        return float(self.costs.min(initial=np.inf))
 
     @cached_property
     def open_offsets(self) -> Ints:
@@ -179,8 +225,14 @@ class Places:
         """The cost of every wanted place."""
         return self.costs[self.matters]
 
-    def order(self, query_probs: Floats, of_query: Floats, of_open: Floats, *, is_nested: bool) -> Order:
-        """Return the order whose rates are p times roots of queries and of wanted places."""
+    def order(self, query_probs: Floats, of_query: Floats, of_open: Floats, unit: float, *, is_nested: bool) -> Order:
+        """Return the order whose rates are p times roots of queries and of wanted places.
+
+        Parameters
+        ----------
+        unit : float
+            Cost of the mean item of the whole pool.
+        """
         roots = np.zeros(self.items.size)
         roots[self.matters] = query_probs[self.open_queries] * of_open
         has_any = np.diff(self.open_offsets) > 0
@@ -194,10 +246,16 @@ class Places:
             items=self.items,
             is_nested=is_nested,
             query_probs=query_probs,
-            costs=self.costs,
-            overheads=self.overheads,
-            query_roots=query_roots,
-            roots=roots,
+            costs=self.costs / unit,
+            overheads=self.overheads / unit,
+            query_roots=_rounded(query_roots),
+            roots=_rounded(roots),
             query_hashes=query_hashes,
             hashes=item_hashes[self.items],
         )
+
+
+def _rounded(roots: Floats) -> Floats:
+    """Return roots with `_ROOT_BITS` bits; none that was as large as another is now smaller."""
+    mantissas, exponents = np.frexp(roots)
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissas, _ROOT_BITS)), exponents - _ROOT_BITS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.design.orders import LEAST_ROOT, Order, Places
 from activeeval.errors import InputError
-from activeeval.kernels import rates
+from activeeval.kernels import rates as kernel
 
 Floats = NDArray[np.float64]
 
@@ -83,24 +84,32 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratios:
-    """Roots of variance over cost, pooled, of queries and wanted places; what the mean root weighs them by."""
+    """Roots of variance over cost, pooled, of queries and wanted places."""
 
     of_query: Floats
     of_open: Floats
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Rates:
+    """How the rates of queries and wanted places compare: their ratios, and their least shares once a query is in."""
+
+    ratios: Ratios
+    least_shares: Floats
+
+
 def pooled(places: Places, spread: Spread, *, is_nested: bool) -> Ratios:
-    """Return sqrt(variance / cost), pooled so that no place's rate exceeds its query's or, nested, the place's before."""
+    """Return sqrt(variance / cost), pooled: no place's exceeds its query's or, nested, the place's before."""
     offsets, costs = places.open_offsets, places.open_costs
     of_open, of_query = np.empty(costs.size), np.zeros(offsets.size - 1)
     if is_nested:
-        rates.pool_chain(offsets, spread.of_open, costs, places.overheads, of_open)
+        kernel.pool_chain(offsets, spread.of_open, costs, places.overheads, of_open)
         has_any = np.diff(offsets) > 0
         of_query[has_any] = of_open[offsets[:-1][has_any]]
     else:
         of_items = np.bincount(places.open_queries, spread.of_open, minlength=of_query.size)
         left = np.maximum(spread.of_query - of_items, LEAST_STAGE_SHARE * spread.of_query)
-        rates.pool_star(offsets, spread.of_open, costs, left, places.overheads, of_query, of_open)
+        kernel.pool_star(offsets, spread.of_open, costs, left, places.overheads, of_query, of_open)
     return Ratios(np.sqrt(of_query), np.sqrt(of_open))
 
 
@@ -112,31 +121,110 @@ def weighed(places: Places, ratios: Ratios, query_probs: Floats) -> tuple[Floats
     return query_probs * top, query_probs * bottom
 
 
-def order_of(
-    places: Places, spread: Spread, ratios: Ratios, query_probs: Floats, floor: float, largest: float, *, is_nested: bool
-) -> Order:
+def variance_left(places: Places, spread: Spread, ratios: Ratios, query_probs: Floats) -> float:
+    """Return Σ p V / root over queries and wanted places: the variance that unclipped rates p root leave."""
+    owners = places.open_queries
+    of_query = np.maximum(spread.of_query - np.bincount(owners, spread.of_open, minlength=query_probs.size), 0.0)
+    left = 0.0
+    for v, root, p in ((of_query, ratios.of_query, query_probs), (spread.of_open, ratios.of_open, query_probs[owners])):
+        varies = v > 0
+        if varies.any():
+            left += float((p * v)[varies] @ (1 / np.maximum(root[varies], LEAST_ROOT * root.max())))
+    return left
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """What the rates of a query depend on beside the query itself: sums over the whole pool, part by part.
+
+    Attributes
+    ----------
+    weight : float
+        Σ p: 1, or in a unit that all parts share.
+    n_queries, n_items : int
+    item_costs : float
+        Σ of the costs of all items, in their own unit, as is all that follows.
+    cost : float
+        Of judging everything that is wanted.
+    top, bottom : float
+        Σ cost p root and Σ cost p over all that is wanted; their ratio is the mean root.
+    largest : float
+        Largest root of a query; 0 where nothing varies, all roots then count as equal.
+    """
+
+    weight: float
+    n_queries: int
+    n_items: int
+    item_costs: float
+    cost: float
+    top: float
+    bottom: float
+    largest: float
+
+    @classmethod
+    def of(cls, places: Places, ratios: Ratios, query_probs: Floats) -> Sums:
+        """Return the sums over a pool or a part of one."""
+        # exactly rounded sums do not depend on the order of the queries
+        top, bottom = (math.fsum(part.tolist()) for part in weighed(places, ratios, query_probs))
+        return cls(
+            weight=float(query_probs.sum()),
+            n_queries=query_probs.size,
+            n_items=places.pool.n_items,
+            item_costs=float(places.pool.item_costs.sum()),
+            cost=float(places.open_costs.sum() + places.overheads.sum()),
+            top=top,
+            bottom=bottom,
+            largest=float(ratios.of_query.max(initial=0.0)),
+        )
+
+    def __add__(self, other: Sums) -> Sums:
+        """Return the sums over two parts together."""
+        return Sums(
+            weight=self.weight + other.weight,
+            n_queries=self.n_queries + other.n_queries,
+            n_items=self.n_items + other.n_items,
+            item_costs=self.item_costs + other.item_costs,
+            cost=self.cost + other.cost,
+            top=self.top + other.top,
+            bottom=self.bottom + other.bottom,
+            largest=max(self.largest, other.largest),
+        )
+
+    @property
+    def unit(self) -> float:
+        """The cost of the mean item."""
+        return self.item_costs / self.n_items
+
+    @property
+    def mean_root(self) -> float:
+        """The mean root of all that is wanted, weighed by cost and p; 0 where nothing is wanted."""
+        return self.top / self.bottom if self.bottom > 0 else 0.0
+
+
+def order_of(places: Places, rates: Rates, query_probs: Floats, sums: Sums, share: float, *, is_nested: bool) -> Order:
     """Return the order whose rates are p sqrt(variance / cost), however sure the model is not below floors.
 
     Parameters
     ----------
-    floor : float
-        Least root of a query: a share of the mean one over the whole pool.
-    largest : float
-        Largest root of a query of the whole pool; 0 where nothing varies, all roots then count as equal.
+    query_probs : ndarray, shape (n_queries,)
+        p(x) over the whole pool.
+    sums : Sums
+        Over the whole pool.
+    share : float
+        Least root of a query, as a share of the mean one.
     """
-    of_query, of_open = ratios.of_query, ratios.of_open
+    of_query, of_open, largest = rates.ratios.of_query, rates.ratios.of_open, sums.largest
     owners = places.open_queries
     if largest == 0:
         of_query, of_open, largest = np.ones_like(of_query), np.ones_like(of_open), 1.0
-    of_query = np.maximum(of_query, max(floor, LEAST_ROOT * largest))
+    of_query = np.maximum(of_query, max(share * sums.mean_root, LEAST_ROOT * largest))
     least = of_query
     if not is_nested:  # with little overhead a query's root is high: its best item says what an item deserves
         best = np.zeros_like(of_query)
         np.maximum.at(best, owners, of_open)
         least = np.where(best > _NOTHING * of_query, np.minimum(best, of_query), of_query)
-    of_open = np.clip(of_open, spread.least_shares * least[owners], of_query[owners])
+    of_open = np.clip(of_open, rates.least_shares * least[owners], of_query[owners])
     if is_nested:
         has_any = np.diff(places.open_offsets) > 0
         of_open[places.open_offsets[:-1][has_any]] = of_query[has_any]
-    return places.order(query_probs, of_query, of_open, is_nested=is_nested)
-
+    return places.order(query_probs, of_query, of_open, sums.unit, is_nested=is_nested)

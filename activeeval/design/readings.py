@@ -16,14 +16,19 @@ from numpy.typing import NDArray
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order
 from activeeval.design.selections import Selection
+from activeeval.design.totals import PoolTotals
 from activeeval.errors import InputError
 from activeeval.kernels import items as item_kernel
 from activeeval.kernels import reveal
+from activeeval.kernels.bundles import Lists, Model, Rates, Taken, Value
 from activeeval.measures import Target
 from activeeval.measures.doors import sealed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+LEAST_LIKELIHOOD = 1e-12
+"""Of a label at a node: one that no node allows then says nothing, instead of leaving no node at all."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,12 +60,15 @@ class Reading:
         Grades that are known beforehand, −1 where there is none.
     predictions : ndarray, shape (n_queries,)
         m(x) = E[L | x] given what is known; NaN without a grade model.
+    gathered_totals : PoolTotals or None
+        Of the larger pool, where the order was gathered of one.
     """
 
     target: Target
     order: Order
     known: Ints
     predictions: Floats
+    gathered_totals: PoolTotals | None = None
     kind: ClassVar[str] = "whole"
 
     @property
@@ -79,10 +87,20 @@ class Reading:
         unknown = self.target.matters & (self.known < 0)
         return np.bincount(self.target.pool.item_queries, unknown, minlength=self.order.n_queries) > 0
 
-    def settled_at(self, level: float) -> NDArray[np.bool_]:
-        """Return which queries' values are certain in a sample of a level: all their places have probability 1."""
-        with np.errstate(invalid="ignore"):
-            return ~self.is_open | (level * self.order.least_roots >= 1)
+    @cached_property
+    def least_roots(self) -> Floats:
+        """The least root of each query's places that matter, shape (n_queries,); infinite where none does."""
+        order, least = self.order, np.full(self.order.n_queries, np.inf)
+        matters = self.target.matters[order.items] & (order.roots > 0)
+        np.minimum.at(least, order.slot_queries[matters], order.roots[matters])
+        return least
+
+    def settled_by(self, selection: Selection) -> NDArray[np.bool_]:
+        """Return which selected queries are certain at the selection's level: all that matters has probability 1.
+
+        Such a query is always among the selected: its numbers are below 1, all its places below level 1 / root.
+        """
+        return self.is_open[selection.queries] & (selection.level * self.least_roots[selection.queries] >= 1)
 
     @cached_property
     def sums(self) -> Floats:
@@ -93,6 +111,23 @@ class Reading:
     def regressors(self) -> Floats:
         """What is known of every query for a regression, shape (n_queries, k): 1 and m(x)."""
         return np.column_stack((np.ones_like(self.predictions), np.nan_to_num(self.predictions)))
+
+    @cached_property
+    def pool_totals(self) -> PoolTotals:
+        """What an estimate needs of all queries of the pool, or of the larger one that the order was gathered of."""
+        if self.gathered_totals is not None:
+            return self.gathered_totals
+        p, is_open = self.order.query_probs, self.is_open
+        left, known = np.where(is_open, p, 0.0), np.where(is_open, self.sums, self.settled_values)
+        return PoolTotals(
+            n_queries=p.size,
+            n_open=int(np.count_nonzero(is_open)),
+            population=left @ self.regressors,
+            base=float(p @ known),
+            settled_squares=float((p - left) @ known**2),
+            open_share=float(left.sum()),
+            squares=float(p @ p),
+        )
 
     def values(self, grades: Ints) -> Floats:
         """Return L of every query from the grades of places and from what is known, shape (n_queries,)."""
@@ -181,8 +216,7 @@ class PrefixJudge(Judge):
         order, n = self.reading.order, selection.queries.size
         totals, within = np.empty((n, 4)), np.empty((n, 10))
         paths = (self.reading.predictions, self.f, self.reading.lowest)
-        rates = (order.query_roots, order.roots, selection.level)
-        reveal.prefix_totals(order.offsets, *paths, *rates, selection.queries, selection.counts, totals, within)
+        reveal.prefix_totals(order.offsets, *paths, *_taken(order, selection), totals, within)
         return Totals(totals=totals, within=within)
 
 
@@ -230,16 +264,13 @@ class ItemReading(Reading):
         return np.column_stack([np.bincount(order.slot_queries, c, minlength=order.n_queries) for c in columns])
 
     @cached_property
-    def node_means(self) -> Floats:
-        """E[g_i | u], shape (n_places, n_nodes)."""
-        return np.ascontiguousarray((self.beliefs.nodes @ self.gains)[:, self.order.items].T)
-
-    @cached_property
-    def running_sums(self) -> Floats:
-        """Σ c_i E[g_i | u] from a query's first place to each, shape (n_places, n_nodes)."""
-        sums = np.empty_like(self.node_means)
-        item_kernel.running_sums(self.order.offsets, self.open_contrast, self.node_means, sums)
-        return sums
+    def word(self) -> Floats:
+        """E[g_i | u] and their running sums, shape (n_places, 3, n_nodes); see `activeeval.kernels.items`."""
+        nodes = self.beliefs.nodes
+        word = np.ones((self.order.items.size, 3, len(nodes)))
+        word[:, item_kernel.MEAN] = (nodes @ self.gains)[:, self.order.items].T
+        item_kernel.running_sums(self.order.offsets, self.open_contrast, word)
+        return word
 
     def judge(self, grades: Ints) -> Judge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
@@ -247,46 +278,66 @@ class ItemReading(Reading):
         # an item that cannot be judged brings NaN: the kernel leaves it as the model expects it
         gains = np.where(own >= 0, self.gains[np.maximum(own, 0)], np.nan)
         if not self.learns:
-            return ItemJudge(self, gains, np.ones((own.size, len(self.beliefs.nodes))))
+            return ItemJudge(self, gains, self.word)
+        word = self.word.copy()
         likelihoods = self.beliefs.nodes[:, self.order.items, np.maximum(own, 0)].T
-        return ItemJudge(self, gains, np.ascontiguousarray(likelihoods))
+        word[:, item_kernel.LIKELIHOOD] = np.maximum(likelihoods, LEAST_LIKELIHOOD)
+        return ItemJudge(self, gains, word)
 
 
 @dataclass(frozen=True, eq=False)
 class ItemJudge(Judge):
-    """Judged items; ``gains`` (n_places,) of their labels and ``likelihoods`` (n_places, n_nodes) of these."""
+    """Judged items: ``gains`` (n_places,) of their labels, and the model's ``word`` on each place and its label."""
 
     reading: ItemReading
     gains: Floats
-    likelihoods: Floats
+    word: Floats
 
     def totals(self, selection: Selection) -> Totals:
         """Return what a selection shows; see `Totals`."""
         reading, order, n = self.reading, self.reading.order, selection.queries.size
         totals, within = np.empty((n, 3)), np.empty((n, 6))
-        labels = (order.offsets, reading.open_contrast, self.gains, reading.node_means, self.likelihoods)
-        model = (sealed(reading.beliefs.weights), reading.running_sums)
-        rates = (order.query_roots, order.roots, selection.level)
-        drawn = (selection.queries, selection.counts, selection.slots)
-        item_kernel.observe_items(*labels, *model, *rates, *drawn, totals, within)
+        labels = (order.offsets, reading.open_contrast, self.gains)
+        model = (self.word, sealed(reading.beliefs.weights))
+        item_kernel.observe_items(*labels, *model, *_taken(order, selection), totals, within)
+        self._expect_missing(selection, totals[:, 0])
         return Totals(totals=totals, within=within)
 
+    def _expect_missing(self, selection: Selection, values: Floats) -> None:
+        """Add what is expected of items that cannot be judged to the values of certain queries, which have no other.
 
-def reveal_arrays(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
-    """Return the arguments that every walk over the items of a target shares."""
+        Of other queries the population's total brings it.
+        """
+        reading, missing = self.reading, selection.slots[np.isnan(self.gains[selection.slots])]
+        if missing.size == 0:
+            return
+        rows = np.searchsorted(selection.queries, reading.order.slot_queries[missing])
+        is_settled = reading.settled_by(selection)[rows]
+        expected = reading.open_contrast[missing] * reading.means[missing]
+        np.add.at(values, rows[is_settled], expected[is_settled])
+
+
+def _taken(order: Order, selection: Selection) -> tuple[Rates, Taken]:
+    """Return what kernels are given of a selection."""
+    rates = Rates(order.query_roots, order.roots, float(selection.level))
+    return rates, Taken(selection.queries, selection.counts, selection.slots)
+
+
+def walked(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
+    """Return what every walk over the items of a target is given: measure, lists, model and places."""
     terms = target.terms(beliefs.max_grade + 1)
-    measure = (terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
-    rankings = (target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
-    model = (sealed(beliefs.nodes), sealed(beliefs.weights))
-    return *measure, target.pool.query_offsets, *model, *rankings, sealed(offsets, np.int64), sealed(items, np.int64)
+    measure = Value(terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
+    lists = Lists(target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
+    model = Model(sealed(beliefs.nodes), sealed(beliefs.weights))
+    return measure, lists, model, target.pool.query_offsets, sealed(offsets, np.int64), sealed(items, np.int64)
 
 
 def path_of(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints, grades: Ints) -> tuple[Floats, Floats]:
     """Return f_0 of every query and f_k of every place, once all its items up to it have their grades."""
-    arrays = reveal_arrays(target, beliefs, offsets, items)
     f, f0 = np.zeros(items.size), np.empty(offsets.size - 1)
-    no_hashes, no_samples = np.empty(0, np.uint64), np.empty(0, np.int64)
-    reveal.reveal(*(*arrays, 0, f0.size, sealed(grades, np.int64), no_hashes, no_samples, f0, f, np.empty(0)))
+    labels, no_hashes, no_samples = sealed(grades, np.int64), np.empty(0, np.uint64), np.empty(0, np.int64)
+    arrays = walked(target, beliefs, offsets, items)
+    reveal.reveal(*(*arrays, (0, f0.size), labels, no_hashes, no_samples, f0, f, np.empty(0)))
     return f0, f
 
 

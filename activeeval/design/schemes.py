@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.design.decks import ROUNDING, Deck, check_budget
 from activeeval.design.orders import Order
 from activeeval.design.selections import Selection
-from activeeval.errors import BudgetError, InputError
+from activeeval.errors import BudgetError, InputError, StateError
 from activeeval.kernels import levels as kernel
-from activeeval.kernels import replication
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ROUNDING = 1e-12
-"""Room for the rounding of a sum of costs."""
-_AHEAD = 1.5
-"""Levels are looked up for one and a half budgets at first: two standard deviations of the cost of 16 queries."""
-DRAWS_PER_QUERY = 100
-"""Draws with replacement after which a run ends, lest it look for the last query that the budget pays for ever."""
-
-
-def check_budget(budget: float) -> float:
-    """Return a budget that is a positive number."""
-    if not (np.isfinite(budget) and budget > 0):
-        raise InputError(f"the budget must be a positive number, got {budget!r}")
-    return float(budget)
+_AHEAD = 3.0
+"""Standard deviations of the cost, were all queries alike, by which levels are looked up beyond the budget at first."""
 
 
 def ascending(budgets: Sequence[float]) -> Floats:
@@ -148,17 +136,19 @@ class Levels:
         """Return what to be wary of: below the two dearest units the variance of the estimate has no bound."""
         if order.cost <= budget:
             return ""
-        two = float(np.sort(order.dearest_units)[-2:].sum())
+        two = order.two_dearest
         if budget >= two:
             return ""
-        return f"budget {budget:g} is below what the two dearest queries cost, {two:g}: the error can be very large"
+        return f"budget {budget:g} is below what the two dearest units cost, {two:g}: the error can be very large"
 
     def limit(self, order: Order, budget: float) -> float:
         """Return the level to look up to for a budget: infinite where it pays for everything."""
-        cost = order.cost
-        if budget * (1 + ROUNDING) >= cost:
+        if order.gathered is not None:
+            return order.gathered.horizon
+        if budget * (1 + ROUNDING) >= order.cost:
             return math.inf
-        return order.level_for(min(_AHEAD * budget, (budget + cost) / 2))
+        n_queries = float(order.inclusion_probs(order.level_for(budget))[0].sum())
+        return order.level_for(budget * (1 + _AHEAD / math.sqrt(max(n_queries, 1.0))))
 
     def queue(self, order: Order, key: np.uint64, budget: float, limit: float | None = None) -> Queue:
         """Return the units of a key, all that the budget pays for and the first that it does not.
@@ -167,12 +157,19 @@ class Levels:
         ----------
         limit : float, optional
             `limit` of the order and the budget, where that is at hand.
+
+        Raises
+        ------
+        StateError
+            Where the order was gathered for a smaller budget.
         """
         limit = self.limit(order, budget) if limit is None else limit
         while True:
             queue = self.below(order, key, limit)
             if queue.cost > budget * (1 + ROUNDING) or math.isinf(limit):
                 return queue
+            if order.gathered is not None:
+                raise StateError(f"these queries were gathered for a smaller budget than {budget:g}: gather for it")
             limit = 2 * limit if queue.unit_levels.size < order.items.size else math.inf
 
     def below(self, order: Order, key: np.uint64, limit: float) -> Queue:
@@ -191,7 +188,9 @@ class Levels:
         where = (order.costs, order.overheads, order.hashes, order.is_nested)
         out = (owners, unit_queries, costs, at, ties)
         n_units = kernel.units_of(order.offsets, *where, queries, slots, slot_levels, *out)
-        by_level = np.lexsort((ties[:n_units], at[:n_units]))
+        by_level = np.argsort(at[:n_units], kind="stable")
+        if np.any(np.diff(at[:n_units][by_level]) == 0):
+            by_level = np.lexsort((ties[:n_units], at[:n_units]))
         ranks = np.empty(n_units, np.int64)
         ranks[by_level] = np.arange(n_units)
         return Queue(
@@ -215,24 +214,25 @@ class Replacement:
     Attributes
     ----------
     sampling_probs : ndarray, shape (n_queries,)
-        q(x), summing to 1.
+        q(x) over the whole pool.
+    gathered : Deck or None
+        What is drawn from where the order was gathered of a larger pool.
     """
 
     sampling_probs: Floats
+    gathered: Deck | None = None
 
     @property
     def can_be_topped_up(self) -> bool:
         """Whether a larger budget's sample holds a smaller one's; the paper's estimator asks for one planned end."""
         return False
 
-    def query_costs(self, order: Order) -> Floats:
-        """Return λ(x), the cost of judging each query whole, in mean items."""
-        costs = np.bincount(order.slot_queries, order.costs, minlength=order.n_queries)
-        return np.asarray(costs + order.overheads)
-
-    def expected_cost(self, order: Order) -> float:
-        """Return E_q[λ], the mean cost of a draw."""
-        return float(self.sampling_probs @ self.query_costs(order))
+    def deck(self, order: Order) -> Deck:
+        """Return what is drawn from."""
+        if self.gathered is not None:
+            return self.gathered
+        costs = np.bincount(order.slot_queries, order.costs, minlength=order.n_queries) + order.overheads
+        return Deck.of(order.query_hashes, self.sampling_probs, costs)
 
     def check(self, order: Order, budget: float) -> None:
         """Raise BudgetError unless the budget pays for the dearest single query.
@@ -240,7 +240,7 @@ class Replacement:
         With less, the queries that can be judged at all would depend on the budget, and the
         estimate would be biased towards cheap queries.
         """
-        costs = self.query_costs(order)
+        costs = self.deck(order).costs
         dearest = float(costs.max())
         if check_budget(budget) * (1 + ROUNDING) < dearest:
             query = repr(str(order.pool.query_ids[int(np.argmax(costs))]))
@@ -253,70 +253,6 @@ class Replacement:
     def caution(self, order: Order, budget: float) -> str:
         """Return what to be wary of; nothing."""
         return ""
-
-    def is_census(self, order: Order, budget: float) -> bool:
-        """Whether the budget pays for judging every query."""
-        return budget * (1 + ROUNDING) >= float(self.query_costs(order).sum())
-
-    def n_draws(self, order: Order, budget: float) -> int:
-        """Return n* = Λ / E_q[λ], rounded down: draws that cost the budget on average.
-
-        Raises
-        ------
-        BudgetError
-            Where the budget does not pay for one expected draw.
-        """
-        cost, most = self.expected_cost(order), DRAWS_PER_QUERY * order.n_queries
-        if cost == 0:
-            return most
-        n = int(check_budget(budget) / cost * (1 + ROUNDING))
-        if n < 1:
-            raise BudgetError(
-                f"budget {budget:g} does not pay for one draw, which costs {cost:g} on average",
-                budget=budget,
-                needed=cost,
-            )
-        return min(n, most)
-
-    def in_turn(self, order: Order) -> tuple[Ints, Floats]:
-        """Return the queries by the hash of their ids, and their cumulated probabilities.
-
-        A draw is the place of a uniform number on these: the order of rows does not matter to it.
-        """
-        by_hash = np.argsort(order.query_hashes, kind="stable")
-        return by_hash, np.cumsum(self.sampling_probs[by_hash])
-
-    def draws(self, order: Order, key: np.uint64) -> Iterator[int]:
-        """Yield the queries of a key as they are drawn, without end."""
-        by_hash, cumulative = self.in_turn(order)
-        random = np.random.default_rng(int(key))
-        while True:
-            yield int(by_hash[replication.locate(cumulative, random.random())])
-
-    def queries(self, order: Order, key: np.uint64, budget: float, *, expected: bool = False) -> tuple[Ints, float]:
-        """Return the queries that a budget pays for, in the order of their draws, and what they cost.
-
-        Parameters
-        ----------
-        expected : bool
-            False (default): until a query comes up that the budget, which is never overspent, cannot pay for.
-            True: n* = Λ / E_q[λ] draws, which cost the budget on average.
-        """
-        costs, new = self.query_costs(order), np.ones(order.n_queries, dtype=np.bool_)
-        if not expected and self.is_census(order, budget):
-            return np.argsort(order.query_hashes, kind="stable"), float(costs.sum())
-        most = self.n_draws(order, budget) if expected else DRAWS_PER_QUERY * order.n_queries
-        limit = math.inf if expected else budget * (1 + ROUNDING)
-        drawn: list[int] = []
-        spent = 0.0
-        for query in self.draws(order, key):
-            cost = float(costs[query]) if new[query] else 0.0
-            if len(drawn) == most or spent + cost > limit:
-                break
-            drawn.append(query)
-            new[query] = False
-            spent += cost
-        return np.array(drawn, dtype=np.int64), spent
 
 
 Scheme = Levels | Replacement
@@ -332,10 +268,12 @@ def quarters(scheme: Scheme, order: Order, budget: float) -> tuple[float, ...]:
 
 
 def check_blocks(scheme: Scheme, order: Order, budgets: Sequence[float]) -> tuple[float, ...]:
-    """Return planned ends of blocks once they ascend and each pays for the dearest unit."""
+    """Return planned ends of blocks once they ascend and each pays for the dearest unit; draws have one."""
     ends = tuple(float(b) for b in budgets)
     if not ends or any(b <= a for a, b in pairwise(ends)):
         raise InputError(f"the budgets of blocks must ascend, got {list(budgets)}")
+    if len(ends) > 1 and not scheme.can_be_topped_up:
+        raise InputError(f"draws with replacement have one planned end, got blocks that end at {list(ends)}")
     scheme.check(order, ends[0])
     return ends
 

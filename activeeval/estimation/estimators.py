@@ -43,6 +43,8 @@ class Evaluated:
 def evaluate(sample: JudgedSample, scope: str = "pool") -> Evaluated:
     """Return what the estimator of a judged sample makes of it.
 
+    Where only certain queries have been judged, the open ones stand as predicted and the variance is infinite.
+
     Parameters
     ----------
     scope : {"pool", "population"}
@@ -77,8 +79,8 @@ def _evaluate(sample: JudgedSample) -> Evaluated:
             contributions=np.zeros(n),
             plain_variance=0.0,
         )
-    if n == 0:
-        raise StateError("nothing that chance chose has been judged yet, so there is nothing to estimate from")
+    if sample.n_queries == 0:
+        raise StateError("nothing has been judged yet, so there is nothing to estimate from")
     if sample.with_replacement:
         values = np.ascontiguousarray(sample.values)
         value, variance, freedom = estimates.ratio_estimate(sample.importance_weights, values, contributions)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Design, Judge, Reading, Replacement, Selection
+from activeeval.kernels import estimates
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -92,17 +92,11 @@ def judged_sample(design: Design, reading: Reading, judge: Judge, selection: Sel
 
 
 def _levelled(design: Design, reading: Reading, judge: Judge, selection: Selection) -> JudgedSample:
-    p = reading.order.query_probs
-    shown = judge.totals(selection)
-    is_settled = reading.settled_at(selection.level)
-    own = is_settled[selection.queries]
-    is_open = ~own & (selection.counts > 0)
+    pool, shown = reading.pool_totals, judge.totals(selection)
+    own = reading.settled_by(selection)
+    settled, is_open = selection.queries[own], ~own & reading.is_open[selection.queries] & (selection.counts > 0)
     values = reading.sums[selection.queries] + shown.totals[:, 0]
-    certain = reading.settled_values.copy()
-    certain[selection.queries] = values
-    known = p * np.where(is_settled, certain, reading.sums)
-    left = np.where(is_settled, 0.0, p)
-    queries = selection.queries[is_open]
+    p, queries = reading.order.query_probs, selection.queries[is_open]
     with np.errstate(invalid="ignore"):
         pi = np.minimum(1.0, selection.level * reading.order.query_roots[queries])
     return JudgedSample(
@@ -113,28 +107,25 @@ def _levelled(design: Design, reading: Reading, judge: Judge, selection: Selecti
         totals=np.ascontiguousarray(shown.totals[is_open]),
         within=np.ascontiguousarray(shown.within[is_open]),
         values=values[is_open],
-        population=left @ reading.regressors,
-        base=float(known.sum()),
-        certain_squares=float(p[is_settled] @ certain[is_settled] ** 2),
-        open_share=float(left.sum()),
-        pool_size=1.0 / float(p @ p),
-        n_draws=selection.queries.size,
+        population=pool.population - p[settled] @ reading.regressors[settled],
+        base=pool.base + float(p[settled] @ (values[own] - reading.sums[settled])),
+        certain_squares=pool.settled_squares + float(p[settled] @ values[own] ** 2),
+        # a difference would leave a rounding error of a census
+        open_share=0.0 if settled.size == pool.n_open else pool.open_share - float(p[settled].sum()),
+        pool_size=1.0 / pool.squares,
+        n_draws=int(np.count_nonzero(selection.counts)),
         n_queries=int(np.count_nonzero(selection.counts)),
         n_items=selection.slots.size,
         cost=selection.cost,
     )
 
 
-def _drawn(
-    design: Design, scheme: Replacement, reading: Reading, judge: Judge, selection: Selection
-) -> JudgedSample:
-    p = reading.order.query_probs
-    queries = np.unique(selection.queries)
+def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, selection: Selection) -> JudgedSample:
+    p, pool = reading.order.query_probs, reading.pool_totals
+    queries, first = np.unique(selection.queries, return_index=True)
     shown = judge.totals(selection)
-    is_census = queries.size == p.size
+    is_census = queries.size == pool.n_queries
     values = shown.totals[:, 0]
-    of_query = np.zeros(p.size)
-    of_query[selection.queries] = values
     return JudgedSample(
         with_replacement=True,
         is_fitted=False,
@@ -143,11 +134,12 @@ def _drawn(
         totals=shown.totals,
         within=shown.within,
         values=values,
-        population=p @ reading.regressors,
-        base=float(p @ of_query) if is_census else 0.0,
-        certain_squares=float(p @ of_query**2) if is_census else 0.0,
-        open_share=0.0 if is_census else math.fsum(p.tolist()),
-        pool_size=1.0 / float(p @ p),
+        population=pool.population,
+        # as replications sum, to the last bit
+        base=estimates.weighted_sum(p[queries], values[first]) if is_census else 0.0,
+        certain_squares=float(p[queries] @ values[first] ** 2) if is_census else 0.0,
+        open_share=0.0 if is_census else 1.0,
+        pool_size=1.0 / pool.squares,
         n_draws=selection.queries.size,
         n_queries=queries.size,
         n_items=int(np.diff(reading.order.offsets)[queries].sum()),

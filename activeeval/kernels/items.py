@@ -21,98 +21,85 @@ import numpy as np
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
-_IMPOSSIBLE = 1e-300
+MEAN, SUM, LIKELIHOOD = 0, 1, 2
+_SMALL = 1e-100
 
 
 @_jit
-def running_sums(offsets, contrast, node_means, sums):
-    """Fill ``sums`` (n_slots, n_nodes) with Σ c_i E[g_i | u] from a query's first place to each place."""
+def running_sums(offsets, contrast, word):
+    """Fill the sums of ``word`` (n_slots, 3, n_nodes) from its means; see `observe_items`."""
     for q in range(offsets.size - 1):
-        for u in range(node_means.shape[1]):
+        for u in range(word.shape[2]):
             total = 0.0
             for i in range(offsets[q], offsets[q + 1]):
-                total += contrast[i] * node_means[i, u]
-                sums[i, u] = total
+                total += contrast[i] * word[i, MEAN, u]
+                word[i, SUM, u] = total
 
 
 @_jit
-def _shift(sums, first, begin, end, omega, node_weights):
-    """Return Σ c_i (μ_i − μ_i⁰) of the places ``begin … end − 1`` of a query for weights ω of the nodes."""
-    total = 0.0
-    if end > begin:
-        for u in range(omega.size):
-            before = sums[begin - 1, u] if begin > first else 0.0
-            total += (omega[u] - node_weights[u]) * (sums[end - 1, u] - before)
-    return total
-
-
-@_jit
-def observe_items(
-    offsets,
-    contrast,
-    gains,
-    node_means,
-    likelihoods,
-    node_weights,
-    sums,
-    query_roots,
-    roots,
-    level,
-    queries,
-    counts,
-    slots,
-    totals,
-    within,
-):
+def observe_items(offsets, contrast, gains, word, node_weights, rates, taken, totals, within):
     """Fill ``totals`` (n, 3) with y, z_0, z_1 and ``within`` (n, 6) with the quadratic form, for n queries.
 
     Parameters
     ----------
-    gains, likelihoods : arrays, shape (n_slots,) and (n_slots, n_nodes)
-        Gain of each place and p(y_i | u); read for judged places alone. NaN is an item that cannot be judged: it
-        stays as the model expects it, whatever takes the model's place.
+    gains : array, shape (n_slots,)
+        Gain of each place; read for judged places alone. NaN is an item that cannot be judged: it stays as the model
+        expects it, whatever takes the model's place.
+    word : array, shape (n_slots, 3, n_nodes)
+        The model's: E[g_i | u], its running sum of c_i E[g_i | u] from the query's first place on, and p(y_i | u) > 0.
+        One array, as reading it from memory is what a replication waits for.
     node_weights : array, shape (n_queries, n_nodes)
         Weights of the nodes before any label of the sample.
-    query_roots, roots, level : arrays by query and by place, and T
-        G_i = min(1, T r_i) / min(1, T r).
-    queries, counts, slots : arrays of int64
-        The sample: its queries, how many places of each are judged, and these, ascending within a query.
+    rates, taken : Rates, Taken
     """
-    omega = np.empty(node_weights.shape[1])
+    n_nodes = node_weights.shape[1]
+    omega, before = np.empty(n_nodes), np.empty(n_nodes)
     k = 0
-    for row in range(queries.size):
-        first, last = offsets[queries[row]], offsets[queries[row] + 1]
-        prior = node_weights[queries[row]]
-        omega[:] = prior
-        rate = min(1.0, level * query_roots[queries[row]])
-        totals[row, :] = 0.0
-        within[row, :] = 0.0
-        begin = first
-        for _ in range(counts[row]):
-            i = slots[k]
+    for row in range(taken.queries.size):
+        q = taken.queries[row]
+        last = offsets[q + 1]
+        for u in range(n_nodes):
+            omega[u], before[u] = node_weights[q, u], 0.0
+        rate = min(1.0, rates.level * rates.query_roots[q])
+        y, z0, z1 = 0.0, 0.0, 0.0
+        yy, y0, y1, s00, s01, s11 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for _ in range(taken.counts[row]):
+            i = taken.slots[k]
             k += 1
-            if np.isnan(gains[i]):
+            g = gains[i]
+            if np.isnan(g):
                 continue
-            totals[row, 2] -= _shift(sums, first, begin, i + 1, omega, prior)
-            begin = i + 1
-            mu = 0.0
-            for u in range(omega.size):
-                mu += omega[u] * node_means[i, u]
-            c, g, chance = contrast[i], gains[i], min(1.0, level * roots[i]) / rate
-            totals[row, 0] += c * g / chance
-            totals[row, 1] += c / chance
-            totals[row, 2] += c * mu / chance
-            weight = (1.0 - chance) / (chance * chance) * c * c
-            within[row, 0] += weight * g * g
-            within[row, 1] += weight * g
-            within[row, 2] += weight * g * mu
-            within[row, 3] += weight
-            within[row, 4] += weight * mu
-            within[row, 5] += weight * mu * mu
-            total = 0.0
-            for u in range(omega.size):
-                omega[u] *= likelihoods[i, u]
-                total += omega[u]
-            for u in range(omega.size):
-                omega[u] = omega[u] / total if total > _IMPOSSIBLE else prior[u]
-        totals[row, 2] -= _shift(sums, first, begin, last, omega, prior)
+            size, mean, moved = 0.0, 0.0, 0.0
+            for u in range(n_nodes):
+                size += omega[u]
+                mean += omega[u] * word[i, MEAN, u]
+                moved += omega[u] * (word[i, SUM, u] - before[u])
+            scale = 1.0 / size
+            mu = mean * scale
+            chance = min(1.0, rates.level * rates.roots[i]) / rate
+            share = contrast[i] / chance
+            y += share * g
+            z0 += share
+            z1 += share * mu - moved * scale
+            weight = (1.0 - chance) * share * share
+            yy += weight * g * g
+            y0 += weight * g
+            y1 += weight * g * mu
+            s00 += weight
+            s01 += weight * mu
+            s11 += weight * mu * mu
+            # weights are scaled anew only when they get small: a sum and a division a label are a third of all time
+            scale = scale if size < _SMALL else 1.0
+            for u in range(n_nodes):
+                omega[u] *= word[i, LIKELIHOOD, u] * scale
+                before[u] = word[i, SUM, u]
+        # what follows the last judged place, less all of it as expected beforehand
+        size, moved, whole = 0.0, 0.0, 0.0
+        for u in range(n_nodes):
+            size += omega[u]
+            moved += omega[u] * (word[last - 1, SUM, u] - before[u])
+            whole += node_weights[q, u] * word[last - 1, SUM, u]
+        z1 += whole - moved / size
+        totals[row, 0], totals[row, 1], totals[row, 2] = y, z0, z1
+        within[row, 0], within[row, 1], within[row, 2] = yy, y0, y1
+        within[row, 3], within[row, 4], within[row, 5] = s00, s01, s11

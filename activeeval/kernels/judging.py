@@ -9,16 +9,17 @@ _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 
 @_jit
-def judging_lists(query_offsets, depths, everything, starts, list_offsets, ranked, offsets, items):
+def judging_lists(query_offsets, depths, rest, starts, list_offsets, ranked, offsets, items):
     """Fill ``offsets`` and ``items`` with the union of lists down to their depths; return its size.
 
-    Items come by better rank, at equal rank in the order of the lists; with ``everything`` the query's other items
-    follow.
+    Items come by better rank, at equal rank in the order of the lists; the query's other items of ``rest`` follow.
 
     Parameters
     ----------
     depths, starts : arrays of int64, shape (n_lists,)
         How deep each list counts, and where its items begin in ``ranked``.
+    rest : array of int64, shape (n_items,) or (0,)
+        All items, query by query, where all of them count.
     list_offsets : array of int64, shape (n_lists, n_queries + 1)
     ranked : array of int64
         The items of all lists, one list after the other.
@@ -41,8 +42,8 @@ def judging_lists(query_offsets, depths, everything, starts, list_offsets, ranke
                         items[n] = z
                         seen[z] = True
                         n += 1
-        if everything:
-            for z in range(query_offsets[q], query_offsets[q + 1]):
+        if rest.size:
+            for z in rest[query_offsets[q] : query_offsets[q + 1]]:
                 if not seen[z]:
                     items[n] = z
                     n += 1

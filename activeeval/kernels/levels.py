@@ -21,7 +21,6 @@ Thorup, JACM 2007; Ohlsson 1998; Ting, KDD 2017).
 from __future__ import annotations
 
 import numba
-import numpy as np
 
 from activeeval.kernels.numbers import number
 
@@ -72,27 +71,25 @@ def place_levels(key, hashes, offsets, query_roots, roots, nested, queries, quer
         level, parent = query_levels[j], query_roots[q]
         for i in range(offsets[q], offsets[q + 1]):
             root = roots[i]
-            if root <= 0.0:
-                if nested:
-                    break
-                continue
             v = number(key, hashes[i])
-            own = level if v * parent < root else v / root
-            if own < limit:
-                slots[n] = i
-                levels[n] = own
-                n += 1
+            if v * parent < root:
+                own = level
+            elif v < limit * root:  # what comes later needs no division
+                own = v / root
+            elif nested:  # whatever stands below comes later still
+                break
+            else:
+                continue
+            slots[n] = i
+            levels[n] = own
+            n += 1
             if nested:
                 level, parent = own, root
-                if own >= limit:  # whatever stands below comes later still
-                    break
     return n
 
 
 @_jit
-def units_of(
-    offsets, slot_costs, overheads, hashes, nested, entered, slots, levels, owners, queries, costs, at, ties
-):
+def units_of(offsets, slot_costs, overheads, hashes, nested, entered, slots, levels, owners, queries, costs, at, ties):
     """Group places into units; return how many.
 
     Parameters

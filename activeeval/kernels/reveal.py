@@ -28,6 +28,7 @@ _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 ADDITIVE, CASCADE = 0, 1
 _IMPOSSIBLE = 1e-300
 _SEED = np.uint64(20130301)
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFF)
 
 
 class _Query(NamedTuple):
@@ -220,31 +221,19 @@ def _learn(omega, p, y, node_weights):
 
 
 @_jit
-def _walk(
-    numerator,
-    values,
-    discounts,
-    steps,
-    reaches,
-    cumulative,
-    node_weights,
-    query,
-    state,
-    n,
-    n1,
-    n2,
-    n_steps,
-    grades,
-    uniforms,
-    spread,
-):
-    """Reveal ``n_steps`` items of a query and fill the path; with ``uniforms`` add E[D_k² | the past] to ``spread``."""
+def _walk(measure, prior_weights, query, state, lengths, n_steps, grades, uniforms, spread):
+    """Reveal ``n_steps`` items of a query and fill the path; with ``uniforms`` add E[D_k² | the past] to ``spread``.
+
+    ``lengths`` are the items to walk, and how many of each list count.
+    """
+    numerator, values, discounts, steps, reaches, cumulative = measure
+    n, n1, n2 = lengths
     p, expected, prior, contrast, ranks1, ranks2, ranked1, ranked2, _, tail, rest, none_left = query
     omega, known, a1, b1, a2, b2, around, alpha, beta, ideal, value, prob, path = state
     draws, has_ideal = uniforms.size > 0, steps.size > 0
     nothing = np.zeros(steps.size)
     size1 = size2 = 1
-    omega[:] = node_weights
+    omega[:] = prior_weights
     known[:] = 0.0
     expected[:n] = prior[:n]
     if numerator == CASCADE:
@@ -276,7 +265,7 @@ def _walk(
                     spread[k] += prob[g] * (value[g] - path[k]) ** 2
         if y >= 0:
             path[k + 1] = value[y]
-            _learn(omega, p[k], y, node_weights)
+            _learn(omega, p[k], y, prior_weights)
             for level in range(steps.size):
                 known[level] += reaches[y, level]
             for u in range(omega.size):
@@ -299,67 +288,66 @@ def _walk(
 
 
 @_jit
-def reveal(
-    numerator,
-    values,
-    discounts,
-    steps,
-    reaches,
-    cumulative,
-    query_offsets,
-    nodes,
-    node_weights,
-    offsets1,
-    items1,
-    offsets2,
-    items2,
-    offsets,
-    items,
-    first,
-    last,
-    grades,
-    hashes,
-    n_samples,
-    f0,
-    f,
-    spread,
-):
-    """Walk the items of the queries ``first … last − 1`` in their order.
+def _stratified(word, s, n):
+    """Return number ``s`` of ``n`` of a hash, n a power of two: one in each n-th of (0, 1), in an order of its own."""
+    own = mixed(_SEED ^ word)
+    first, step = np.int64(own >> _HALF) & (n - 1), np.int64(own & _LOW) | 1  # odd steps go through a power of two
+    return (((first + s * step) & (n - 1)) + number(_SEED + np.uint64(s), word)) / n
 
-    Without ``n_samples`` (size 0) the labels are ``grades`` (n_items,), and ``f`` (places) takes f_k. Else ``n_samples[q]``
-    sets of labels are drawn from the model, by numbers that belong to ``hashes`` (places), and ``spread`` (places)
-    takes the mean of E[D_k² | the past], or what stands for it. ``f0`` (n_queries,) takes f_0.
+
+@_jit
+def reveal(measure, lists, model, query_offsets, offsets, items, block, grades, hashes, n_samples, f0, f, spread):
+    """Walk the items of some queries in their order.
+
+    Parameters
+    ----------
+    measure, lists, model : Value, Lists, Model
+    query_offsets : array of int64, shape (n_queries + 1,)
+        Of the item axis.
+    offsets, items : arrays of int64
+        Places of each query in the order they are walked.
+    block : (int, int)
+        The first query and the one behind the last.
+    grades : array of int64, shape (n_items,)
+        The labels, where ``n_samples`` is empty; −1 where an item cannot be judged.
+    hashes, n_samples : arrays of uint64 by place and of int64, shape (n_queries,)
+        Else so many sets of labels, a power of two, are drawn from the model by numbers that belong to the hashes and
+        are stratified (a Latin hypercube: 8 tell as much as 16 on their own).
+    f0, f, spread : arrays, by query, by place, by place
+        Out: f_0; f_k of the labels, or else the mean of E[D_k² | the past] or what stands for it.
     """
+    first, last = block
     longest = widest = 1
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
         widest = max(widest, query_offsets[q + 1] - query_offsets[q])
-    shape = (longest, widest, discounts.size, nodes.shape[0], values.size, steps.size)
-    query, state = _rooms(*shape, numerator == CASCADE)
-    measure = (numerator, values, discounts, steps, reaches, cumulative)
+    n_nodes, n_grades = model.nodes.shape[0], measure.values.size
+    shape = (longest, widest, measure.discounts.size, n_nodes, n_grades, measure.steps.size)
+    query, state = _rooms(*shape, measure.numerator == CASCADE)
     labels, total, nothing = np.empty(longest, np.int64), np.empty(longest), np.empty(0)
     drawn = np.empty(longest)
     for q in range(first, last):
         start, base = query_offsets[q], offsets[q]
         n = offsets[q + 1] - base
         own = items[base : base + n]
-        list1, list2 = items1[offsets1[q] : offsets1[q + 1]], items2[offsets2[q] : offsets2[q + 1]]
-        _read_items(query, own, start, nodes, values)
-        n1 = _read_list(query, query.ranks1, query.ranked1, 1.0, list1, start, discounts)
-        n2 = _read_list(query, query.ranks2, query.ranked2, -1.0, list2, start, discounts)
-        _sum_up(query, n, reaches)
-        prior = node_weights[q]
+        list1 = lists.items1[lists.offsets1[q] : lists.offsets1[q + 1]]
+        list2 = lists.items2[lists.offsets2[q] : lists.offsets2[q + 1]]
+        _read_items(query, own, start, model.nodes, measure.values)
+        n1 = _read_list(query, query.ranks1, query.ranked1, 1.0, list1, start, measure.discounts)
+        n2 = _read_list(query, query.ranks2, query.ranked2, -1.0, list2, start, measure.discounts)
+        _sum_up(query, n, measure.reaches)
+        prior, lengths = model.weights[q], (n, n1, n2)
         if n_samples.size == 0:
             for k in range(n):
                 labels[k] = grades[own[k]]
-            _walk(*measure, prior, query, state, n, n1, n2, n, labels, nothing, total)
+            _walk(measure, prior, query, state, lengths, n, labels, nothing, total)
             f[base : base + n] = state.path[1 : n + 1]
         else:
             total[:n] = 0.0
             for s in range(n_samples[q]):
                 for k in range(n):
-                    drawn[k] = number(mixed(_SEED + np.uint64(s)), hashes[base + k])
-                _walk(*measure, prior, query, state, n, n1, n2, n, labels, drawn[:n], total)
+                    drawn[k] = _stratified(hashes[base + k], s, n_samples[q])
+                _walk(measure, prior, query, state, lengths, n, labels, drawn[:n], total)
             for k in range(n):
                 spread[base + k] = total[k] / n_samples[q]
         f0[q] = state.path[0]
@@ -368,7 +356,7 @@ def reveal(
 
 
 @_jit
-def prefix_totals(offsets, predictions, f, lowest, query_roots, roots, level, queries, counts, totals, within):
+def prefix_totals(offsets, predictions, f, lowest, rates, taken, totals, within):
     """Fill what the judged prefix of each query of a sample says.
 
     Parameters
@@ -377,10 +365,7 @@ def prefix_totals(offsets, predictions, f, lowest, query_roots, roots, level, qu
         m(x).
     f, lowest : arrays by place
         f_k with the labels of the sample, and with the lowest grade everywhere.
-    query_roots, roots, level : arrays by query and by place, and T
-        G_k = min(1, T r_k) / min(1, T r).
-    queries, counts : arrays of int64, shape (n,)
-        Queries of the sample and how many places of each are judged.
+    rates, taken : Rates, Taken
     totals : array, shape (n, 4)
         Out: y = m + Σ D_k / G_k, unbiased for L; 1; m; and h = Σ e_k / G_k − Σ_all e_k with mean 0, e the steps D that
         the lowest grade everywhere would make. Where a model expects too much, D is about e, and y − h has little of
@@ -389,17 +374,17 @@ def prefix_totals(offsets, predictions, f, lowest, query_roots, roots, level, qu
         Out: unbiased variances and covariance of y and h given the labels, by
         Var = (Σ D_k / G_k)² − Σ ((f_k − m)² − (f_{k−1} − m)²) / G_k; the other terms of the form are 0.
     """
-    for row in range(queries.size):
-        q = queries[row]
+    for row in range(taken.queries.size):
+        q = taken.queries[row]
         m = predictions[q]
         first, last = offsets[q], offsets[q + 1]
-        rate = min(1.0, level * query_roots[q])
+        rate = min(1.0, rates.level * rates.query_roots[q])
         ends_at = lowest[last - 1] - m if last > first else 0.0
         d, e = 0.0, 0.0
         t, h = 0.0, 0.0
         dd, de, ee = 0.0, 0.0, 0.0
-        for k in range(first, first + counts[row]):
-            chance = min(1.0, level * roots[k]) / rate
+        for k in range(first, first + taken.counts[row]):
+            chance = min(1.0, rates.level * rates.roots[k]) / rate
             next_d, next_e = f[k] - m, lowest[k] - m
             t += (next_d - d) / chance
             h += (next_e - e) / chance

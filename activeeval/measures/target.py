@@ -106,6 +106,11 @@ class Target:
         if self.versus is not None:
             check_pool(self.pool, self.versus)
 
+    def is_same(self, other: Target) -> bool:
+        """Whether another target asks the same of the same rankings."""
+        lists = (self.ranking is other.ranking, self.versus is other.versus)
+        return all(lists) and str(self.measure) == str(other.measure)
+
     @property
     def name(self) -> str:
         """What tables and messages call the measure."""
@@ -190,7 +195,10 @@ class Target:
 
 
 def common_lists(targets: Sequence[Target]) -> tuple[Ints, Ints]:
-    """Return (offsets, items) of all that several targets of one pool need, by better rank in any of their rankings."""
+    """Return (offsets, items) of all that several targets of one pool need, by better rank in any of their rankings.
+
+    Where every item counts those that no list holds follow by item id descending, as equal scores would.
+    """
     from activeeval.kernels import judging
 
     pool, depths, lists = targets[0].pool, [], []
@@ -201,12 +209,13 @@ def common_lists(targets: Sequence[Target]) -> tuple[Ints, Ints]:
             lists.append(ranking)
     sizes = [ranking.items.size for ranking in lists]
     ranked = np.concatenate([ranking.items for ranking in lists])
+    rest = Rankings.from_scores(pool, np.zeros(pool.n_items)).items if everything else np.empty(0, dtype=np.int64)
     offsets = np.empty(pool.n_queries + 1, dtype=np.int64)
     items = np.empty(pool.n_items if everything else min(pool.n_items, ranked.size), dtype=np.int64)
     n = judging.judging_lists(
         pool.query_offsets,
         np.array(depths, dtype=np.int64),
-        everything,
+        rest,
         np.concatenate(([0], np.cumsum(sizes)[:-1])),
         np.array([ranking.offsets for ranking in lists]),
         ranked,

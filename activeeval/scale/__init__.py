@@ -1,7 +1,7 @@
-"""Designs for pools too large to hold: the pool comes in chunks, of which only five numbers a query stay.
+"""Designs for pools too large to hold: the pool comes in chunks, of which a sample's own queries stay.
 
-`chunks` takes of each chunk what a design needs of it, `designs` makes the design of that, draws queries and puts
-those that were drawn on record.
+`chunks` are gone through twice: `surveys` take sums over the whole pool, `gathering` what lies below the level that
+a budget reaches; `designs` make of both a design, and a campaign, like any other.
 """
 
 from activeeval.scale.chunks import Chunk

@@ -1,13 +1,13 @@
-"""The chunks that a pool comes in: what is taken of each, and what is put together of several."""
+"""The chunks that a pool comes in: gone through one by one, cut down to some queries, put together again."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import KW_ONLY, dataclass
 from itertools import starmap
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
 from activeeval.measures import SampledMeasure, Target
-from activeeval.methods import Method
 from activeeval.pool import QueryPool, Rankings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +36,8 @@ class Chunk:
         The ranking to compare with.
     node_weights : array of float, shape (n_nodes,), or None
         Weights of the nodes of a query factor.
+    judged : array of int, shape (n_items,), or None
+        Grades that are known already, −1 where none is.
     traffic : float or None
         How much of the whole pool's p(x) falls to the chunk, in a unit that all chunks share (say, how
         often its queries were asked); its pool's ``query_probs`` divide it. By default its number of queries.
@@ -44,66 +46,47 @@ class Chunk:
     ranking: Rankings
     grade_probs: ArrayLike | None = None
     versus: Rankings | None = None
+    _: KW_ONLY
     node_weights: ArrayLike | None = None
+    judged: ArrayLike | None = None
     traffic: float | None = None
+
+    @property
+    def pool(self) -> QueryPool:
+        """The queries and items of the chunk."""
+        return self.ranking.pool
+
+    @property
+    def weights(self) -> Floats:
+        """p(x) in the unit of the traffic, shape (n_queries,)."""
+        traffic = float(self.pool.n_queries if self.traffic is None else self.traffic)
+        if not (np.isfinite(traffic) and traffic > 0):
+            raise InputError(f"traffic must be a positive number, got {self.traffic!r}")
+        return self.pool.query_probs * traffic
+
+    def restricted_to(self, queries: Ints) -> Chunk:
+        """Return the chunk of some of its queries, at least one; their p(x) stays as it is."""
+        pool, items = self.pool.subset(queries)
+        probs = None if self.grade_probs is None else np.asarray(self.grade_probs, dtype=np.float32)[..., items, :]
+        return Chunk(
+            self.ranking.restricted_to(pool, items),
+            probs,
+            None if self.versus is None else self.versus.restricted_to(pool, items),
+            node_weights=self.node_weights,
+            judged=None if self.judged is None else np.asarray(self.judged)[items],
+            traffic=float(self.weights[queries].sum()),
+        )
 
 
 Chunks = Iterable[Chunk] | Callable[[], Iterable[Chunk]]
+Questions = Callable[[Chunk], Target | Sequence[Target]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Summary:
-    """What is left of a chunk: p in the unit of its traffic, m, v and λ of its queries."""
-
-    columns: tuple[Floats, Floats, Floats, Floats]
-    cheapest: float
-    n_grades: int | None
-    is_comparison: bool
-
-    def check_fits(self, first: Summary, k: int) -> None:
-        """Raise InputError where chunk ``k`` has other grades than the first, or another number of rankings."""
-        if self.n_grades != first.n_grades:
-            own, wanted = self.n_grades or "no", first.n_grades or "no"
-            raise InputError(f"chunks[{k}] has probabilities of {own} grades, chunks[0] of {wanted}")
-        if self.is_comparison != first.is_comparison:
-            names = {True: "two rankings", False: "one ranking"}
-            raise InputError(f"chunks[{k}] has {names[self.is_comparison]}, chunks[0] {names[first.is_comparison]}")
-
-
-def summaries(chunks: Chunks, method: Method, measure: SampledMeasure, n_jobs: int) -> Iterator[Summary]:
-    """Yield the summary of every chunk in turn; on threads no more than one chunk waits for a free one."""
-    work, tasks = partial(_summary, method, measure), enumerate(iterated(chunks))
-    n = effective_n_jobs(n_jobs)
-    if n == 1:
-        yield from starmap(work, tasks)
-        return
-    waiting: deque[Future[Summary]] = deque()
-    with ThreadPoolExecutor(n) as threads:
-        for task in tasks:
-            waiting.append(threads.submit(work, *task))
-            if len(waiting) > n:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-
-
-def _summary(method: Method, measure: SampledMeasure, k: int, chunk: Chunk) -> Summary:
-    try:
-        target = Target(measure, chunk.ranking, chunk.versus)
-        stage = method.plan(target, chunk.grade_probs, node_weights=chunk.node_weights).stage
-        p = target.pool.query_probs * _traffic(chunk)
-    except InputError as problem:
-        raise InputError(f"chunks[{k}]: {problem}") from None
-    n_grades = None if chunk.grade_probs is None else np.shape(chunk.grade_probs)[-1]
-    columns = (p, stage.predictions, stage.variances, stage.costs)
-    return Summary(columns, float(target.pool.item_costs.min()), n_grades, chunk.versus is not None)
-
-
-def _traffic(chunk: Chunk) -> float:
-    traffic = float(chunk.ranking.pool.n_queries if chunk.traffic is None else chunk.traffic)
-    if not (np.isfinite(traffic) and traffic > 0):
-        raise InputError(f"traffic must be a positive number, got {chunk.traffic!r}")
-    return traffic
+def asked_of(measure: SampledMeasure | Questions) -> Questions:
+    """Return the function that makes the targets of a chunk: what was given, or the measure of its rankings."""
+    if isinstance(measure, SampledMeasure):
+        return lambda chunk: Target(measure, chunk.ranking, chunk.versus)
+    return measure
 
 
 def iterated(chunks: Chunks) -> Iterator[Chunk]:
@@ -114,23 +97,50 @@ def iterated(chunks: Chunks) -> Iterator[Chunk]:
         yield chunk
 
 
-def joined(measure: SampledMeasure, parts: list[Target], query_probs: Floats) -> Target:
-    """Return the target of several pools end to end."""
-    pools = [part.pool for part in parts]
-    offsets = _end_to_end([pool.query_offsets for pool in pools])
+def mapped(work: Callable[[int, Chunk], T], chunks: Chunks, n_jobs: int) -> Iterator[T]:
+    """Yield what some work makes of every chunk in turn; on threads no more than one chunk waits for a free one.
+
+    An error names the chunk.
+    """
+
+    def named(k: int, chunk: Chunk) -> T:
+        try:
+            return work(k, chunk)
+        except InputError as problem:
+            raise InputError(f"chunks[{k}]: {problem}") from None
+
+    tasks, n = enumerate(iterated(chunks)), effective_n_jobs(n_jobs)
+    if n == 1:
+        yield from starmap(named, tasks)
+        return
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(n) as threads:
+        for task in tasks:
+            waiting.append(threads.submit(named, *task))
+            if len(waiting) > n:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def joined(parts: Sequence[Chunk]) -> Chunk:
+    """Return several chunks, of whose kind there is no doubt, as one."""
+    if len(parts) == 1:
+        return parts[0]
+    pools, weights = [part.pool for part in parts], np.concatenate([part.weights for part in parts])
+    names = ("query_ids", "item_ids", "item_costs", "query_costs")
     pool = QueryPool(
-        np.concatenate([pool.query_ids for pool in pools]),
-        offsets,
-        np.concatenate([pool.item_ids for pool in pools]),
-        np.concatenate([pool.item_costs for pool in pools]),
-        np.concatenate([pool.query_costs for pool in pools]),
-        query_probs / query_probs.sum(),
+        query_offsets=_end_to_end([own.query_offsets for own in pools]),
+        query_probs=weights / weights.sum(),
+        **{name: np.concatenate([getattr(own, name) for own in pools]) for name in names},
     )
-    versus = [part.versus for part in parts if part.versus is not None]
-    return Target(
-        measure,
+    return Chunk(
         _joined_rankings(pool, [part.ranking for part in parts]),
-        _joined_rankings(pool, versus) if versus else None,
+        _concatenated([part.grade_probs for part in parts], -2),
+        None if parts[0].versus is None else _joined_rankings(pool, [p.versus for p in parts if p.versus is not None]),
+        node_weights=parts[0].node_weights,
+        judged=_joined_grades(parts),
+        traffic=float(weights.sum()),
     )
 
 
@@ -138,6 +148,17 @@ def _joined_rankings(pool: QueryPool, parts: list[Rankings]) -> Rankings:
     starts = np.cumsum([0, *(part.pool.n_items for part in parts)])
     items = [part.items + start for part, start in zip(parts, starts.tolist(), strict=False)]
     return Rankings(pool, _end_to_end([part.offsets for part in parts]), np.concatenate(items))
+
+
+def _joined_grades(parts: Sequence[Chunk]) -> Any:
+    """Return the known grades of several chunks, some of which may know none."""
+    if all(part.judged is None for part in parts):
+        return None
+    return np.concatenate([np.full(p.pool.n_items, -1) if p.judged is None else p.judged for p in parts])
+
+
+def _concatenated(arrays: list[ArrayLike | None], axis: int) -> Any:
+    return None if arrays[0] is None else np.concatenate(arrays, axis=axis)  # type: ignore[arg-type]
 
 
 def _end_to_end(offsets: list[Ints]) -> Ints:

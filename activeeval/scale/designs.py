@@ -1,297 +1,328 @@
 """The design of a pool that comes in chunks.
 
-Whom to judge depends on each query alone but for two sums over the pool, R_θ = Σ p m and the normaliser of
-q* ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). So one pass over the chunks takes m = E[L | x],
-v = Var[L | x] and λ(x), and forgets the items: p, m, v, λ and q, 40 bytes a query, are left. The queries that are
-drawn are few; a second pass picks them up, and from there on they are an ordinary record of a drawn sample.
+Whether a query is judged depends on itself but for a few sums over the pool: the cost of its mean item, Σ p, and
+the mean and largest root (`activeeval.design.Sums`); of draws with replacement Σ p m and the normaliser of
+q ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first time the chunks go by takes these sums and
+forgets the rest, but for q and λ where queries are drawn with replacement. The second time gathers what one sample
+needs: the queries below the level that its budget reaches. They make a design, and a campaign, like any other.
 """
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from activeeval.design import DRAWS_PER_QUERY, Spending, places, whole_queries
-from activeeval.errors import InputError, StateError
-from activeeval.kernels import replication
-from activeeval.measures import SampledMeasure, Target
-from activeeval.methods import METHODS, Method, find_method
-from activeeval.record import Record
-from activeeval.scale.chunks import Chunks, iterated, joined, summaries
+from activeeval.campaign import Campaign
+from activeeval.design import (
+    Deck,
+    Design,
+    Gathered,
+    Levels,
+    Part,
+    PoolTotals,
+    Replacement,
+    Scheme,
+    Sums,
+    check_budget,
+    checked_share,
+    equal_loss_weights,
+)
+from activeeval.design.beliefs import Factor
+from activeeval.errors import InputError
+from activeeval.measures import SampledMeasure
+from activeeval.methods import Method, default_method, find_method
+from activeeval.pool import Seed, key_of
+from activeeval.scale.chunks import Chunk, Chunks, Questions, asked_of, joined, mapped
+from activeeval.scale.gathering import Found, Gathering, found
+from activeeval.scale.surveys import Seen, Survey, seen
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_DRAWS_AT_ONCE = 1000
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ChunkedDesign(Spending):
-    """A sampling design for a pool that came in chunks; its queries are numbered from 0 in the order they came.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Recipe:
+    """How designs are made of chunks: the choices of `Method.design`, but for the pool.
 
     Attributes
     ----------
     method : Method
-    measure : SampledMeasure
+    questions : function of a chunk
+        Its target, or targets.
+    factor : Factor or None
     max_grade : int or None
-        Largest grade of the grade model; None where there was none.
-    chunk_offsets : ndarray of int64, shape (n_chunks + 1,)
-        The number of the first query of every chunk, then that of all queries.
-    query_probs : ndarray, shape (n_queries,)
-        p(x) over the whole pool.
-    predictions, variances : ndarray, shape (n_queries,)
-        m(x) = E[L | x] and Var[L | x] under the grade model; NaN where the method uses none.
-    costs : ndarray, shape (n_queries,)
-        λ(x), the cost of judging each query whole.
-    sampling_probs : ndarray, shape (n_queries,)
-        q(x), the probability that one draw takes the query; sums to 1.
+    bias : float
+    share : float
+        The defensive share.
+    weights : tuple of float
+        ω of each target; none where there is one target.
     """
 
     method: Method
-    measure: SampledMeasure
+    questions: Questions
+    factor: Factor | None
     max_grade: int | None
-    chunk_offsets: Ints
-    query_probs: Floats
-    predictions: Floats
-    variances: Floats
-    costs: Floats
+    bias: float
+    share: float
+    weights: tuple[float, ...]
+
+    def part(self, chunk: Chunk) -> Part:
+        """Return what the method makes of a chunk."""
+        return self.method.part(
+            self.questions(chunk),
+            chunk.grade_probs,
+            node_weights=chunk.node_weights,
+            factor=self.factor,
+            max_grade=self.max_grade,
+            judged=chunk.judged,
+            bias=self.bias,
+        )
+
+    def planned(self, _: int, chunk: Chunk) -> Floats:
+        """Return what each target's own design plans, 0 for a single one, whose weight does not matter; then Σ p."""
+        part, weights = self.part(chunk), chunk.weights
+        planned = part.planned(weights) if len(part.targets) > 1 else np.zeros(1)
+        return np.append(planned, weights.sum())
+
+    def seen(self, _: int, chunk: Chunk) -> Seen:
+        """Return what is left of a chunk once it has gone by."""
+        part = self.part(chunk)
+        sums = Sums.of(part.places, self.method.rates(part, self.weights).ratios, chunk.weights)
+        return seen(chunk, part, sums, with_columns=self.method.with_replacement)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawable:
+    """What draws with replacement need of the whole pool: ``sampling_probs`` q (n_queries,), a deck, and totals."""
+
     sampling_probs: Floats
+    deck: Deck
+    totals: PoolTotals
+
+    @classmethod
+    def of(cls, recipe: Recipe, survey: Survey) -> Drawable:
+        """Return what follows from what is left of the chunks."""
+        weights, *columns = survey.columns
+        p, unit = weights / survey.sums.weight, survey.sums.unit
+        q = recipe.method.draw_probs(p, columns, survey.cheapest, unit, recipe.share)
+        totals = PoolTotals(
+            n_queries=p.size,
+            n_open=p.size,
+            population=np.array([1.0, float(p @ np.nan_to_num(columns[0]))]),
+            base=0.0,
+            settled_squares=0.0,
+            open_share=1.0,
+            squares=float(p @ p),
+        )
+        return cls(sampling_probs=q, deck=Deck.of(survey.hashes, q, columns[2] / unit), totals=totals)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChunkedDesign:
+    """A sampling design for a pool that came in chunks.
+
+    Attributes
+    ----------
+    recipe : Recipe
+    survey : Survey
+        What is left of the chunks.
+    drawable : Drawable or None
+        Where queries are drawn with replacement.
+    n_jobs : int
+        Threads that go through chunks.
+    """
+
+    recipe: Recipe
+    survey: Survey
+    drawable: Drawable | None
+    n_jobs: int
+
+    @property
+    def name(self) -> str:
+        """The method that made it."""
+        return self.recipe.method.name
 
     @property
     def n_queries(self) -> int:
         """Number of queries of the whole pool."""
-        return self.costs.size
+        return self.survey.sums.n_queries
 
     @property
-    def performance(self) -> float:
-        """R_θ = Σ p m, the performance (or difference Δ_θ) that the grade model expects."""
-        return float(self.query_probs @ self.predictions)
+    def cost(self) -> float:
+        """What judging everything that its targets need costs, in mean items of the whole pool."""
+        return self.survey.sums.cost / self.survey.sums.unit
 
-    @property
-    def expected_cost(self) -> float:
-        """E_q[λ], the mean cost of a draw."""
-        return float(self.sampling_probs @ self.costs)
-
-    @property
-    def most_draws(self) -> int:
-        """Draws after which any run ends."""
-        return DRAWS_PER_QUERY * self.n_queries
-
-    def query_name(self, query: int) -> str:
-        """Name a query for a message."""
-        chunk = int(np.searchsorted(self.chunk_offsets, query, side="right")) - 1
-        return f"query {query - self.chunk_offsets[chunk]} of chunks[{chunk}]"
-
-    def draw(
+    def campaign(
         self,
         budget: float,
-        rng: np.random.Generator | np.random.SeedSequence | int | None = None,
+        chunks: Chunks,
         *,
+        rng: Seed = 0,
+        blocks: Sequence[float] | None = None,
         expected: bool = False,
-    ) -> Ints:
-        """Draw queries, the same that `Campaign` draws with this seed from the design of the whole pool.
+        up_to: float | None = None,
+    ) -> Campaign:
+        """Return the campaign whose sample is that of the whole pool with this seed, unit by unit.
+
+        Its pool holds the queries that the sample needs; estimates are for the whole pool, of the targets that the
+        chunks were asked for.
 
         Parameters
         ----------
         budget : float
-            In the unit of the item costs.
-        expected : bool
-            False (default): draw until the budget, which is never overspent, cannot pay for the query that came
-            up; a query drawn again is free. True: n* = Λ / E_q[λ] draws.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_draws,)
-            Numbers of the queries, in the order of the draws. Every query once where a hard budget pays for all.
+            In mean items of the whole pool; see `Design.with_budget`, as for ``blocks`` and ``expected``.
+        chunks : iterable of Chunk, or function that returns one
+            The chunks that the design was made of, once more.
+        rng : Generator, SeedSequence, int or None
+            As for `Campaign`.
+        up_to : float, optional
+            The largest budget that a top-up may lead to; by default there will be none.
 
         Raises
         ------
         BudgetError
-            Where a hard budget is below the dearest single query, or an expected one below one draw.
-        """
-        random, cumulative = np.random.default_rng(rng), np.cumsum(self.sampling_probs)
-        if expected:
-            return _located(cumulative, random.random(self.n_draws(budget)))
-        self.check_hard_budget(budget)
-        if self.is_census(budget):
-            return np.arange(self.n_queries)
-        drawn, limit = np.empty(0, dtype=np.int64), self.hard_limit(budget)
-        while drawn.size < self.most_draws:
-            n = min(drawn.size + _DRAWS_AT_ONCE, self.most_draws - drawn.size)
-            drawn = np.concatenate((drawn, _located(cumulative, random.random(n))))
-            unpaid = np.flatnonzero(self._spent(drawn) > limit)
-            if unpaid.size:
-                return drawn[: unpaid[0]]
-        return drawn
-
-    def record(self, draws: ArrayLike, chunks: Chunks) -> Record:
-        """Return the record of drawn queries: what to judge, and what its estimate needs.
-
-        ``record.stage`` says which items of ``record.stage.target.pool``, the drawn queries in the order of their
-        numbers, are to be judged; ``record.estimate(grades)`` is the estimate for the whole pool.
-
-        Parameters
-        ----------
-        draws : array of int, shape (n_draws,)
-            Numbers of queries, as `draw` gives them.
-        chunks : iterable of Chunk, or function that returns one
-            The chunks that the design was made of, once more; they need no grade probabilities now.
-
-        Raises
-        ------
-        StateError
-            Where nothing was drawn.
+            Where the budget does not pay for the dearest that may have to be judged at once.
         InputError
             Where the chunks are not those of the design.
         """
-        drawn = self._checked(draws)
-        kept, queries = np.unique(drawn, return_inverse=True)
-        parts = list(self._targets_of(kept, chunks))
-        stage = whole_queries(joined(self.measure, parts, self.query_probs[kept]), None, None)
-        stage = replace(stage, predictions=self.predictions[kept], variances=self.variances[kept])
-        counts = np.diff(stage.offsets)[queries]
-        p = self.query_probs
-        return Record(
-            self.method.name,
-            self.method.scheme,
-            self.method.estimator,
-            stage,
-            p[kept],
-            np.ones(stage.items.size),
-            queries,
-            counts,
-            places(stage.offsets[queries], counts),
-            self.sampling_probs[drawn],
-            np.array([p.sum(), p @ np.nan_to_num(self.predictions), 0.0]),
-            np.empty((kept.size, 0)),
-            self.n_queries,
-            float(self.costs[kept].sum()),
-            1.0 / float(p @ p),
-            kept.size == self.n_queries,
-            self.max_grade if self.measure.max_grade is None else self.measure.max_grade,
+        key = key_of(rng, self.survey.digest)
+        largest = max(check_budget(budget), 0.0 if up_to is None else check_budget(up_to))
+        if self.drawable is None:
+            design = self._levelled(chunks, key, largest)
+        else:
+            design = self._drawn(chunks, key, largest, self.drawable, expected=expected)
+        return Campaign(design.with_budget(budget, blocks, expected=expected), key=int(key))
+
+    def _levelled(self, chunks: Chunks, key: np.uint64, budget: float) -> Design:
+        gathering, method, offsets = Gathering(budget=budget), self.recipe.method, self.survey.chunk_offsets
+        sums = self.survey.sums
+
+        def work(k: int, chunk: Chunk) -> Found:
+            self.survey.check_again(k, chunk)
+            part = self.recipe.part(chunk)
+            rates, p = method.rates(part, self.recipe.weights), chunk.weights / sums.weight
+            order = method.order(part, rates, p, sums, self.recipe.share)
+            totals = tuple(reading.pool_totals for reading in part.readings(order))
+            return found(chunk, int(offsets[k]), order, totals, key, gathering.horizon)
+
+        n_chunks = 0
+        for new in mapped(work, chunks, self.n_jobs):
+            gathering.take(new)
+            n_chunks += 1
+        self.survey.check_complete(n_chunks)
+        chosen = gathering.prune().chunk
+        return self._design(chosen, key, gathering.horizon, Levels(), gathering.totals)
+
+    def _drawn(self, chunks: Chunks, key: np.uint64, budget: float, whole: Drawable, *, expected: bool) -> Design:
+        deck, survey = whole.deck, self.survey
+        drawn, _, last = deck.run(key, budget, expected=expected)
+        others = [int(np.argmax(deck.costs)), *([] if last is None else [last])]
+        needed = np.union1d(drawn, others)
+
+        def work(k: int, chunk: Chunk) -> Chunk | None:
+            survey.check_again(k, chunk)
+            first, end = np.searchsorted(needed, survey.chunk_offsets[k : k + 2])
+            return chunk.restricted_to(needed[first:end] - survey.chunk_offsets[k]) if end > first else None
+
+        parts = list(mapped(work, chunks, self.n_jobs))
+        survey.check_complete(len(parts))
+        scheme, chosen = (
+            Replacement(whole.sampling_probs[needed], deck.part(needed)),
+            [p for p in parts if p is not None],
         )
+        return self._design(joined(chosen), key, np.inf, scheme, (whole.totals,))
 
-    def _spent(self, drawn: Ints) -> Floats:
-        """Return what has been spent after every draw: a query costs when it is drawn first."""
-        queries, first = np.unique(drawn, return_index=True)
-        new = np.zeros(drawn.size)
-        new[first] = self.costs[queries]
-        return np.cumsum(new)
-
-    def _checked(self, draws: ArrayLike) -> Ints:
-        drawn = np.asarray(draws)
-        if drawn.size == 0:
-            raise StateError("no query has been drawn, so there is nothing to record")
-        if drawn.ndim != 1 or drawn.dtype.kind not in "iu":
-            raise InputError(f"draws must be a vector of query numbers, got dtype {drawn.dtype}, shape {drawn.shape}")
-        bad = np.flatnonzero((drawn < 0) | (drawn >= self.n_queries))
-        if bad.size:
-            raise InputError(f"draws must be numbers from 0 to {self.n_queries - 1}, got {drawn[bad[0]]}")
-        return drawn.astype(np.int64)
-
-    def _targets_of(self, kept: Ints, chunks: Chunks) -> Iterator[Target]:
-        """Yield what is left of every chunk once all but the kept queries are taken out."""
-        last = -1
-        for k, chunk in enumerate(iterated(chunks)):
-            first, last = self.chunk_offsets[k : k + 2] if k < self.chunk_offsets.size - 1 else (last, last)
-            pool = chunk.ranking.pool
-            if pool.n_queries != last - first:
-                raise InputError(f"chunks[{k}] holds {pool.n_queries} queries, it held {last - first} for the design")
-            own = kept[np.searchsorted(kept, first) : np.searchsorted(kept, last)] - first
-            if own.size:
-                part, items = pool.subset(own)
-                versus = None if chunk.versus is None else chunk.versus.restricted_to(part, items)
-                yield Target(self.measure, chunk.ranking.restricted_to(part, items), versus)
-        if last != self.n_queries:
-            n = self.chunk_offsets.size - 1
-            raise InputError(
-                f"the design was made of {n} chunks, fewer came; a generator can be gone through only once"
-            )
+    def _design(
+        self, chosen: Chunk, key: np.uint64, horizon: float, scheme: Scheme, totals: tuple[PoolTotals, ...]
+    ) -> Design:
+        """Return the design of what was gathered, which knows what it needs of the rest."""
+        recipe, sums = self.recipe, self.survey.sums
+        part = recipe.part(chosen)
+        rates = recipe.method.rates(part, recipe.weights)
+        order = recipe.method.order(part, rates, chosen.weights / sums.weight, sums, recipe.share)
+        order = replace(order, gathered=Gathered(key=int(key), horizon=horizon, cost=self.cost))
+        design = recipe.method.design_of(part, order, scheme)
+        readings = zip(design.readings, totals, strict=True)
+        return replace(design, readings=tuple(replace(reading, gathered_totals=own) for reading, own in readings))
 
 
 def chunked_design(
     chunks: Chunks,
-    measure: SampledMeasure,
-    method: str = "active",
+    measure: SampledMeasure | Questions,
+    method: str | None = None,
     *,
+    factor: Factor | None = None,
+    max_grade: int | None = None,
+    weights: Sequence[float] | None = None,
     defensive_share: float | None = None,
     bias: float = 0.0,
     n_jobs: int = 1,
 ) -> ChunkedDesign:
-    """Return the design of a pool that comes in chunks, that of the whole pool up to rounding.
-
-    Time is linear in the number of items. Memory is what ``n_jobs + 2`` chunks need, and 40 bytes a query (twice that
-    while q is computed). Moments of nDCG and AP are means over drawn labels, which depend on where
-    chunks end.
+    """Return the design of a pool that comes in chunks, going through them once.
 
     Parameters
     ----------
     chunks : iterable of Chunk, or function that returns one
-        Gone through once, in the caller's thread.
-    measure : SampledMeasure
-    method : str
-        One of those that draw whole queries with replacement: active, active_uniC, active_uniD, passive,
-        difference, regression. Two draws of a very large pool hardly ever meet, so that nothing is lost by it.
-    defensive_share, bias : float
-        As in `activeeval.Method.design`.
+        Together the pool; they are gone through in turn and none is kept. Query ids are to be unique over all.
+    measure : SampledMeasure, or function of a chunk
+        Of the chunk's ranking, or of its two in comparison. A function returns the target, or targets, of a chunk:
+        several questions for one sample.
+    method : str, optional
+        By default the most precise one that a bad grade model cannot spoil, `default_method` of the measure.
+    weights : sequence of float, optional
+        ω of each target. By default all lose alike: of several targets the chunks are then gone through twice.
+    factor, max_grade, defensive_share, bias
+        As in `Method.design`.
     n_jobs : int
-        Threads, −1 for all cores; the result is the same to the last bit.
+        Threads that go through chunks; −1 takes all processors.
 
     Raises
     ------
     InputError
-        Where there is no chunk, a chunk is wrong (named as in ``chunks[3]``), or one does not fit the first.
+        Where a chunk cannot be sampled, does not fit the first, or repeats a query; names the chunk.
 
     Examples
     --------
-    >>> from activeeval import ERR, Chunk, QueryPool, Rankings
+    >>> from activeeval import DCG, Chunk, QueryPool, Rankings
     >>> def chunk(k):
-    ...     pool = QueryPool([2 * k, 2 * k + 1], [0, 1, 2 + k])
-    ...     return Chunk(Rankings.from_scores(pool, np.arange(2.0 + k)), np.full((2 + k, 3), 1 / 3))
-    >>> design = chunked_design((chunk(k) for k in range(3)), ERR(2))
-    >>> design.sampling_probs.round(3), round(design.performance, 3)
-    (array([0.193, 0.193, 0.193, 0.126, 0.193, 0.1  ]), 0.379)
-    >>> draws = design.draw(budget=5, rng=0)
-    >>> record = design.record(draws, map(chunk, range(3)))
-    >>> record.stage.target.pool.query_ids.tolist(), record.cost
-    (['0', '1', '3', '4'], 5.0)
-    >>> record.estimate(np.array([2, 0, 1, 0, 2])).n_queries
-    4
+    ...     pool = QueryPool([2 * k, 2 * k + 1], [0, 2, 4 + k])
+    ...     return Chunk(Rankings.from_scores(pool, np.arange(4.0 + k)), np.full((4 + k, 3), 1 / 3))
+    >>> chunks = [chunk(k) for k in range(3)]
+    >>> design = chunked_design(chunks, DCG(), "items")
+    >>> design.n_queries, design.cost
+    (6, 15.0)
+    >>> campaign = design.campaign(6, chunks, rng=0)
+    >>> campaign.run(lambda query_id, item_ids: [1] * len(item_ids)).n_items
+    6
     """
-    chosen = _whole_query_method(method)
-    columns = [array("d") for _ in range(4)]  # they grow in place
-    sizes, cheapest, first = [0], np.inf, None
-    for k, summary in enumerate(summaries(chunks, chosen, measure, n_jobs)):
-        first = first or summary
-        summary.check_fits(first, k)
-        for column, values in zip(columns, summary.columns, strict=True):
-            column.frombytes(values.tobytes())
-        sizes.append(summary.columns[0].size)
-        cheapest = min(cheapest, summary.cheapest)
-    if first is None:
-        raise InputError("there is no chunk, so the pool is empty")
-    p, predictions, variances, costs = (np.frombuffer(column) for column in columns)
-    p /= p.sum()
-    share = chosen.defensive_share if defensive_share is None else defensive_share
-    q = chosen.draw_probs(p, predictions, variances, costs, cheapest, share, bias)
-    top = None if first.n_grades is None else first.n_grades - 1
-    return ChunkedDesign(chosen, measure, top, np.cumsum(sizes), p, predictions, variances, costs, q)
+    if method is None and not isinstance(measure, SampledMeasure):
+        raise InputError("name the method: questions that are a function have no default")
+    chosen = find_method(method) if method is not None else default_method(measure)  # type: ignore[arg-type]
+    recipe = Recipe(
+        method=chosen,
+        questions=asked_of(measure),
+        factor=factor,
+        max_grade=max_grade,
+        bias=bias,
+        share=checked_share(chosen.defensive_share if defensive_share is None else defensive_share),
+        weights=() if weights is None else tuple(weights),
+    )
+    if weights is None and not isinstance(measure, SampledMeasure):
+        recipe = replace(recipe, weights=_equal_loss(recipe, chunks, n_jobs))
+    survey = Survey.of(mapped(recipe.seen, chunks, n_jobs))
+    drawable = Drawable.of(recipe, survey) if chosen.with_replacement else None
+    return ChunkedDesign(recipe=recipe, survey=survey.without_columns(), drawable=drawable, n_jobs=n_jobs)
 
 
-def _located(cumulative: Floats, uniforms: Floats) -> Ints:
-    return np.array([replication.locate(cumulative, u) for u in uniforms], dtype=np.int64)
-
-
-def _whole_query_method(name: str) -> Method:
-    def fits(method: Method) -> bool:
-        return method.scheme == "replacement" and method.stage == "whole"
-
-    method = find_method(name)
-    if not fits(method):
-        names = ", ".join(other.name for other in METHODS.values() if fits(other))
-        raise InputError(f"method {name!r} needs the whole pool at once; for a pool in chunks there are {names}")
-    return method
+def _equal_loss(recipe: Recipe, chunks: Chunks, n_jobs: int) -> tuple[float, ...]:
+    """Return the weights of targets by which all lose alike."""
+    if not callable(chunks) and iter(chunks) is chunks:
+        raise InputError("give weights, or chunks that can be gone through twice: a list, or a function")
+    planned = list(mapped(recipe.planned, chunks, n_jobs))
+    if len({own.size for own in planned}) != 1:
+        return ()  # the survey says what is wrong with the chunks
+    *of_targets, weight = np.sum(planned, axis=0)
+    return tuple(equal_loss_weights(np.array(of_targets) / weight))

@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.design import Design, Levels, Reading, Replacement, ascending
-from activeeval.design.schemes import DRAWS_PER_QUERY, ROUNDING
+from activeeval.design.decks import DRAWS_PER_QUERY, ROUNDING
 from activeeval.errors import InputError
 from activeeval.estimation import IntervalKind, Look, Student, evaluate, find_interval, half_widths, judged_sample
 from activeeval.kernels import estimates, replication
@@ -120,6 +120,7 @@ def replicate_with(
     design.with_budget(float(budgets[0]), (), expected=expected)
     digest = known_digest(pool_hashes(design.pool)[1], design.known)
     keys = [key_of(seed, digest) for seed in seeds]
+    design.order.check_whole()
     reading = design.reading(target)
     labels = checked_grades(design.pool, grades, design.max_grade)[0]
     kind = find_interval(interval)()
@@ -179,17 +180,19 @@ def _drawn(
     order = design.order
     if not isinstance(kind, Student) or scope != "pool":
         raise InputError(f"draws with replacement are replayed for t intervals of the pool, not for {kind.name!r}")
-    by_hash, cumulative = scheme.in_turn(order)
-    costs, values = scheme.query_costs(order), reading.values(labels)
+    deck, values = scheme.deck(order), reading.values(labels)
+    by_hash, costs = deck.queries, deck.costs
     limits = np.full(budgets.size, DRAWS_PER_QUERY * order.n_queries)
     bounds = budgets * (1 + ROUNDING)
     if expected:
-        limits = np.array([scheme.n_draws(order, float(b)) for b in budgets], dtype=np.int64)
+        limits = np.array([deck.n_draws(float(b)) for b in budgets], dtype=np.int64)
         bounds = np.full(budgets.size, np.inf)
-    n_sampled = sum(expected or not scheme.is_census(order, float(b)) for b in budgets)
-    per_query = (order.query_probs, order.query_probs / scheme.sampling_probs, costs, np.diff(order.offsets), values)
-    arrays = (cumulative, *(array[by_hash] for array in per_query), bounds[:n_sampled], limits[:n_sampled])
-    guess = int(limits.max()) if expected else int(1.5 * budgets[-1] / max(scheme.expected_cost(order), 1e-9)) + 50
+    n_sampled = sum(expected or not deck.is_census(float(b)) for b in budgets)
+    truth = estimates.weighted_sum(order.query_probs, values)
+    per_query = (order.query_probs / scheme.sampling_probs, costs, np.diff(order.offsets), values)
+    columns = (deck.cumulative, *(array[by_hash] for array in per_query))
+    arrays = (truth, *columns, bounds[:n_sampled], limits[:n_sampled])
+    guess = int(limits.max()) if expected else int(1.5 * budgets[-1] / max(deck.expected_cost, 1e-9)) + 50
     guess = min(guess, int(limits.max()))
 
     def run(keys: Keys) -> Floats:
@@ -197,7 +200,6 @@ def _drawn(
         if n_sampled:
             out[:, :n_sampled, :7] = _with_replacement(arrays, keys, n_sampled, guess)
         n = order.n_queries
-        truth = estimates.weighted_sum(order.query_probs, values)
         out[:, n_sampled:, :7] = (truth, 0.0, np.inf, n, n, order.items.size, costs.sum())
         out[:, :, 7] = out[:, :, 3]
         half = half_widths(out[:, :, 1], out[:, :, 2], 0.95)

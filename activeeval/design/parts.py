@@ -1,0 +1,130 @@
+"""A pool, or a part of one, as a method sees it: what can be judged of each query, and what its values vary by.
+
+Nothing here depends on another query: a pool in chunks has the same parts, whatever their size. What rates need of
+the whole pool beside is in `activeeval.design.rates.Sums`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design.beliefs import Beliefs
+from activeeval.design.orders import Order, Places
+from activeeval.design.rates import Rates, Ratios, Spread, variance_left, weighed
+from activeeval.design.readings import Reading
+from activeeval.design.stages import WHOLE, Stage
+from activeeval.errors import InputError
+from activeeval.measures import Target
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_STEPS = 30
+"""Of the search for minimax weights; the worst loss then moves by less than a thousandth a step."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Part:
+    """A pool or a part of one, before its rates are known.
+
+    Attributes
+    ----------
+    stage : Stage
+    targets : tuple of Target
+    beliefs : Beliefs or None
+    known : ndarray of int64, shape (n_items,)
+    places : Places
+    bias : float
+        Of the model's prediction of L, to be guarded against: v + b² takes the place of v.
+    """
+
+    stage: Stage
+    targets: tuple[Target, ...]
+    beliefs: Beliefs | None
+    known: Ints
+    places: Places
+    bias: float = 0.0
+
+    @cached_property
+    def spreads(self) -> tuple[Spread, ...]:
+        """What the values of each target vary by."""
+        found = [self.stage.spread(target, self.places, self.beliefs) for target in self.targets]
+        return tuple(
+            Spread(of_query=s.of_query + self.bias**2, of_open=s.of_open, least_shares=s.least_shares) for s in found
+        )
+
+    @property
+    def draw_columns(self) -> tuple[Floats, Floats, Floats]:
+        """m(x) and Var[L | x] of the first target, NaN without a grade model; what each query costs judged whole."""
+        places, unknown = self.places, np.full(self.places.pool.n_queries, np.nan)
+        of_places = np.bincount(places.open_queries, places.open_costs, minlength=unknown.size)
+        costs = np.asarray(of_places + places.overheads)
+        if self.beliefs is None:
+            return unknown, unknown, costs
+        moments = WHOLE.moments(self.targets[0], self.beliefs)
+        return moments.mean, moments.variance, costs
+
+    def planned(self, query_probs: Floats) -> Floats:
+        """Return Σ λ p sqrt(V/λ) of each target's own design, shape (n_targets,)."""
+        ratios = [self.stage.pooled(self.places, spread) for spread in self.spreads]
+        return np.array([math.fsum(weighed(self.places, own, query_probs)[0].tolist()) for own in ratios])
+
+    def minimax_weights(self, query_probs: Floats) -> list[float]:
+        """Return ω_t for which the largest loss of a target against its own design is least.
+
+        ω_t ← ω_t V_t / V_t(alone), scaled to sum to 1, from equal losses on (V_t at one and the same cost).
+        """
+        alone = self.planned(query_probs) ** 2
+        weights = np.array(equal_loss_weights(np.sqrt(alone)))
+        for _ in range(_STEPS):
+            ratios = self.stage.pooled(self.places, joint_spread(self.spreads, weights.tolist()))
+            cost = math.fsum(weighed(self.places, ratios, query_probs)[0].tolist())
+            left = [variance_left(self.places, spread, ratios, query_probs) for spread in self.spreads]
+            weights = weights * np.divide(cost * np.array(left), alone, out=np.zeros_like(alone), where=alone > 0)
+            weights /= max(float(weights.sum()), np.finfo(float).tiny)
+        return [float(w) for w in weights]
+
+    def rates(self, weights: Sequence[float], *, alike: bool) -> Rates:
+        """Return how rates compare where targets have these weights; none differs where all are `alike`."""
+        n = self.places.open_costs.size
+        if alike:
+            return Rates(Ratios(np.ones(self.places.pool.n_queries), np.ones(n)), np.ones(n))
+        spread = joint_spread(self.spreads, weights)
+        return Rates(self.stage.pooled(self.places, spread), spread.least_shares)
+
+    def readings(self, order: Order) -> tuple[Reading, ...]:
+        """Return the reading of each target on an order."""
+        return tuple(self.stage.reading(target, order, self.beliefs, self.known) for target in self.targets)
+
+
+def equal_loss_weights(planned: Floats) -> list[float]:
+    """Return ω_t = 1 over the variance that each target's own design plans at a given cost.
+
+    It is (Σ λ sqrt(V/λ))² / Λ without clipping, so that every target loses the same share; a target without planned
+    variance gets none.
+
+    Examples
+    --------
+    >>> equal_loss_weights(np.array([2.0, 0.0]))
+    [0.25, 0.0]
+    """
+    return [1.0 / root**2 if root > 0 else 0.0 for root in planned.tolist()]
+
+
+def joint_spread(spreads: Sequence[Spread], weights: Sequence[float]) -> Spread:
+    """Return what several targets vary by together, Σ_t ω_t V_t; the spread of one target is its own."""
+    if len(spreads) == 1:
+        return spreads[0]
+    if len(weights) != len(spreads) or min(weights) < 0:
+        raise InputError(f"weights must be {len(spreads)} numbers that are not negative, got {list(weights)}")
+    return Spread(
+        of_query=np.sum([w * s.of_query for w, s in zip(weights, spreads, strict=True)], axis=0),
+        of_open=np.sum([w * s.of_open for w, s in zip(weights, spreads, strict=True)], axis=0),
+        least_shares=np.max([s.least_shares for s in spreads], axis=0),
+    )
