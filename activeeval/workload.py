@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.arguments import asked_measure
-from activeeval.design import WHOLE
 from activeeval.errors import BudgetError, InputError
 from activeeval.grade_models import run_features
 from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.scores import read_scores_of
 from activeeval.io.tables import Costs, Probabilities, pool_from_tables
 from activeeval.io.trec import Qrels, Run
-from activeeval.measures import Measure, SampledMeasure, Target, check_sampled
+from activeeval.measures import Measure, SampledMeasure, Target, check_sampled, shown_name
 from activeeval.pool import QueryPool, Rankings
 
 Floats = NDArray[np.float64]
@@ -246,6 +245,16 @@ def item_costs(kind: str | Costs, workload: Workload) -> Floats | None:
 def sampled_measure(measure: str | Measure) -> SampledMeasure:
     """Return a measure, or what a caller's own argument names, once it is seen to be one that can be sampled for."""
     return check_sampled(asked_measure(measure) if isinstance(measure, str) else measure)
+
+
+def on_scale(measure: SampledMeasure, max_grade: int) -> SampledMeasure:
+    """Return a measure bound to a scale of grades, once it is seen to hold every grade of it."""
+    bound = measure.bound_to(max_grade)
+    if bound.max_grade is not None and bound.max_grade < max_grade:
+        raise InputError(
+            f"the scale goes up to grade {max_grade}, above the largest of {shown_name(bound)}, {bound.max_grade}"
+        )
+    return bound
 
 
 def budget_unit(target: Target) -> float:

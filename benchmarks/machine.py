@@ -69,10 +69,10 @@ def describe(module: str, packages: tuple[str, ...] = ()) -> dict:
 def figure(name: str, value: float, unit: str, *, at_most=None, at_least=None, **details) -> dict:
     """Return one measured figure with its target, if it has one, and whether it is reached."""
     row = {"what": name, "value": float(value), "unit": unit}
-    if at_most is not None:
-        row |= {"target": f"<= {at_most:g}", "reached": bool(value <= at_most)}
-    if at_least is not None:
-        row |= {"target": f">= {at_least:g}", "reached": bool(value >= at_least)}
+    bounds = [f"{sign} {bound:g}" for sign, bound in ((">=", at_least), ("<=", at_most)) if bound is not None]
+    if bounds:
+        is_enough, is_small = at_least is None or value >= at_least, at_most is None or value <= at_most
+        row |= {"target": ", ".join(bounds), "reached": bool(is_enough and is_small)}
     return row | details
 
 

@@ -19,7 +19,7 @@ from activeeval.generated import generate_pool, noisy_scores
 from activeeval.grade_models import ForestGradeModel
 from activeeval.io.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
 from activeeval.methods import default_method
-from activeeval.workload import Workload, from_letor, from_tables
+from activeeval.workload import Workload, budget_unit, from_letor, from_tables
 
 N_QUERIES = 60
 PAPERS = ("passive", "active", "active_uniC", "active_uniD")
@@ -50,12 +50,12 @@ def evaluate(workload: Workload, with_default: bool) -> None:
         for versus in (None, rest.versus):
             target = Target(measure, rest.ranking, versus)
             names = [*PAPERS, *([default_method(measure).name] if with_default else [])]
-            plans = {name: METHODS[name].plan(target, probs) for name in names}
-            unit = float(plans["passive"].stage.costs.mean())
-            simulate(plans, rest.grades, [15.0], 20, 0, unit=unit)
-            campaign = Campaign(plans["active"].design(), 15 * unit, rng=0)
-            while (draw := campaign.ask()) is not None:
-                campaign.tell(draw, rest.grades[list(draw.items)].tolist())
+            designs = {name: METHODS[name].design(target, probs) for name in names}
+            unit = budget_unit(target)
+            simulate(designs, rest.grades, [15.0], 20, 0, unit=unit)
+            campaign = Campaign(designs["active"], 15 * unit, rng=0)
+            while (drawn := campaign.ask()) is not None:
+                campaign.tell(drawn, rest.grades[list(drawn.items)].tolist())
             campaign.estimate()
 
 

@@ -18,51 +18,57 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from activeeval import Target, parse_measure
+from activeeval import Target
 from activeeval.estimation import JudgedSample, evaluate
 from activeeval.methods import METHODS
 from activeeval.results import t_quantile
 from activeeval.simulation import replicate
+from activeeval.workload import budget_unit
 from benchmarks.machine import data_folder
-from benchmarks.pools import JudgedPool, load, simulated
+from benchmarks.pools import JudgedPool, generated, load
 
 LEVEL = 0.95
 OVERHEAD = 5.0
 CASES = (("DCG", "one ranking"), ("ERR", "one ranking"), ("DCG", "two rankers"), ("ERR", "two rankers"))
 SHARES = (0.1, 0.2)
-DESIGNS = ("greg", "cube", "items", "depth")
+DESIGNS = ("whole", "items", "depth")
 RESAMPLES = 200
 
 
 def uniform_sample(values: np.ndarray, predictions: np.ndarray, chosen: np.ndarray) -> JudgedSample:
-    """Return what judging a uniform sample of fixed size shows: one that is balanced on its size alone."""
+    """Return what judging a uniform sample shows."""
     n, n_pool = chosen.size, values.size
     regressors = np.column_stack((np.ones(n_pool), predictions))
     share = np.full(n_pool, 1 / n_pool)
     return JudgedSample(
-        "cube",
-        chosen,
-        share[chosen],
-        np.full(n, n / n_pool),
-        np.column_stack((values[chosen], regressors[chosen])),
-        np.zeros((n, 6)),
-        share @ regressors,
-        np.ones((n, 1)),
-        n_pool,
-        *(n, n, n, float(n)),
+        with_replacement=False,
+        is_fitted=True,
+        query_probs=share[chosen],
+        inclusion_probs=np.full(n, n / n_pool),
+        totals=np.column_stack((values[chosen], regressors[chosen])),
+        within=np.zeros((n, 6)),
+        values=values[chosen],
+        population=share @ regressors,
+        base=0.0,
+        certain_squares=0.0,
+        open_share=1.0,
         pool_size=float(n_pool),
+        n_draws=n,
+        n_queries=n,
+        n_items=n,
+        cost=float(n),
     )
 
 
-def ours(values: np.ndarray, predictions: np.ndarray, chosen: np.ndarray, target: str) -> tuple[float, float, float]:
+def ours(values: np.ndarray, predictions: np.ndarray, chosen: np.ndarray, scope: str) -> tuple[float, float, float]:
     """Return estimate and interval of the regression estimator."""
-    found = evaluate(uniform_sample(values, predictions, chosen), "regression", target)
+    found = evaluate(uniform_sample(values, predictions, chosen), scope)
     half = float(t_quantile(LEVEL, found.degrees_of_freedom)) * math.sqrt(found.variance)
     return found.value, found.value - half, found.value + half
 
 
-def ppi(values: np.ndarray, predictions: np.ndarray, chosen: np.ndarray, target: str) -> tuple[float, float, float]:
-    """Return estimate and interval of PPI++, which has one target."""
+def ppi(values: np.ndarray, predictions: np.ndarray, chosen: np.ndarray, scope: str) -> tuple[float, float, float]:
+    """Return estimate and interval of PPI++, which has one scope."""
     import ppi_py
 
     rest = np.setdiff1d(np.arange(values.size), chosen)
@@ -71,28 +77,28 @@ def ppi(values: np.ndarray, predictions: np.ndarray, chosen: np.ndarray, target:
     return float(np.squeeze(ppi_py.ppi_mean_pointestimate(*arrays, lam=None))), float(low[0]), float(high[0])
 
 
-def same_sample(values: np.ndarray, predictions: np.ndarray, n: int, target: str, repetitions: int, seed: int) -> dict:
+def same_sample(values: np.ndarray, predictions: np.ndarray, n: int, scope: str, repetitions: int, seed: int) -> dict:
     """Return estimates and interval ends, (repetitions, 3), of each estimator on the same samples."""
     estimators = {"regression": ours} | ({"PPI++": ppi} if find_spec("ppi_py") else {})
     out = {name: np.empty((repetitions, 3)) for name in estimators}
     rng = np.random.default_rng(seed)
     for r in range(repetitions):
-        pool = np.arange(values.size) if target == "pool" else rng.integers(0, values.size, values.size)
+        pool = np.arange(values.size) if scope == "pool" else rng.integers(0, values.size, values.size)
         chosen = np.sort(rng.permutation(values.size)[:n])
         for name, estimator in estimators.items():
-            out[name][r] = estimator(values[pool], predictions[pool], chosen, target)
+            out[name][r] = estimator(values[pool], predictions[pool], chosen, scope)
     return out
 
 
 def designed(pool: JudgedPool, target: Target, n: int, repetitions: int, seed: int) -> dict:
-    """Return estimates and interval ends of the package's designs at the expected cost of n uniform queries."""
+    """Return estimates and interval ends of the package's designs at the mean cost of n uniform queries."""
     workload, out = pool.workload, {}
     n_grades = pool.max_grade + 1
-    budget = n * float(METHODS["passive"].plan(target).stage.costs.mean())
+    budget = n * budget_unit(target)
     for name in DESIGNS:
         if METHODS[name].fits(target.measure):
-            plan = METHODS[name].plan(target, **pool.beliefs.for_method(METHODS[name], n_grades))
-            found = replicate(plan, workload.grades, [budget], repetitions, seed)
+            design = METHODS[name].design(target, **pool.beliefs.for_method(METHODS[name], n_grades))
+            found = replicate(design, workload.grades, [budget], repetitions, seed)
             out[name] = np.column_stack((found.values[:, 0], found.lows[:, 0], found.highs[:, 0]))
     return out
 
@@ -142,7 +148,7 @@ def against(peer: np.ndarray, own: np.ndarray, truth: float, draws: np.ndarray) 
 
 def pools(is_quick: bool) -> list[JudgedPool]:
     """Return the generated pool, and MQ2008 where the data folder holds it."""
-    made = [simulated(n_queries=440 if is_quick else 2200)]
+    made = [generated(n_queries=440 if is_quick else 2200)]
     if (data_folder() / "mq2008").exists() and not is_quick:
         return [load("mq2008"), *made]
     return made
@@ -153,13 +159,11 @@ def compare(is_quick: bool, seed: int, repetitions: int | None = None) -> dict:
     repetitions = repetitions or (40 if is_quick else 1000)
     rows = []
     for pool in pools(is_quick):
-        workload = pool.workload.with_costs(pool.workload.pool.item_costs, OVERHEAD)
+        grades = pool.workload.grades
         for measure, case in CASES[:1] if is_quick else CASES:
-            versus = pool.versus(case)
-            versus = None if versus is None else versus.restricted_to(workload.pool, np.arange(workload.pool.n_items))
-            target = Target(parse_measure(measure).bound_to(pool.max_grade), workload.ranking, versus)
-            plan = METHODS["greg"].plan(target, **pool.beliefs.for_method(METHODS["greg"], pool.max_grade + 1))
-            values, predictions = target.values(workload.grades), plan.stage.predictions
+            target = pool.target(measure, case, OVERHEAD)
+            design = METHODS["whole"].design(target, **pool.beliefs.for_method(METHODS["whole"], pool.max_grade + 1))
+            values, predictions = target.values(grades), design.reading().predictions
             truth = float(values.mean())
             for share in SHARES[:1] if is_quick else SHARES:
                 n = round(share * values.size)
@@ -169,7 +173,7 @@ def compare(is_quick: bool, seed: int, repetitions: int | None = None) -> dict:
                     if aim == "pool":
                         found |= designed(pool, target, n, repetitions, seed)
                     reference = "PPI++" if "PPI++" in found else "regression"
-                    rows += [where | {"target": aim} | row for row in figures(found, truth, reference)]
+                    rows += [where | {"scope": aim} | row for row in figures(found, truth, reference)]
                 print(f"  {pool.name}, {measure}, {case}, {n} labelled: done", flush=True)
     return {"repetitions": repetitions, "missing": missing(), "rows": rows}
 

@@ -216,8 +216,8 @@ def widest(rows: list[dict]) -> list[dict]:
     """Return the largest ratios of our widths to those of PPI++, and in how many cases they are above 1 for certain."""
     default = {"DCG": "items", "ERR": "depth"}
     kinds = {
-        "regression, same sample, pool": lambda r: r["what"] == "regression" and r["target"] == "pool",
-        "regression, same sample, population": lambda r: r["what"] == "regression" and r["target"] == "population",
+        "regression, same sample, pool": lambda r: r["what"] == "regression" and r["scope"] == "pool",
+        "regression, same sample, population": lambda r: r["what"] == "regression" and r["scope"] == "population",
         "default design, same cost, pool": lambda r: r["what"] == default[r["measure"]],
     }
     figures = []
@@ -266,7 +266,7 @@ def estimates_table(rows: list[dict]) -> list[str]:
         is_peer = row["what"] == "PPI++"
         shown = [f"{row[n]:.3f} ± {row[n + '_se']:.3f}" if n in row else "1" if is_peer else "" for n in names]
         where = f"{row['pool']}, {row['measure']}, {row['case']} | {row['labelled']} of {row['queries']}"
-        lines.append(f"| {where} | {row['target']} | {row['what']} | {' | '.join(shown)} | {row['coverage']:.3f} |")
+        lines.append(f"| {where} | {row['scope']} | {row['what']} | {' | '.join(shown)} | {row['coverage']:.3f} |")
     return [*lines, ""]
 
 

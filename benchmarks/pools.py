@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval import Rankings
+from activeeval import Rankings, Target, parse_measure
 from activeeval.demonstration import recipe_beliefs
 from activeeval.generated import generate_pool, noisy_scores
 from activeeval.modelling import GradeBeliefs, believe
@@ -38,6 +38,14 @@ class JudgedPool:
         if case == "two rankers":
             return self.second
         return self.workload.ranking.without(REMOVED, np.random.default_rng(SEED))
+
+    def target(self, measure: str, case: str, overhead: float) -> Target:
+        """Return a question on this pool, turning to a query costing as much as ``overhead`` mean items."""
+        workload = self.workload.with_costs(self.workload.pool.item_costs, overhead)
+        versus = self.versus(case)
+        if versus is not None:
+            versus = versus.restricted_to(workload.pool, np.arange(workload.pool.n_items))
+        return Target(parse_measure(measure).bound_to(self.max_grade), workload.ranking, versus)
 
 
 def _from_files(name: str, paths: list[Path], ranker: Callable[[str], list[Path]], train: list[Path]) -> JudgedPool:
@@ -105,13 +113,13 @@ def lightgbm(folder: Path) -> JudgedPool:
     return _ranked_by_model("LightGBM", held_out, beliefs, 4)
 
 
-def simulated(folder: Path | None = None, n_queries: int = 11_000) -> JudgedPool:
+def generated(folder: Path | None = None, n_queries: int = 2200) -> JudgedPool:
     """The generated pool in the likeness of MSLR-WEB30K: the first eleventh trains, ten elevenths are the pool."""
     first, rest = generate_pool(n_queries, SEED).split(n_queries // 11)
     beliefs = recipe_beliefs(first, rest, SEED)
     unranked = Rankings.empty(rest.pool)
     workload = Workload(rest.pool, unranked, None, rest.grades, rest.features)
-    return _ranked_by_model("simulated", workload, beliefs, 4)
+    return _ranked_by_model("generated", workload, beliefs, 4)
 
 
 def _ranked_by_model(name: str, workload: Workload, beliefs: GradeBeliefs, top: int) -> JudgedPool:
@@ -123,7 +131,7 @@ def _ranked_by_model(name: str, workload: Workload, beliefs: GradeBeliefs, top: 
 
 
 POOLS = {
-    "simulated": simulated,
+    "generated": generated,
     "mq2008": mq2008,
     "mq2007-agg": mq2007,
     "ohsumed": ohsumed,

@@ -83,7 +83,7 @@ def plain_random(arguments: list[str], budgets: tuple[float, ...], repetitions: 
     reference = {}
     for text in given["measures"]:
         target = case.target(text)
-        costs = METHODS["passive"].design(target).costs
+        costs = METHODS["passive"].design(target).order.dearest_units
         paid = [budget * float(costs.mean()) for budget in budgets]
         values = target.values(case.workload.grades)
         reference[str(target.measure)] = without_replacement(values, costs, paid, repetitions)

@@ -10,34 +10,46 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
-from activeeval import QueryFactor, default_method, parse_measure
-from activeeval.modelling import UNTRAINED_FACTOR, uniform_beliefs
-from benchmarks.efficiency import CASES, MEASURES, RESULTS, run_with
+from activeeval import QueryFactor
+from activeeval.modelling import UNTRAINED_FACTOR, GradeBeliefs, uniform_beliefs
+from benchmarks import efficiency
+from benchmarks.efficiency import CASES, RESULTS
+from benchmarks.efficiency_report import Row
 from benchmarks.machine import describe, store
 from benchmarks.pools import POOLS, JudgedPool, load
 
 SIGMAS = {"uniform": (0.0, 0.6, 0.9, UNTRAINED_FACTOR.sigma, 1.6), "given": (0.0, UNTRAINED_FACTOR.sigma)}
+MEASURES = ("DCG", "ERR", "nDCG@10")
 OVERHEAD = 5.0
+SMALL = tuple(name for name in POOLS if name != "generated")
 
 
-def rows_of(pool: JudgedPool, model: str, sigma: float, args: argparse.Namespace) -> list[dict]:
-    """Return the default method's row for each measure and case, under a model with a factor of ``sigma``."""
-    base = pool.beliefs
-    if model == "uniform":
-        base = uniform_beliefs(pool.workload.pool.n_items, pool.max_grade)
-    beliefs = replace(base, factor=QueryFactor(sigma=sigma) if sigma else None)
+def beliefs_of(pool: JudgedPool) -> dict[tuple[str, float], GradeBeliefs]:
+    """Return each model with each σ."""
+    bases = {"uniform": uniform_beliefs(pool.workload.pool.n_items, pool.max_grade), "given": pool.beliefs}
+    return {
+        (model, sigma): replace(bases[model], factor=QueryFactor(sigma=sigma) if sigma else None)
+        for model, sigmas in SIGMAS.items()
+        for sigma in sigmas
+    }
+
+
+def rows_of(pool: JudgedPool, options: argparse.Namespace) -> list[Row]:
+    """Return the default method's row for each measure and case, model and σ."""
+    beliefs = {f"{model} {sigma:g}": (model, sigma, found) for (model, sigma), found in beliefs_of(pool).items()}
     rows = []
-    for measure in MEASURES:
-        args.method = [default_method(parse_measure(measure)).name]
-        for case in CASES:
-            found = run_with(beliefs, pool, model, OVERHEAD, measure, case, args)
-            rows += [row | {"sigma": sigma} for row in found if row["method"] in args.method]
+    for measure, case in product(MEASURES, CASES):
+        named = {name: found for name, (_, _, found) in beliefs.items()}
+        for row in efficiency.rows_of(pool, named, (measure, case, OVERHEAD), options):
+            model, sigma, _ = beliefs[row["model"]]
+            rows.append(row | {"model": model, "sigma": sigma})
     return rows
 
 
-def table(rows: list[dict]) -> list[str]:
+def table(rows: list[Row]) -> list[str]:
     """Return a markdown table: a row for each model, pool, measure and case, a column for each σ."""
     sigmas = sorted({row["sigma"] for row in rows})
     lines = ["| model, pool, measure, case | " + " | ".join(f"σ = {s:g}" for s in sigmas) + " |"]
@@ -57,11 +69,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=RESULTS / "uniform-factor.json")
     args = parser.parse_args()
-    args.share = (0.1,)
-    rows = []
-    for name in args.pool or [name for name in POOLS if name != "simulated"]:
-        pool = load(name)
-        rows += [row for model, sigmas in SIGMAS.items() for s in sigmas for row in rows_of(pool, model, s, args)]
+    args.share, args.method = [efficiency.SHARE], []
+    rows = [row for name in args.pool or SMALL for row in rows_of(load(name), args)]
     described = describe("benchmarks.uniform_factor") | {"repetitions": args.repetitions, "seed": args.seed}
     store(args.out, described | {"rows": rows})
     print("\n".join(table(rows)))

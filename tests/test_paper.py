@@ -140,8 +140,10 @@ def test_a_case_equals_the_campaigns_of_the_package(tmp_path):
     for k, measure in enumerate((ERR(4), DCG())):
         target = Target(measure, ranking)
         design = METHODS["passive"].design(target)
-        budgets = [budget for budget in job.budgets if budget >= design.costs.max()]
-        direct = replicate(design, grades, budgets, 40, np.random.SeedSequence([2013, 0, 0, k]))
+        costs = design.order.dearest_units
+        budgets = [budget for budget in job.budgets if budget * costs.mean() >= costs.max()]
+        paid = [budget * costs.mean() for budget in budgets]
+        direct = replicate(design, grades, paid, 40, np.random.SeedSequence([2013, 0, 0, k]))
         truth = target.values(grades).mean()
         rows = [row for row in found if row["measure"] == ("ERR", "DCG")[k] and row["method"] == "passive"]
         assert [row["budget"] for row in rows] == budgets

@@ -88,6 +88,6 @@ def test_estimates_are_compared_and_shown():
     for row in rows:
         assert 0.8 < row["coverage"] <= 1
         assert row["mse"] < values.var() / 30
-    where = {"pool": "p", "measure": "DCG", "case": "one ranking", "labelled": 30, "queries": 300, "target": "pool"}
+    where = {"pool": "p", "measure": "DCG", "case": "one ranking", "labelled": 30, "queries": 300, "scope": "pool"}
     table = peers.estimates_table([where | row for row in rows])
     assert table[4].startswith("| p, DCG, one ranking | 30 of 300 | pool | regression |")

@@ -205,7 +205,7 @@ def test_choices_of_a_design_are_those_of_chunks(method, share):
     found = chunked.campaign(70, chunks, blocks=blocks, rng=3)
     assert_same_sample(found, Campaign(design, 70, rng=3, blocks=blocks), labels)
     if method == "active":
-        with pytest.raises(InputError, match="^'active' draws with replacement to one planned end: it has no blocks"):
+        with pytest.raises(InputError, match=r"^'active' draws with replacement to one planned end: it has no blocks"):
             chunked.campaign(70, chunks, blocks=(50, 60))
 
 

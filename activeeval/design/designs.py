@@ -43,6 +43,8 @@ class Design:
         Grades that were known beforehand, −1 where there is none.
     is_fitted : bool
         Whether the estimator fits its regressors to the sample (GREG), or takes the model at its word.
+    scale : int or None
+        Largest grade that a judge may give, where that was said.
     budget : float or None
         Λ in mean items of the pool; never exceeded, unless it is `expected`.
     blocks : tuple of float
@@ -59,6 +61,7 @@ class Design:
     beliefs: Beliefs | None
     known: Ints
     is_fitted: bool
+    scale: int | None = None
     budget: float | None = None
     blocks: tuple[float, ...] = ()
     expected: bool = False
@@ -86,7 +89,7 @@ class Design:
     @property
     def max_grade(self) -> int | None:
         """The largest grade that an item can have; None where the scale is open."""
-        tops = [reading.max_grade for reading in self.readings]
+        tops = [self.scale, *(reading.max_grade for reading in self.readings)]
         return min((top for top in tops if top is not None), default=None)
 
     def with_budget(self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False) -> Design:
@@ -158,14 +161,18 @@ class Design:
     @property
     def cautions(self) -> tuple[str, ...]:
         """What to be wary of before anything is judged, a line each."""
-        texts = (self.scheme.caution(self.order, end) for end in self.blocks[:1])
-        return tuple(text for text in texts if text)
+        if not self.blocks:
+            return ()
+        whole, early = (self.scheme.caution(self.order, end) for end in (self.blocks[-1], self.blocks[0]))
+        if not whole and early:
+            return (f"read at the end of the first block, {early}",)
+        return (whole,) if whole else ()
 
     @property
     def inclusion_probs(self) -> tuple[Floats, Floats]:
-        """π of every query and a of every place as they are on average at the budget; q and 1 with replacement."""
+        """π of every query and a of every place as they are on average at the budget; q of both with replacement."""
         if isinstance(self.scheme, Replacement):
-            return self.scheme.sampling_probs, np.ones(self.order.items.size)
+            return self.scheme.sampling_probs, self.scheme.sampling_probs[self.order.slot_queries]
         return self.order.inclusion_probs(self.order.level_for(self.cost if self.budget is None else self.budget))
 
     @property

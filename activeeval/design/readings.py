@@ -342,7 +342,21 @@ class ItemJudge(Judge):
         labels = (order.offsets, reading.open_contrast, self.gains)
         model = (self.word, sealed(reading.beliefs.weights))
         item_kernel.observe_items(*labels, *model, *_taken(order, selection), totals, within)
+        self._expect_missing(selection, totals[:, 0])
         return Totals(totals=totals, within=within)
+
+    def _expect_missing(self, selection: Selection, values: Floats) -> None:
+        """Add what is expected of items that cannot be judged to the values of certain queries, which have no other.
+
+        Of other queries the population's total brings it.
+        """
+        reading, missing = self.reading, selection.slots[np.isnan(self.gains[selection.slots])]
+        if missing.size == 0:
+            return
+        rows = np.searchsorted(selection.queries, reading.order.slot_queries[missing])
+        is_settled = reading.settled_by(selection)[rows]
+        expected = reading.open_contrast[missing] * reading.means[missing]
+        np.add.at(values, rows[is_settled], expected[is_settled])
 
 
 def _taken(order: Order, selection: Selection) -> tuple[Rates, Taken]:

@@ -186,8 +186,8 @@ def _mean(sample: Floats) -> Figure:
     return Figure(float(sample.mean()), float(sample.std(ddof=1) / np.sqrt(n)))
 
 
-def _share(flags: NDArray[np.bool_]) -> Figure:
-    return _mean(flags.astype(np.float64))
+def _share(flags: ArrayLike) -> Figure:
+    return _mean(np.asarray(flags, dtype=np.float64))
 
 
 def _rmse(errors: Floats) -> Figure:

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from activeeval import DCG, ERR, QueryPool, Rankings, Target
 from activeeval.measures import SampledMeasure
 from activeeval.methods import METHODS, default_method
 from activeeval.simulation import Summary, simulate
+from activeeval.workload import budget_unit
 from benchmarks.machine import store
 from benchmarks.paper.cases import CASES, MEASURES, OWN_BUDGETS, PAPER_METHODS, REMOVED, UPDATE, Case, budgets_for
 from benchmarks.paper.folds import Collection
@@ -70,7 +71,10 @@ def _run_and_store(job: Run, case: Case, fold: int) -> None:
 
 @dataclass(frozen=True)
 class _Family:
-    """Methods that are repeated alike: the paper's, or passive and our own default of a measure."""
+    """Methods that are repeated alike: the paper's, or passive and our own default of a measure.
+
+    Budgets are in mean costs of a query.
+    """
 
     name: str
     model: dict[str, Any]
@@ -95,10 +99,10 @@ def run_case(job: Run, case: Case, fold: int) -> dict[str, Any]:
         for k, name in enumerate(MEASURES):
             target = Target(measures[name], first, second)
             with _timed(seconds, f"{family.name} designs"):
-                plans = {one: METHODS[one].plan(target, **family.model) for one in family.methods(target.measure)}
+                designs = {one: METHODS[one].design(target, **family.model) for one in family.methods(target.measure)}
             seed = np.random.SeedSequence([SEED, fold, CASES.index(case), k])
             with _timed(seconds, f"{family.name} repetitions"):
-                found = simulate(plans, grades, family.budgets, family.repetitions, seed)
+                found = simulate(designs, grades, family.budgets, family.repetitions, seed, unit=budget_unit(target))
             where = {"figure": case.figure, "case": case.title, "measure": name, "fold": fold + 1}
             is_known = {(row["measure"], row["method"]) for row in rows}
             rows += [where | _kept(summary) for summary in found if (name, summary.method) not in is_known]
@@ -113,8 +117,7 @@ def _families(job: Run, case: Case, trained: Trained, pool: QueryPool, seconds: 
     few = [budgets[k] for k in OWN_BUDGETS if k < len(budgets)]
     if job.own_repetitions and case.has_own and few:
         with _timed(seconds, "own designs"):
-            factor = trained.factor(case.beliefs)
-            model = {"grade_probs": factor.node_probs(probs), "node_weights": factor.node_weights}
+            model = {"grade_probs": probs, "factor": trained.factor(case.beliefs)}
         yield _Family("own", model, few, job.own_repetitions)
 
 
@@ -126,7 +129,7 @@ def _timed(seconds: dict[str, float], part: str) -> Iterator[None]:
 
 
 def _kept(summary: Summary) -> dict[str, Any]:
-    values = asdict(summary)
+    values = summary.row()
     return {name: values[name] for name in KEPT}
 
 

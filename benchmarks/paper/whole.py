@@ -111,7 +111,8 @@ def sampling_map(collection: Collection) -> dict[str, Any]:
     pool, _ = collection.pool(0)
     target = Target(DCG(), Rankings.from_scores(pool, trained.scores(RF_CLASS)))
     design = METHODS["active"].design(target, trained.probs((RF_CLASS,)))
-    ratio, costs, means = design.sampling_probs / design.query_probs, design.costs, design.predictions
+    p, order, means = pool.query_probs, design.order, design.reading().predictions
+    ratio, costs = design.scheme.sampling_probs / p, order.dearest_units * pool.item_costs.mean()
     cost_edges = np.geomspace(costs.min(), costs.max() * 1.0001, _MAP_BINS + 1)
     value_edges = np.linspace(means.min(), means.max() + 1e-9, _MAP_BINS + 1)
     total, _, _ = np.histogram2d(costs, means, (cost_edges, value_edges), weights=ratio)
@@ -122,10 +123,10 @@ def sampling_map(collection: Collection) -> dict[str, Any]:
         "cost_edges": cost_edges.round(5).tolist(),
         "value_edges": value_edges.round(4).tolist(),
         "ratio": [[None if np.isnan(cell) else round(float(cell), 4) for cell in line] for line in cells],
-        "overall": float(design.query_probs @ means),
+        "overall": float(p @ means),
         "rank correlation of q* with cost and with |E[L] − R|": [
             _rank_correlation(ratio, costs),
-            _rank_correlation(ratio, np.abs(means - design.query_probs @ means)),
+            _rank_correlation(ratio, np.abs(means - p @ means)),
         ],
     }
 

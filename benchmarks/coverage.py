@@ -1,0 +1,170 @@
+"""How often 95 % intervals hold the truth, and how far off estimates are: ``python -m benchmarks.coverage``.
+
+Runs the default method of each measure in every cell of benchmarks/coverage_cells.py: collections × measures ×
+questions × overheads × grade models, good and bad, × budgets. Stores every row in benchmarks/results/coverage.json and
+the summary, the worst cells named, in benchmarks/results/coverage.md. Cells on fewer than 20 judged queries are
+stored too, and marked; the summary leaves them out. Each cell has a seed of its own, made from its name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from activeeval import Target
+from activeeval.errors import BudgetError
+from activeeval.methods import default_method
+from activeeval.modelling import GradeBeliefs, uniform_beliefs
+from activeeval.results import FEWEST_DEGREES
+from activeeval.simulation import Replications, replicate
+from benchmarks.coverage_cells import COLLECTIONS, WORST_COLLECTIONS, Cell, cells, sample_of
+from benchmarks.coverage_report import markdown
+from benchmarks.machine import ROOT, describe, store
+from benchmarks.pools import JudgedPool, load
+from benchmarks.special_pools import SPECIAL_POOLS
+
+FEWEST_JUDGED = 20
+"""Mean number of judged queries from which on a cell counts."""
+ROUNDING = 1e-10
+"""What estimate and truth may differ by and still be equal, as a share of the mean absolute value of a query."""
+
+LOADERS: dict[str, Callable[[], JudgedPool]] = {
+    **{name: partial(load, name.lower()) for name in COLLECTIONS if name not in SPECIAL_POOLS},
+    **SPECIAL_POOLS,
+}
+MODELS: dict[str, Callable[[GradeBeliefs], GradeBeliefs]] = {
+    "forest": lambda trained: trained,
+    "uniform": lambda trained: uniform_beliefs(len(trained.probs), trained.probs.shape[1] - 1),
+    "reversed": lambda trained: GradeBeliefs(np.ascontiguousarray(trained.probs[:, ::-1]), trained.factor),
+    "overconfident": lambda trained: GradeBeliefs(trained.probs**3 / (trained.probs**3).sum(axis=1, keepdims=True)),
+}
+
+
+def replays(
+    target: Target, beliefs: GradeBeliefs, grades: NDArray[np.int64], shares: dict[float, int], repetitions: int
+) -> Iterator[tuple[float, Replications | None]]:
+    """Design once, then yield budget and replications for every share and its seed; None where it is refused.
+
+    A share is one of what judging everything that the design may judge costs.
+    """
+    method = default_method(target.measure)
+    design = method.design(target, **beliefs.for_method(method, beliefs.probs.shape[1]))
+    for share, seed in shares.items():
+        budget = share * design.cost
+        try:
+            yield budget, replicate(design, grades, [budget], repetitions, seed)
+        except BudgetError:
+            yield budget, None
+
+
+def rows_of(pool: JudgedPool, listed: list[Cell], repetitions: int) -> list[dict[str, Any]]:
+    """Return the rows of cells that share a design; `nonzero_queries` tells how few queries may make the truth."""
+    cell, grades = listed[0], pool.workload.grades
+    target = pool.target(cell.measure, cell.case, cell.overhead)
+    values = target.values(grades)
+    truth, scale = (float(target.pool.query_probs @ v) for v in (values, np.abs(values)))
+    seeds = {one.share: one.seed for one in listed}
+    runs = replays(target, MODELS[cell.model](pool.beliefs), grades, seeds, repetitions)
+    common = {"method": default_method(target.measure).name, "repetitions": repetitions}
+    common |= {"truth": truth, "nonzero_queries": int(np.count_nonzero(np.abs(values) > ROUNDING * scale))}
+    rows = []
+    for one, (budget, found) in zip(listed, runs, strict=True):
+        row = {"name": one.name, **asdict(one), **common, "budget": budget, "is_refused": found is None}
+        rows.append(row | ({"is_counted": False} if found is None else figures(found, truth, scale, budget)))
+    return rows
+
+
+def figures(found: Replications, truth: float, scale: float, budget: float) -> dict[str, Any]:
+    """Return the figures of a cell; every ``…_se`` is a Monte-Carlo standard error.
+
+    An infinite interval holds the truth; `width` and `degrees_of_freedom` are means over those that are finite.
+    """
+    errors = found.values[:, 0] - truth
+    lows, highs, degrees = found.lows[:, 0], found.highs[:, 0], found.degrees_of_freedom[:, 0]
+    slack = ROUNDING * scale
+    holds = (lows <= truth + slack) & (highs >= truth - slack)
+    n, n_queries, n_open = errors.size, float(found.n_queries.mean()), found.n_open[:, 0]
+    width, spent = highs - lows, found.spent[:, 0] / budget
+    rmse = math.sqrt(np.mean(errors**2))
+    freedom = _mean(degrees[np.isfinite(degrees)])
+    return {
+        "is_counted": n_queries >= FEWEST_JUDGED,
+        "coverage": float(holds.mean()),
+        "coverage_se": math.sqrt(holds.mean() * (1 - holds.mean()) / n),
+        "bias": float(errors.mean()),
+        "bias_se": float(errors.std(ddof=1)) / math.sqrt(n),
+        "rmse": rmse,
+        "bias_to_rmse": float(errors.mean()) / rmse if rmse > slack else 0.0,
+        "bias_to_rmse_se": float(errors.std(ddof=1)) / math.sqrt(n) / rmse if rmse > slack else 0.0,
+        "width": _mean(width[np.isfinite(width)]),
+        "queries": n_queries,
+        "items": float(found.n_items.mean()),
+        "open_queries": float(n_open.mean()),
+        "spent_to_budget": float(spent.mean()),
+        "most_spent_to_budget": float(spent.max()),
+        "degrees_of_freedom": freedom,
+        "is_warned": freedom is not None and freedom < FEWEST_DEGREES * float(n_open.mean()),
+        "warns": float((degrees < FEWEST_DEGREES * n_open).mean()),
+        "undetermined": float(np.isinf(width).mean()),
+        "wrong_points": int(((width <= slack) & ~holds).sum()),
+    }
+
+
+def _mean(values: NDArray[np.float64]) -> float | None:
+    return float(values.mean()) if values.size else None
+
+
+def _told(rows: list[dict[str, Any]]) -> str:
+    first = rows[0]
+    found = (f"{r['share']:.0%} → " + ("refused" if r["is_refused"] else f"{r['coverage']:.3f}") for r in rows)
+    return f"{first['name'].rpartition(',')[0]}, {first['method']}: {', '.join(found)}"
+
+
+def run(listed: list[Cell], repetitions: int, jobs: int) -> list[dict[str, Any]]:
+    """Return the rows of cells, in their order, and tell of each plan that is done."""
+    rows: list[dict[str, Any]] = []
+    started = time.perf_counter()
+    for collection, of_collection in groupby(listed, key=lambda cell: cell.collection):
+        pool = LOADERS[collection]()
+        plans = [list(group) for _, group in groupby(of_collection, key=lambda cell: cell.plan)]
+        calls = (delayed(rows_of)(pool, group, repetitions) for group in plans)
+        for found in Parallel(n_jobs=jobs, return_as="generator")(calls):
+            rows += found
+            print(f"{len(rows)} of {len(listed)}, {time.perf_counter() - started:.0f} s: {_told(found)}", flush=True)
+    return rows
+
+
+def main() -> None:
+    """Run the cells that the options choose."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--collection", action="append", choices=(*COLLECTIONS, *WORST_COLLECTIONS))
+    parser.add_argument("--cells", type=int, help="only so many, chosen by lot")
+    parser.add_argument("--repetitions", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--dry", action="store_true", help="print the summary, store nothing")
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "coverage.json")
+    args = parser.parse_args()
+    listed = [cell for cell in cells() if cell.collection in (args.collection or LOADERS)]
+    listed = sample_of(listed, args.cells) if args.cells else listed
+    origin, started = describe("benchmarks.coverage"), time.perf_counter()
+    rows = run(listed, args.repetitions, args.jobs)
+    result = origin | {"seconds": round(time.perf_counter() - started), "rows": rows}
+    print("\n" + markdown(result))
+    if not args.dry:
+        store(args.out, result)
+        args.out.with_suffix(".md").write_text(markdown(result) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""One sample read for many questions, read early, and what it spends: ``python -m benchmarks.one_sample``.
+
+MQ2008, parts 2 to 5, a forest that learned on part 1. *Questions*: one sample for A, B, A - B and A@5 (RankBoost,
+ListNet) against four samples of the same budget, each made for one of them. *Early*: the same sample read at the ends
+of its blocks, quarters of the budget; and by the intervals that may look at every one of them. *Budget*: what samples
+for one ranking and for two spend of a hard budget. Stores benchmarks/results/one-sample.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from activeeval import Target
+from activeeval.design import Design
+from activeeval.methods import METHODS
+from activeeval.simulation import Replications, replicate
+from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
+from benchmarks.pools import JudgedPool, load
+
+MODULE = "benchmarks.one_sample"
+SAMPLES = (("items", "DCG"), ("depth", "ERR"))
+OVERHEADS = (0.0, 1.0, 5.0)
+SHARES = (0.05, 0.1, 0.2)
+BUDGET_SHARE = 0.1
+CUTOFF = 5
+MOST_LOST, MOST_MISSED, LEAST_SPENT = 1.5, 5.5, 99
+COVERAGE = {"at_least": 93, "at_most": 97}
+ROUNDING = 1e-9
+Row = dict[str, Any]
+
+
+def questions(pool: JudgedPool, measure: str, overhead: float) -> dict[str, Target]:
+    """Return A, B, A - B and A@5, all on one pool."""
+    both = pool.target(measure, "two rankers", overhead)
+    top = replace(both.measure, cutoff=CUTOFF)
+    return {
+        "A": Target(both.measure, both.ranking),
+        "B": Target(both.measure, both.versus),
+        "A - B": both,
+        f"A@{CUTOFF}": Target(top, both.ranking),
+    }
+
+
+def designed(pool: JudgedPool, name: str, targets: Target | list[Target]) -> Design:
+    """Return a method's design for one question or several."""
+    return METHODS[name].design(targets, **pool.beliefs.for_method(METHODS[name], pool.max_grade + 1))
+
+
+def rmse(found: Replications, truth: float) -> np.ndarray:
+    """Return the root mean squared error at each budget."""
+    return np.sqrt(np.mean((found.values - truth) ** 2, axis=0))
+
+
+def covered(found: Replications, truth: float) -> np.ndarray:
+    """Return which intervals hold the truth, shape (repetitions, budgets)."""
+    return (found.lows <= truth) & (truth <= found.highs)
+
+
+def truth_of(target: Target, grades: np.ndarray) -> float:
+    """Return the performance over the pool with all labels."""
+    return float(target.pool.query_probs @ target.values(grades))
+
+
+def four_questions(pool: JudgedPool, overhead: float, repetitions: int, seed: int) -> Iterator[Row]:
+    """Yield what one sample loses against one of its own, for each question, and how often its intervals hold."""
+    for name, measure in SAMPLES:
+        targets = questions(pool, measure, overhead)
+        joint, grades = designed(pool, name, list(targets.values())), pool.workload.grades
+        budgets = [share * joint.cost for share in SHARES]
+        for question, target in targets.items():
+            truth = truth_of(target, grades)
+            one = replicate(joint, grades, budgets, repetitions, seed, target=target)
+            alone = designed(pool, name, target)
+            own = replicate(alone, grades, budgets, repetitions, seed + 1)
+            lost, held = rmse(one, truth) / rmse(own, truth), covered(one, truth).mean(axis=0)
+            for k, share in enumerate(SHARES):
+                what = f"{name}, {measure}, overhead {overhead:g}, {share:.0%}: {question}"
+                note = f"its own judges {budgets[k] / alone.cost:.0%} of what it needs"
+                yield figure(f"{what}, RMSE", lost[k], "own sample's", at_most=MOST_LOST, note=note)
+                yield _share(f"{what}, coverage", held[k], repetitions, **COVERAGE)
+
+
+def early_readings(pool: JudgedPool, overhead: float, repetitions: int, seed: int) -> Iterator[Row]:
+    """Yield how often intervals at the ends of blocks hold, and how often looking at all of them misses."""
+    for name, measure in SAMPLES:
+        targets = questions(pool, measure, overhead)
+        grades, joint = pool.workload.grades, designed(pool, name, list(targets.values()))
+        joint = joint.with_budget(SHARES[-1] * joint.cost)
+        for question, target in targets.items():
+            truth = truth_of(target, grades)
+            looks = {"target": target, "interval": "group-sequential"}
+            found = replicate(joint, grades, joint.blocks, repetitions, seed, **looks)
+            what = f"{name}, {measure}, overhead {overhead:g}: {question}"
+            held = (np.abs(found.values - truth) <= found.half_widths()).mean(axis=0)
+            for block, share in zip(joint.blocks, held, strict=True):
+                yield _share(f"{what}, at {block / joint.blocks[-1]:.0%}", share, repetitions, **COVERAGE)
+            missed = 1 - covered(found, truth).all(axis=1).mean()
+            yield _share(f"{what}, missed at any look", missed, repetitions, at_most=MOST_MISSED)
+
+
+def hard_budgets(pool: JudgedPool, overhead: float, repetitions: int, seed: int) -> Iterator[Row]:
+    """Yield the largest and the mean part of a budget that samples spend."""
+    for name, measure in (*SAMPLES, ("whole", "ERR")):
+        for case in ("one ranking", "two rankers"):
+            design = designed(pool, name, pool.target(measure, case, overhead))
+            budget = BUDGET_SHARE * design.cost
+            spent = replicate(design, pool.workload.grades, [budget], repetitions, seed).spent[:, 0] / budget
+            what = f"{name}, {measure}, {case}, overhead {overhead:g}"
+            within, note = np.mean(spent <= 1 + ROUNDING), f"at most {spent.max():.4%} spent"
+            yield figure(f"{what}: runs within the budget", 100 * within, "%", at_least=100, note=note)
+            note = f"± {spent.std(ddof=1):.2%} from run to run"
+            yield figure(f"{what}: mean spend / budget", 100 * spent.mean(), "%", at_least=LEAST_SPENT, note=note)
+
+
+def _share(what: str, share: float, repetitions: int, **bounds: float) -> Row:
+    """Return the figure of a share of the repetitions, in per cent, with its Monte-Carlo standard error."""
+    return figure(what, 100 * share, "%", **bounds, note=f"± {100 * np.sqrt(share * (1 - share) / repetitions):.2f}")
+
+
+SECTIONS = {
+    "questions": ("One sample for A, B, A - B and A@5 against four of the same budget", four_questions),
+    "early": ("Read at the ends of blocks", early_readings),
+    "budget": (f"A hard budget, {BUDGET_SHARE:.0%} of judging everything", hard_budgets),
+}
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the tables of a result."""
+    lines = [f"{result['pool']}, {result['repetitions']:,} repetitions; ± is the Monte-Carlo standard error.", ""]
+    for section in result["sections"].values():
+        lines += [f"### {section['title']}", "", *figures_table(section["figures"]), ""]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, store."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=tuple(SECTIONS), help="repeatable; all by default")
+    parser.add_argument("--overhead", action="append", type=float, help="repeatable; 0, 1 and 5 by default")
+    parser.add_argument("--repetitions", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "one-sample.json")
+    args = parser.parse_args()
+    pool = load("mq2008")
+    result = describe(MODULE) | {"pool": pool.name, "repetitions": args.repetitions, "seed": args.seed, "sections": {}}
+    for name in args.only or SECTIONS:
+        title, measure = SECTIONS[name]
+        overheads = args.overhead or OVERHEADS
+        rows = [row for overhead in overheads for row in measure(pool, overhead, args.repetitions, args.seed)]
+        result["sections"][name] = {"title": title, "figures": rows}
+        show(title, rows)
+    store(args.out, result)
+
+
+if __name__ == "__main__":
+    main()
