@@ -75,9 +75,10 @@ def linear(omega, keep, totals, within, population, coefficients, g):
 
 
 def degrees(shares, n_fitted):
-    """1/df = 1/(n − k) + (Σ v² / (Σ v)² − 1/n) / 2."""
-    n, total = len(shares), sum(shares)
-    return 1 / (1 / (n - n_fitted) + (sum(v * v for v in shares) / total**2 - 1 / n) / 2)
+    """1/df = 1/(n − k) + (Σ v² / (Σ v)² − 2/n)₊, at least one degree; a negative share counts as nothing."""
+    v = [max(one, 0) for one in shares]
+    n, uneven = len(v), sum(one**2 for one in v) / sum(v) ** 2 if any(v) else 0
+    return max(1 / (1 / (n - n_fitted) + max(uneven - 2 / n, 0)), 1)
 
 
 def selections(order, level):

@@ -435,18 +435,23 @@ def test_a_census_is_exact(method, known):
 
 
 @pytest.mark.kernel
-def test_degrees_of_freedom_count_what_the_kurtosis_says_of_the_variance():
-    """Equal shares leave n − k; one share that is all of the variance leaves about two, whatever n is."""
+def test_degrees_of_freedom_count_the_shares_that_matter():
+    """Equal shares leave n − k; K equal ones among many that are nothing about K; one alone a single degree."""
     for n in (5, 50, 500):
         assert estimates.degrees(np.full(n, 0.3), 2.0) == pytest.approx(n - 2)
-        one = np.zeros(n)
-        one[0] = 7.0
-        assert estimates.degrees(one, 1.0) == pytest.approx(1 / (1 / (n - 1) + (1 - 1 / n) / 2))
-    v = np.random.default_rng(3).exponential(size=40)
-    assert estimates.degrees(v, 2.0) == pytest.approx(degrees(v, 2), rel=1e-12)
-    assert estimates.degrees(1e6 * v, 2.0) == pytest.approx(estimates.degrees(v, 2.0), rel=1e-12)
-    below = np.concatenate((v, [-3.0]))  # an estimated share may be negative: it counts as nothing
-    assert estimates.degrees(below, 2.0) == pytest.approx(degrees(np.maximum(below, 0), 2), rel=1e-12)
+        alone = np.zeros(n)
+        alone[0] = 7.0
+        assert estimates.degrees(alone, 1.0) == pytest.approx(1.0, rel=1 / n)
+    few = np.repeat([1.0, 0.0], [8, 992])
+    assert estimates.degrees(few, 2.0) == pytest.approx(8, rel=0.02)
+    random = np.random.default_rng(3)
+    normal = random.normal(size=100_000) ** 2
+    assert estimates.degrees(normal, 2.0) == pytest.approx(50_000, rel=0.03)  # 3/n: half of n
+    for v in (random.exponential(size=40), random.exponential(size=40) ** 3, random.uniform(0.5, 1, 40)):
+        assert estimates.degrees(v, 2.0) == pytest.approx(degrees(v, 2), rel=1e-12)
+        assert estimates.degrees(1e6 * v, 2.0) == pytest.approx(estimates.degrees(v, 2.0), rel=1e-12)
+        below = np.concatenate((v, [-3.0]))  # an estimated share may be negative: it counts as nothing
+        assert estimates.degrees(below, 2.0) == pytest.approx(degrees(below, 2), rel=1e-12)
     assert estimates.degrees(np.array([1.0]), 2.0) == -1
     assert estimates.degrees(np.zeros(5), 2.0) == 3
 
