@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,7 +95,7 @@ class Method:
         blocks: Sequence[float] | None = None,
         expected: bool = False,
         judged: ArrayLike | None = None,
-        weights: Sequence[float] | None = None,
+        weights: Sequence[float] | Literal["minimax"] | None = None,
         defensive_share: float | None = None,
         bias: float = 0.0,
     ) -> Design:
@@ -112,13 +112,14 @@ class Method:
         factor : Factor, optional
             In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
         max_grade : int, optional
-            Largest grade of the uniform model where neither `grade_probs` nor the measure says it.
+            Largest grade of the scale, where neither `grade_probs` nor the measure says it.
         budget : float, optional
             Λ in mean items of the pool, a hard limit; see `Design.with_budget`, as for ``blocks`` and ``expected``.
         judged : array of int, shape (n_items,), optional
             Grades that are known already, −1 where none is: these items cost nothing and are not asked for again.
-        weights : sequence of float, optional
-            ω of each target. By default 1 over its planned variance alone, so that all lose alike.
+        weights : sequence of float or "minimax", optional
+            ω of each target. By default 1 over its planned variance alone: equal shares of what all lose. "minimax"
+            makes the largest loss of a target against a design of its own as small as it can be.
         defensive_share : float, optional
             ε: with replacement q ← (1 − ε) q* + ε p, elsewhere no query's rate is below ε times the mean one. By
             default the method's own, 0 for those of the paper.
@@ -140,18 +141,24 @@ class Method:
         >>> METHODS["items"].design(target, np.full((4, 2), 0.5), budget=2).blocks
         (1.0, 1.5, 2.0)
         """
-        model = {"node_weights": node_weights, "factor": factor, "max_grade": max_grade}
-        part = self.part(targets, grade_probs, judged=judged, bias=bias, **model)  # type: ignore[arg-type]
+        part = self.part(
+            targets,
+            grade_probs,
+            node_weights=node_weights,
+            factor=factor,
+            max_grade=max_grade,
+            judged=judged,
+            bias=bias,
+        )
         share = checked_share(self.defensive_share if defensive_share is None else defensive_share)
         p = part.places.pool.query_probs
-        if weights is None:
-            weights = equal_loss_weights(part.planned(p)) if len(part.targets) > 1 else ()
-        rates = self.rates(part, weights)
+        rates = self.rates(part, _target_weights(part, p, weights))
         sums = Sums.of(part.places, rates.ratios, p)
         scheme: Scheme = Levels()
         if self.with_replacement:
             scheme = Replacement(self.draw_probs(p, part.draw_columns, part.places.cheapest, sums.unit, share))
         design = self.design_of(part, self.order(part, rates, p, sums, share), scheme)
+        design = replace(design, scale=_top(part.targets, max_grade))
         return design if budget is None else design.with_budget(budget, blocks, expected=expected)
 
     def part(
@@ -171,7 +178,7 @@ class Method:
         if self.with_replacement and (len(asked) > 1 or (known >= 0).any()):
             raise InputError(f"method {self.name!r} draws with replacement: one target, no known grades")
         beliefs = self._beliefs(asked, grade_probs, node_weights, factor, max_grade, known)
-        places = self.stage.places(asked, beliefs, known)  # type: ignore[arg-type]
+        places = self.stage.places(asked, beliefs, known)
         if self.with_replacement:
             places = places.all_wanted()
         return Part(stage=self.stage, targets=tuple(asked), beliefs=beliefs, known=known, places=places, bias=bias)
@@ -246,6 +253,17 @@ class Method:
                 f"method {self.name!r} needs a grade model: give grade_probs; passive and random need none"
             )
         return self.stage.model(Beliefs.of(pool, grade_probs, node_weights, factor, known))
+
+
+def _target_weights(part: Part, query_probs: Floats, asked: Sequence[float] | str | None) -> Sequence[float]:
+    """Return the weight of each target of a part; one alone needs none."""
+    if len(part.targets) == 1:
+        return ()
+    if asked == "minimax":
+        return part.minimax_weights(query_probs)
+    if isinstance(asked, str):
+        raise InputError(f"weights must be a number for each target, or 'minimax', got {asked!r}")
+    return equal_loss_weights(part.planned(query_probs)) if asked is None else asked
 
 
 def _asked(targets: Target | Sequence[Target]) -> list[Target]:

@@ -47,8 +47,9 @@ def t_quantile(level: float, degrees_of_freedom: float | Floats) -> Floats:
 
 
 FEWEST_DEGREES = 0.35
-"""Of the judged queries: normal residuals leave half as many degrees of freedom (kurtosis 3: 1/df = 1/n + (3/n − 1/n)/2);
-below .35 few of them make up the variance."""
+"""Of the judged queries: normal residuals leave half of them as degrees of freedom. Of 344 simulated cells
+(`activeeval.kernels.estimates.degrees`) all 38 that covered less than 92 % lay below this share in most of
+their runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class Estimate:
     @property
     def is_uneven(self) -> bool:
         """Whether few of the judged queries dominate the estimate."""
-        return 0 < self.n_open and self.degrees_of_freedom < FEWEST_DEGREES * self.n_open
+        return self.n_open > 0 and self.degrees_of_freedom < FEWEST_DEGREES * self.n_open
 
     @property
     def cautions(self) -> tuple[str, ...]:

@@ -14,15 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.arguments import asked_measure
-from activeeval.design import WHOLE
 from activeeval.errors import BudgetError, InputError
 from activeeval.grade_models import run_features
 from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.scores import read_scores_of
 from activeeval.io.tables import Costs, Probabilities, pool_from_tables
 from activeeval.io.trec import Qrels, Run
-from activeeval.measures import Measure, SampledMeasure, Target, check_sampled
-from activeeval.pool import QueryPool, Rankings
+from activeeval.measures import Measure, SampledMeasure, Target, check_sampled, shown_name
+from activeeval.pool import QueryPool, Rankings, pool_hashes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -95,6 +94,13 @@ class Workload:
         """Return the workload with p(x), how often each query is asked."""
         weighted = self.pool.replace(query_probs=query_probs)
         return self._onto(weighted, np.arange(weighted.n_items))
+
+    def in_id_order(self) -> Workload:
+        """Return the workload with queries and items in an order that their ids alone decide, whatever files have."""
+        rest, items = self.pool.subset(np.argsort(self.pool.query_ids, kind="stable"))
+        order = np.lexsort((pool_hashes(rest)[1], rest.item_queries))
+        pool = rest.replace(item_ids=rest.item_ids[order], item_costs=rest.item_costs[order])
+        return self._onto(pool, items[order])
 
     def updated_index(self, fraction: float, rng: np.random.Generator) -> Workload:
         """Return the workload that compares the ranking with itself after a simulated index update."""
@@ -246,6 +252,16 @@ def item_costs(kind: str | Costs, workload: Workload) -> Floats | None:
 def sampled_measure(measure: str | Measure) -> SampledMeasure:
     """Return a measure, or what a caller's own argument names, once it is seen to be one that can be sampled for."""
     return check_sampled(asked_measure(measure) if isinstance(measure, str) else measure)
+
+
+def on_scale(measure: SampledMeasure, max_grade: int) -> SampledMeasure:
+    """Return a measure bound to a scale of grades, once it is seen to hold every grade of it."""
+    bound = measure.bound_to(max_grade)
+    if bound.max_grade is not None and bound.max_grade < max_grade:
+        raise InputError(
+            f"the scale goes up to grade {max_grade}, above the largest of {shown_name(bound)}, {bound.max_grade}"
+        )
+    return bound
 
 
 def budget_unit(target: Target) -> float:

@@ -15,24 +15,13 @@ import activeeval
 HOUSE = Path(activeeval.__file__).parent
 
 GROUND = {"errors", "kernels", "pool", "results"}
-BELOW_CAMPAIGN = GROUND | {"measures", "design", "methods", "estimation"}
-BELOW_REPORT = BELOW_CAMPAIGN | {
-    "campaign",
-    "record",
-    "grade_models",
-    "significance",
-    "simulation",
-    "generated",
-    "preferences",
-    "gains",
-    "io",
-}
+BELOW_CAMPAIGN = GROUND | {"measures", "grade_models", "design", "methods", "estimation", "io"}
+BELOW_REPORT = BELOW_CAMPAIGN | {"campaign", "significance", "simulation", "generated", "preferences", "gains"}
 EVERYTHING = BELOW_REPORT | {
     "arguments",
     "report",
     "workload",
     "modelling",
-    "worksheet",
     "scoring",
     "evaluation",
     "demonstration",
@@ -55,20 +44,18 @@ ALLOWED = {
     "design": GROUND | {"measures"},
     "estimation": {"errors", "results", "kernels", "design"},
     "significance": {"errors", "results"},
-    "methods": {"errors", "pool", "measures", "design", "estimation"},
+    "methods": {"errors", "pool", "measures", "design"},
     # conductor
     "campaign": BELOW_CAMPAIGN,
-    "record": BELOW_CAMPAIGN | {"campaign"},
     # show
-    "simulation": BELOW_CAMPAIGN | {"campaign"},
-    "scale": (BELOW_CAMPAIGN | {"record"}) - {"results", "estimation"},
+    "simulation": GROUND | {"measures", "design", "estimation"},
+    "scale": GROUND | {"measures", "design", "methods", "campaign"},
     "arguments": {"errors", "measures", "io"},
-    "workload": GROUND | {"arguments", "measures", "grade_models", "io", "design"},
+    "workload": GROUND | {"arguments", "measures", "grade_models", "io"},
     "modelling": GROUND | {"grade_models", "methods", "workload"},
-    "worksheet": BELOW_CAMPAIGN | {"campaign", "record", "io"},
     "scoring": GROUND | {"measures", "significance", "io"},
     "report": BELOW_REPORT,
-    "demonstration": BELOW_REPORT | {"modelling"},
+    "demonstration": BELOW_REPORT | {"modelling", "workload"},
     "evaluation": EVERYTHING - {"evaluation", "demonstration"},
     # faces
     "cli": EVERYTHING,

@@ -1,6 +1,9 @@
+"""A campaign: units to judge, blocks to read, a budget that can grow, a log that says it all."""
+
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,483 +15,607 @@ from activeeval import (
     METHODS,
     BudgetError,
     Campaign,
-    Draw,
     InputError,
-    Rankings,
     StateError,
-    StoppingRule,
     Target,
+    replicate,
 )
-from activeeval.campaign import Ended, Told
-from activeeval.estimation import AsymptoticSequence, Skewed
+from activeeval.campaign import CannotJudge, Drawn, Ended, Judged, Retracted, folded
+from activeeval.campaign.sample import from_arrays, to_arrays
+from activeeval.estimation import GroupSequential
+from activeeval.pool import Judgments
+from activeeval.significance import mean_interval
+from activeeval.simulation import repetition_seeds
 
 pytestmark = pytest.mark.kernel
 
+LEVELLED = ("random", "whole", "depth_plain", "depth", "items_plain", "items")
 
-def labelled(seed=0, n_queries=25, measure=None, method="active"):
-    """Return a comparison's design on a pool with unequal costs, and the pool's labels."""
+
+def labelled(seed=0, method="items", n_queries=25, measure=None, compare=False, judged=None, **fields):
+    """Return a design on a pool with unequal costs, and the pool's labels."""
     random = np.random.default_rng(seed)
-    lengths = random.integers(1, 9, n_queries).tolist()
-    pool = pool_of(lengths, item_costs=random.uniform(0.5, 2, sum(lengths)), query_costs=random.random(n_queries))
+    lengths = random.integers(1, 7, n_queries).tolist()
+    pool = pool_of(
+        lengths,
+        item_costs=random.uniform(0.5, 2, sum(lengths)),
+        query_costs=random.choice([0.0, 1.0, 3.0], n_queries),
+        query_probs=random.dirichlet(np.full(n_queries, 6.0)),
+    ).replace(**fields)
     lists = [rankings_of(pool, random_lists(random, lengths, least=1)) for _ in range(2)]
+    measure = measure or (DCG() if "items" in method else ERR(4))
+    target = Target(measure, lists[0], lists[1] if compare else None)
     probs = random_probs(random, pool.n_items, 5)
-    design = METHODS[method].design(Target(measure or ERR(4), *lists), probs)
-    return design, np.array([random.choice(5, p=row) for row in probs])
-
-
-def labelled_plan(seed, method):
-    """Return the plan of a method on the same comparison, and the pool's labels."""
-    design, labels = labelled(seed)
-    probs = random_probs(np.random.default_rng(seed), design.pool.n_items, 5)
-    return METHODS[method].plan(design.target, probs), labels
+    labels = np.array([random.choice(5, p=row) for row in probs])
+    return METHODS[method].design(target, probs, judged=None if judged is None else judged(labels)), labels
 
 
 def judge(campaign, labels, steps=math.inf):
-    """Ask and tell until the end, or for a number of judged draws."""
-    while steps > 0 and (draw := campaign.ask()) is not None:
-        campaign.tell(draw, labels[list(draw.items)].tolist())
+    """Ask and tell until the end, or for a number of units."""
+    while steps > 0 and (unit := campaign.ask()) is not None:
+        campaign.tell(unit, labels[list(unit.items)].tolist())
         steps -= 1
     return campaign
 
 
 def same(one, other):
     """Whether two campaigns are in the same state, bit for bit."""
-    return (
-        (one.log, one.spent, one.ended) == (other.log, other.spent, other.ended)
-        and one.awaited == other.awaited
-        and one.grades.tolist() == other.grades.tolist()
-    )
+    assert (one.log, one.spent, one.ended, one.waiting) == (other.log, other.spent, other.ended, other.waiting)
+    assert one.grades.tolist() == other.grades.tolist()
+    return True
+
+
+def figures(estimate):
+    """Return what an estimate says, but for the part of the budget that it rests on."""
+    return replace(estimate, share=1.0)
 
 
 # Budgets
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_a_hard_budget_is_never_overspent_and_ends_at_the_first_draw_it_cannot_pay(seed):
-    design, labels = labelled(seed)
-    budget = float(design.costs.max() * (1.2 + seed / 2))
-    campaign = judge(Campaign(design, budget, rng=seed), labels)
-    assert campaign.spent <= budget
-    assert campaign.estimate().cost == campaign.spent
-    # The same draws in plain Python.
-    random, spent, seen, drawn = np.random.default_rng(seed), 0.0, set(), []
-    while True:
-        query = int(np.searchsorted(np.cumsum(design.sampling_probs), random.random(), side="right"))
-        cost = 0.0 if query in seen else float(design.costs[query])
-        if spent + cost > budget:
-            break
-        spent += cost
-        seen.add(query)
-        drawn.append(query)
-    assert [draw.query for draw in campaign.draws] == drawn
-    assert campaign.spent == spent
-    assert campaign.ended == f"query 'q{query}' came up, which the budget cannot pay for"
+@pytest.mark.parametrize("method", METHODS)
+def test_a_budget_is_never_exceeded_and_nearly_spent(method):
+    """200 seeds, unequal costs: never above; below by no more than the first unit that it could not pay."""
+    design, _ = labelled(1, method)
+    left = []
+    for seed in range(200):
+        budget = design.cost * (0.3 + 0.003 * seed)
+        campaign = Campaign(design, budget, rng=seed)
+        while campaign.ask() is not None:
+            pass
+        assert campaign.spent <= budget * (1 + 1e-12)
+        assert campaign.spent == pytest.approx(sum(unit.cost for unit in campaign.planned))
+        left.append((budget - campaign.spent) / budget)
+        items = [item for unit in campaign.planned for item in unit.items]
+        assert len(items) == len(set(items))
+        if design.scheme.can_be_topped_up:
+            more = Campaign(design, min(2 * budget, 2 * design.cost), rng=seed)
+            nxt = more.planned[len(campaign.planned)]
+            assert campaign.spent + nxt.cost > budget
+            assert campaign.ended == f"a unit of query {nxt.query_id!r} came up, which the budget cannot pay for"
+    assert np.mean(left) < 0.1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_budget_below_the_dearest_unit_is_refused_with_numbers(method):
+    design, _ = labelled(method=method)
+    costs = np.array(design.order.dearest_units)
+    if not design.scheme.can_be_topped_up:
+        costs = design.scheme.query_costs(design.order)
+    needed = float(costs.max())
+    with pytest.raises(BudgetError, match=f"{needed:g} for 'q{costs.argmax()}'") as problem:
+        Campaign(design, 0.999 * needed)
+    assert (problem.value.budget, problem.value.needed) == (0.999 * needed, needed)
+    assert Campaign(design, needed).planned
+    if design.scheme.can_be_topped_up:
+        with pytest.raises(BudgetError):
+            Campaign(design, 3 * needed, blocks=[0.9 * needed])
+
+
+@pytest.mark.parametrize("budget", [0, -2.0, np.nan, np.inf])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_budget_is_a_positive_number(method, budget):
+    with pytest.raises(InputError, match="the budget must be a positive number, got"):
+        Campaign(labelled(method=method)[0], budget)
+
+
+def test_a_campaign_needs_a_budget():
+    for method in ("active", "items"):
+        with pytest.raises(InputError, match=f"the design of '{method}' has no budget: give one"):
+            Campaign(labelled(method=method)[0])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_budget_for_everything_is_a_census(method):
+    """The exact value, without an error; every item once."""
+    design, labels = labelled(2, method)
+    campaign = judge(Campaign(design, design.cost), labels)
+    estimate = campaign.estimate()
+    assert estimate.value == pytest.approx(design.pool.query_probs @ design.target.values(labels), rel=1e-12)
+    assert (estimate.std_error, estimate.interval().low) == (0, estimate.value)
+    assert estimate.cost == pytest.approx(design.cost)
+    wanted = design.order.items[design.order.roots > 0] if design.scheme.can_be_topped_up else design.order.items
+    assert sorted(item for unit in campaign.units for item in unit.items) == sorted(wanted.tolist())
+
+
+# Units
+
+
+@pytest.mark.parametrize("method", LEVELLED)
+def test_units_come_by_level_in_blocks_and_hold_what_the_order_says(method):
+    design, _ = labelled(3, method)
+    design = design.with_budget(0.6 * design.cost, [0.25 * design.cost, 0.4 * design.cost])
+    campaign = Campaign(design, rng=4)
+    units = list(iter(campaign.ask, None))
     assert campaign.ask() is None
-    assert campaign.log[-1] == Ended(campaign.ended)
+    assert isinstance(campaign.log[-1], Ended)
+    assert [unit.number for unit in units] == list(range(1, len(units) + 1))
+    assert [unit.level for unit in units] == sorted(unit.level for unit in units)
+    spent, order, seen = 0.0, design.order, set()
+    for unit in units:
+        spent += unit.cost
+        assert unit.block == 1 + sum(spent > end * (1 + 1e-12) for end in design.blocks)
+        places = [int(np.flatnonzero(order.items == item)[0]) for item in unit.items]
+        assert {order.slot_queries[i] for i in places} == {unit.query}
+        overhead = 0.0 if unit.query in seen else order.overheads[unit.query]
+        assert unit.cost == pytest.approx(order.costs[places].sum() + overhead)
+        assert unit.query_id == f"q{unit.query}"
+        assert unit.item_ids == tuple(design.pool.item_ids[list(unit.items)])
+        seen.add(unit.query)
+    assert {unit.block for unit in units} == {1, 2, 3}
 
 
-def test_a_budget_that_a_draw_uses_up_exactly_pays_for_it():
-    pool = pool_of([2, 2, 2])
-    design = METHODS["passive"].design(Target(DCG(), rankings_of(pool, [[0, 1]] * 3)))
-    campaign = judge(Campaign(design, 4.0, rng=0), np.zeros(6, dtype=int))
-    assert campaign.spent == 4.0
-    assert campaign.estimate().n_queries == 2
-
-
-def test_redraws_are_free_and_still_count():
-    design, labels = labelled(1, n_queries=6)
-    campaign = judge(Campaign(design, 0.7 * design.costs.sum(), rng=2), labels)
-    queries = [draw.query for draw in campaign.draws]
-    assert len(queries) > len(set(queries))
-    for k, draw in enumerate(campaign.draws):
-        is_new = draw.query not in queries[:k]
-        assert draw.cost == (design.costs[draw.query] if is_new else 0.0)
-    estimate = campaign.estimate()
-    assert estimate.n_draws == len(queries)
-    assert estimate.n_queries == len(set(queries))
-    assert estimate.n_items == sum(design.item_counts[q] for q in set(queries))
-    assert estimate.cost == pytest.approx(sum(design.costs[q] for q in set(queries)))
-    assert 1 < estimate.degrees_of_freedom <= len(queries) - 1
-
-
-def test_a_budget_below_the_dearest_query_is_refused_with_numbers():
-    design, _ = labelled()
-    dearest = design.costs.max()
-    with pytest.raises(BudgetError, match="is below the cost of the dearest query") as problem:
-        Campaign(design, dearest * 0.999)
-    assert (problem.value.budget, problem.value.needed) == (dearest * 0.999, dearest)
-    with pytest.raises(BudgetError, match="does not pay for one draw"):
-        Campaign(design, design.expected_cost * 0.99, expected=True)
-
-
-@pytest.mark.parametrize("expected", [False, True])
-@pytest.mark.parametrize("budget", [0, -2.0, np.nan])
-def test_a_budget_is_a_positive_number(budget, expected):
-    with pytest.raises(InputError, match="the budget must be a positive number"):
-        Campaign(labelled()[0], budget, expected=expected)
-
-
-@pytest.mark.parametrize("method", ["random", "lure", "sequential"])
-def test_a_campaign_without_replacement_never_comes_back(method):
-    design, labels = labelled(1, method=method)
-    campaign = judge(Campaign(design, 0.6 * design.costs.sum(), rng=2), labels)
-    queries = [draw.query for draw in campaign.draws]
-    assert len(set(queries)) == len(queries)
-    assert campaign.spent == pytest.approx(design.costs[queries].sum())
-    assert campaign.spent <= campaign.budget
-    left = 1.0
-    for draw in campaign.draws:
-        assert draw.query_prob == pytest.approx(design.sampling_probs[draw.query] / left)
-        left -= design.sampling_probs[draw.query]
-
-
-@pytest.mark.parametrize("method", ["poisson", "greg", "cube", "depth", "depth_cube"])
-def test_a_settled_sample_brings_its_budget(method):
-    plan, labels = labelled_plan(3, method)
-    budget = 0.4 * plan.stage.costs.sum()
-    design = plan.design(budget)
-    with pytest.raises(InputError, match="the design was made for a budget of"):
-        Campaign(design, 2 * budget)
-    with pytest.raises(InputError, match="makes its design for a budget: give one"):
-        plan.design()
-    campaign = judge(Campaign(design, rng=5), labels)
-    assert campaign.budget == budget
-    assert campaign.ended == "the sample is complete"
-    assert same(campaign, judge(Campaign(design, budget, rng=5), labels))
-    assert same(Campaign.replay(design, None, campaign.log, rng=5), campaign)
-    for draw in campaign.draws:
-        assert draw.query_prob == design.sampling_probs[draw.query]
-        assert draw.importance_weight == design.importance_weights[draw.query]
-    whole = judge(Campaign(plan.design(2 * plan.stage.costs.sum()), rng=5), labels).estimate()
-    assert whole.value == pytest.approx(design.query_probs @ design.target.values(labels), rel=1e-12)
-    assert (whole.std_error, whole.n_queries, whole.cost) == (0, 25, pytest.approx(plan.stage.costs.sum()))
-
-
-def test_draws_need_a_budget():
-    with pytest.raises(InputError, match="the draws of 'active' go on until a budget is spent: give one"):
-        Campaign(labelled()[0])
-
-
-@pytest.mark.parametrize("method", PAPER)
-def test_a_budget_for_the_whole_pool_gives_the_exact_answer(method):
-    design, labels = labelled(3, method=method)
-    campaign = judge(Campaign(design, design.costs.sum(), rng=0), labels)
-    estimate = campaign.estimate()
-    assert campaign.is_census
-    assert campaign.ended == "every query has been drawn"
-    assert estimate.value == pytest.approx(design.query_probs @ design.target.values(labels), rel=1e-12)
-    assert estimate.std_error == 0
-    assert (estimate.n_draws, estimate.n_queries, estimate.n_items) == (25, 25, design.items.size)
-    assert estimate.cost == pytest.approx(design.costs.sum())
-    assert estimate.interval().low == estimate.value == estimate.interval().high
-    assert all(draw.query_prob == 1 for draw in campaign.draws)
-
-
-def test_a_sample_that_happens_to_hold_every_query_is_exact():
-    pool = pool_of([1, 1], query_probs=[0.3, 0.7])
-    target = Target(DCG(), rankings_of(pool, [[0], [0]]))
-    campaign = judge(Campaign(METHODS["passive"].design(target), 20 * 1.0, rng=0, expected=True), np.array([1, 2]))
-    assert campaign.estimate().n_queries == 2
-    assert campaign.estimate().value == pytest.approx(0.3 * 1 + 0.7 * 3)
-    assert campaign.estimate().std_error == 0
-
-
-@pytest.mark.parametrize("n", [1, 2, 7, 60])
-def test_an_expected_budget_gives_that_many_draws(n):
-    design, labels = labelled(4)
-    campaign = judge(Campaign(design, design.expected_cost * (n + 0.5), rng=1, expected=True), labels)
-    assert campaign.estimate().n_draws == n
-    assert campaign.ended == f"all {n} draws are done"
-
-
-# The estimate
-
-
-@pytest.mark.parametrize("method", PAPER)
-def test_the_estimate_is_the_weighted_ratio(method):
-    design, labels = labelled(5, method=method)
-    campaign = judge(Campaign(design, design.costs.sum() / 2, rng=6), labels)
-    values = design.target.values(labels)
-    w = [design.query_probs[d.query] / design.sampling_probs[d.query] for d in campaign.draws]
-    x = [values[d.query] for d in campaign.draws]
-    ratio = sum(a * b for a, b in zip(w, x, strict=True)) / sum(w)
-    variance = sum((a * (b - ratio)) ** 2 for a, b in zip(w, x, strict=True)) / sum(w) ** 2
-    variance *= len(w) / (len(w) - 1)
-    estimate = campaign.estimate()
-    assert estimate.value == pytest.approx(ratio, rel=1e-12)
-    assert estimate.std_error == pytest.approx(math.sqrt(variance), rel=1e-12)
-    assert estimate.method == method
-    for draw in campaign.draws:
-        assert draw.query_prob == design.sampling_probs[draw.query]
-        assert draw.importance_weight == design.importance_weights[draw.query]
-
-
-def test_passive_is_the_sample_mean_and_its_standard_error():
-    design, labels = labelled(5, method="passive")
-    campaign = judge(Campaign(design, design.costs.sum() / 2, rng=6), labels)
-    x = design.target.values(labels)[[draw.query for draw in campaign.draws]]
-    assert campaign.estimate().value == pytest.approx(x.mean(), rel=1e-12)
-    assert campaign.estimate().std_error == pytest.approx(x.std(ddof=1) / math.sqrt(x.size), rel=1e-12)
-
-
-def test_one_draw_cannot_tell_how_precise_it_is():
-    design, labels = labelled(5)
-    estimate = judge(Campaign(design, design.costs.sum() / 2, rng=6), labels, steps=1).estimate()
-    assert estimate.std_error == math.inf
-    assert (estimate.interval().low, estimate.interval().high) == (-math.inf, math.inf)
-
-
-def test_awaited_draws_refuse_an_estimate():
-    design, labels = labelled(6)
-    campaign = Campaign(design, design.costs.sum() / 2, rng=0)
-    with pytest.raises(StateError, match="no query has been judged yet"):
-        campaign.estimate()
-    first, second = campaign.ask(), campaign.ask()
-    assert campaign.awaited == (first, second)
-    with pytest.raises(StateError, match=f"2 draws wait for grades, the first is draw {first.number} of"):
-        campaign.estimate()
-    campaign.tell(second, labels[list(second.items)].tolist())
-    with pytest.raises(StateError, match=f"1 draws wait for grades, the first is draw {first.number} of"):
-        campaign.estimate()
-    campaign.tell(first, labels[list(first.items)].tolist())
-    assert campaign.estimate().n_queries == 2
+def test_quarters_of_the_budget_end_blocks_as_far_as_they_pay_for_a_unit():
+    design, _ = labelled(3, "depth")
+    dearest = design.order.dearest_units.max()
+    assert design.with_budget(4 * dearest).blocks == pytest.approx([dearest, 2 * dearest, 3 * dearest, 4 * dearest])
+    assert design.with_budget(3 * dearest).blocks == pytest.approx([1.5 * dearest, 2.25 * dearest, 3 * dearest])
+    assert design.with_budget(dearest).blocks == (dearest,)
+    with pytest.raises(InputError, match="the budgets of blocks must ascend, got"):
+        design.with_budget(4 * dearest, [3 * dearest, 2 * dearest])
+    paper, _ = labelled(3, "active")
+    assert paper.with_budget(paper.cost / 2).blocks == (paper.cost / 2,)
 
 
 def test_a_query_with_nothing_to_judge_is_not_asked_for():
     pool = pool_of([2, 2, 2, 2])
-    design = METHODS["passive"].design(Target(DCG(), rankings_of(pool, [[0, 1], [], [1], []])))
-    campaign = Campaign(design, 2.9, rng=0)
-    campaign.run(lambda query_id, item_ids: [1] * len(item_ids))
-    told = {event.number for event in campaign.log if isinstance(event, Told)}
-    assert all(draw.items for draw in campaign.draws if draw.number in told)
-    assert any(not draw.items for draw in campaign.draws)
+    target = Target(DCG(), rankings_of(pool, [[0, 1], [], [1], []]))
+    for method in ("passive", "random"):
+        campaign = Campaign(METHODS[method].design(target), 2.9, rng=0)
+        campaign.run(lambda query_id, item_ids: [1] * len(item_ids))
+        assert {unit.query for unit in campaign.units} <= {0, 2}
+        assert all(unit.items for unit in campaign.units)
 
 
-def test_run_asks_the_judge_in_judging_order():
-    design, labels = labelled(7)
-    seen = []
+def test_run_asks_the_judge_for_the_items_of_each_unit():
+    design, labels = labelled(7, "depth")
+    places, seen = design.pool.item_positions(), []
 
     def judged(query_id, item_ids):
         seen.append((query_id, tuple(item_ids)))
-        query = int(query_id[1:])
-        assert (
-            item_ids == design.pool.item_ids[design.items[design.offsets[query] : design.offsets[query + 1]]].tolist()
-        )
-        return labels[design.items[design.offsets[query] : design.offsets[query + 1]]]
+        return [int(labels[places[int(query_id[1:]), item]]) for item in item_ids]
 
-    run = Campaign(design, design.costs.sum() / 2, rng=3)
-    estimate = run.run(judged)
-    assert estimate == judge(Campaign(design, design.costs.sum() / 2, rng=3), labels).estimate()
-    assert len({query for query, _ in seen}) == len(seen)
+    campaign = Campaign(design, design.cost / 2, rng=3)
+    estimate = campaign.run(judged)
+    assert estimate == judge(Campaign(design, design.cost / 2, rng=3), labels).estimate()
+    assert seen == [(unit.query_id, unit.item_ids) for unit in campaign.units]
+
+
+# More of one sample
+
+
+@pytest.mark.parametrize("method", LEVELLED)
+def test_a_sample_topped_up_is_the_larger_sample_label_by_label(method):
+    """100 and 50 more are 150: the same units but for their blocks, the same grades, the same estimate."""
+    design, labels = labelled(4, method, n_queries=60)
+    assert design.cost > 160
+    blocks = [40.0, 70.0]
+    small = judge(Campaign(design, 100, rng=5, blocks=blocks), labels)
+    first = small.estimate()
+    topped = small.topped_up(50)
+    assert topped.grades.tolist() == small.grades.tolist()
+    assert topped.design.blocks == (40.0, 70.0, 100.0, 150.0)
+    assert figures(topped.estimate()) == first
+    assert topped.estimate().share == pytest.approx(100 / 150)
+    judge(topped, labels)
+    large = judge(Campaign(design, 150, rng=5, blocks=[*blocks, 100.0]), labels)
+    assert topped.log == (*(e for e in large.log if not isinstance(e, Ended)), large.log[-1])
+    assert topped.units == large.units
+    assert topped.units[: len(small.units)] == small.units
+    assert topped.estimate() == large.estimate()
+    assert topped.spent > small.spent
+    plain = judge(Campaign(design, 150, rng=5), labels)
+    assert plain.estimate() == large.estimate()
+    assert [unit.items for unit in plain.units] == [unit.items for unit in large.units]
+
+
+def test_what_a_budget_leaves_over_is_carried_to_the_top_up():
+    design, labels = labelled(4, "depth", n_queries=60)
+    small = judge(Campaign(design, 60, rng=5), labels)
+    needed = Campaign(design, 70, rng=5).planned[len(small.units)].cost
+    assert small.spent + needed > 60
+    assert len(small.topped_up(small.spent + needed - 60 + 1e-9).planned) == len(small.units) + 1
+
+
+def test_draws_with_replacement_have_one_planned_end():
+    design, labels = labelled(4, "active")
+    campaign = judge(Campaign(design, design.cost / 2, rng=5), labels)
+    with pytest.raises(InputError, match="'active' draws with replacement to one planned end: it cannot be topped up"):
+        campaign.topped_up(10)
+    with pytest.raises(InputError, match="draws with replacement have one planned end, got blocks"):
+        Campaign(design, design.cost / 2, blocks=[design.cost / 3])
+    with pytest.raises(InputError, match="there is no budget yet that could be topped up"):
+        design.topped_up(10)
+    with pytest.raises(InputError, match="'items' keeps its budget: an expected one is for draws with replacement"):
+        labelled(4, "items")[0].with_budget(10, expected=True)
+
+
+# Reading
+
+
+@pytest.mark.parametrize("method", LEVELLED)
+def test_a_block_is_read_once_it_is_complete_as_the_sample_of_its_budget(method):
+    """Before the first is complete nothing is read; later the reading is that of a campaign with the block's budget."""
+    design, labels = labelled(5, method, n_queries=40)
+    blocks = [0.2 * design.cost, 0.35 * design.cost]
+    campaign = Campaign(design, 0.5 * design.cost, rng=6, blocks=blocks)
+    smaller = [judge(Campaign(design, end, rng=6, blocks=[]), labels) for end in (*blocks, 0.5 * design.cost)]
+    ends = [len(one.units) for one in smaller]
+    done = 0
+    while (unit := campaign.ask()) is not None:
+        if done < ends[0]:
+            with pytest.raises(StateError, match="the first block is not complete, so there is nothing"):
+                campaign.estimate()
+        campaign.tell(unit, labels[list(unit.items)].tolist())
+        done += 1
+        if done in ends:
+            k = ends.index(done)
+            assert figures(campaign.estimate()) == smaller[k].estimate()
+            assert campaign.estimate().share == pytest.approx((0.2, 0.35, 0.5)[k] / 0.5)
+            assert bool(campaign.estimate().cautions) >= (k < 2)
+        elif done > ends[0]:
+            before = max(end for end in ends if end < done)
+            assert figures(campaign.estimate()) == smaller[ends.index(before)].estimate()
+
+
+def test_the_order_of_judging_inside_a_block_does_not_matter():
+    design, labels = labelled(5, "items", n_queries=40)
+    straight, mixed = (Campaign(design, 0.5 * design.cost, rng=6) for _ in range(2))
+    units = list(iter(mixed.ask, None))
+    assert mixed.waiting == tuple(units)
+    judge(straight, labels)
+    random = np.random.default_rng(0)
+    first = sum(unit.block == 1 for unit in units)
+    in_block = random.permutation(first).tolist()
+    for k in in_block[:-1]:
+        mixed.tell(units[k], labels[list(units[k].items)].tolist())
+        with pytest.raises(StateError, match="0 were not asked for and"):
+            mixed.estimate()
+    mixed.tell(units[in_block[-1]], labels[list(units[in_block[-1]].items)].tolist())
+    early = judge(Campaign(design, design.with_budget(0.5 * design.cost).blocks[0], rng=6, blocks=[]), labels)
+    assert figures(mixed.estimate()) == early.estimate()
+    for k in random.permutation(np.arange(first, len(units))).tolist():
+        mixed.tell(units[k], labels[list(units[k].items)].tolist())
+    assert mixed.estimate() == straight.estimate()
+    assert not mixed.waiting
+
+
+def test_a_refusal_says_what_is_missing():
+    design, labels = labelled(6, "depth")
+    campaign = Campaign(design, 0.5 * design.cost, rng=0)
+    n_first = sum(unit.block == 1 for unit in campaign.planned)
+    text = f"of its {n_first} units {n_first} were not asked for and 0 wait for grades"
+    with pytest.raises(StateError, match=text):
+        campaign.estimate()
+    first, second = campaign.ask(), campaign.ask()
+    campaign.tell(first, labels[list(first.items)].tolist())
+    text = f"{n_first - 2} were not asked for and 1 wait for grades, the first is unit 2 of query {second.query_id!r}"
+    with pytest.raises(StateError, match=text):
+        campaign.estimate()
+
+
+def test_strictly_by_level_the_lowest_waiting_unit_is_a_threshold_too():
+    """The reading is that of a budget that pays for just the units before it."""
+    design, labels = labelled(5, "items", n_queries=40)
+    campaign = Campaign(design, 0.6 * design.cost, rng=6, blocks=[0.3 * design.cost])
+    units = list(iter(campaign.ask, None))
+    spent = 0.0
+    for k, unit in enumerate(units[:-1]):
+        campaign.tell(unit, labels[list(unit.items)].tolist())
+        spent += unit.cost
+        if spent > design.order.dearest_units.max() and k > 5:
+            own = judge(Campaign(design, spent * (1 + 1e-9), rng=6, blocks=[]), labels).estimate()
+            early = campaign.estimate(by_level=True)
+            assert figures(early) == own
+            assert early.share == pytest.approx(spent / (0.6 * design.cost))
+    campaign.retract(units[2].items[0])
+    with pytest.raises(StateError):
+        campaign.estimate()
+    assert campaign.estimate(by_level=True).n_items == sum(len(unit.items) for unit in units[:2])
+
+
+def test_looks_at_the_ends_of_blocks_are_the_looks_of_a_group_sequential_interval():
+    design, labels = labelled(5, "depth", n_queries=60)
+    budget = 0.6 * design.cost
+    campaign = judge(Campaign(design, budget, rng=repetition_seeds(3, 1)[0]), labels)
+    found = campaign.interval(GroupSequential())
+    run = replicate(design, labels, campaign.design.blocks, 1, rng=3, interval="group-sequential")
+    assert (found.low, found.high) == (run.lows[0, -1], run.highs[0, -1])
+    plain = campaign.estimate().interval()
+    assert found.high - found.low > plain.high - plain.low
+
+
+@pytest.mark.parametrize("method", PAPER)
+def test_the_papers_draws_are_a_weighted_ratio(method):
+    design, labels = labelled(5, method)
+    campaign = judge(Campaign(design, 0.5 * design.cost, rng=6), labels)
+    values = design.target.values(labels)
+    drawn, _ = design.scheme.queries(design.order, campaign.key, 0.5 * design.cost)
+    w = [design.pool.query_probs[q] / design.scheme.sampling_probs[q] for q in drawn]
+    x = values[drawn].tolist()
+    ratio = sum(a * b for a, b in zip(w, x, strict=True)) / sum(w)
+    variance = sum((a * (b - ratio)) ** 2 for a, b in zip(w, x, strict=True)) / sum(w) ** 2
+    estimate = campaign.estimate()
+    assert estimate.value == pytest.approx(ratio, rel=1e-12)
+    assert estimate.std_error == pytest.approx(math.sqrt(variance * len(w) / (len(w) - 1)), rel=1e-12)
+    assert (estimate.n_draws, estimate.n_queries) == (drawn.size, len(set(drawn.tolist())))
+    assert {unit.query for unit in campaign.units} == set(drawn.tolist())
+    with pytest.raises(StateError, match="the first block is not complete"):
+        judge(Campaign(design, 0.5 * design.cost, rng=6), labels, len(campaign.units) - 1).estimate(by_level=True)
+
+
+def test_redraws_are_free_and_still_count():
+    design, labels = labelled(1, "active", n_queries=6)
+    campaign = judge(Campaign(design, 0.7 * design.cost, rng=2), labels)
+    estimate = campaign.estimate()
+    assert estimate.n_draws > estimate.n_queries == len(campaign.units)
+    assert estimate.cost == pytest.approx(sum(unit.cost for unit in campaign.units))
+    assert estimate.n_items == sum(len(unit.items) for unit in campaign.units)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 60])
+def test_an_expected_budget_gives_that_many_draws(n):
+    design, labels = labelled(4, "active")
+    budget = design.scheme.expected_cost(design.order) * (n + 0.5)
+    campaign = judge(Campaign(design.with_budget(budget, expected=True), rng=1), labels)
+    assert campaign.estimate().n_draws == n
+    assert math.isinf(campaign.estimate().std_error) == (n == 1)
+    with pytest.raises(BudgetError, match="does not pay for one draw"):
+        design.with_budget(budget / (n + 0.5) * 0.99, expected=True)
 
 
 # Telling
 
 
 def test_tell_checks_what_it_is_told():
-    design, labels = labelled(8)
-    campaign = Campaign(design, design.costs.sum() / 2, rng=0)
-    draw = campaign.ask()
-    grades = labels[list(draw.items)].tolist()
-    place = f"the grade of item '{draw.item_ids[0]}' of query '{draw.query_id}' must be one of 0 … 4"
-    for wrong in (5, -2, 1.5, True):
+    design, labels = labelled(8, "depth")
+    campaign = Campaign(design, design.cost / 2, rng=0)
+    unit = campaign.ask()
+    grades = labels[list(unit.items)].tolist()
+    place = f"the grade of item '{unit.item_ids[0]}' of query '{unit.query_id}' must be one of 0 … 4, or None"
+    for wrong in (5, -1, 1.5, True, "x", float("nan"), float("inf")):
         with pytest.raises(InputError, match=place):
-            campaign.tell(draw, [wrong, *grades[1:]])
+            campaign.tell(unit, [wrong, *grades[1:]])
     with pytest.raises(InputError, match=f"has {len(grades)} items to judge, got {len(grades) + 1} grades"):
-        campaign.tell(draw, [*grades, 0])
-    assert campaign.awaited == (draw,)
-    campaign.tell(draw, grades)
-    with pytest.raises(StateError, match=f"draw {draw.number} of query '{draw.query_id}' does not wait for grades"):
-        campaign.tell(draw, grades)
+        campaign.tell(unit, [*grades, 0])
+    for wrong in (3, "4", None):
+        with pytest.raises(InputError, match="must be a list, one for each item"):
+            campaign.tell(unit, wrong)
+    assert campaign.waiting == (unit,)
+    assert len(campaign.log) == 1  # nothing of what was refused is on record
+    campaign.tell(unit, grades)
+    with pytest.raises(StateError, match=f"unit 1 of query '{unit.query_id}' does not wait for grades"):
+        campaign.tell(unit, grades)
 
 
-@pytest.mark.parametrize("wrong", ["x", None, float("nan"), float("inf")])
-def test_tell_names_a_grade_that_is_not_even_a_number(wrong):
-    design, _ = labelled(8)
-    campaign = Campaign(design, design.costs.sum() / 2, rng=0)
-    draw = campaign.ask()
-    with pytest.raises(InputError, match="the grade of"):
-        campaign.tell(draw, [wrong] * len(draw.items))
+def test_an_open_scale_takes_any_grade():
+    pool = pool_of([2] * 6)
+    campaign = Campaign(METHODS["random"].design(Target(DCG(), rankings_of(pool, [[0, 1]] * 6))), 6, rng=0)
+    unit = campaign.ask()
+    with pytest.raises(InputError, match=r"must be one of 0, 1, 2 …, or None where it cannot be judged, got -1"):
+        campaign.tell(unit, [-1, 0])
+    campaign.tell(unit, [17, 3.0])
+    assert campaign.grades[list(unit.items)].tolist() == [17, 3]
 
 
-def test_a_draw_of_another_campaign_is_refused():
-    """As it is, grades of one query are recorded for another one with as many items."""
-    pool = pool_of([1] * 5)
-    design = METHODS["passive"].design(Target(DCG(), rankings_of(pool, [[0]] * 5)))
-    campaign, other = (Campaign(design, 3, rng=seed) for seed in (0, 1))
-    draw, foreign = campaign.ask(), other.ask()
-    assert draw.number == foreign.number
-    assert draw.query != foreign.query
-    with pytest.raises((StateError, InputError)):
+def test_a_unit_of_another_campaign_is_refused():
+    """Otherwise grades of one query are recorded for another one with as many items."""
+    design = METHODS["random"].design(Target(DCG(), rankings_of(pool := pool_of([1] * 5), [[0]] * 5)))
+    assert design.pool is pool
+    campaign, other = (Campaign(design, 3, rng=seed) for seed in (0, 2))
+    unit, foreign = campaign.ask(), other.ask()
+    assert unit.number == foreign.number
+    assert unit.query != foreign.query
+    with pytest.raises(StateError, match="does not wait for grades"):
         campaign.tell(foreign, [1])
+    with pytest.raises(StateError, match=r"item position \d belongs to no unit that was drawn"):
+        campaign.judge(foreign.items[0], 1)
 
 
-def test_minus_one_is_an_item_that_earns_nothing():
-    pool = pool_of([2])
-    design = METHODS["passive"].design(Target(DCG(), rankings_of(pool, [[0, 1]])))
-    assert Campaign(design, 2, rng=0).run(lambda query, items: [-1, 1]).value == pytest.approx(1 / math.log2(3))
-
-
-# Replay
-
-
-@pytest.mark.parametrize("expected", [False, True])
-@pytest.mark.parametrize("method", ["passive", "active"])
-def test_replay_is_the_live_run_bit_for_bit(method, expected):
-    design, labels = labelled(9, method=method)
-    arguments = {"budget": 0.4 * design.costs.sum(), "rng": 11, "expected": expected}
-    live = judge(Campaign(design, **arguments), labels)
-    again = Campaign.replay(design, log=live.log, **arguments)
-    assert same(live, again)
-    assert again.estimate() == live.estimate()
-
-
-@pytest.mark.parametrize("expected", [False, True])
-def test_every_beginning_of_a_log_replays_and_goes_on(expected):
-    design, labels = labelled(10, n_queries=12)
-    arguments = {"budget": 0.5 * design.costs.sum(), "rng": 12, "expected": expected}
-    live = judge(Campaign(design, **arguments), labels)
-    assert len(live.log) > 8
-    for n in range(len(live.log) + 1):
-        resumed = Campaign.replay(design, log=live.log[:n], **arguments)
-        assert resumed.log == live.log[:n]
-        for draw in resumed.awaited:
-            resumed.tell(draw, labels[list(draw.items)].tolist())
-        assert same(judge(resumed, labels), live)
-        assert resumed.estimate() == live.estimate()
-
-
-def test_a_census_replays_without_a_seed():
-    design, labels = labelled(10, n_queries=5)
-    live = judge(Campaign(design, design.costs.sum()), labels)
-    assert same(Campaign.replay(design, design.costs.sum(), live.log), live)
-
-
-def test_several_draws_may_be_told_in_any_order():
-    design, labels = labelled(9)
-    arguments = {"budget": 0.4 * design.costs.sum(), "rng": 11}
-    one_by_one = judge(Campaign(design, **arguments), labels)
-    at_once = Campaign(design, **arguments)
-    draws = list(iter(at_once.ask, None))
-    for draw in reversed(draws):
-        at_once.tell(draw, labels[list(draw.items)].tolist())
-    assert at_once.draws == one_by_one.draws
-    assert at_once.estimate() == one_by_one.estimate()
-    assert same(Campaign.replay(design, log=at_once.log, **arguments), at_once)
-
-
-def test_a_replay_with_another_seed_budget_or_design_is_refused():
-    design, labels = labelled(9)
-    other, _ = labelled(9, method="active_uniC")
-    budget = 0.4 * design.costs.sum()
-    log = judge(Campaign(design, budget, rng=11), labels).log
-    for arguments in ((design, budget, log, 12), (design, 0.9 * budget, log, 11), (other, budget, log, 11)):
-        with pytest.raises(StateError, match="but this design and seed give"):
-            Campaign.replay(*arguments[:3], rng=arguments[3])
-
-
-def test_a_draw_that_somebody_changed_is_refused():
-    design, labels = labelled(9)
-    budget = 0.4 * design.costs.sum()
-    log = list(judge(Campaign(design, budget, rng=11), labels).log)
-    fields = {name: getattr(log[0], name) for name in Draw.__slots__}
-    log[0] = Draw(**(fields | {"importance_weight": 1.0}))
-    with pytest.raises(StateError, match="the log says Draw"):
-        Campaign.replay(design, budget, log, rng=11)
-    with pytest.raises(StateError, match="the log says Ended"):
-        Campaign.replay(design, budget, [Ended("enough")], rng=11)
-
-
-LOGS = {
-    "grades for a draw that was not made": lambda log: [Told(1, (0,))],
-    "grades told twice": lambda log: [log[0], log[1], log[1]],
-    "too few grades": lambda log: [log[0], Told(1, log[1].grades[:-1])],
-    "a grade above the scale": lambda log: [log[0], Told(1, (9, *log[1].grades[1:]))],
-}
-
-
-@pytest.mark.parametrize("name", LOGS)
-def test_a_log_that_cannot_be_is_refused(name):
-    design, labels = labelled(9)
-    budget = 0.4 * design.costs.sum()
-    log = judge(Campaign(design, budget, rng=11), labels).log
-    assert isinstance(log[1], Told)
-    with pytest.raises((StateError, InputError)):
-        Campaign.replay(design, budget, LOGS[name](log), rng=11)
-
-
-def test_a_draw_after_the_end_is_refused():
-    design, labels = labelled(9)
-    budget = 0.4 * design.costs.sum()
-    log = judge(Campaign(design, budget, rng=11), labels).log
-    with pytest.raises(StateError, match="the log goes on after its end"):
-        Campaign.replay(design, budget, [*log, log[0]], rng=11)
-
-
-def test_a_budget_may_grow_with_the_same_draws():
-    design, labels = labelled(9)
-    small, large = (judge(Campaign(design, part * design.costs.sum(), rng=11), labels) for part in (0.3, 0.5))
-    assert large.draws[: len(small.draws)] == small.draws
-
-
-def test_an_open_scale_is_refused():
-    """ERR would otherwise take the largest grade that was told so far, which the sample decides."""
-    pool = pool_of([2, 2])
-    with pytest.raises(InputError, match="ERR needs the largest grade of the scale"):
-        Target(ERR(), rankings_of(pool, [[0, 1]] * 2))
-    assert Target(DCG(), rankings_of(pool, [[0, 1]] * 2)).measure == DCG()
-
-
-def test_a_census_is_estimated_when_it_is_complete():
-    design, _ = labelled(9)
-    campaign = Campaign(design, design.costs.sum(), rng=0)
-    draw = campaign.ask()
-    campaign.tell(draw, [0] * len(draw.items))
-    with pytest.raises(StateError, match=r"the estimate comes when all are judged, 1 of 25 are"):
+def test_a_later_judgment_takes_an_earlier_ones_place_and_what_is_retracted_waits_again():
+    design, labels = labelled(9, "items")
+    budget = 0.5 * design.cost
+    plain = judge(Campaign(design, budget, rng=1), labels)
+    campaign = judge(Campaign(design, budget, rng=1), labels)
+    item = campaign.units[0].items[0]
+    campaign.judge(item, (labels[item] + 1) % 5, judge="ann", at="noon")
+    assert campaign.estimate().value != plain.estimate().value
+    assert campaign.log[-1] == Judged(item, (labels[item] + 1) % 5, "ann", "noon")
+    campaign.judge(item, int(labels[item]), judge="bob")
+    assert campaign.estimate() == plain.estimate()
+    campaign.retract(item, judge="bob", at="later")
+    assert campaign.log[-1] == Retracted(item, "bob", "later")
+    assert campaign.waiting == (campaign.units[0],)
+    assert campaign.grades[item] == -1
+    with pytest.raises(StateError, match="the first block is not complete"):
         campaign.estimate()
+    campaign.judge(item, int(labels[item]))
+    assert campaign.estimate() == plain.estimate()
+    with pytest.raises(InputError, match="must be one of 0 … 4"):
+        campaign.judge(item, 5)
+    with pytest.raises(StateError, match="belongs to no unit that was drawn"):
+        campaign.retract(10**6)
 
 
-# Looking while judging goes on
+@pytest.mark.parametrize("method", ["items", "items_plain", "depth", "depth_plain", "whole"])
+def test_what_cannot_be_judged_is_predicted_and_bounded(method):
+    """Beside the estimate stand two with such items at grades that there are; without a fit the least and the most."""
+    design, labels = labelled(10, method, n_queries=40, compare=True)
+    budget = 0.6 * design.cost
+    truly = judge(Campaign(design, budget, rng=2), labels)
+    gone = {truly.units[k].items[-1] for k in (1, 4, 7)}
+    campaign = Campaign(design, budget, rng=2)
+    while (unit := campaign.ask()) is not None:
+        campaign.tell(unit, [None if item in gone else int(labels[item]) for item in unit.items])
+    estimate = campaign.estimate()
+    cannot = estimate.cannot
+    assert cannot.n_items == 3
+    assert not campaign.waiting
+    assert sum(isinstance(event, CannotJudge) for event in campaign.log) == 3
+    assert cannot.treated == ("as no gain" if method == "whole" else "as predicted")
+    assert f"3 items could not be judged, taken {cannot.treated}: between" in estimate.cautions[-1]
+    tried = []
+    for grades in np.ndindex(5, 5, 5):
+        other = labels.copy()
+        other[sorted(gone)] = grades
+        again = judge(Campaign(design, budget, rng=2), other).estimate()
+        assert again.cannot is None
+        tried.append(again.value)
+    if design.is_fitted:  # a fit may move either way, its two ends are still what such grades give
+        assert cannot.low in tried
+        assert cannot.high in tried
+        assert cannot.low < cannot.high
+    else:
+        assert (cannot.low, cannot.high) == (pytest.approx(min(tried)), pytest.approx(max(tried)))
+        assert cannot.low <= estimate.value <= cannot.high
+    item = sorted(gone)[0]
+    campaign.judge(item, int(labels[item]))
+    assert campaign.estimate().cannot.n_items == 2
 
 
-def looked_at(method, rule, most=10_000.0):
-    """Judge until a rule says stop; return the campaign and its last decision."""
-    pool = pool_of([4] * 300)
-    random = np.random.default_rng(8)
-    ranking = Rankings.from_scores(pool, random.random(1200))
-    labels = random.integers(0, 3, 1200)
-    design = METHODS[method].design(Target(ERR(2), ranking), random_probs(random, 1200, 3), budget=most)
-    campaign = Campaign(design, None if design.budget else 1000.0, rng=4)
-    decision = None
-    while (draw := campaign.ask()) is not None:
-        campaign.tell(draw, labels[list(draw.items)].tolist())
-        decision = campaign.decide(rule)
-        if decision.stop:
-            break
-    return campaign, decision
+def test_an_item_that_cannot_be_judged_has_residual_nothing():
+    """By hand, items on their own: R̂ = M + Σ p/π Σ c (g − μ)/G over the items that were judged."""
+    design, labels = labelled(11, "items_plain")
+    campaign = Campaign(design, 0.5 * design.cost, rng=3)
+    while (unit := campaign.ask()) is not None:
+        campaign.tell(unit, [None if item % 4 == 0 else int(labels[item]) for item in unit.items])
+    reading, order = design.readings[0], design.order
+    level = Campaign(design, design.cost * 0.99, rng=3).planned[len(campaign.units)].level
+    value = float(order.query_probs @ reading.predictions)
+    for item in (item for unit in campaign.units for item in unit.items if item % 4):
+        (i,) = np.flatnonzero(order.items == item)
+        a = min(1.0, level * order.roots[i])
+        gap = reading.gains[labels[item]] - reading.means[i]
+        value += order.query_probs[order.slot_queries[i]] * reading.contrast[i] * gap / a
+    assert campaign.estimate().value == pytest.approx(value, rel=1e-10)
 
 
-@pytest.mark.parametrize("method", ["difference", "regression", "sequential"])
-def test_a_rule_stops_when_the_interval_is_narrow_enough(method):
-    rule = StoppingRule(AsymptoticSequence(planned=100), half_width=0.1)
-    campaign, decision = looked_at(method, rule)
-    assert decision.stop
-    assert decision.interval.high - decision.interval.low <= 0.2
-    assert 20 <= len(campaign.draws) < 250
-    assert campaign.interval(AsymptoticSequence(planned=100)) == decision.interval
-    never, last = looked_at(method, StoppingRule(AsymptoticSequence(planned=100), half_width=1e-4))
-    assert not last.stop
-    assert never.ended
+# Replay, audit, samples on file
 
 
-def test_rules_and_kinds_that_do_not_fit_a_design_are_refused():
-    rule = StoppingRule(AsymptoticSequence(planned=100), half_width=0.1)
-    with pytest.raises(InputError, match=r"the interval 'asympcs' is for draws one after the other"):
-        looked_at("depth", rule, 500.0)
-    design, labels = labelled()
-    campaign = judge(Campaign(design, 0.7 * design.costs.sum(), rng=2), labels)
-    with pytest.raises(InputError, match="is for draws one after the other"):
-        campaign.interval(AsymptoticSequence(planned=100))
-    plain, skewed = campaign.estimate().interval(), campaign.interval(Skewed())
-    assert skewed.low <= plain.low < plain.high <= skewed.high
-    assert campaign.estimate("population").std_error > campaign.estimate().std_error
+@pytest.mark.parametrize("method", METHODS)
+def test_replay_is_the_live_run_bit_for_bit_from_every_beginning(method):
+    design, labels = labelled(9, method, n_queries=12)
+    design = design.with_budget(0.6 * design.cost)
+    live = judge(Campaign(design, rng=11), labels)
+    for n in range(0, len(live.log) + 1, 3):
+        resumed = Campaign.replay(design, live.log[:n], rng=11)
+        resumed.audit()
+        assert resumed.log == live.log[:n]
+        for unit in resumed.waiting:
+            for item in unit.items:
+                if resumed.grades[item] < 0:
+                    resumed.judge(item, int(labels[item]))
+        judge(resumed, labels)
+        assert resumed.units == live.units
+        assert resumed.estimate() == live.estimate()
+    assert same(Campaign.replay(design, live.log, rng=11), live)
+    assert same(Campaign.replay(design, live.log, key=int(live.key)), live)
+
+
+def test_an_audit_notices_a_log_that_somebody_changed():
+    design, labels = labelled(9, "items")
+    design = design.with_budget(0.4 * design.cost)
+    log = list(judge(Campaign(design, rng=11), labels).log)
+    places = [k for k, event in enumerate(log) if isinstance(event, Drawn)]
+    tampered = {
+        "another item": [*log[: places[3]], Drawn(replace(log[places[3]].unit, items=(0,))), *log[places[3] + 1 :]],
+        "another query": [*log[: places[3]], Drawn(replace(log[places[3]].unit, query=24)), *log[places[3] + 1 :]],
+        "a unit left out": [event for k, event in enumerate(log) if k != places[2]],
+        "one twice": [*log[: places[3]], log[places[2]], *log[places[3] :]],
+        "too many": [*log[:-1], Drawn(replace(log[places[-1]].unit, number=len(places) + 1))],
+    }
+    for events in tampered.values():
+        with pytest.raises(StateError, match="the log says Unit"):
+            Campaign.replay(design, events, rng=11).audit()
+    Campaign.replay(design, log, rng=11).audit()
+    shallow = labelled(9, "items", measure=DCG(cutoff=2))[0].with_budget(design.budget)
+    for other, rng in ((design, 12), (shallow, 11)):
+        with pytest.raises(StateError, match="but this design and key give"):
+            Campaign.replay(other, log, rng=rng).audit()
+
+
+def test_a_unit_after_the_end_is_refused():
+    design, labels = labelled(9, "items")
+    log = judge(Campaign(design, 0.4 * design.cost, rng=11), labels).log
+    with pytest.raises(StateError, match="the log goes on after its end: unit 1"):
+        folded([*log, log[0]])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_sample_on_file_is_the_sample(method):
+    """From arrays: the same units, the same estimate, and no array may change on the way."""
+    design, labels = labelled(12, method)
+    live = Campaign(design, 0.5 * design.cost, rng=13)
+    arrays = to_arrays(live)
+    again = from_arrays(arrays)
+    assert again.planned == live.planned
+    assert judge(again, labels).estimate() == judge(live, labels).estimate()
+    for name, array in arrays.items():
+        changed = np.array(array)
+        if changed.dtype.kind == "U" or changed.size == 0:
+            continue
+        changed.ravel()[-1] += 1
+        with pytest.raises(InputError, match="was changed or damaged"):
+            from_arrays(arrays | {name: changed})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_repetition_is_the_campaign_with_its_seed_bit_for_bit(method):
+    design, labels = labelled(13, method, compare=True)
+    budgets = [share * design.cost for share in (0.3, 0.5, 0.8, 1.1)]
+    run = replicate(design, labels, budgets, 3, rng=7)
+    for r, seed in enumerate(repetition_seeds(7, 3)):
+        for k, budget in enumerate(budgets):
+            campaign = judge(Campaign(design, budget, rng=seed), labels)
+            estimate = campaign.estimate()
+            interval = estimate.interval()
+            assert run.values[r, k] == estimate.value
+            assert math.sqrt(run.variances[r, k]) == estimate.std_error
+            assert run.degrees_of_freedom[r, k] == estimate.degrees_of_freedom
+            assert (run.n_draws[r, k], run.n_queries[r, k]) == (estimate.n_draws, estimate.n_queries)
+            assert (run.n_items[r, k], run.spent[r, k]) == (estimate.n_items, estimate.cost)
+            assert (run.lows[r, k], run.highs[r, k]) == pytest.approx((interval.low, interval.high), rel=1e-12)
+
+
+# Everything known
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("method", LEVELLED)
+def test_a_census_reproduces_the_score_and_its_interval(method, known):
+    """Judged or known beforehand: the mean of the queries' values, and as a sample of queries its t interval."""
+    uniform = {"query_probs": np.full(25, 1 / 25)}
+    design, labels = labelled(14, method, judged=(lambda labels: labels) if known else None, **uniform)
+    campaign = judge(Campaign(design, max(design.cost, 1.0), rng=0), labels)
+    assert known == (not campaign.units)
+    scores = design.target.values(Judgments(design.pool, labels).grades)
+    expected = mean_interval(scores)
+    estimate, wide = campaign.estimate(), campaign.estimate(scope="population")
+    assert estimate.value == pytest.approx(expected.mean, rel=1e-12)
+    assert estimate.std_error == 0
+    assert wide.value == pytest.approx(expected.mean, rel=1e-12)
+    assert wide.std_error == pytest.approx(expected.std_error, rel=1e-9)
+    interval = wide.interval()
+    assert interval.low == pytest.approx(expected.low, abs=1e-9)
+    assert interval.high == pytest.approx(expected.high, abs=1e-9)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from naive import pool_of, random_probs, rankings_of
 
-from activeeval import ERR, METHODS, Rankings, Target, methods, replicate
-from activeeval.design import defended_nodes, random_prefixes
+from activeeval import ERR, METHODS, Rankings, Target, replicate
+from activeeval.design import DEPTH, Beliefs
+from activeeval.design.beliefs import SHARE, SHIFTS
+from activeeval.design.readings import path_of
 from activeeval.generated import generate_pool
 
 
@@ -25,39 +28,44 @@ def test_every_node_is_a_distribution(n_nodes, n_grades):
     nodes[0, 0] = np.eye(n_grades)[0]
     nodes[:, 1] = np.eye(n_grades)[-1]
     weights = random.dirichlet(np.ones(n_nodes))
-    for share in (0.05, 0.5, 1.0):
-        more, their = defended_nodes(nodes, weights, share)
-        assert more.shape == (n_nodes + 3, 200, n_grades)
-        assert more.min() >= 0
-        np.testing.assert_allclose(more.sum(axis=2), 1, rtol=1e-12)
-        assert their.sum() == pytest.approx(1)
-        assert their[n_nodes:] == pytest.approx([share / 3] * 3)
-        np.testing.assert_array_equal(more[:n_nodes], nodes)
-        assert their[:n_nodes] == pytest.approx((1 - share) * weights)
-
-
-def test_no_share_is_the_model_itself():
-    nodes, weights = random_probs(np.random.default_rng(1), 4, 3)[None], np.ones(1)
-    more, their = defended_nodes(nodes, weights, 0)
-    assert more is nodes
-    assert their is weights
+    own = Beliefs.of(pool_of([200]), nodes, weights)
+    more = own.defended()
+    assert more.nodes.shape == (n_nodes + 3, 200, n_grades)
+    assert more.nodes.min() >= 0
+    np.testing.assert_allclose(more.nodes.sum(axis=2), 1, rtol=1e-12)
+    assert more.prior.sum() == pytest.approx(1)
+    assert more.prior[n_nodes:] == pytest.approx([SHARE / 3] * 3)
+    np.testing.assert_array_equal(more.nodes[:n_nodes], own.nodes)
+    assert more.prior[:n_nodes] == pytest.approx((1 - SHARE) * weights)
+    np.testing.assert_array_equal(more.weights, [more.prior])
 
 
 def test_shifts_are_those_of_cumulative_logits_of_the_whole_model():
     """By the formula, one item and one grade at a time: −4, −2, 2 on the logit of p(y > k)."""
     random = np.random.default_rng(2)
-    nodes, weights = random.dirichlet(np.full(4, 2.0), (2, 5)), np.array([0.3, 0.7])
-    more, _ = defended_nodes(nodes, weights)
-    for shift, shifted in zip((-4.0, -2.0, 2.0), more[2:], strict=True):
+    own = Beliefs.of(pool_of([5]), random.dirichlet(np.full(4, 2.0), (2, 5)), np.array([0.3, 0.7]))
+    more = own.defended()
+    assert SHIFTS == (-4.0, -2.0, 2.0)
+    for shift, shifted in zip(SHIFTS, more.nodes[2:], strict=True):
         for z in range(5):
-            marginal = weights @ nodes[:, z]
+            marginal = own.prior @ own.nodes[:, z]
             above = [1 / (1 + math.exp(-logit(sum(marginal[k + 1 :])) - shift)) for k in range(3)]
             assert shifted[z] == pytest.approx([a - b for a, b in zip([1, *above], [*above, 0], strict=True)])
-    means = more @ np.arange(4)
-    own = weights @ means[:2]
+    means = more.nodes @ np.arange(4)
+    marginal = own.prior @ means[:2]
     assert np.all(means[2] < means[3])
-    assert np.all(means[3] < own)
-    assert np.all(own < means[4])
+    assert np.all(means[3] < marginal)
+    assert np.all(marginal < means[4])
+
+
+@pytest.mark.kernel
+def test_depth_designs_are_defended_and_others_are_not():
+    pool = pool_of([3, 2])
+    probs = random_probs(np.random.default_rng(1), 5, 3)
+    target = Target(ERR(2), rankings_of(pool, [[0, 1], [1, 0]]))
+    for name in ("depth", "depth_plain", "whole"):
+        n_nodes = len(METHODS[name].design(target, probs).beliefs.nodes)
+        assert n_nodes == (4 if "depth" in name else 1)
 
 
 @pytest.mark.kernel
@@ -66,12 +74,9 @@ def test_a_few_labels_tell_which_node_it_is():
     n = 20
     pool = pool_of([n])
     target = Target(ERR(4), rankings_of(pool, [list(range(n))]))
-    uniform = np.full((1, n, 5), 0.2), np.ones(1)
-    labels, ones = np.zeros(n, dtype=np.int64), np.ones(n)
-    plain, wary = (
-        random_prefixes(target, *model).prefix_totals(labels, ones, np.array([n]))[0][:, 0]
-        for model in (uniform, defended_nodes(*uniform))
-    )
+    uniform = Beliefs.of(pool, np.full((n, 5), 0.2))
+    labels = np.zeros(n, dtype=np.int64)
+    plain, wary = (path_of(target, one, *target.judging_lists(), labels)[1] for one in (uniform, uniform.defended()))
     assert wary[3] < 0.3 * plain[3]
 
 
@@ -83,9 +88,9 @@ def generated(irrelevant):
     return ranking, labels, np.full((made.pool.n_items, 5), 0.2)
 
 
-def squared_error(plan, labels, budget, repetitions=300):
-    run = replicate(plan, labels, [budget], repetitions, rng=0)
-    truth = plan.target.pool.query_probs @ plan.target.values(labels)
+def squared_error(design, labels, budget, repetitions=300):
+    run = replicate(design, labels, [budget], repetitions, rng=0)
+    truth = design.pool.query_probs @ design.target.values(labels)
     return float(((run.values - truth) ** 2).mean())
 
 
@@ -99,20 +104,27 @@ def test_depth_with_a_useless_model_is_not_worse_than_passive(irrelevant):
     """
     ranking, labels, uniform = generated(irrelevant)
     target = Target(ERR(4), ranking)
-    plans = {name: METHODS[name].plan(target, uniform) for name in ("passive", "depth")}
-    budget = 0.1 * float(plans["passive"].stage.costs.sum())
-    assert squared_error(plans["depth"], labels, budget) < 0.6 * squared_error(plans["passive"], labels, budget)
+    designs = {name: METHODS[name].design(target, uniform) for name in ("passive", "depth")}
+    budget = 0.1 * designs["passive"].cost
+    assert squared_error(designs["depth"], labels, budget) < 0.6 * squared_error(designs["passive"], labels, budget)
 
 
 @pytest.mark.statistical
-def test_the_defence_is_worth_its_share(monkeypatch):
+def test_the_defence_is_worth_its_share():
     """ERR where one item in six is relevant: the squared error without the defence is about twice as large.
 
     Standard error of the ratio 0.2: fewer than 1 run in 1,000 would fail.
     """
+
+    class Trusting(type(DEPTH)):
+        """A depth that takes its model at its word."""
+
+        def model(self, beliefs):
+            return beliefs
+
     ranking, labels, uniform = generated(1)
     target = Target(ERR(4), ranking)
-    budget = 0.1 * float(METHODS["passive"].plan(target).stage.costs.sum())
-    own = squared_error(METHODS["depth"].plan(target, uniform), labels, budget, 1000)
-    monkeypatch.setattr(methods, "defended_nodes", lambda nodes, weights, *_: (nodes, weights))
-    assert squared_error(METHODS["depth"].plan(target, uniform), labels, budget, 1000) > 1.3 * own
+    budget = 0.1 * METHODS["passive"].design(target).cost
+    own = squared_error(METHODS["depth"].design(target, uniform), labels, budget, 1000)
+    trusting = replace(METHODS["depth"], stage=Trusting())
+    assert squared_error(trusting.design(target, uniform), labels, budget, 1000) > 1.3 * own

@@ -1,14 +1,16 @@
+"""Designs: the paper's sampling probabilities, what is judged in which order, what it costs."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive import pool_of, random_lists, random_probs, rankings_of
+from naive import PAPER, pool_of, random_lists, random_probs, rankings_of
 from scipy import optimize
 
-from activeeval import DCG, ERR, METHODS, BudgetError, InputError, Rankings, Target, optimal_sampling_probs
-from activeeval.design import defended
+from activeeval import AP, DCG, ERR, METHODS, NDCG, BudgetError, InputError, Rankings, Target, optimal_sampling_probs
+from activeeval.design import Beliefs, defended
 from activeeval.methods import find_method
 
 
@@ -73,38 +75,43 @@ def test_without_any_spread_only_cost_decides():
 # Methods
 
 
+def seen(target, probs):
+    """Return what a model says of a target, rounded to 32 bits as it is stored."""
+    return target.moments(Beliefs.of(target.pool, probs).nodes[0])
+
+
 @pytest.mark.parametrize("measure", [DCG(), ERR(4, cutoff=3)])
 @pytest.mark.parametrize("compare", [False, True])
 def test_active_is_corollary_1(measure, compare):
     target, probs = random_target(0, measure, compare)
-    pool, moments = target.pool, target.moments(probs)
+    pool, moments = target.pool, seen(target, probs)
     design = METHODS["active"].design(target, probs)
     overall = pool.query_probs @ moments.mean
     spread = moments.second - 2 * overall * moments.mean + overall**2
-    expected = pool.query_probs * np.sqrt(spread / design.costs)
-    assert design.sampling_probs == pytest.approx(expected / expected.sum(), rel=1e-9)
-    assert design.sampling_probs.sum() == pytest.approx(1, abs=1e-12)
-    np.testing.assert_array_equal(design.predictions, moments.mean)
-    np.testing.assert_array_equal(design.variances, moments.variance)
-    np.testing.assert_array_equal(design.importance_weights, pool.query_probs / design.sampling_probs)
+    expected = pool.query_probs * np.sqrt(spread / design.scheme.query_costs(design.order))
+    assert design.scheme.sampling_probs == pytest.approx(expected / expected.sum(), rel=1e-9)
+    assert design.scheme.sampling_probs.sum() == pytest.approx(1, abs=1e-12)
+    assert design.readings[0].predictions == pytest.approx(moments.mean, rel=1e-12)
+    weights = pool.query_probs / design.scheme.sampling_probs
+    assert design.largest_weight == pytest.approx(weights.max())
 
 
 def test_passive_draws_by_traffic_and_needs_no_model():
     target, _ = random_target(1, DCG())
     design = METHODS["passive"].design(target)
-    np.testing.assert_array_equal(design.sampling_probs, target.pool.query_probs)
-    np.testing.assert_array_equal(design.importance_weights, 1)
-    assert np.isnan(design.predictions).all()
+    np.testing.assert_array_equal(design.scheme.sampling_probs, target.pool.query_probs)
+    assert design.largest_weight == 1
+    assert np.isnan(design.readings[0].predictions).all()
 
 
 def test_unic_is_active_on_a_pool_without_costs_but_pays_them():
     target, probs = random_target(2, ERR(4))
-    blind = METHODS["active_uniC"].design(target, probs)
-    moments = target.moments(probs)
+    blind, active = (METHODS[name].design(target, probs) for name in ("active_uniC", "active"))
+    moments = seen(target, probs)
     spread = moments.variance + (moments.mean - target.pool.query_probs @ moments.mean) ** 2
     expected = target.pool.query_probs * np.sqrt(spread)
-    assert blind.sampling_probs == pytest.approx(expected / expected.sum(), rel=1e-9)
-    np.testing.assert_array_equal(blind.costs, METHODS["active"].design(target, probs).costs)
+    assert blind.scheme.sampling_probs == pytest.approx(expected / expected.sum(), rel=1e-9)
+    np.testing.assert_array_equal(blind.scheme.query_costs(blind.order), active.scheme.query_costs(active.order))
 
 
 def test_unid_is_active_with_the_uniform_model():
@@ -112,13 +119,14 @@ def test_unid_is_active_with_the_uniform_model():
     active = METHODS["active"].design(target, np.full_like(probs, 0.2))
     for given_probs in (None, probs):
         blind = METHODS["active_uniD"].design(target, given_probs)
-        np.testing.assert_array_equal(blind.sampling_probs, active.sampling_probs)
+        np.testing.assert_array_equal(blind.scheme.sampling_probs, active.scheme.sampling_probs)
 
 
 def test_unid_must_know_the_largest_grade():
     target, _ = random_target(3, DCG())
-    known = METHODS["active_uniD"].design(target, max_grade=4).sampling_probs
-    np.testing.assert_array_equal(known, METHODS["active_uniD"].design(target, np.full((1, 5), 0.2)).sampling_probs)
+    known = METHODS["active_uniD"].design(target, max_grade=4).scheme.sampling_probs
+    five = METHODS["active_uniD"].design(target, np.full((target.pool.n_items, 5), 0.2)).scheme.sampling_probs
+    np.testing.assert_array_equal(known, five)
     with pytest.raises(
         InputError, match=r"'active_uniD' needs max_grade for its uniform model of DCG\(dcg='exp-log2'\)"
     ):
@@ -127,15 +135,28 @@ def test_unid_must_know_the_largest_grade():
 
 def test_a_query_factor_reaches_the_design():
     target, probs = random_target(4, ERR(4))
-    nodes = np.stack([probs, np.roll(probs, 1, axis=1)])
-    design = METHODS["active"].design(target, nodes, node_weights=[0.3, 0.7])
-    np.testing.assert_array_equal(design.variances, target.moments(nodes, [0.3, 0.7]).variance)
+    nodes = np.stack([probs, np.roll(probs, 1, axis=1)]).astype(np.float32).astype(float)
+    nodes /= nodes.sum(axis=2, keepdims=True)
+    design = METHODS["whole"].design(target, nodes, node_weights=[0.3, 0.7], defensive_share=0)
+    moments = target.moments(nodes, [0.3, 0.7])
+    assert design.readings[0].predictions == pytest.approx(moments.mean)
+    costs = np.bincount(design.order.slot_queries, design.order.costs)
+    expected = target.pool.query_probs * np.sqrt(moments.variance / costs)
+    assert design.order.query_roots == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_bias_is_guarded_against():
+    target, probs = random_target(4, ERR(4))
+    order = METHODS["whole"].design(target, probs, bias=0.5).order
+    spread = seen(target, probs).variance + 0.25
+    expected = target.pool.query_probs * np.sqrt(spread / np.bincount(order.slot_queries, order.costs))
+    assert order.query_roots[order.is_open] == pytest.approx(expected[order.is_open], rel=1e-5)
 
 
 def test_a_model_is_asked_for_by_name():
     target, _ = random_target(3, ERR(4))
-    for name in ("active", "active_uniC"):
-        with pytest.raises(InputError, match=f"method '{name}' needs a grade model: give grade_probs; passive"):
+    for name in ("active", "active_uniC", "whole", "depth"):
+        with pytest.raises(InputError, match=f"method '{name}' needs a grade model: give grade_probs; passive and"):
             METHODS[name].design(target)
     with pytest.raises(InputError, match="unknown method 'best'; known: passive, active, active_uniC, active_uniD"):
         find_method("best")
@@ -144,13 +165,32 @@ def test_a_model_is_asked_for_by_name():
 @pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
 def test_a_defensive_share_bounds_every_weight(share):
     target, probs = random_target(5, ERR(4))
-    plain = METHODS["active"].design(target, probs)
+    plain = METHODS["active"].design(target, probs).scheme.sampling_probs
     design = METHODS["active"].design(target, probs, defensive_share=share)
     p = target.pool.query_probs
-    assert design.sampling_probs == pytest.approx((1 - share) * plain.sampling_probs + share * p, rel=1e-12)
-    assert design.sampling_probs.sum() == pytest.approx(1, abs=1e-12)
+    assert design.scheme.sampling_probs == pytest.approx((1 - share) * plain + share * p, rel=1e-12)
     if share:
-        assert design.importance_weights.max() <= (1 + 1e-12) / share
+        assert design.largest_weight <= (1 + 1e-12) / share
+
+
+@pytest.mark.parametrize("method", ["whole", "depth", "items"])
+def test_a_defensive_share_is_a_floor_under_the_rates(method):
+    """Root over p of every query at least ε times the mean one; with ε = 1 none is below the mean."""
+    target, probs = random_target(5, DCG(), query_costs=np.ones(12))
+    probs[target.pool.item_queries % 3 == 0] = [0.9998, 0.0002, 0, 0, 0]  # the model is sure of every third query
+    for share in (0.0, 0.3, 1.0):
+        order = METHODS[method].design(target, probs, defensive_share=share).order
+        plain = METHODS[method].design(target, probs, defensive_share=0.0).order
+        p, is_open = target.pool.query_probs, order.is_open
+        costs = np.bincount(order.slot_queries, order.costs * (order.roots > 0), minlength=12)
+        top = (
+            np.bincount(plain.slot_queries, plain.costs * plain.roots, minlength=12)
+            + plain.overheads * plain.query_roots
+        )
+        mean = top.sum() / (p * (costs + order.overheads)).sum()
+        per_query = (order.query_roots / p)[is_open]
+        assert per_query.min() >= 0.97 * share * mean
+        assert share > 0 or per_query.min() < 0.5 * mean
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, np.nan])
@@ -197,28 +237,76 @@ def test_judging_order_is_that_of_a_sort(seed):
             assert items[offsets[q] : offsets[q + 1]].tolist() == expected
 
 
-def test_costs_are_those_of_the_items_to_judge_and_the_overhead():
+@pytest.mark.kernel
+@pytest.mark.parametrize("measure", [DCG(), ERR(4, cutoff=2), NDCG(cutoff=2)], ids=str)
+def test_an_order_of_prefixes_is_by_better_rank(measure):
+    target, probs = random_target(6, measure)
+    for method in ("depth", "whole"):
+        order = METHODS[method].design(target, probs).order
+        for q in range(12):
+            place = {}
+            for side, ranking in enumerate((target.ranking, target.versus)):
+                own = ranking.items[ranking.offsets[q] : ranking.offsets[q + 1]].tolist()
+                for rank, z in enumerate(own[: None if measure.needs_all_items else measure.cutoff]):
+                    place[z] = min(place.get(z, (rank, side)), (rank, side))
+            own = order.items[order.offsets[q] : order.offsets[q + 1]]
+            wanted = own[order.roots[order.offsets[q] : order.offsets[q + 1]] > 0].tolist()
+            ranked = [z for z in wanted if z in place]
+            assert ranked == sorted(ranked, key=place.get)
+            assert wanted[: len(ranked)] == ranked  # what no list holds comes last
+
+
+@pytest.mark.kernel
+def test_items_that_no_list_holds_follow_by_id_descending():
+    pool = pool_of([4], item_ids=["b", "d", "a", "c"])
+    target = Target(AP(), rankings_of(pool, [[3]]))
+    assert target.judging_lists()[1].tolist() == [3, 1, 0, 2]
+
+
+def test_costs_are_those_of_the_items_to_judge_and_the_overhead_in_mean_items():
     pool = pool_of([3, 2, 1], item_costs=[1, 2, 4, 8, 16, 32], query_costs=[0.5, 0.25, 0.125])
     first, second = rankings_of(pool, [[0, 1], [0], []]), rankings_of(pool, [[1, 2], [], []])
-    design = METHODS["passive"].design(Target(DCG(), first, second))
-    assert design.costs.tolist() == [7.5, 8.25, 0.0]
-    assert design.item_counts.tolist() == [3, 1, 0]
-    assert design.expected_cost == pytest.approx(15.75 / 3)
-    assert METHODS["passive"].design(Target(DCG(cutoff=1), first)).costs.tolist() == [1.5, 8.25, 0.0]
+    mean = 63 / 6
+    target = Target(DCG(), first, second)
+    design = METHODS["passive"].design(target)
+    assert design.scheme.query_costs(design.order) * mean == pytest.approx([7.5, 8.25, 0.0])
+    assert np.diff(design.order.offsets).tolist() == [3, 1, 0]
+    assert design.scheme.expected_cost(design.order) * mean == pytest.approx(15.75 / 3)
+    for method in ("random", "whole", "depth", "items"):
+        own = METHODS[method].design(target, np.full((6, 3), 1 / 3))
+        assert own.cost * mean == pytest.approx(15.75)
+        assert own.order.overheads * mean == pytest.approx([0.5, 0.25, 0])
+        assert own.order.dearest_units * mean == pytest.approx([7.5, 8.25, 0])
+    cut = METHODS["passive"].design(Target(DCG(cutoff=1), first))
+    assert cut.scheme.query_costs(cut.order) * mean == pytest.approx([1.5, 8.25, 0.0])
+
+
+def test_costs_in_another_unit_make_the_same_design():
+    """Cents or hours: everything is in mean items."""
+    target, probs = random_target(7, DCG(), query_costs=np.linspace(0, 3, 12))
+    pool = target.pool
+    hours = pool.replace(item_costs=pool.item_costs * 64, query_costs=pool.query_costs * 64)
+    again = Target(DCG(), *(Rankings(hours, one.offsets, one.items) for one in (target.ranking, target.versus)))
+    for method in METHODS:
+        one, other = (METHODS[method].design(each, probs) for each in (target, again))
+        assert one.cost == other.cost
+        np.testing.assert_array_equal(one.order.roots, other.order.roots)
+        np.testing.assert_array_equal(one.order.costs, other.order.costs)
 
 
 def test_a_query_with_nothing_to_judge_may_still_be_drawn():
     pool = pool_of([2, 2])
     ranking = rankings_of(pool, [[0, 1], []])
     design = METHODS["active"].design(Target(DCG(), ranking), np.full((4, 3), 1 / 3))
-    assert np.all(design.sampling_probs > 0)
-    assert np.all(np.isfinite(design.importance_weights))
+    assert np.all(design.scheme.sampling_probs > 0)
+    assert np.isfinite(design.largest_weight)
 
 
-# Budgets
+# Budgets of draws with replacement
 
 
 def budgeted():
+    """Return a design whose queries cost 1, 4 and 9, a mean item 7/3."""
     pool = pool_of([1, 2, 3], item_costs=[1, 2, 2, 3, 3, 3], query_probs=[0.5, 0.3, 0.2])
     return METHODS["passive"].design(Target(DCG(), Rankings.from_scores(pool, np.zeros(6))))
 
@@ -226,55 +314,57 @@ def budgeted():
 @pytest.mark.parametrize(("budget", "n"), [(3.5, 1), (6.99, 1), (7.0, 2), (35.0, 10), (36.0, 10)])
 def test_the_number_of_draws_is_the_budget_over_the_expected_cost(budget, n):
     design = budgeted()
-    assert design.expected_cost == pytest.approx(0.5 + 1.2 + 1.8)
-    assert design.n_draws(budget) == n
+    assert design.scheme.expected_cost(design.order) == pytest.approx((0.5 + 1.2 + 1.8) * 3 / 7)
+    assert design.scheme.n_draws(design.order, budget * 3 / 7) == n
 
 
 def test_an_expected_budget_below_one_draw_is_refused_with_numbers():
-    message = "budget 3 does not pay for one draw, which costs 3.5 on average"
+    message = r"budget 1\.4 does not pay for one draw, which costs 1\.5 on average"
     with pytest.raises(BudgetError, match=message) as problem:
-        budgeted().n_draws(3)
-    assert (problem.value.budget, problem.value.needed) == (3, pytest.approx(3.5))
+        budgeted().with_budget(1.4, expected=True)
+    assert (problem.value.budget, problem.value.needed) == (1.4, pytest.approx(1.5))
 
 
 def test_a_hard_budget_below_the_dearest_query_is_refused_with_numbers():
-    budgeted().check_hard_budget(9.0)
-    with pytest.raises(BudgetError, match=r"budget 8\.9 is below the cost of the dearest query, 9 for 'q2'") as problem:
-        budgeted().check_hard_budget(8.9)
-    assert (problem.value.budget, problem.value.needed) == (8.9, 9.0)
-
-
-@pytest.mark.parametrize("method", ["poisson", "cube", "depth"])
-@pytest.mark.parametrize("budget", [0, -1, np.nan, np.inf])
-def test_the_budget_of_a_settled_design_is_a_positive_number(method, budget):
-    target, probs = random_target(1, ERR(4))
-    for make in (METHODS[method].plan(target, probs).design, METHODS[method].plan(target, probs).design_within):
-        with pytest.raises(InputError, match="the budget must be a positive number, got"):
-            make(budget)
-
-
-@pytest.mark.parametrize("method", ["poisson", "cube", "depth", "depth_cube"])
-@pytest.mark.parametrize("share", [0.001, 0.2, 0.9, 1.0, 3.0])
-def test_a_settled_design_costs_its_budget_and_at_most_the_pool(method, share):
-    target, probs = random_target(1, ERR(4))
-    plan = METHODS[method].plan(target, probs)
-    total = plan.stage.costs.sum()
-    design = plan.design(share * total)
-    assert design.expected_cost == pytest.approx(min(share, 1) * total)
-    assert np.all((design.sampling_probs > 0) & (design.sampling_probs <= 1))
-    if share >= 1:
-        np.testing.assert_array_equal(design.sampling_probs, 1)
-        np.testing.assert_array_equal(design.item_probs, 1)
-
-
-@pytest.mark.parametrize("budget", [0, -1, np.nan, np.inf])
-def test_a_budget_is_a_positive_number(budget):
-    for check in (budgeted().n_draws, budgeted().check_hard_budget, budgeted().is_census):
-        with pytest.raises(InputError, match="the budget must be a positive number, got"):
-            check(budget)
+    dearest = 9 * 3 / 7
+    assert budgeted().with_budget(dearest).budget == dearest
+    with pytest.raises(
+        BudgetError, match=r"budget 3\.8 is below the cost of the dearest query, 3\.85714 for 'q2'"
+    ) as found:
+        budgeted().with_budget(3.8)
+    assert (found.value.budget, found.value.needed) == (3.8, pytest.approx(dearest))
 
 
 def test_a_census_is_what_pays_for_every_query():
-    assert budgeted().is_census(14.0)
-    assert budgeted().is_census(100)
-    assert not budgeted().is_census(13.99)
+    design = budgeted()
+    assert design.scheme.is_census(design.order, 6.0)
+    assert not design.scheme.is_census(design.order, 5.99)
+
+
+@pytest.mark.parametrize("method", PAPER)
+def test_draws_come_with_their_probabilities(method):
+    """By the hash of the ids: cumulated probabilities in that order, each query its own q."""
+    target, probs = random_target(8, ERR(4))
+    design = METHODS[method].design(target, probs)
+    by_hash, cumulative = design.scheme.in_turn(design.order)
+    assert sorted(by_hash.tolist()) == list(range(12))
+    assert np.all(np.diff(design.order.query_hashes[by_hash].astype(object)) > 0)
+    assert np.diff(np.concatenate(([0], cumulative))) == pytest.approx(design.scheme.sampling_probs[by_hash])
+
+
+@pytest.mark.parametrize("method", ["random", "whole", "depth", "items"])
+def test_inclusion_probs_are_those_of_the_level_that_costs_the_budget_on_average(method):
+    target, probs = random_target(9, DCG(), query_costs=np.full(12, 2.0))
+    design = METHODS[method].design(target, probs)
+    for share in (0.2, 0.7):
+        own = design.with_budget(max(share * design.cost, design.order.dearest_units.max()))
+        pi, a = own.inclusion_probs
+        order, level = own.order, own.order.level_for(own.budget)
+        assert order.expected_cost(level) == pytest.approx(own.budget, rel=1e-9)
+        assert pi == pytest.approx(np.minimum(1, level * order.query_roots))
+        assert a == pytest.approx(np.minimum(1, level * order.roots))
+        drawn = pi > 0
+        assert own.largest_weight == pytest.approx((order.query_probs[drawn] / pi[drawn]).max() * pi.sum())
+    pi, a = design.with_budget(2 * design.cost).inclusion_probs
+    assert pi[design.order.is_open].tolist() == [1.0] * int(design.order.is_open.sum())
+    assert set(a.tolist()) <= {0.0, 1.0}

@@ -39,7 +39,7 @@ def sample_of(queries, probs, *, p=P, values=L, means=M, certain=(), with_replac
         "open_share": float(p[is_open].sum()),
         "pool_size": 1 / float(p @ p),
         "n_draws": drawn.size,
-        "n_queries": len(set(queries)),
+        "n_queries": len(set(queries)) + len(certain),
         "n_items": drawn.size + len(certain),
         "cost": float(drawn.size),
     }
@@ -178,8 +178,8 @@ def test_a_fit_that_reaches_far_beyond_the_sample_is_one_on_the_first_regressor(
     random = np.random.default_rng(2)
     omega, keep, totals, within, _ = seen(random, 8, 2)
     start = omega @ totals[:, 1:]
-    one = np.abs(np.array(regression(omega, keep, totals, within, start + [0, 1.0], 2)[1]) - 1).max()
-    population = start + [0, reach / one]
+    one = np.abs(np.array(regression(omega, keep, totals, within, [start[0], start[1] + 1], 2)[1]) - 1).max()
+    population = np.array([start[0], start[1] + reach / one])
     arrays = (omega, keep, totals, within, population)
     b, g = regression(*arrays, 2 if reach < 4 else 1)
     assert np.abs(np.array(g) - 1).max() == pytest.approx(reach if reach < 4 else 0.0, abs=1e-9)
@@ -267,7 +267,7 @@ def test_value_and_variance_are_unbiased_over_all_samples_of_a_level(method, mea
         total = mean = spread = planned = 0.0
         for chance, selection in selections(design.order, level):
             sample = judged_sample(design, design.reading(), judge, selection)
-            if sample.n_items:
+            if sample.n_queries:
                 found = evaluate(sample)
                 value, variance = found.value, found.plain_variance
             else:  # nothing below this level: an estimate is refused

@@ -1,37 +1,34 @@
+"""Intervals: against their formulas, published tables and a plain loop; coverage where a law promises it."""
+
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
 import pytest
-from naive import cascade_value, pool_of, random_lists, random_probs, rankings_of
+from naive import pool_of, random_lists, random_probs, rankings_of
+from scipy import stats
 
-from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, Additive, Campaign, Cascade, InputError, Precision, Target
+from activeeval import DCG, ERR, METHODS, Campaign, InputError, Precision, Target, replicate
 from activeeval.estimation import (
     INTERVALS,
-    AsymptoticSequence,
-    Betting,
     Bootstrap,
     Evaluated,
     GroupSequential,
-    IntervalKind,
     JudgedSample,
+    Look,
     Skewed,
-    StoppingRule,
     Student,
     crossing_probs,
-    estimate,
-    evaluate,
     find_interval,
-    judged_sample,
+    half_widths,
+    intervals,
     spending_boundaries,
 )
-from activeeval.kernels import intervals
-from activeeval.measures.bounds import value_bounds
+from activeeval.kernels import intervals as kernel
 
 
-def labelled(seed=0, n_queries=30, measure=None, compare=False):
+def labelled(seed=0, n_queries=60, measure=None, compare=False):
     """Return a target, grade probabilities and labels that follow them."""
     random = np.random.default_rng(seed)
     lengths = random.integers(2, 7, n_queries).tolist()
@@ -42,119 +39,163 @@ def labelled(seed=0, n_queries=30, measure=None, compare=False):
     return Target(measure or ERR(3), lists[0], lists[1] if compare else None), probs, labels
 
 
-def campaign_sample(design, labels, share, seed):
-    """Return what a campaign judged."""
-    budget = design.budget or share * design.costs.sum()
-    campaign = Campaign(design, budget, rng=seed)
-    offsets = design.pool.query_offsets
-    positions = {
-        (str(q), str(i)): int(z)
-        for query, q in enumerate(design.pool.query_ids)
-        for z in range(offsets[query], offsets[query + 1])
-        for i in [design.pool.item_ids[z]]
-    }
-    campaign.run(lambda query, items: [int(labels[positions[query, item]]) for item in items])
-    return campaign._sample()
+def judged(design, labels, seed=1):
+    """Return a campaign that has come to its end."""
+    campaign = Campaign(design, rng=seed)
+    while (unit := campaign.ask()) is not None:
+        campaign.tell(unit, labels[list(unit.items)].tolist())
+    return campaign
 
 
-def sequential(design, values, order):
-    """Return the sample of a sequential design that drew these queries in this order."""
-    order = np.asarray(order, dtype=np.int64)
-    q = design.sampling_probs
-    left = 1.0 - np.concatenate(([0.0], np.cumsum(q[order])[:-1]))
-    totals = np.column_stack((values[order], design.stage.regressors[order]))
-    n = order.size
-    return judged_sample(design, order, q[order] / left, totals, np.zeros((n, 6)), (n, n, n, float(n)))
+def evaluated(variance, degrees=24.0, value=1.0, contributions=()):
+    u = np.asarray(contributions, dtype=float)
+    fields = {"value": value, "variance": variance, "degrees_of_freedom": degrees}
+    return Evaluated(**fields, contributions=u, plain_variance=variance)
 
 
-def made_sample(contributions, scheme="replacement", keep=None):
-    """Return a sample and an evaluation with given contributions."""
+def look(contributions, keep=None, *, with_replacement=True, share=1.0, **fields):
+    """Return a sample that was looked at, made of what each draw contributes to the error."""
     u = np.asarray(contributions, dtype=float)
     n = u.size
     rates = np.full(n, 0.5) if keep is None else 1 - np.asarray(keep)
-    arrays = (np.arange(n), np.full(n, 0.01), rates, np.zeros((n, 3)), np.zeros((n, 6)), np.zeros(2), np.empty((n, 0)))
-    sample = JudgedSample(scheme, *arrays, 100, n, n, n, float(n))
-    settled = scheme == "poisson"
-    weights = np.ones(n) if not settled else 1 - rates
-    centred = u if settled else u - u.mean()
-    variance = float(weights @ centred**2) * (1 if settled else n / (n - 1))
-    return sample, Evaluated(1.0, variance, n - 1.0, u)
+    sample = JudgedSample(
+        with_replacement=with_replacement,
+        is_fitted=False,
+        query_probs=np.full(n, 0.01),
+        inclusion_probs=rates,
+        totals=np.zeros((n, 3)),
+        within=np.zeros((n, 6)),
+        values=np.zeros(n),
+        population=np.zeros(2),
+        base=0.0,
+        certain_squares=0.0,
+        open_share=1.0,
+        pool_size=100.0,
+        n_draws=n,
+        n_queries=n,
+        n_items=n,
+        cost=float(n),
+    )
+    centred = u - u.mean() if with_replacement else u
+    variance = float(centred @ centred) * n / (n - 1) if with_replacement else float((1 - rates) @ u**2)
+    found = {"variance": variance, "degrees": n - 1.0} | fields
+    return Look(sample=sample, evaluated=evaluated(**found, contributions=u), share=share)
+
+
+def looks(*pairs):
+    """Return looks of given shares and variances."""
+    return [Look(sample=look([1.0, 2.0]).sample, evaluated=evaluated(v, 1e9), share=share) for share, v in pairs]
 
 
 # Every kind
 
 
 def test_the_registry_holds_kinds_by_their_names():
-    assert set(INTERVALS) == {"t", "skewed", "bootstrap", "asympcs", "betting", "group-sequential"}
+    assert list(INTERVALS) == ["t", "skewed", "bootstrap", "group-sequential"]
     assert all(name == kind.name and kind.when for name, kind in INTERVALS.items())
-    assert isinstance(Student(), IntervalKind)
-    assert find_interval("t") is Student
-    with pytest.raises(InputError, match="unknown interval 'z'; known: t, skewed"):
+    assert find_interval("skewed") is Skewed
+    with pytest.raises(InputError, match="unknown interval 'z'; known: t, skewed, bootstrap, group-sequential"):
         find_interval("z")
 
 
-@pytest.mark.parametrize("kind", [Student(), Skewed(), Bootstrap(99), AsymptoticSequence()], ids=lambda k: k.name)
+@pytest.mark.parametrize("kind", [Student(), Skewed(), Bootstrap(99), GroupSequential()], ids=lambda k: k.name)
 def test_a_kind_says_nothing_where_nothing_is_known_and_a_point_where_all_is(kind):
-    sample, one = made_sample(np.arange(25.0))
-    unknown = kind.interval(sample, Evaluated(1.0, math.inf, 24.0, one.contributions), 0.9)
-    assert (unknown.low, unknown.high) == (-math.inf, math.inf)
-    known = kind.interval(sample, Evaluated(1.0, 0.0, math.inf, 0 * one.contributions), 0.9)
+    u = np.arange(25.0)
+    for unknown in (look(u, variance=math.inf), look(u, degrees=0.0), look(u, degrees=-1.0)):
+        interval = kind.interval([unknown], 0.9)
+        assert (interval.low, interval.high) == (-math.inf, math.inf)
+    known = kind.interval([look(0 * u, variance=0.0, degrees=math.inf)], 0.9)
     assert (known.low, known.high, known.level) == (1.0, 1.0, 0.9)
-    with pytest.raises(InputError, match="level must lie strictly between 0 and 1, got 95"):
-        kind.interval(sample, one, 95)
+    for level in (95, 0.0, 1.0):
+        with pytest.raises(InputError, match=f"level must lie strictly between 0 and 1, got {level}"):
+            kind.interval([look(u)], level)
 
 
-@pytest.mark.parametrize("method", ["passive", "difference", "regression", "sequential", "lure", "depth", "cube"])
-def test_plain_kinds_fit_every_scheme(method):
-    target, probs, labels = labelled()
-    design = METHODS[method].design(target, probs, budget=60.0)
-    sample = campaign_sample(design, labels, 0.5, 1)
-    made = evaluate(sample, design.estimator)
-    t = Student().interval(sample, made, 0.95)
-    assert t == estimate(sample, design.estimator, method).interval(0.95)
-    skewed = Skewed().interval(sample, made, 0.95)
+@pytest.mark.parametrize("method", METHODS)
+def test_kinds_fit_every_method(method):
+    target, probs, labels = labelled(measure=DCG([0, 1, 2, 4]))
+    campaign = judged(METHODS[method].design(target, probs, budget=80.0), labels)
+    found, t = campaign.estimate(), campaign.interval(Student())
+    assert t == found.interval()
+    skewed = campaign.interval(Skewed())
     assert skewed.low <= t.low < t.high <= skewed.high
-    bootstrap = Bootstrap().interval(sample, made, 0.95)
-    assert bootstrap == Bootstrap().interval(sample, made, 0.95)
-    assert bootstrap.low < made.value < bootstrap.high
+    bootstrap = campaign.interval(Bootstrap())
+    assert bootstrap == campaign.interval(Bootstrap())
+    assert bootstrap.low < found.value < bootstrap.high
     assert 0.5 < (bootstrap.high - bootstrap.low) / (t.high - t.low) < 2
+    sequential = campaign.interval(GroupSequential())
+    if METHODS[method].with_replacement:  # a single look
+        assert (sequential.low, sequential.high) == pytest.approx((t.low, t.high), rel=1e-5)
+    else:
+        assert sequential.low <= t.low < t.high <= sequential.high
+        assert sequential.high - sequential.low < 1.25 * (t.high - t.low)
+    beyond = campaign.interval(Student(), target=target, scope="population")
+    assert beyond.high - beyond.low > t.high - t.low
 
 
-def test_half_widths_are_those_of_single_intervals():
-    for kind in (Student(), AsymptoticSequence(50), GroupSequential((10, 25))):
-        sample, one = made_sample(np.random.default_rng(0).normal(size=25))
-        single = kind.interval(sample, one, 0.9)
-        many = kind.half_widths([one.variance, np.inf, one.variance], [24, 24, 0], 25, 0.9)
-        assert many[0] == pytest.approx((single.high - single.low) / 2)
-        assert np.isinf(many[1:]).all()
+def test_half_widths_are_quantiles_of_t():
+    found = half_widths(np.array([0.04, 0.04, np.inf, 0.04, 0.0, 0.04]), np.array([7, 0.4, 9, 0, -2, np.inf]), 0.9)
+    expected = [0.2 * stats.t.ppf(0.95, 7), 0.2 * stats.t.ppf(0.95, 1), np.inf, np.inf, 0, 0.2 * stats.norm.ppf(0.95)]
+    assert found.tolist() == pytest.approx(expected, rel=1e-9)
 
 
 def test_queries_that_are_in_for_sure_vary_by_what_is_unseen_within_them():
-    sample, one = made_sample(np.random.default_rng(0).normal(size=50), "poisson", np.zeros(50))
-    one = Evaluated(1.0, 4.0, 48.0, one.contributions)
-    t = Student().interval(sample, one, 0.95)
+    """V̂ is what is unseen within, shared out by the squares: keep = 4 / Σ u² of each."""
+    u = np.random.default_rng(0).normal(size=50)
+    one = look(u, np.zeros(50), with_replacement=False, variance=4.0, degrees=48.0)
+    _, keep = intervals._parts(one.sample, one.evaluated)
+    assert keep == pytest.approx(np.full(50, 4 / (u @ u)))
+    t = Student().interval([one], 0.95)
     for kind in (Skewed(), Bootstrap()):
-        interval = kind.interval(sample, one, 0.95)
+        interval = kind.interval([one], 0.95)
         assert interval.high - interval.low == pytest.approx(t.high - t.low, rel=0.25)
+
+
+def test_what_is_unseen_within_queries_adds_to_their_share():
+    u, keep = np.array([1.0, -2.0, 0.5]), np.array([0.5, 0.2, 0.9])
+    one = look(u, keep, with_replacement=False)
+    assert intervals._parts(one.sample, one.evaluated)[1] == pytest.approx(keep)
+    more = look(u, keep, with_replacement=False, variance=float(keep @ u**2) + 1.0)
+    raised = intervals._parts(more.sample, more.evaluated)[1]
+    assert raised @ u**2 == pytest.approx(more.evaluated.variance)
+    assert (raised - keep) / (1 - keep) == pytest.approx(np.full(3, 1 / ((1 - keep) @ u**2)))
+    most = look(u, keep, with_replacement=False, variance=1e6)
+    assert intervals._parts(most.sample, most.evaluated)[1] == pytest.approx(np.ones(3))
 
 
 # Skewed contributions
 
 
+def test_a_skewed_interval_holds_what_its_inequalities_hold():
+    """d with d² ≤ q² V̂ or d² ≤ q² (V̂ + d C/V̂), found on a grid; C = Σ keep u v with v scaled to sum to V̂."""
+    u, keep = np.array([0.3, -0.1, 2.0, 0.2, -0.4]), np.array([0.5, 0.9, 0.7, 0.2, 1.0])
+    for sign in (1, -1):
+        one = look(sign * u, keep, with_replacement=False, degrees=7.0)
+        v = one.evaluated.variance
+        shares = keep * u**2 * v / (keep @ u**2)
+        c, q2 = sign * float(keep @ (u * shares)), stats.t.ppf(0.975, 7.0) ** 2
+        d = np.linspace(-20, 20, 400_001)
+        held = d[(d**2 <= q2 * v) | (d**2 <= q2 * (v + d * c / v))]
+        interval = Skewed().interval([one], 0.95)
+        assert (interval.low - 1, interval.high - 1) == pytest.approx((held[0], held[-1]), abs=2e-4)
+
+
 def test_a_skewed_interval_is_longer_on_the_side_of_large_contributions():
     heavy = np.concatenate((np.zeros(28), [1.0, 1.5]))
-    for scheme, keep in (("replacement", None), ("poisson", np.full(30, 0.9))):
+    for with_replacement, keep in ((True, None), (False, np.full(30, 0.9))):
         for sign in (1, -1):
-            interval = Skewed().interval(*made_sample(sign * heavy, scheme, keep), 0.95)
-            sides = interval.high - 1, 1 - interval.low
-            assert sides[::sign][0] > 1.2 * sides[::sign][1]
+            one = look(sign * heavy, keep, with_replacement=with_replacement)
+            for kind in (Skewed(), Bootstrap()):
+                interval = kind.interval([one], 0.95)
+                sides = interval.high - 1, 1 - interval.low
+                assert sides[::sign][0] > 1.2 * sides[::sign][1]
 
 
 @pytest.mark.parametrize("kind", [Skewed(), Bootstrap(1999)], ids=lambda k: k.name)
 def test_even_contributions_give_about_the_t_interval(kind):
-    sample, one = made_sample(np.resize([-1.0, 1.0], 200))
-    ratio = kind.interval(sample, one, 0.95).high / Student().interval(sample, one, 0.95).high
-    assert ratio == pytest.approx(1, abs=0.02)
+    one = look(np.resize([-1.0, 1.0], 200))
+    ratio = (kind.interval([one], 0.95).high - 1) / (Student().interval([one], 0.95).high - 1)
+    assert ratio == pytest.approx(1, abs=0.03)
 
 
 @pytest.mark.kernel
@@ -162,7 +203,7 @@ def test_even_contributions_give_about_the_t_interval(kind):
 def test_resampled_statistics_are_those_of_a_plain_loop(settled):
     u, keep = np.array([1.0, -2.0, 0.5, 0.5]), np.array([0.9, 0.5, 1.0, 0.3]) if settled else np.ones(4)
     out = np.empty(50)
-    intervals.bootstrap_statistics(u, keep, settled, np.random.default_rng(5), out)
+    kernel.bootstrap_statistics(u, keep, settled, np.random.default_rng(5), out)
     rng = np.random.default_rng(5)
     table = np.cumsum([math.exp(-1) / math.factorial(k) for k in range(21)])
     for statistic in out:
@@ -180,6 +221,18 @@ def test_resampled_statistics_are_those_of_a_plain_loop(settled):
         assert statistic == pytest.approx(expected)
 
 
+def test_the_ends_of_a_bootstrap_are_order_statistics_turned_round():
+    """T beyond its 0.05 and 0.95 quantiles: of 199 resamples the 10th from either end."""
+    one = look(np.array([0.1, -0.4, 0.2, 0.9, -0.3, 0.1]))
+    statistics = np.empty(199)
+    u = one.evaluated.contributions
+    kernel.bootstrap_statistics(u - u.mean(), np.ones(6), False, np.random.default_rng(7), statistics)
+    statistics.sort()
+    se = math.sqrt(one.evaluated.variance)
+    interval = Bootstrap(199, seed=7).interval([one], 0.9)
+    assert (interval.low, interval.high) == pytest.approx((1 - statistics[-10] * se, 1 - statistics[9] * se))
+
+
 @pytest.mark.statistical
 def test_skewed_and_bootstrap_cover_where_t_does_not():
     # 30 lognormal draws, 1,000 samples: t covers in .90, skewed .95, bootstrap .935, with standard errors of .0095,
@@ -189,71 +242,13 @@ def test_skewed_and_bootstrap_cover_where_t_does_not():
     hits = {"t": 0, "skewed": 0, "bootstrap": 0}
     for _ in range(1000):
         draws = random.lognormal(sigma=0.9, size=30)
-        sample, one = made_sample((draws - draws.mean()) / 30)
-        one = Evaluated(float(draws.mean()), one.variance, 29.0, one.contributions)
+        one = look((draws - draws.mean()) / 30, degrees=29.0, value=float(draws.mean()))
         for kind in (Student(), Skewed(), Bootstrap(499)):
-            interval = kind.interval(sample, one, 0.95)
+            interval = kind.interval([one], 0.95)
             hits[kind.name] += interval.low <= truth <= interval.high
     assert hits["t"] < 927
     assert 928 < hits["skewed"] < 972
     assert 910 < hits["bootstrap"] < 960
-
-
-# Looking again and again
-
-
-def looks(draws):
-    """Return mean and variance of it after 1, 2 … draws of each run."""
-    n = np.arange(1, draws.shape[1] + 1)
-    means = np.cumsum(draws, axis=1) / n
-    squares = np.cumsum(draws**2, axis=1) / n - means**2
-    return n, means, np.maximum(squares, 0.0) / np.maximum(n - 1, 1)
-
-
-def share_of_misses(kind, draws, first=2, level=0.9):
-    n, means, variances = (a[..., first - 1 :] for a in looks(draws))
-    return float((np.abs(means) > kind.half_widths(variances, n - 1, n, level)).any(axis=1).mean())
-
-
-@pytest.mark.statistical
-def test_only_some_intervals_may_be_looked_at_again_and_again():
-    # 4,000 runs of 400 draws: a share of .08 has a standard error of .0043, one of .61 of .0077; bounds are
-    # four of those off what is measured, .61, .057, .079, .099 and .093: false alarms below 1 in 1,000
-    normal = np.random.default_rng(0).normal(size=(4000, 400))
-    skewed = np.random.default_rng(1).exponential(size=(4000, 400)) - 1
-    assert share_of_misses(Student(), normal, first=10) > 0.57
-    assert share_of_misses(AsymptoticSequence(200), normal) < 0.1
-    assert share_of_misses(AsymptoticSequence(400), skewed) < 0.1
-    for spending in ("obrien-fleming", "pocock"):
-        kind = GroupSequential((20, 50, 100, 200, 400), spending)
-        assert 0.08 < share_of_misses(kind, normal) < 0.12
-
-
-def test_the_asymptotic_sequence_is_the_formula_and_silent_at_first():
-    alpha, t = 0.1, np.arange(20, 300)
-    rho2 = (-2 * math.log(alpha) + math.log(-2 * math.log(alpha) + 1)) / 200
-    sd = 3.0
-    expected = sd * np.sqrt(2 * (t * rho2 + 1) / (t**2 * rho2) * np.log(np.sqrt(t * rho2 + 1) / alpha))
-    np.testing.assert_allclose(AsymptoticSequence(200).half_widths(sd**2 / t, t - 1, t, 1 - alpha), expected)
-    assert np.isinf(AsymptoticSequence(200).half_widths(1.0, 18, 19, 0.9))
-
-
-def test_draws_that_are_alike_so_far_stop_nobody_who_may_look_again():
-    for kind in (AsymptoticSequence(), GroupSequential((25, 50))):
-        assert np.isinf(kind.half_widths(0.0, 24, 25, 0.95))
-        assert kind.half_widths(0.0, np.inf, 25, 0.95) == 0
-
-
-@pytest.mark.parametrize("scheme", ["replacement", "sequential", "poisson", "cube"])
-@pytest.mark.parametrize("estimator", ["ratio", "difference", "regression", "lure"])
-def test_sequences_are_for_draws_one_after_the_other_with_unbiased_totals(scheme, estimator):
-    runs = {("replacement", "difference"), ("replacement", "regression"), ("sequential", "difference")}
-    for kind in (AsymptoticSequence(), GroupSequential((10, 20))):
-        if (scheme, estimator) in runs:
-            kind.check(scheme, estimator)
-        else:
-            with pytest.raises(InputError, match=rf"one after the other .* not for {scheme} with {estimator}"):
-                kind.check(scheme, estimator)
 
 
 # A few planned looks
@@ -261,280 +256,112 @@ def test_sequences_are_for_draws_one_after_the_other_with_unbiased_totals(scheme
 
 @pytest.mark.kernel
 def test_boundaries_are_the_published_ones():
+    """Five equal looks: spending as in Lan and DeMets (1983), then Pocock's and O'Brien and Fleming's own."""
     equal = (0.2, 0.4, 0.6, 0.8, 1.0)
     published = {
         "obrien-fleming": [4.877, 3.357, 2.680, 2.290, 2.031],
         "pocock": [2.438, 2.427, 2.410, 2.397, 2.386],
     }
     for spending, expected in published.items():
-        found = spending_boundaries(equal, 0.05, spending)
+        found = spending_boundaries(equal, equal, 0.05, spending)
         np.testing.assert_allclose(found, expected, atol=6e-4)
         np.testing.assert_allclose(crossing_probs(equal, found).sum(), 0.05, rtol=1e-9)
-    assert crossing_probs(equal, [2.413] * 5).sum() == pytest.approx(0.05, abs=5e-5)  # the classic Pocock
+    assert crossing_probs(equal, [2.413] * 5).sum() == pytest.approx(0.05, abs=5e-5)
     assert crossing_probs(equal, 2.040 * np.sqrt(1 / np.array(equal))).sum() == pytest.approx(0.05, abs=5e-5)
-    assert spending_boundaries((1.0,), 0.05, "pocock") == pytest.approx((1.959964,), abs=1e-6)
-
-
-def test_planned_looks_map_tails_to_few_draws_and_are_silent_between():
-    kind = GroupSequential([10, 20])
-    z = kind.boundaries(0.95)
-    half = kind.half_widths(1.0, np.array([9, 14, 19]), np.array([10, 15, 20]), 0.95)
-    assert half[0] > z[0]
-    assert np.isinf(half[1])
-    assert half[2] > z[1]
-    np.testing.assert_allclose(kind.half_widths(1.0, 1e9, np.array([10, 20]), 0.95), z, rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (((20, 20),), "looks must be ascending numbers of draws from 2 on, got"),
-        (((),), "looks must be ascending"),
-        (((5, 10), "flat"), "unknown spending 'flat'; known: obrien-fleming, pocock"),
-    ],
-)
-def test_planned_looks_are_checked(arguments, message):
-    with pytest.raises(InputError, match=message):
-        GroupSequential(*arguments)
-    with pytest.raises(InputError, match=r"at least 0\.005 of the last one apart"):
-        GroupSequential((1000, 1001)).boundaries(0.95)
-
-
-# Betting
-
-
-def naive_log_capital(mu, sign, z, low, high, sizes):
-    """The most that a bet was ever worth, by the definition."""
-    capital, most = 1.0, 1.0
-    for one, a, b, size in zip(z, low, high, sizes, strict=True):
-        room = mu - a if sign > 0 else b - mu
-        if room < 0:
-            return math.inf
-        capital *= 1 + min(size, 0.5 / room) * sign * (one - mu)
-        most = max(most, capital)
-    return math.log(most)
+    assert spending_boundaries((1.0,), (1.0,), 0.05, "pocock") == pytest.approx((1.959964,), abs=1e-6)
 
 
 @pytest.mark.kernel
-def test_the_capital_of_a_bet_is_that_of_a_plain_loop():
+def test_boundaries_spend_by_the_budget_what_the_information_lets_cross():
+    """Both spending functions by their formulas; looks of unequal information."""
+    shares, information = (0.1, 0.5, 1.0), (3.0, 4.0, 12.0)
+    formulas = {
+        "obrien-fleming": [4 * stats.norm.sf(stats.norm.ppf(1 - 0.1 / 4) / math.sqrt(tau)) for tau in shares],
+        "pocock": [0.1 * math.log(1 + (math.e - 1) * tau) for tau in shares],
+    }
+    for spending, spent in formulas.items():
+        found = spending_boundaries(information, shares, 0.1, spending)
+        crossed = crossing_probs(np.array(information) / 12, found)
+        # no boundary is above 8: of O'Brien and Fleming's first look less than 1e-9 is asked for
+        np.testing.assert_allclose(np.cumsum(crossed), spent, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.kernel
+@pytest.mark.statistical
+def test_crossing_probabilities_are_those_of_paths():
+    """40,000 paths of a Brownian motion at three times: each share within 4 standard errors, 1 seed in 5,000 fails."""
+    times, bounds = np.array([0.3, 0.5, 1.0]), np.array([2.0, 1.8, 1.7])
+    steps = np.random.default_rng(0).normal(size=(40_000, 3)) * np.sqrt(np.diff(times, prepend=0))
+    out = np.abs(np.cumsum(steps, axis=1) / np.sqrt(times)) > bounds
+    first = np.bincount(np.where(out.any(axis=1), out.argmax(axis=1), 3), minlength=4)[:3] / 40_000
+    expected = crossing_probs(times, bounds)
+    assert np.all(np.abs(first - expected) < 4 * np.sqrt(expected / 40_000))
+
+
+def test_a_look_takes_the_boundary_of_its_place_in_the_timetable():
+    """Information 1/V̂ against the last look's, shares of the planned budget; at few degrees the same tail of t."""
+    kind = GroupSequential("pocock")
+    seen = looks((0.25, 4.0), (0.5, 2.0), (1.0, 1.0))
+    bounds = spending_boundaries((0.25, 0.5, 1.0), (0.25, 0.5, 1.0), 0.05, "pocock")
+    for k in (1, 2, 3):
+        at = kind.interval(seen[:k], 0.95)
+        fractions = tuple(seen[k - 1].evaluated.variance / one.evaluated.variance for one in seen[:k])
+        own = spending_boundaries(fractions, (0.25, 0.5, 1.0)[:k], 0.05, "pocock")[-1]
+        assert own == pytest.approx(bounds[k - 1], rel=1e-9)  # a look does not depend on later ones
+        half = own * math.sqrt(seen[k - 1].evaluated.variance)
+        assert (at.low, at.high) == pytest.approx((1 - half, 1 + half), rel=1e-6)
+    few = Look(sample=seen[0].sample, evaluated=evaluated(1.0, 5.0), share=1.0)
+    wide = kind.interval([*seen[:2], few], 0.95).high - 1
+    assert stats.t.sf(wide, 5.0) == pytest.approx(stats.norm.sf(bounds[2]), rel=1e-6)
+
+
+def test_a_timetable_keeps_its_looks_apart():
+    """Variances that do not fall, and far too many looks for what is known: information ascends to 1 all the same."""
+    assert intervals._timetable(looks((0.25, 4.0), (0.5, 2.004), (1.0, 1.0))) == ((0.25, 0.5, 1.0), (0.25, 0.5, 1.0))
+    assert intervals._timetable(looks((0.5, 3.0), (1.0, 3.0)))[0] == (0.995, 1.0)
+    assert intervals._timetable(looks((0.2, 1.0), (0.5, 3.0), (1.0, 2.0)))[0] == pytest.approx((0.99, 0.995, 1.0))
+    assert intervals._timetable(looks((0.3, 1e9), (0.5, 1e8), (1.0, 1.0)))[0] == pytest.approx((0.005, 0.01, 1.0))
+    kind = GroupSequential()
+    for seen in (looks((0.5, 3.0), (1.0, 3.0)), looks((0.2, 1.0), (0.5, 3.0), (1.0, 2.0))):
+        interval = kind.interval(seen, 0.95)
+        ratio = (interval.high - 1) / (1.959964 * math.sqrt(seen[-1].evaluated.variance))
+        assert 0.9999 < ratio < 1.2
+
+
+def test_a_look_that_knew_nothing_leaves_what_it_might_have_spent_to_the_next():
+    kind, later = GroupSequential(), looks((0.5, 2.0), (1.0, 1.0))
+    for nothing in (looks((0.25, math.inf)), [Look(sample=later[0].sample, evaluated=evaluated(1.0, 0.0), share=0.25)]):
+        assert kind.interval(nothing, 0.95).high == math.inf
+        assert kind.interval([*nothing, *later], 0.95) == kind.interval(later, 0.95)
+    assert kind.interval([*later, *looks((1.0, math.inf))], 0.95).low == -math.inf
+    assert kind.interval([*later, *looks((1.0, 0.0))], 0.95).low == 1.0
+
+
+def test_unknown_spending_is_refused():
+    with pytest.raises(InputError, match="unknown spending 'flat'; known: obrien-fleming, pocock"):
+        GroupSequential("flat")
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("method", ["whole", "items"])
+def test_looks_at_the_ends_of_blocks_miss_no_more_often_than_promised(method):
+    """At any of three looks 5.0 % are promised, 5.5 % allowed; the plain interval misses in 12 %.
+
+    Of 4,000 samples 5.0 % have a standard error of .0034: the bound below is 5.5 % and two of those, so that a kind
+    that keeps its promise fails in 1 of 3,000 seeds, one that misses in 7.5 % passes in 1 of 1,000.
+    """
     random = np.random.default_rng(0)
-    low, high = -random.uniform(1, 3, 40), random.uniform(1, 3, 40)
-    z, sizes = random.uniform(low, high), random.uniform(0, 0.6, 40)
-    for mu, sign in itertools.product(np.linspace(-2, 2, 21), (1.0, -1.0)):
-        found = intervals.log_capital(mu, sign, z, low, high, sizes)
-        assert found == pytest.approx(naive_log_capital(mu, sign, z, low, high, sizes), rel=1e-10)
-
-
-@pytest.mark.kernel
-def test_the_end_of_a_bet_separates_what_it_refuted():
-    random = np.random.default_rng(3)
-    low, high = np.full(60, -1.0), np.full(60, 2.0)
-    arrays = random.uniform(0, 0.4, 60), low, high, random.uniform(0.1, 0.5, 60)
-    for sign in (1.0, -1.0):
-        end = intervals.bet_end(-1.0, 2.0, sign, 3.0, *arrays)
-        inside, outside = end + sign * 1e-6, end - sign * 1e-6
-        assert naive_log_capital(inside, sign, *arrays) < 3 <= naive_log_capital(outside, sign, *arrays)
-
-
-@pytest.mark.kernel
-def test_what_a_draw_can_bring_is_bounded_before_it_is_made():
-    target, probs, labels = labelled(2, 12)
-    design = METHODS["sequential"].design(target, probs)
-    values = target.values(labels)
-    order = np.random.default_rng(1).permutation(12)
-    low, high = value_bounds(target)
-    kind = Betting(design, low, high)
-    sample = sequential(design, values, order[:9])
-    z, least, most, _ = kind._terms(sample, 3.0)
-    p, q, m = design.query_probs, design.sampling_probs, design.predictions
-    for t in range(9):
-        seen, unseen = order[:t], order[t:]
-        base = p[seen] @ (values[seen] - m[seen])
-        rates = q[unseen] / q[unseen].sum()
-        assert least[t] == pytest.approx(base + (p[unseen] * (low - m)[unseen] / rates).min(), abs=1e-9)
-        assert most[t] == pytest.approx(base + (p[unseen] * (high - m)[unseen] / rates).max(), abs=1e-9)
-        assert z[t] == pytest.approx(base + p[order[t]] * (values - m)[order[t]] / sample.sampling_probs[t])
-        outcomes = base + p[unseen] * (values - m)[unseen] / rates
-        assert base + p[unseen] @ (values - m)[unseen] == pytest.approx(rates @ outcomes)
-
-
-def test_no_interval_exceeds_what_the_unseen_can_add():
-    target, probs, labels = labelled(4, 20, DCG(), compare=True)
-    design = METHODS["sequential"].design(target, probs)
-    low, high = value_bounds(target, 3)
-    values, p = target.values(labels), design.query_probs
-    kind = Betting(design, low, high, planned=10)
-    order = np.random.default_rng(0).permutation(20)
-    widths = []
-    for n in range(1, 20):
-        sample = sequential(design, values, order[:n])
-        interval = kind.interval(sample, evaluate(sample, "difference"), 0.9)
-        seen, unseen = order[:n], order[n:]
-        known = p[seen] @ values[seen]
-        assert known + p[unseen] @ low[unseen] - 1e-9 <= interval.low
-        assert interval.high <= known + p[unseen] @ high[unseen] + 1e-9
-        widths.append(interval.high - interval.low)
-    assert np.all(np.diff(widths) <= 1e-9)  # it never forgets what it refuted
-
-
-@pytest.mark.parametrize("compare", [False, True])
-def test_a_bet_on_the_truth_is_a_fair_game(compare):
-    # over all orders of 5 queries the capital is worth exactly 1 after any number of draws: what
-    # knew of a draw before it is made would not be
-    target, probs, labels = labelled(6, 5, compare=compare)
-    design = METHODS["sequential"].design(target, probs)
-    values = target.values(labels)
-    truth = float(design.query_probs @ values) - design.population[1]
-    kind = Betting(design, *value_bounds(target), planned=3)
-    worth = np.zeros((2, 4))
-    for order in itertools.permutations(range(5), 4):
-        sample = sequential(design, values, order)
-        prob = np.prod(sample.sampling_probs)
-        z, low, high, sizes = kind._terms(sample, 1.0)
-        for row, sign, room in ((0, 1, truth - low), (1, -1, high - truth)):
-            worth[row] += prob * np.cumprod(1 + np.minimum(sizes, 0.5 / room) * sign * (z - truth))
-    np.testing.assert_allclose(worth, 1, rtol=1e-9)
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("model", ["good", "bad"])
-@pytest.mark.parametrize("case", ["one", "two"])
-def test_betting_covers_at_every_look(model, case):
-    # the interval only shrinks, so the last one holds at every look. 500 orders at a nominal .5 have a standard
-    # error of .022, four off .41; it covers in .67 (bad model) and 1.0 (good), so that false alarms are far rarer
-    random = np.random.default_rng(5)
-    pool = pool_of([1] * 200)
-    lists = [[[0]] * 200, [[0] if random.random() < 0.5 else [] for _ in range(200)]]
-    first, second = (rankings_of(pool, one) for one in lists)
-    probs = random.dirichlet([0.5, 0.5], 200)
-    labels = (random.random(200) < probs[:, 1]).astype(int)
-    probs = np.full_like(probs, 0.5) if model == "bad" else probs
-    design = METHODS["sequential"].design(Target(Precision(1), first, second if case == "two" else None), probs)
-    values, q = design.target.values(labels), design.sampling_probs
-    truth = float(design.query_probs @ values)
-    kind = Betting(design, *value_bounds(design.target, 1), planned=60)
-    hits = 0
-    for _ in range(500):
-        sample = sequential(design, values, random.choice(200, 60, replace=False, p=q))
-        interval = kind.interval(sample, evaluate(sample, "difference"), 0.5)
-        hits += interval.low - 1e-9 <= truth <= interval.high + 1e-9
-    assert hits >= 0.41 * 500
-
-
-def test_betting_refuses_what_it_cannot_bet_on():
-    target, probs, labels = labelled()
-    design = METHODS["sequential"].design(target, probs)
-    low, high = value_bounds(target)
-    with pytest.raises(InputError, match="not for replacement with ratio"):
-        Betting(METHODS["active"].design(target, probs), low, high)
-    with pytest.raises(InputError, match="high must be a finite bound for each query"):
-        Betting(design, low, high[:-1])
-    with pytest.raises(InputError, match="planned number of draws must be positive, got 0"):
-        Betting(design, low, high, planned=0)
-    sample = sequential(design, target.values(labels), np.arange(5))
-    with pytest.raises(InputError, match=r"the value .* of query 'q\d' is outside its bounds \[0, 0\]"):
-        Betting(design, low, 0 * high).interval(sample, evaluate(sample, "difference"), 0.95)
-
-
-def test_nothing_is_left_to_bet_on_when_all_is_judged():
-    target, probs, labels = labelled()
-    design = METHODS["sequential"].design(target, probs)
-    sample = campaign_sample(design, labels, 1.0, 0)
-    made = evaluate(sample, "difference")
-    interval = Betting(design, *value_bounds(target)).interval(sample, made, 0.95)
-    assert interval.low == interval.high == made.value
-
-
-# Bounds of values
-
-
-@pytest.mark.kernel
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize(
-    "measure",
-    [DCG(), DCG(cutoff=2), RBP(0.6), ERR(2), ERR(2, cutoff=2), Additive([-1.0, 0.5, 2.0]), Cascade([0.1, 0.4, 0.9])],
-    ids=str,
-)
-def test_bounds_hold_every_value_and_are_reached_by_one_list(measure, compare):
-    random = np.random.default_rng(8)
-    pool = pool_of([3] * 12)
-    first, second = (rankings_of(pool, random_lists(random, [3] * 12)) for _ in range(2))
-    target = Target(measure, first, second if compare else None)
-    low, high = value_bounds(target, 2)
-    values = np.array([target.values(np.tile(g, 12)) for g in itertools.product((-1, 0, 1, 2), repeat=3)])
-    assert np.all(values >= low - 1e-12)
-    assert np.all(values <= high + 1e-12)
-    if not compare or isinstance(measure, Additive):
-        np.testing.assert_allclose(values.min(axis=0), low, atol=1e-12)
-        np.testing.assert_allclose(values.max(axis=0), high, atol=1e-12)
-
-
-@pytest.mark.kernel
-def test_bounds_of_a_cascade_are_those_of_all_stop_probabilities():
-    discounts = np.array([0.3, -1.0, 0.5, 0.2])  # any discounts, also such as never are
-    low, high = np.empty(1), np.empty(1)
-    none = np.zeros(2, dtype=np.int64), np.empty(0, dtype=np.int64)
-    intervals.cascade_bounds(np.array([0, 4]), np.arange(4), *none, discounts, 0.1, 0.8, low, high)
-    values = [cascade_value(g, [0.1, 0.8], discounts, range(4)) for g in itertools.product((0, 1), repeat=4)]
-    assert (low[0], high[0]) == (pytest.approx(min(values)), pytest.approx(max(values)))
-
-
-def test_lists_that_agree_at_the_top_differ_by_their_ends_only():
-    pool = pool_of([4, 4])
-    target = Target(ERR(2), rankings_of(pool, [[0, 1, 2], [0, 1, 2, 3]]), rankings_of(pool, [[0, 1, 2], [0, 1, 3, 2]]))
-    low, high = value_bounds(target)
-    assert (low[0], high[0]) == (0, 0)
-    assert -0.4 < low[1] == -high[1] < -0.05
-
-
-def test_normalised_measures_lie_between_0_and_1():
-    target, _, _ = labelled(measure=NDCG(), compare=True)
-    low, high = value_bounds(target, 3)
-    assert (low.min(), low.max(), high.min(), high.max()) == (-1, -1, 1, 1)
-    low, high = value_bounds(Target(AP(), target.ranking), 3)
-    assert (low.max(), high.min()) == (0, 1)
-    with pytest.raises(InputError, match="say the largest, max_grade"):
-        value_bounds(target)
-    with pytest.raises(InputError, match="negative gain"):
-        value_bounds(Target(NDCG([-1.0, 1.0]), target.ranking))
-
-
-# Stopping
-
-
-def test_a_rule_stops_when_its_interval_is_narrow_and_not_before():
-    sample, one = made_sample(np.random.default_rng(0).normal(size=40))
-    kind = AsymptoticSequence(40)
-    half = float(kind.half_widths(one.variance, one.degrees_of_freedom, 40, 0.95))
-    yes, no = (StoppingRule(kind, half * f).decide(sample, one) for f in (1.001, 0.999))
-    assert (yes.stop, no.stop) == (True, False)
-    assert "after 40 draws, at most" in yes.reason
-    assert yes.interval == kind.interval(sample, one, 0.95)
-    planned = StoppingRule(GroupSequential((39, 41)), 1e9).decide(sample, one)
-    assert (planned.stop, planned.interval.high) == (False, math.inf)
-
-
-def test_a_rule_takes_only_intervals_that_hold_at_every_look():
-    for kind in (Student(), Skewed(), Bootstrap()):
-        with pytest.raises(InputError, match="is for one look; to stop choose asympcs, betting, group-sequential"):
-            StoppingRule(kind, 0.1)
-    with pytest.raises(InputError, match="the half-width to stop at must be positive, got 0"):
-        StoppingRule(AsymptoticSequence(), 0)
-    with pytest.raises(InputError, match="not for poisson with regression"):
-        StoppingRule(AsymptoticSequence(), 0.1).check("poisson", "regression")
-
-
-@pytest.mark.statistical
-def test_stopping_when_narrow_enough_keeps_the_coverage():
-    # 4,000 runs, nominal .9, standard error .005: bounds four off what is measured, .99 and .88
-    draws = np.random.default_rng(3).normal(size=(4000, 600))
-    n, means, variances = looks(draws)
-
-    def coverage(kind, epsilon):
-        half = kind.half_widths(variances, n - 1, n, 0.9)
-        half[:, :9] = np.inf
-        stops = np.where((half <= epsilon).any(axis=1), (half <= epsilon).argmax(axis=1), 599)
-        return float((np.abs(means[np.arange(4000), stops]) <= half[np.arange(4000), stops]).mean())
-
-    assert coverage(AsymptoticSequence(100), 0.25) > 0.97
-    assert coverage(Student(), 0.2) < 0.9
+    pool = pool_of([3] * 400)
+    probs = random.dirichlet(np.full(3, 2.0), 1200)
+    labels = np.array([random.choice(3, p=row) for row in probs])
+    target = Target(Precision(3), rankings_of(pool, [[0, 1, 2]] * 400))
+    truth = float(pool.query_probs @ target.values(labels))
+    design = METHODS[method].design(target, probs)
+    budgets = [share * design.cost for share in (0.15, 0.3, 0.45)]
+    missed = {}
+    for kind, repetitions in (("t", 1000), ("group-sequential", 4000)):
+        run = replicate(design, labels, budgets, repetitions, 0, interval=kind)
+        missed[kind] = float(((run.lows > truth) | (run.highs < truth)).any(axis=1).mean())
+    assert missed["t"] > 0.09
+    assert missed["group-sequential"] <= 0.055 + 2 * 0.0034
+    assert missed["group-sequential"] > 0.025  # no wider than need be

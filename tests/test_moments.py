@@ -21,7 +21,7 @@ from naive import (
     rankings_of,
 )
 
-from activeeval import DCG, ERR, RR, Additive, Cascade, InputError, QueryPool, Rankings
+from activeeval import AP, DCG, ERR, NDCG, RR, Additive, Cascade, InputError, QueryPool, Rankings
 
 pytestmark = pytest.mark.kernel
 
@@ -387,6 +387,22 @@ def test_one_node_of_weight_one_is_no_node(case):
     np.testing.assert_array_equal(plain.mean, node.mean)
     np.testing.assert_array_equal(plain.second, node.second)
     np.testing.assert_array_equal(plain.variance, node.variance)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("measure", [Additive([0, 1, 3]), Cascade([0, 0.3, 0.8]), NDCG(), AP()], ids=str)
+def test_every_query_may_weigh_its_nodes_on_its_own(measure):
+    """As known grades make it: the moments of a query are those under its own row of weights."""
+    random = np.random.default_rng(3)
+    pool = pool_of([3, 2, 4])
+    nodes, weights = random.dirichlet(np.ones(3), (2, 9)), random.dirichlet(np.ones(2), 3)
+    first, second = rankings_of(pool, [[0, 2], [1, 0], [3, 1]]), rankings_of(pool, [[1], [0, 1], [1, 2]])
+    for versus in (None, second):
+        found = measure.moments(pool, nodes, first, versus, node_weights=weights)
+        for q in range(3):
+            alone = measure.moments(pool, nodes, first, versus, node_weights=weights[q])
+            for name in ("mean", "second", "variance"):
+                assert getattr(found, name)[q] == pytest.approx(getattr(alone, name)[q], rel=1e-12, abs=1e-15)
 
 
 # The door

@@ -284,11 +284,12 @@ class Campaign:
         end = self._drawing.block_ends[0]
         n_asked = min(len(self._state.units), end)
         waiting = [unit for unit in self._state.units[:end] if self._state.waits(unit)]
-        first = f", the first is unit {waiting[0].number} of query {waiting[0].query_id!r}" if waiting else ""
-        return (
-            f"the first block is not complete, so there is nothing that may be read: of its {end} units "
-            f"{end - n_asked} were not asked for and {len(waiting)} wait for grades{first}"
-        )
+        parts = [f"{end - n_asked} were not asked for"] if n_asked < end else []
+        if waiting:
+            first = f"unit {waiting[0].number} of query {waiting[0].query_id!r}"
+            parts.append(f"{len(waiting)} wait for grades, the first is {first}")
+        left = " and ".join(parts)
+        return f"the first block is not complete, so there is nothing that may be read: of its {end} units {left}"
 
     def _append(self, event: Event) -> None:
         self._state.apply(event)

@@ -27,8 +27,11 @@ class Drawing(Protocol):
         Why there is no further unit.
     """
 
-    block_ends: tuple[int, ...]
-    ended: str
+    @property
+    def block_ends(self) -> tuple[int, ...]: ...
+
+    @property
+    def ended(self) -> str: ...
 
     def unit(self, k: int) -> Unit:
         """Return a unit, counted from 0."""

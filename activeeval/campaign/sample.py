@@ -14,18 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.campaign.campaign import Campaign
+from activeeval.campaign.gathered import gathered_arrays, with_gathered
 from activeeval.design import Beliefs, Design, Levels, Order, Replacement
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.grade_models.query_factor import QueryFactor
-from activeeval.measures import Target, check_sampled, parse_measure
+from activeeval.measures import SampledMeasure, Target, check_sampled, parse_measure
 from activeeval.methods import find_method
 from activeeval.pool import QueryPool, Rankings, pool_hashes
 
+Floats = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
 
 FORMAT = "activeeval sample 1"
 """Name and version of the format; later versions read it."""
-FIELDS = ("format", "digest", "words", "key", "budget", "blocks", "targets")
+FIELDS = ("format", "digest", "words", "key", "budget", "blocks", "scale", "targets")
 _POOL = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")
 _ORDER = ("offsets", "items", "query_probs", "costs", "overheads", "query_roots", "roots")
 
@@ -41,6 +43,7 @@ def to_arrays(campaign: Campaign) -> dict[str, NDArray[Any]]:
         "key": np.array([campaign.key], dtype=np.uint64),
         "budget": np.array([design.budget, design.expected], dtype=np.float64),
         "blocks": np.array(design.blocks),
+        "scale": np.array([-1 if design.scale is None else design.scale]),
         "known": design.known.astype(np.int32),
     }
     arrays |= {f"pool.{name}": getattr(design.pool, name) for name in _POOL}
@@ -51,6 +54,7 @@ def to_arrays(campaign: Campaign) -> dict[str, NDArray[Any]]:
         arrays["sampling_probs"] = design.scheme.sampling_probs
     if design.beliefs is not None:
         arrays |= _model_arrays(design.beliefs)
+    arrays |= gathered_arrays(design)
     return arrays | {"digest": np.array([digest_of(arrays)])}
 
 
@@ -64,6 +68,11 @@ def digest_of(arrays: Arrays) -> str:
     return found.hexdigest()
 
 
+def id_of(arrays: Arrays) -> str:
+    """Return the id of a sample that was made arrays of: the digest that it was written with."""
+    return _word(arrays, "digest")
+
+
 def from_arrays(arrays: Arrays) -> Campaign:
     """Return the campaign, not yet judged, of the sample that `to_arrays` made arrays of.
 
@@ -75,10 +84,10 @@ def from_arrays(arrays: Arrays) -> Campaign:
     lacking = [name for name in FIELDS if name not in arrays]
     if lacking:
         raise InputError(f"the sample is damaged: it lacks {', '.join(lacking)}")
-    written = str(arrays["format"].ravel()[0])
+    written = _word(arrays, "format")
     if written != FORMAT:
         raise InputError(f"the sample has the format {written!r}, this release reads {FORMAT!r}")
-    if str(arrays["digest"].ravel()[0]) != digest_of(arrays):
+    if id_of(arrays) != digest_of(arrays):
         raise InputError("the sample was changed or damaged since it was written: its digest is another")
     try:
         return Campaign(_design(arrays), key=int(arrays["key"][0]))
@@ -90,36 +99,75 @@ def from_arrays(arrays: Arrays) -> Campaign:
         raise InputError(f"the sample is damaged: {problem}") from None
 
 
+def _word(arrays: Arrays, name: str) -> str:
+    """Return the one word of an array; nothing where it holds another number of them."""
+    words = arrays[name].ravel()
+    return str(words[0]) if words.size == 1 else ""
+
+
 def _design(arrays: Arrays) -> Design:
     pool = QueryPool(**{name: arrays[f"pool.{name}"] for name in _POOL})
     name, *measures = (str(word) for word in arrays["words"])
     method = find_method(name)
-    targets = [_target(arrays, pool, *parts) for parts in zip(measures, arrays["targets"].tolist(), strict=True)]
+    scale = int(arrays["scale"][0])
+    places = arrays["targets"]
+    lists = [
+        Rankings(pool, arrays[f"ranking{k}.offsets"], arrays[f"ranking{k}.items"]) for k in range(int(places.max()) + 1)
+    ]
+    targets = [
+        Target(_measure(text, scale), lists[own], lists[other] if other >= 0 else None)
+        for text, (own, other) in zip(measures, places.tolist(), strict=True)
+    ]
     known = arrays["known"].astype(np.int64)
     beliefs = _beliefs(arrays, pool, known)
     beliefs = None if beliefs is None else method.stage.model(beliefs)
     query_hashes, item_hashes = pool_hashes(pool)
+    rates: dict[str, Any] = {part: arrays[f"order.{part}"] for part in _ORDER}
     order = Order(
         pool=pool,
         is_nested=method.stage.is_nested,
         query_hashes=query_hashes,
         hashes=item_hashes[arrays["order.items"]],
-        **{part: arrays[f"order.{part}"] for part in _ORDER},
+        **rates,
     )
+    _check_order(order)
     budget, expected = arrays["budget"].tolist()
-    return Design(
+    design = Design(
         name=name,
-        scheme=Replacement(arrays["sampling_probs"]) if method.with_replacement else Levels(),
+        scheme=Replacement(_checked_probs(arrays["sampling_probs"], pool)) if method.with_replacement else Levels(),
         stage=method.stage,
         order=order,
-        readings=tuple(method.stage.reading(target, order, beliefs, known) for target in targets),  # type: ignore[arg-type]
+        readings=tuple(method.stage.reading(target, order, beliefs, known) for target in targets),
         beliefs=beliefs,
         known=known,
         is_fitted=method.is_fitted,
-        budget=budget,
-        blocks=tuple(arrays["blocks"].tolist()),
-        expected=bool(expected),
+        scale=scale if scale >= 0 else None,
     )
+    whole = with_gathered(design, arrays)
+    return whole.with_budget(budget, arrays["blocks"].tolist()[:-1], expected=bool(expected))
+
+
+def _check_order(order: Order) -> None:
+    """Raise where an order does not fit its pool: kernels trust its arrays."""
+    offsets, items, n = order.offsets, order.items, order.pool.n_queries
+    is_shaped = (
+        offsets.shape == (n + 1,)
+        and (offsets[0], offsets[-1]) == (0, items.size)
+        and bool((np.diff(offsets) >= 0).all())
+        and all(rates.shape == (n,) for rates in (order.query_probs, order.overheads, order.query_roots))
+        and order.roots.shape == order.costs.shape == items.shape
+    )
+    if not is_shaped or (order.pool.item_queries[items] != order.slot_queries).any():
+        raise InputError("the sample is damaged: its order does not fit its pool")
+    finite = np.concatenate((order.query_probs, order.costs, order.overheads, order.roots))
+    if not np.isfinite(finite).all() or finite.min() < 0 or not order.query_roots.min() >= 0:
+        raise InputError("the sample is damaged: its rates and costs are not all numbers from 0 on")
+
+
+def _checked_probs(sampling_probs: Floats, pool: QueryPool) -> Floats:
+    if sampling_probs.shape != (pool.n_queries,) or not (sampling_probs > 0).all():
+        raise InputError("the sample is damaged: its sampling probabilities do not fit its pool")
+    return sampling_probs
 
 
 def _rankings(design: Design) -> list[Rankings]:
@@ -139,9 +187,9 @@ def _places(target: Target, lists: list[Rankings]) -> tuple[int, int]:
     return own, other
 
 
-def _target(arrays: Arrays, pool: QueryPool, measure: str, places: list[int]) -> Target:
-    lists = [Rankings(pool, arrays[f"ranking{k}.offsets"], arrays[f"ranking{k}.items"]) for k in places if k >= 0]
-    return Target(check_sampled(parse_measure(measure)), *lists)
+def _measure(text: str, scale: int) -> SampledMeasure:
+    measure = check_sampled(parse_measure(text))
+    return measure if scale < 0 else measure.bound_to(scale)
 
 
 def _model_arrays(beliefs: Beliefs) -> dict[str, NDArray[Any]]:

@@ -14,8 +14,8 @@ from activeeval.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
+    from activeeval.design import Design
     from activeeval.measures import Target
-    from activeeval.methods import Plan
     from activeeval.modelling import GradeBeliefs
     from activeeval.workload import Workload
 
@@ -74,7 +74,8 @@ _OPTIONS = (
     click.option("--traffic", metavar="FILE",
                  help="How often each query is asked, `query weight` a line. Default: all alike."),
     click.option("--defensive-share", type=FiniteRange(0, 1),
-                 help="Share of the draws left to p, which bounds the weights. Default: 0 for the paper's, else 0.1."),
+                 help="Share left to p whatever the model says; it bounds weights. "
+                      "Default: 0 for the paper's, else 0.1."),
     seed_option,
 )  # fmt: skip
 
@@ -160,28 +161,38 @@ class Case:
 
     def target(self, text: str) -> Target:
         """Return what a measure string asks to estimate."""
-        from activeeval.measures import Target, shown_name
-        from activeeval.workload import sampled_measure
+        from activeeval.measures import Target
+        from activeeval.workload import on_scale, sampled_measure
 
-        measure = sampled_measure(text).bound_to(self.max_grade)
-        top = measure.max_grade
-        if top is not None and top < self.max_grade:
-            raise InputError(
-                f"the scale goes up to grade {self.max_grade}, above the largest of {shown_name(measure)}, {top}"
-            )
+        measure = on_scale(sampled_measure(text), self.max_grade)
         return Target(measure, self.workload.ranking, self.workload.versus)
 
     def n_grades(self, target: Target) -> int:
         """Return how many grades the scale of a target has."""
         return (target.measure.max_grade or self.max_grade) + 1
 
-    def plan(self, method: str, target: Target, defensive_share: float | None) -> Plan:
-        """Return a method on a target, with what is believed of the grades."""
+    def design(
+        self,
+        method: str,
+        target: Target,
+        defensive_share: float | None = None,
+        *,
+        budget: float | None = None,
+        expected: bool = False,
+    ) -> Design:
+        """Return a method's design for a target, with what is believed of the grades; ``budget`` in mean items."""
         from activeeval.methods import find_method
 
-        chosen = find_method(method)
-        beliefs = self.beliefs.for_method(chosen, self.n_grades(target))
-        return chosen.plan(target, **beliefs, defensive_share=defensive_share)
+        chosen, n_grades = find_method(method), self.n_grades(target)
+        beliefs = self.beliefs.for_method(chosen, n_grades)
+        return chosen.design(
+            target,
+            **beliefs,
+            max_grade=n_grades - 1,
+            budget=budget,
+            expected=expected,
+            defensive_share=defensive_share,
+        )
 
 
 def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
@@ -202,10 +213,11 @@ def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
     for note in workload.notes:
         say(note)
     workload, model = _with_model_inputs(options, workload)
+    workload = workload.in_id_order()
     if options.train_fraction is not None:
         workload = workload.held_out(options.train_fraction, split_rng)
     elif judged is not None:
-        workload = workload.trained_on(_with_model_inputs(options, judged, with_costs=False)[0])
+        workload = workload.trained_on(_with_model_inputs(options, judged, with_costs=False)[0].in_id_order())
     if workload.training is not None and (n_left_out := workload.training.n_left_out):
         say(f"{n_left_out} ranked items of the training queries are not judged: left out of training")
     if not use_labels:

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from activeeval.cli.output import emit, output_option
+
+if TYPE_CHECKING:
+    from activeeval.methods import Method
 
 
 @click.command()
 @output_option
 def methods(form: str) -> None:
-    """List the methods: how queries are drawn, what is judged of each, the estimator, and when to use it."""
+    """List the methods: what is judged of a query, how it is drawn, the estimator, and when to use it.
+
+    Levels keep a hard budget, can be read early and topped up; draws with replacement are the paper's.
+    """
     from activeeval.methods import METHODS
 
     emit(
         [
             {
                 "method": method.name,
-                "scheme": method.scheme,
-                "judged": method.stage,
-                "estimator": method.estimator,
+                "judged": method.stage.name,
+                "scheme": "with replacement" if method.with_replacement else "levels",
+                "estimator": _estimator(method),
                 "when": method.when,
             }
             for method in METHODS.values()
         ],
         form,
     )
+
+
+def _estimator(method: Method) -> str:
+    if method.with_replacement:
+        return "ratio"
+    return "regression" if method.is_fitted else "difference"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _PATIENCE = 2.0
 _HEAVY = 30.0
+"""A draw that counts as 30 of a plain random sample is most of what a usual sample, of some tens of queries, tells."""
 _SAFE_SHARE = 0.1
 _NAMES = ("method", "model", "what")
 _WIDE = 1000
@@ -69,7 +70,7 @@ def say(message: str) -> None:
 
 
 def warn_of_weights(name: str, design: Design) -> None:
-    """Say where a draw of a query would weigh so much that it dominates the estimate."""
+    """Say where one query, once drawn, would weigh so much that it dominates the estimate."""
     from activeeval.methods import find_method
 
     if design.largest_weight <= _HEAVY:
@@ -82,8 +83,8 @@ def warn_of_weights(name: str, design: Design) -> None:
     if share >= _SAFE_SHARE:
         advice = f"a --defensive-share above {share:g} makes that rarer"
     say(
-        f"{name}: some query is drawn {design.largest_weight:.3g} times less often than by p, so that intervals "
-        f"can miss what it hides; {advice}"
+        f"{name}: some query comes up {design.largest_weight:.3g} times less often than in a plain random sample, so "
+        f"that intervals can miss what it hides; {advice}"
     )
 
 

@@ -13,12 +13,12 @@ from activeeval.errors import FormatError, InputError
 
 if TYPE_CHECKING:
     from activeeval.campaign import Campaign
-    from activeeval.io.draws import DrawsTable
-    from activeeval.measures import Measure
-    from activeeval.methods import Method, Plan
-    from activeeval.record import Record
+    from activeeval.campaign.sheet import Progress
+    from activeeval.design import Design
+    from activeeval.measures import Target
 
 _FEW = 30
+"""Below 30 judged queries the bias of a fitted estimate was measured up to .4 of its root mean squared error."""
 _method_option = click.option(
     "--method", help="See `activeeval methods`. Default: the best for the measure that a bad model cannot spoil."
 )
@@ -28,201 +28,179 @@ _measure_option = click.option(
     show_default=True,
     help="DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10; @FILE: learned gains.",
 )
-_target_option = click.option(
-    "--target",
-    type=click.Choice(("pool", "population")),
-    default="pool",
-    show_default=True,
-    help="What the interval is for: this pool, or all the queries that it is a sample of.",
-)
 
 
-def _plan(method: str | None, measure: str, out: str, options: dict[str, Any]) -> tuple[Plan, Case, float]:
-    """Return the plan of a method, the case that it is for and what a budget of 1 costs."""
+def _asked(method: str | None, measure: str, out: str, options: dict[str, Any]) -> tuple[Case, Target, str]:
+    """Return the case of some options, what is to be estimated, and the name of the method."""
     from activeeval.io.sheets import SUFFIXES
     from activeeval.methods import default_method
-    from activeeval.workload import budget_unit
 
     check_names([measure], [method] if method else [])
     check_out(out, SUFFIXES)
     case = load_case(PoolOptions(**options), use_labels=False)
     target = case.target(measure)
-    name = method or default_method(target.measure).name
-    return case.plan(name, target, options["defensive_share"]), case, budget_unit(target)
+    return case, target, method or default_method(target.measure).name
 
 
 @click.command()
 @pool_options
 @_measure_option
 @_method_option
-@click.option("--budget", type=POSITIVE, required=True, help="In mean costs of judging a query whole.")
+@click.option(
+    "--budget",
+    type=POSITIVE,
+    required=True,
+    help="In mean costs of judging a query whole; never exceeded.",
+)
 @click.option(
     "--expected", is_flag=True, help="Draws with replacement meet the budget in expectation, not as a hard limit."
 )
-@click.option(
-    "--hard",
-    is_flag=True,
-    help="Keep a margin of three standard deviations, so that a settled sample hardly ever costs more.",
-)
-@click.option("--out", required=True, metavar="FILE", help="Draws table to write: .csv, .tsv, .jsonl or .parquet.")
-@click.option("--force", is_flag=True, help="Overwrite a draws table that holds grades.")
+@click.option("--out", required=True, metavar="FILE", help="Sheet to write: .csv, .tsv, .jsonl or .parquet.")
+@click.option("--force", is_flag=True, help="Overwrite a sheet that holds grades.")
 def sample(
-    measure: str, method: str | None, budget: float, expected: bool, hard: bool, out: str, force: bool, **options: Any
+    measure: str, method: str | None, budget: float, expected: bool, out: str, force: bool, **options: Any
 ) -> None:
-    """Draw queries to judge for a budget; no label of the pool is looked at.
+    """Draw what to judge for a budget; no label of the pool is looked at.
 
-    Writes the draws table: one row an item, with the probabilities it was drawn with. Fill in the column `grade`, in a
-    spreadsheet if you like, and hand the file to `activeeval estimate`.
+    Writes two files. The sheet goes to the judges: one row an item, block by block. They fill in the column `grade`, in
+    a spreadsheet if they like, and write `cannot` where an item cannot be judged. The sample stays beside it, under its
+    name with .sample.npz behind it; `activeeval estimate` reads both, also once the first blocks alone are judged.
 
     \b
     activeeval sample --run new.run --measure DCG@10 --max-grade 3 --budget 40 --out draws.csv
     """
     from activeeval.campaign import Campaign
     from activeeval.errors import BudgetError
-    from activeeval.workload import in_units
+    from activeeval.methods import find_method
+    from activeeval.workload import budget_unit, in_units
 
+    if expected and not (method and find_method(method).with_replacement):
+        raise click.UsageError("--expected is for draws with replacement: passive, active, active_uniC, active_uniD")
     if not force:
         _check_no_grades(out)
-    plan, case, unit = _plan(method, measure, out, options)
-    _check_budget_options(plan.method, expected, hard)
+    case, target, name = _asked(method, measure, out, options)
+    if not target.matters.any():
+        raise InputError(f"no label can change {target.name} of these rankings: there is nothing to judge")
+    unit = budget_unit(target)
     try:
-        design = plan.design_within(budget * unit) if hard else plan.design(budget * unit)
-        warn_of_weights(design.name, design)
-        limit = None if design.budget is not None else budget * unit
-        campaign = Campaign(design, limit, rng=case.seed, expected=expected)
+        design = case.design(name, target, options["defensive_share"], budget=budget * unit, expected=expected)
     except BudgetError as problem:
         raise InputError(f"--{in_units(problem, unit)}") from None
-    while campaign.ask() is not None:
-        pass
-    if not any(draw.items for draw in campaign.draws) and campaign.design.items.size:
-        raise InputError(f"--budget {budget:g} is so small that no query was drawn: raise it")
-    _write(campaign, out, case.max_grade, plan.method.needs_record)
-    exceeds = "hardly ever exceeded" if hard else "met on average"
-    _say_what_was_drawn(campaign, out, f"{budget:g}", unit, exceeds)
-    if plan.method.needs_record:
-        say(f"wrote {record_path(out)}: the record of the sample, which `activeeval estimate` reads beside the table")
-    n_queries = len({draw.query for draw in campaign.draws})
-    if n_queries < min(_FEW, campaign.design.pool.n_queries):
-        say(f"{n_queries} judged queries make a rough interval; with {_FEW} or more it can be relied on")
-    n_repeated = sum(len(draw.items) for draw in campaign.draws) - sum(len(draw.items) for draw in campaign.awaited)
-    if n_repeated:
-        say(f"{n_repeated} rows repeat items of a query drawn before: grade an item once, leave the others empty")
+    campaign = Campaign(design, rng=case.seed)
+    drawn = _write(campaign, out)
+    _say_what_was_drawn(campaign, out, f"{budget:g}", unit)
+    say(f"seed {options['seed']}, sample {drawn}, kept in {sample_path(out)}, which `activeeval estimate` reads")
+    warn_of_weights(design.name, design)
+    for caution in design.cautions:
+        say(f"in mean items: {caution}")
 
 
-def _check_budget_options(method: Method, expected: bool, hard: bool) -> None:
-    if expected and method.scheme != "replacement":
-        kept = "meets the budget on average anyway" if method.needs_budget else "draws no query twice"
-        raise click.UsageError(f"--expected is for draws with replacement: {method.name} {kept}")
-    if hard and not method.needs_budget:
-        raise click.UsageError(f"--hard is for a sample that is settled at once: {method.name} draws one by one")
-
-
-def _write(campaign: Campaign, out: str, max_grade: int, needs_record: bool) -> None:
-    """Write the table and its record, both or neither; an earlier record that the table does not need goes."""
+def _write(campaign: Campaign, out: str) -> str:
+    """Write the sheet and the sample, both or neither; return the id of the sample."""
+    from activeeval.campaign.sample import id_of, to_arrays
+    from activeeval.campaign.sheet import sheet_of
     from activeeval.io.arrays import arrays_beside
     from activeeval.io.draws import write_draws
-    from activeeval.record import record_of, to_arrays
-    from activeeval.worksheet import to_table
 
-    table, beside = to_table(campaign, max_grade), record_path(out)
-    if needs_record:
-        with arrays_beside(beside, to_arrays(record_of(campaign, max_grade))):
-            write_draws(table, out)
-        return
-    write_draws(table, out)
-    if os.path.isfile(beside):
-        os.unlink(beside)
+    arrays = to_arrays(campaign)
+    with arrays_beside(sample_path(out), arrays):
+        write_draws(sheet_of(campaign, id_of(arrays)), out)
+    return id_of(arrays)
 
 
-def _say_what_was_drawn(campaign: Campaign, out: str, budget: str, unit: float, exceeds: str) -> None:
-    from activeeval.record import covers_everything
+def _say_what_was_drawn(campaign: Campaign, out: str, budget: str, unit: float) -> None:
+    units, design = campaign.planned, campaign.design
+    n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
+    spent = sum(u.cost for u in units)
+    is_everything = n_items == int((design.order.roots > 0).sum())
+    sizes = [sum(len(u.items) for u in units if u.block == k + 1) for k in range(len(design.blocks))]
+    what = "everything is to be judged, " if is_everything else ""
+    paid = f"cost {spent / unit:.4g} of {budget}" + (" (met on average)" if design.expected else "")
+    say(f"wrote {out}: {what}{n_items} items of {n_queries} queries, {paid}; a unit pays for {unit:.4g} mean items")
+    if len(sizes) > 1:
+        say(f"{len(sizes)} blocks of {', '.join(map(str, sizes))} items: the sample may be read once one is complete")
+    if not is_everything and n_queries < min(_FEW, design.pool.n_queries):
+        say(f"{n_queries} judged queries make a rough interval; with {_FEW} or more it can be relied on")
 
-    n_draws, n_queries = len(campaign.draws), len({draw.query for draw in campaign.draws})
-    n_items = sum(len(draw.items) for draw in campaign.awaited)
-    cost = f"cost {campaign.spent / unit:.4g}"
-    if covers_everything(campaign):
-        drawn = f"everything is to be judged, {n_queries} queries, {n_items} items, {cost} of {budget}"
-    elif campaign.design.budget is not None:
-        drawn = f"{n_queries} queries, {n_items} items to judge, {cost} (budget {budget} is {exceeds})"
-    else:
-        drawn = f"{n_draws} draws of {n_queries} queries, {n_items} items to judge, {cost} of {budget}"
-        drawn += f" (a unit costs {unit:g}); {campaign.ended}"
-    say(f"wrote {out}: {drawn}")
 
-
-def record_path(draws: str) -> str:
-    """Return where the record of a draws table lies: beside it, under its whole name with .sample.npz behind it."""
-    return f"{draws}.sample.npz"
+def sample_path(sheet: str) -> str:
+    """Return where the sample of a sheet lies: beside it, under its whole name with .sample.npz behind it."""
+    return f"{sheet}.sample.npz"
 
 
 def _check_no_grades(path: str) -> None:
     """Raise where a file that would be overwritten holds the work of judges."""
     from activeeval.io.draws import EMPTY, read_draws
-    from activeeval.worksheet import NOTHING
 
     if not os.path.isfile(path):
         return
     try:
-        table = read_draws(path)
+        sheet = read_draws(path)
     except InputError as problem:
         raise InputError(f"{problem}; --force overwrites it") from None
-    n_grades = int(((table.grade != EMPTY) & (table.doc_id != NOTHING)).sum())
+    n_grades = int((sheet.grade != EMPTY).sum())
     if n_grades:
         raise InputError(f"{path} holds {n_grades} grades already: --force overwrites them")
 
 
 @click.command()
-@click.argument("draws", metavar="DRAWS")
-@click.option("--measure", help="Measure to estimate; by default the one the table names.")
-@click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale; by default the table's.")
-@click.option("--record", metavar="FILE", help="Record of the sample. Default: DRAWS with .sample.npz behind it.")
-@_target_option
+@click.argument("draws", metavar="SHEET")
+@click.option("--record", metavar="FILE", help="The sample of the sheet. Default: SHEET with .sample.npz behind it.")
+@click.option("--measure", help="Any that the sample reaches. Default: the one that it was drawn for.")
+@click.option(
+    "--question",
+    type=click.Choice(("difference", "run", "versus")),
+    help="The first ranking less the second, the first alone, or the second. Default: what was drawn for.",
+)
+@click.option(
+    "--scope",
+    type=click.Choice(("pool", "population")),
+    default="pool",
+    show_default=True,
+    help="What the interval is about: this pool, or all the queries that it is a sample of.",
+)
 @click.option(
     "--interval",
     "kind",
-    type=click.Choice(("t", "skewed", "bootstrap")),
+    type=click.Choice(("t", "skewed", "bootstrap", "group-sequential")),
     default="t",
     show_default=True,
-    help="skewed: a comparison that hangs on few queries; bootstrap: as a check.",
+    help="skewed: a comparison that hangs on few queries; bootstrap: as a check; group-sequential: valid at the end of "
+    "every block, for those who look again.",
 )
 @level_option
 @places_option
 @output_option
 def estimate(
     draws: str,
-    measure: str | None,
-    max_grade: int | None,
     record: str | None,
-    target: str,
+    measure: str | None,
+    question: str | None,
+    scope: str,
     kind: str,
     level: float,
     places: int,
     form: str,
 ) -> None:
-    """Turn a judged draws table into an estimate with its interval.
+    """Turn a judged sheet into an estimate with its interval.
 
-    Every item needs a grade; an item that stands in several rows (a query drawn twice) needs it once. For all but the
-    paper's methods the record that `activeeval sample` wrote beside the table says the rest.
+    An empty grade waits, `cannot` is an item that cannot be judged. Reads the highest block of which no item waits; how
+    many do, and what else a reader should know, is said on stderr.
     """
-    from activeeval.arguments import asked_measure
-    from activeeval.estimation import INTERVALS, evaluate
-    from activeeval.estimation import estimate as estimate_sample
-    from activeeval.io.draws import read_draws
-    from activeeval.worksheet import graded, judged_table
+    from activeeval.estimation import INTERVALS
 
-    table = read_draws(draws)
-    held = _record(draws, record, table)
-    if held is None:
-        sample, name = judged_table(table, asked_measure(measure) if measure else None, max_grade, target)
-        estimator = "ratio"
-    elif measure and str(_bound(asked_measure(measure), held.max_grade)) != held.measure:
-        raise InputError(f"the sample was drawn for {held.measure}: its record cannot tell of {measure}")
-    else:
-        sample, name, estimator = held.sample(graded(table, held, max_grade)), held.method, held.estimator
-    result = estimate_sample(sample, estimator, name, target)
-    interval = INTERVALS[kind]().interval(sample, evaluate(sample, estimator, target), level)
+    campaign, progress = _judged(draws, record)
+    asked, target = _target(campaign.design, measure, question)
+    result = campaign.estimate(target, scope=scope)
+    interval = campaign.interval(INTERVALS[kind](), level, target, scope=scope)
+    for caution in result.cautions:
+        say(caution)
+    if progress.waiting:
+        say(f"{progress.waiting} of {sum(progress)} items wait for a grade")
     row = {
-        "measure": measure or str(table.measure[0]),
+        "measure": target.name,
+        "question": asked,
+        "scope": result.scope,
         "value": result.value,
         "std_error": result.std_error,
         "low": interval.low,
@@ -230,6 +208,7 @@ def estimate(
         "level": level,
         "interval": kind,
         "method": result.method,
+        **progress._asdict(),
         "draws": result.n_draws,
         "queries": result.n_queries,
         "items": result.n_items,
@@ -238,32 +217,49 @@ def estimate(
     emit([row], form, places)
 
 
-def _record(draws: str, path: str | None, table: DrawsTable) -> Record | None:
-    """Return the record of a table's sample; None where its method needs none."""
+def _judged(draws: str, path: str | None) -> tuple[Campaign, Progress]:
+    """Return the campaign of a sheet and its sample, with all that was judged."""
+    from activeeval.campaign.sample import FIELDS, from_arrays, id_of
+    from activeeval.campaign.sheet import take
     from activeeval.io.arrays import read_arrays
-    from activeeval.methods import METHODS
-    from activeeval.record import FIELDS, from_arrays
+    from activeeval.io.draws import read_draws
 
-    name = str(table.design[0]) if table.n_rows else ""
-    beside = record_path(draws)
-    is_there = os.path.exists(beside)
-    if path is None and not (METHODS[name].needs_record if name in METHODS else is_there):
-        return None
-    if path is None and not is_there:
+    sheet, beside = read_draws(draws), path or sample_path(draws)
+    if path is None and not os.path.exists(beside):
         raise InputError(
-            f"{beside}: no such file, expected the record that `activeeval sample` wrote beside the table; "
+            f"{beside}: no such file, expected the sample that `activeeval sample` wrote beside the sheet; "
             "--record names it where it lies elsewhere"
         )
     try:
-        return from_arrays(read_arrays(path or beside, FIELDS))
+        arrays = read_arrays(beside, FIELDS)
+        campaign = from_arrays(arrays)
     except FormatError:
         raise
     except InputError as problem:
-        raise InputError(f"{path or beside}: {problem}") from None
+        raise InputError(f"{beside}: {problem}") from None
+    try:
+        return campaign, take(campaign, sheet, id_of(arrays))
+    except InputError as problem:
+        raise InputError(f"{draws}: {problem}") from None
 
 
-def _bound(measure: Measure, max_grade: int | None) -> Measure:
-    return measure if max_grade is None else measure.bound_to(max_grade)
+def _target(design: Design, measure: str | None, question: str | None) -> tuple[str, Target]:
+    """Return which question is asked of a sample, and its target."""
+    from activeeval.measures import Target
+    from activeeval.workload import on_scale, sampled_measure
+
+    own, top = design.target, design.max_grade
+    drawn_for = "run" if own.versus is None else "difference"
+    asked = question or drawn_for
+    if asked != "run" and own.versus is None:
+        raise InputError(f"the sample is of one ranking: there is no second one, and no --question {asked}")
+    if measure is None and asked == drawn_for:
+        return asked, own
+    chosen = own.measure if measure is None else sampled_measure(measure)
+    if top is not None:
+        chosen = on_scale(chosen, top)
+    ranking = own.other if asked == "versus" else own.ranking
+    return asked, Target(chosen, ranking, own.versus if asked == "difference" else None)
 
 
 @click.command()
@@ -276,23 +272,33 @@ def _bound(measure: Measure, max_grade: int | None) -> Measure:
 def design(measure: str, method: str | None, budget: float | None, out: str, plot: str | None, **options: Any) -> None:
     """Write the sampling distribution, moments and costs of every query of a pool, without any label.
 
-    Columns: query_id, query_prob (p), sampling_prob (q, or the probability π of being in the sample), weight (p over
-    that), mean, variance, cost (of judging the query whole), expected_cost (once it is drawn), n_items.
+    Columns: query_id, query_prob (p), sampling_prob (q of a draw, or the probability π of being in the sample), weight
+    (p over that), mean, variance, cost (of judging the query whole), expected_cost (spent on it on average, by a draw
+    or by the sample), n_items. Costs are in mean items.
     """
+    from activeeval.errors import BudgetError
     from activeeval.io.export import write_columns
     from activeeval.report import PICTURES, design_columns, plot_design
+    from activeeval.workload import budget_unit, in_units
 
     if plot:
         check_out(plot, PICTURES)
-    plan, _, unit = _plan(method, measure, out, options)
-    made = plan.design(unit * (budget or plan.target.pool.n_queries / 10))
+    case, target, name = _asked(method, measure, out, options)
+    unit = budget_unit(target)
+    made = case.design(name, target, options["defensive_share"])
+    is_draw = not made.scheme.can_be_topped_up
+    try:
+        made = made if is_draw else made.with_budget(unit * (budget or target.pool.n_queries / 10))
+    except BudgetError as problem:
+        raise InputError(f"--{in_units(problem, unit)}") from None
     warn_of_weights(made.name, made)
     if plot:
         plot_design(made, plot)
-    write_columns(design_columns(made), out)
+    columns = design_columns(made)
+    write_columns(columns, out)
     say(
-        f"wrote {out}: {made.pool.n_queries} queries, {made.target.name}, "
-        f"{'a draw' if made.budget is None else 'the sample'} costs {made.expected_cost / unit:.4g} on average"
+        f"wrote {out}: {made.pool.n_queries} queries, {target.name}, "
+        f"{'a draw' if is_draw else 'the sample'} costs {columns['expected_cost'].sum() / unit:.4g} on average"
     )
     if plot:
         say(f"wrote {plot}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,12 +21,11 @@ from activeeval.cli.output import (
 
 if TYPE_CHECKING:
     from activeeval.measures import Target
-    from activeeval.methods import Method
     from activeeval.simulation import Summary
 
 DEFAULT_BUDGETS = (20.0, 50.0, 100.0)
-_FEW_DEGREES = 0.35
-_LEAST_COVERAGE, _ENOUGH_QUERIES = 0.93, 50
+_OFTEN = 0.1
+"""What the estimate says of itself in one run of ten is worth saying before there is any."""
 
 
 @click.command()
@@ -52,15 +51,15 @@ _LEAST_COVERAGE, _ENOUGH_QUERIES = 0.93, 50
     type=POSITIVE,
     help="Repeatable, in mean costs of judging a query whole. Default: 20, 50, 100.",
 )
-@click.option("--expected", is_flag=True, help="Budgets are met in expectation, by n* draws, not as a hard limit.")
+@click.option("--expected", is_flag=True, help="Draws with replacement meet budgets in expectation, by n* draws.")
 @click.option("--repetitions", type=click.IntRange(2), default=2000, show_default=True, help="Replays of each method.")
 @click.option(
     "--interval",
     default="t",
     show_default=True,
     metavar="KIND",
-    help="Intervals to measure: t, skewed, bootstrap, asympcs, betting or group-sequential (the budgets are its "
-    "looks). passive has t intervals where the kind is not for it.",
+    help="Intervals to measure: t, skewed, bootstrap, or group-sequential (the budgets are its looks). Draws with "
+    "replacement, as of passive, keep t.",
 )
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
 @places_option
@@ -83,8 +82,8 @@ def simulate(
     a bad grade model cannot spoil is run beside it: items for DCG, RBP and P, depth for the others.
 
     The pool comes from --letor with --scores, or from --qrels with --run. A budget of 1 pays for judging one query
-    whole on average: its overhead and the items down to the measure's cutoff, of both rankings in a comparison. Methods
-    that settle their sample at once (poisson, cube) meet it on average: the columns spent and spent_sd say how nearly.
+    whole on average: its overhead and the items down to the measure's cutoff, of both rankings in a comparison. It is
+    never exceeded: spent, spent_sd and spent_max say how much of it went.
 
     Every item that a measure needs must be judged, or --unjudged irrelevant say that the others are of grade 0.
 
@@ -92,81 +91,44 @@ def simulate(
     activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --measure DCG --budget 30 --budget 60
     activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 --measure ERR@10
     """  # fmt: skip
-    from activeeval.methods import find_method
+    from activeeval.estimation import find_interval
+    from activeeval.methods import METHODS
     from activeeval.report import PICTURES, plot_errors
 
-    named = [name for name in methods if name != "all"]
-    check_names(measures, named)
-    _check_interval(interval, named or ([] if methods else _defaults(measures)), expected)
+    find_interval(interval)
+    check_names(measures, [name for name in methods if name != "all"])
     if plot:
         check_out(plot, PICTURES)
     case = load_case(PoolOptions(**options), use_labels=True)
-    if refusal := _refusal(interval, find_method("passive")):
-        say(f"passive has t intervals: {refusal}")
     for text in measures:
         case.target(text).check_judged(case.workload.grades)
     chosen = distinct(budgets or DEFAULT_BUDGETS)
     panels: dict[str, list[Summary]] = {}
-    runs = {text: _chosen(case, text, methods, interval) for text in dict.fromkeys(measures)}
+    runs = {text: _chosen(case, text, methods) for text in dict.fromkeys(measures)}
+    if interval != "t":
+        drawn = dict.fromkeys(name for names in runs.values() for name in names if METHODS[name].with_replacement)
+        say(f"draws with replacement keep their t intervals: {', '.join(drawn)}")
     with progress(sum(map(len, runs.values())), "simulating") as advance:
         for text, names in runs.items():
             name, summaries = _simulate(
                 case, text, names, chosen, repetitions, expected, interval, options["defensive_share"], advance
             )
             panels[name] = summaries
-            if case.workload.versus is not None:
-                _warn_of_short_intervals(name, summaries)
+            _warn_of_uneven_estimates(name, summaries)
     _show(panels, case, form, places)
     if plot:
         plot_errors(panels, plot)
         say(f"wrote {plot}")
 
 
-def _defaults(measures: Iterable[str]) -> list[str]:
-    from activeeval.methods import default_method
-    from activeeval.workload import sampled_measure
-
-    return [default_method(sampled_measure(text)).name for text in measures]
-
-
-def _check_interval(interval: str, names: Iterable[str], expected: bool) -> None:
-    """Raise where an interval kind is not on offer or not one for a method, before any file is read."""
-    from activeeval.errors import InputError
-    from activeeval.estimation import find_interval
-    from activeeval.methods import find_method
-
-    find_interval(interval)
-    if expected and interval in ("skewed", "bootstrap", "betting"):
-        raise InputError(f"the interval {interval!r} is measured under hard budgets: leave out --expected")
-    for name in names:
-        problem = "" if name == "passive" else _refusal(interval, find_method(name))
-        if problem:
-            raise InputError(f"method {name!r}: {problem}")
-
-
-def _refusal(interval: str, method: Method) -> str:
-    """Return why an interval kind is not one for a method; nothing where it is."""
-    from activeeval.errors import InputError
-    from activeeval.estimation import find_interval
-
-    kind: Any = find_interval(interval)
-    try:
-        kind.check(kind, method.scheme, method.estimator)  # what fits is known of the class
-    except InputError as problem:
-        return str(problem)
-    return ""
-
-
-def _chosen(case: Case, measure: str, methods: tuple[str, ...], interval: str) -> list[str]:
+def _chosen(case: Case, measure: str, methods: tuple[str, ...]) -> list[str]:
     """Return the names of the methods to run for a measure, passive first."""
     from activeeval.methods import METHODS, default_method
 
     sampled = case.target(measure).measure
     names = methods or (default_method(sampled).name,)
     if "all" in names:
-        names = tuple(
-            name for name, method in METHODS.items() if method.fits(sampled) and not _refusal(interval, method)
-        )
+        names = tuple(name for name, method in METHODS.items() if method.fits(sampled))
     return list(dict.fromkeys(["passive", *names]))
 
 
@@ -188,48 +150,36 @@ def _simulate(
 
     target = case.target(measure)
     _tell_of_equal_rankings(target)
-    plans = {name: case.plan(name, target, defensive_share) for name in names}
     unit = budget_unit(target)
-    for name, plan in plans.items():
-        warn_of_weights(f"{name}, {target.name}", plan.design(budgets[0] * unit))
+    designs = {name: case.design(name, target, defensive_share) for name in names}
     try:
-        if expected:
-            drawn = [plan.design() for plan in plans.values() if plan.method.scheme == "replacement"]
-            max(drawn, key=lambda design: design.expected_cost).n_draws(budgets[0] * unit)
+        for name, design in designs.items():
+            is_met_on_average = expected and METHODS[name].with_replacement
+            least = design.with_budget(budgets[0] * unit, expected=is_met_on_average)
+            warn_of_weights(f"{name}, {target.name}", least)
         summaries = run(
-            plans,
+            designs,
             case.workload.grades,
             budgets,
             repetitions,
             case.seed,
             unit=unit,
             expected=expected,
-            interval={name: "t" if _refusal(interval, METHODS[name]) else interval for name in names},
+            interval={name: "t" if METHODS[name].with_replacement else interval for name in names},
             progress=lambda name: advance(f"{target.name}, {name}"),
         )
     except BudgetError as problem:
-        whose = "" if expected else "passive, the reference, cannot pay for a query: "  # it runs first
-        raise InputError(f"{target.name}: {whose}--{in_units(problem, unit)}") from None
+        raise InputError(f"{target.name}, {name}: --{in_units(problem, unit)}") from None
     return target.name, summaries
 
 
-def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None:
-    """Say for each method at which budgets few queries dominate a comparison, so that t intervals are too short."""
+def _warn_of_uneven_estimates(measure: str, summaries: Sequence[Summary]) -> None:
+    """Say for each method at which budgets a few queries make up its estimates, and what their intervals did."""
     for method in dict.fromkeys(s.method for s in summaries):
-        short = [s for s in summaries if s.method == method and s.interval == "t" and _is_short(s)]
-        if short:
-            budgets = ", ".join(f"{s.budget:g}" for s in short)
-            coverage = min(s.coverage for s in short)
-            say(
-                f"{method}, {measure}: at a budget of {budgets} few queries dominate the difference, so that 95 % t "
-                f"intervals can be too short (here they hold the truth in {coverage:.1%}): try --interval skewed"
-            )
-
-
-def _is_short(summary: Summary) -> bool:
-    is_uneven = summary.degrees_of_freedom < _FEW_DEGREES * summary.queries
-    is_low = summary.coverage < _LEAST_COVERAGE and summary.queries >= _ENOUGH_QUERIES
-    return summary.rmse > 0 and (is_uneven or is_low)
+        uneven = [s for s in summaries if s.method == method and s.uneven.value > _OFTEN and s.rmse.value > 0]
+        if uneven:
+            told = [f"{s.uneven.value:.0%} at {s.budget:g} (coverage {s.coverage.value:.1%})" for s in uneven]
+            say(f"{method}, {measure}: few judged queries dominate many estimates, by budget: {', '.join(told)}")
 
 
 def _tell_of_equal_rankings(target: Target) -> None:

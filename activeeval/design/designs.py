@@ -15,6 +15,7 @@ from activeeval.design.schemes import Levels, Replacement, Scheme, check_blocks,
 from activeeval.design.stages import Stage
 from activeeval.errors import InputError
 from activeeval.measures import Target
+from activeeval.measures.doors import check_pool
 from activeeval.pool import QueryPool
 
 Floats = NDArray[np.float64]
@@ -42,6 +43,8 @@ class Design:
         Grades that were known beforehand, −1 where there is none.
     is_fitted : bool
         Whether the estimator fits its regressors to the sample (GREG), or takes the model at its word.
+    scale : int or None
+        Largest grade that a judge may give, where that was said.
     budget : float or None
         Λ in mean items of the pool; never exceeded, unless it is `expected`.
     blocks : tuple of float
@@ -58,6 +61,7 @@ class Design:
     beliefs: Beliefs | None
     known: Ints
     is_fitted: bool
+    scale: int | None = None
     budget: float | None = None
     blocks: tuple[float, ...] = ()
     expected: bool = False
@@ -85,7 +89,7 @@ class Design:
     @property
     def max_grade(self) -> int | None:
         """The largest grade that an item can have; None where the scale is open."""
-        tops = [reading.max_grade for reading in self.readings]
+        tops = [self.scale, *(reading.max_grade for reading in self.readings)]
         return min((top for top in tops if top is not None), default=None)
 
     def with_budget(self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False) -> Design:
@@ -139,8 +143,8 @@ class Design:
         Raises
         ------
         InputError
-            Where an item whose label can change the target's value could not be drawn, or the order was gathered of a
-            larger pool, of which nothing is known for another target.
+            Where an item whose label can change the target's value could not be drawn, the target is of another pool,
+            or the order was gathered of a larger pool, of which nothing is known for another target.
         """
         if target is None:
             return self.readings[0]
@@ -151,26 +155,31 @@ class Design:
             raise InputError(
                 f"{target.name} was not asked when these queries were gathered of a larger pool: ask it then"
             )
+        check_pool(self.pool, target.ranking)
         return self.stage.reading(target, self.order, self.beliefs, self.known)
 
     @property
     def cautions(self) -> tuple[str, ...]:
         """What to be wary of before anything is judged, a line each."""
-        texts = (self.scheme.caution(self.order, end) for end in self.blocks[:1])
-        return tuple(text for text in texts if text)
+        if not self.blocks:
+            return ()
+        whole, early = (self.scheme.caution(self.order, end) for end in (self.blocks[-1], self.blocks[0]))
+        if not whole and early:
+            return (f"read at the end of the first block, {early}",)
+        return (whole,) if whole else ()
 
     @property
     def inclusion_probs(self) -> tuple[Floats, Floats]:
-        """π of every query and a of every place as they are on average at the budget; q and 1 with replacement."""
+        """π of every query and a of every place as they are on average at the budget; q of both with replacement."""
         if isinstance(self.scheme, Replacement):
-            return self.scheme.sampling_probs, np.ones(self.order.items.size)
+            return self.scheme.sampling_probs, self.scheme.sampling_probs[self.order.slot_queries]
         return self.order.inclusion_probs(self.order.level_for(self.cost if self.budget is None else self.budget))
 
     @property
     def largest_weight(self) -> float:
         """The largest share of one query in the estimate over its mean share in a plain random sample.
 
-        p/q with replacement, N p Λ/Λ* over π otherwise with Λ* the cost of the whole pool; a draw at a weight of hundreds
+        p/q with replacement, else p/π times Σ π, the number of queries to expect; a draw at a weight of hundreds
         dominates an estimate when it comes.
         """
         pi, _ = self.inclusion_probs

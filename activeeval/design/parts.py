@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order, Places
-from activeeval.design.rates import Rates, Ratios, Spread, weighed
+from activeeval.design.rates import Rates, Ratios, Spread, variance_left, weighed
 from activeeval.design.readings import Reading
 from activeeval.design.stages import WHOLE, Stage
 from activeeval.errors import InputError
@@ -24,6 +24,9 @@ from activeeval.measures import Target
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_STEPS = 30
+"""Of the search for minimax weights; the worst loss then moves by less than a thousandth a step."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,7 +54,7 @@ class Part:
     @cached_property
     def spreads(self) -> tuple[Spread, ...]:
         """What the values of each target vary by."""
-        found = [self.stage.spread(target, self.places, self.beliefs) for target in self.targets]  # type: ignore[arg-type]
+        found = [self.stage.spread(target, self.places, self.beliefs) for target in self.targets]
         return tuple(
             Spread(of_query=s.of_query + self.bias**2, of_open=s.of_open, least_shares=s.least_shares) for s in found
         )
@@ -72,6 +75,21 @@ class Part:
         ratios = [self.stage.pooled(self.places, spread) for spread in self.spreads]
         return np.array([math.fsum(weighed(self.places, own, query_probs)[0].tolist()) for own in ratios])
 
+    def minimax_weights(self, query_probs: Floats) -> list[float]:
+        """Return ω_t for which the largest loss of a target against its own design is least.
+
+        ω_t ← ω_t V_t / V_t(alone), scaled to sum to 1, from equal losses on (V_t at one and the same cost).
+        """
+        alone = self.planned(query_probs) ** 2
+        weights = np.array(equal_loss_weights(np.sqrt(alone)))
+        for _ in range(_STEPS):
+            ratios = self.stage.pooled(self.places, joint_spread(self.spreads, weights.tolist()))
+            cost = math.fsum(weighed(self.places, ratios, query_probs)[0].tolist())
+            left = [variance_left(self.places, spread, ratios, query_probs) for spread in self.spreads]
+            weights = weights * np.divide(cost * np.array(left), alone, out=np.zeros_like(alone), where=alone > 0)
+            weights /= max(float(weights.sum()), np.finfo(float).tiny)
+        return [float(w) for w in weights]
+
     def rates(self, weights: Sequence[float], *, alike: bool) -> Rates:
         """Return how rates compare where targets have these weights; none differs where all are `alike`."""
         n = self.places.open_costs.size
@@ -82,7 +100,7 @@ class Part:
 
     def readings(self, order: Order) -> tuple[Reading, ...]:
         """Return the reading of each target on an order."""
-        return tuple(self.stage.reading(target, order, self.beliefs, self.known) for target in self.targets)  # type: ignore[arg-type]
+        return tuple(self.stage.reading(target, order, self.beliefs, self.known) for target in self.targets)
 
 
 def equal_loss_weights(planned: Floats) -> list[float]:

@@ -99,7 +99,7 @@ class Rates:
 
 
 def pooled(places: Places, spread: Spread, *, is_nested: bool) -> Ratios:
-    """Return sqrt(variance / cost), pooled so that no place's rate exceeds its query's or, nested, the place's before."""
+    """Return sqrt(variance / cost), pooled: no place's exceeds its query's or, nested, the place's before."""
     offsets, costs = places.open_offsets, places.open_costs
     of_open, of_query = np.empty(costs.size), np.zeros(offsets.size - 1)
     if is_nested:
@@ -119,6 +119,18 @@ def weighed(places: Places, ratios: Ratios, query_probs: Floats) -> tuple[Floats
     top = np.bincount(owners, places.open_costs * ratios.of_open, minlength=n) + places.overheads * ratios.of_query
     bottom = np.bincount(owners, places.open_costs, minlength=n) + places.overheads
     return query_probs * top, query_probs * bottom
+
+
+def variance_left(places: Places, spread: Spread, ratios: Ratios, query_probs: Floats) -> float:
+    """Return Σ p V / root over queries and wanted places: the variance that unclipped rates p root leave."""
+    owners = places.open_queries
+    of_query = np.maximum(spread.of_query - np.bincount(owners, spread.of_open, minlength=query_probs.size), 0.0)
+    left = 0.0
+    for v, root, p in ((of_query, ratios.of_query, query_probs), (spread.of_open, ratios.of_open, query_probs[owners])):
+        varies = v > 0
+        if varies.any():
+            left += float((p * v)[varies] @ (1 / np.maximum(root[varies], LEAST_ROOT * root.max())))
+    return left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

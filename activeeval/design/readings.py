@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order
 from activeeval.design.selections import Selection
+from activeeval.design.totals import PoolTotals
 from activeeval.errors import InputError
 from activeeval.kernels import items as item_kernel
 from activeeval.kernels import reveal
@@ -45,49 +46,6 @@ class Totals:
 
     totals: Floats
     within: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PoolTotals:
-    """What an estimate needs of all queries of a pool, judged or not; the totals of two parts add up.
-
-    A query is *open* where an unknown label can change its value.
-
-    Attributes
-    ----------
-    n_queries, n_open : int
-        Queries, and open ones.
-    population : ndarray, shape (k,)
-        Σ p z over open queries, z their regressors.
-    base : float
-        What is known: Σ p L of queries that are not open, and the known terms of those that are.
-    settled_squares : float
-        Σ p L² of queries that are not open.
-    open_share : float
-        Σ p of open queries.
-    squares : float
-        Σ p² of all.
-    """
-
-    n_queries: int
-    n_open: int
-    population: Floats
-    base: float
-    settled_squares: float
-    open_share: float
-    squares: float
-
-    def __add__(self, other: PoolTotals) -> PoolTotals:
-        """Return the totals of two parts together."""
-        return PoolTotals(
-            n_queries=self.n_queries + other.n_queries,
-            n_open=self.n_open + other.n_open,
-            population=self.population + other.population,
-            base=self.base + other.base,
-            settled_squares=self.settled_squares + other.settled_squares,
-            open_share=self.open_share + other.open_share,
-            squares=self.squares + other.squares,
-        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -342,7 +300,21 @@ class ItemJudge(Judge):
         labels = (order.offsets, reading.open_contrast, self.gains)
         model = (self.word, sealed(reading.beliefs.weights))
         item_kernel.observe_items(*labels, *model, *_taken(order, selection), totals, within)
+        self._expect_missing(selection, totals[:, 0])
         return Totals(totals=totals, within=within)
+
+    def _expect_missing(self, selection: Selection, values: Floats) -> None:
+        """Add what is expected of items that cannot be judged to the values of certain queries, which have no other.
+
+        Of other queries the population's total brings it.
+        """
+        reading, missing = self.reading, selection.slots[np.isnan(self.gains[selection.slots])]
+        if missing.size == 0:
+            return
+        rows = np.searchsorted(selection.queries, reading.order.slot_queries[missing])
+        is_settled = reading.settled_by(selection)[rows]
+        expected = reading.open_contrast[missing] * reading.means[missing]
+        np.add.at(values, rows[is_settled], expected[is_settled])
 
 
 def _taken(order: Order, selection: Selection) -> tuple[Rates, Taken]:

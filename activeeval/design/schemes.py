@@ -268,10 +268,12 @@ def quarters(scheme: Scheme, order: Order, budget: float) -> tuple[float, ...]:
 
 
 def check_blocks(scheme: Scheme, order: Order, budgets: Sequence[float]) -> tuple[float, ...]:
-    """Return planned ends of blocks once they ascend and each pays for the dearest unit."""
+    """Return planned ends of blocks once they ascend and each pays for the dearest unit; draws have one."""
     ends = tuple(float(b) for b in budgets)
     if not ends or any(b <= a for a, b in pairwise(ends)):
         raise InputError(f"the budgets of blocks must ascend, got {list(budgets)}")
+    if len(ends) > 1 and not scheme.can_be_topped_up:
+        raise InputError(f"draws with replacement have one planned end, got blocks that end at {list(ends)}")
     scheme.check(order, ends[0])
     return ends
 

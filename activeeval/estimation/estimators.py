@@ -79,7 +79,7 @@ def _evaluate(sample: JudgedSample) -> Evaluated:
             contributions=np.zeros(n),
             plain_variance=0.0,
         )
-    if n == 0 and sample.n_items == 0:
+    if sample.n_queries == 0:
         raise StateError("nothing has been judged yet, so there is nothing to estimate from")
     if sample.with_replacement:
         values = np.ascontiguousarray(sample.values)

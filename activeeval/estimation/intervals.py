@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 _SEED = 20130301
 _LEAST_STEP = 0.005
 """Looks that are closer than one part in 200 tell each other's answer, and the quadrature needs some width."""
+_ROUNDING = 1e-9
 _N_NODES = 400
 """Gauss–Legendre nodes of the density between the boundaries: boundaries are right to 1e-8."""
 
@@ -180,7 +181,8 @@ class Bootstrap:
         rng = np.random.default_rng(self.seed)
         intervals.bootstrap_statistics(contributions, keep, not sample.with_replacement, rng, statistics)
         statistics.sort()
-        tail = max(int((self.n_resamples + 1) * (1 - level) / 2), 1)  # order statistics bear what is infinite
+        # order statistics bear what is infinite; 1 − .9 is a little below .1
+        tail = max(int((self.n_resamples + 1) * (1 - level) / 2 + _ROUNDING), 1)
         low, high = statistics[tail - 1], statistics[-tail]
         se = math.sqrt(last.variance)
         return Interval(last.value - float(high) * se, last.value - float(low) * se, level)
@@ -198,8 +200,8 @@ SPENDING: dict[str, Callable[[float, float], float]] = {"obrien-fleming": _obrie
 
 
 @lru_cache(maxsize=1)
-def _quadrature() -> tuple[Floats, Floats]:
-    """Return nodes and weights of a rule on [−1, 1]; to find it takes ten times as long as to use it."""
+def _rule() -> tuple[Floats, Floats]:
+    """Return nodes and weights on [−1, 1]; finding them takes longer than a boundary."""
     return np.polynomial.legendre.leggauss(_N_NODES)
 
 
@@ -228,7 +230,7 @@ def spending_boundaries(
     spent = np.array([SPENDING[spending](share, alpha) for share in shares])
     found, probs = np.empty((2, spent.size))
     fractions = np.array(information) / information[-1]
-    intervals.boundaries(fractions, spent, *_quadrature(), found, probs)
+    intervals.boundaries(fractions, spent, *_rule(), found, probs)
     return tuple(found.tolist())
 
 
@@ -241,8 +243,8 @@ def crossing_probs(fractions: Sequence[float], boundaries: Sequence[float]) -> F
     0.05
     """
     given = np.array(boundaries, dtype=np.float64)
-    nothing, probs = np.full(given.size, -1.0), np.empty_like(given)
-    intervals.boundaries(np.asarray(fractions, dtype=np.float64), nothing, *_quadrature(), given, probs)
+    probs = np.empty_like(given)
+    intervals.boundaries(np.asarray(fractions, dtype=np.float64), np.full(given.size, -1.0), *_rule(), given, probs)
     return probs
 
 

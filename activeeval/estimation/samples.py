@@ -135,9 +135,8 @@ def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, 
         within=shown.within,
         values=values,
         population=pool.population,
-        base=estimates.weighted_sum(p[queries], values[first])
-        if is_census
-        else 0.0,  # as replications sum, to the last bit
+        # as replications sum, to the last bit
+        base=estimates.weighted_sum(p[queries], values[first]) if is_census else 0.0,
         certain_squares=float(p[queries] @ values[first] ** 2) if is_census else 0.0,
         open_share=0.0 if is_census else 1.0,
         pool_size=1.0 / pool.squares,

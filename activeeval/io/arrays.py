@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import zipfile
@@ -15,21 +16,15 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError
-from activeeval.io.files import PathLike, write_atomically
+from activeeval.io.files import PathLike, read_binary, write_atomically
 
-_EXPECTED = "expected the record of a drawn sample"
+_EXPECTED = "expected a drawn sample"
 _FEW = 3
 # what NumPy and zipfile raise where bytes are lost, changed or foreign
 _BROKEN = (
     *(ValueError, TypeError, EOFError, LookupError, AttributeError, RuntimeError, ArithmeticError, MemoryError),
     *(SyntaxError, zipfile.BadZipFile, zlib.error, struct.error),
 )
-
-
-def write_arrays(path: PathLike, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays by name; the file appears whole or not at all."""
-    with arrays_beside(path, arrays):
-        pass
 
 
 @contextmanager
@@ -55,17 +50,9 @@ def read_arrays(path: PathLike, needed: tuple[str, ...] = ()) -> dict[str, NDArr
     FormatError
         Where the file is no such file, is cut short, or lacks one of the needed arrays.
     """
-    name = os.fspath(path)
-    if os.path.isdir(path):
-        raise FormatError(name, None, "is a folder, expected a file of arrays (.npz)")
+    name, content = os.fspath(path), read_binary(path)
     try:
-        # np.load leaves a file open that it cannot read
-        with open(path, "rb") as handle:
-            arrays = _loaded(handle)
-    except FileNotFoundError:
-        raise FormatError(name, None, "no such file") from None
-    except OSError as problem:
-        raise FormatError(name, None, f"cannot read: {problem.strerror or problem}") from None
+        arrays = _loaded(io.BytesIO(content))
     except _BROKEN:
         raise FormatError(name, None, f"cannot be read as a file of arrays (.npz): {_EXPECTED}") from None
     missing = [key for key in needed if key not in arrays]

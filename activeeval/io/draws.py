@@ -1,85 +1,58 @@
-"""The draws table: what was drawn, with which probabilities, what it cost, and the grades given."""
+"""The sheet that goes to the judges of a drawn sample: one row an item, with its grade once it has one."""
 
 from __future__ import annotations
 
-import csv
-import json
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError
 from activeeval.io.columns import typed_column
-from activeeval.io.files import PathLike, bare_suffix, write_atomically
-from activeeval.io.keys import places_within
-from activeeval.io.sheets import SUFFIXES, Sheet, read_sheet
+from activeeval.io.export import write_columns
+from activeeval.io.files import PathLike, shown
+from activeeval.io.sheets import Sheet, read_sheet
 from activeeval.pool.doors import Texts
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 EMPTY = -2
-"""The grade of an item that waits for one; −1 is an item that could not be judged and earns nothing."""
+"""The grade of an item that waits for one: an empty cell."""
+CANNOT = -1
+"""The grade of an item that cannot be judged: the word `cannot`."""
 
-_IDS = ("query_id", "doc_id")
-_WORDS = ("design", "measure")
-_FLOATS = ("query_prob", "item_prob", "weight", "cost")
-# what an empty cell of a whole-number column means; None: the cell must not be empty
-_EMPTY: dict[str, int | None] = {"draw": None, "depth": 0, "grade": EMPTY, "rank": 0, "versus_rank": 0}
-_EMPTY["max_grade"] = 0
-_EXTRA = ("rank", "versus_rank", "measure", "max_grade")
+COLUMNS = ("sample", "block", "query_id", "doc_id", "grade")
+_CANNOT = "cannot"
+_EXPECTED = f"expected a whole number from 0 on, `{_CANNOT}` where the item cannot be judged, or nothing while it waits"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DrawsTable:
-    """Drawn items, one row an item of a draw.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Draws:
+    """Items of a drawn sample, in the order in which they are to be judged.
 
     Attributes
     ----------
-    draw : ndarray of int64, shape (n,)
-        Number of the draw that the row belongs to.
+    sample : str
+        The id of the sample that the rows belong to.
+    block : ndarray of int64, shape (n,)
+        From 1; a sample may be read early at the end of a block.
     query_id, doc_id : ndarray of str, shape (n,)
-    query_prob, item_prob : ndarray of float64, shape (n,)
-        Probability of the query in one draw, and of the item given the query.
-    depth : ndarray of int64, shape (n,)
-        How deep the draw reads its query; 0 where depth does not apply.
-    weight, cost : ndarray of float64, shape (n,)
-        Importance weight of the draw; cost of judging the item.
-    design : ndarray of str, shape (n,)
     grade : ndarray of int64, shape (n,)
-        `EMPTY` until judged, −1 where it could not be.
-    rank, versus_rank : ndarray of int64, shape (n,)
-        Rank in the list, and in the list compared with; 0 where that list does not hold the item.
-    measure : ndarray of str, shape (n,)
-    max_grade : ndarray of int64, shape (n,), optional
-        Largest grade of the scale; 0 where it is not known.
+        `EMPTY` while an item waits, `CANNOT` where it cannot be judged.
     """
 
-    draw: Ints
+    sample: str
+    block: Ints
     query_id: Texts
     doc_id: Texts
-    query_prob: Floats
-    item_prob: Floats
-    depth: Ints
-    weight: Floats
-    cost: Floats
-    design: Texts
     grade: Ints
-    rank: Ints
-    versus_rank: Ints
-    measure: Texts
-    max_grade: Ints = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        n_rows = np.size(self.draw)
-        if self.max_grade is None:
-            object.__setattr__(self, "max_grade", np.zeros(n_rows, dtype=np.int64))
-        for name in COLUMNS:
-            column = _typed(name, getattr(self, name)).view()
+        n_rows = np.size(self.block)
+        for name in COLUMNS[1:]:
+            column = typed_column(getattr(self, name), name, "U" if name.endswith("_id") else "i").view()
             if column.shape != (n_rows,):
                 raise InputError(f"{name} must have shape ({n_rows},), got {column.shape}")
             column.setflags(write=False)
@@ -88,90 +61,74 @@ class DrawsTable:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return self.draw.size
+        return self.block.size
 
 
-COLUMNS = tuple(field.name for field in fields(DrawsTable))
+def write_draws(draws: Draws, path: PathLike) -> None:
+    """Write a sheet by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 
-
-def write_draws(table: DrawsTable, path: PathLike) -> None:
-    """Write draws by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
-
-    Floats keep every bit. What is empty (a grade until judged, a rank in a list that does not
-    hold the item) is an empty cell, null in JSON lines and parquet.
+    Grades are text, so that a judge can write a word; one that is waited for is an empty cell, null in JSON lines
+    and parquet.
     """
-    suffix = bare_suffix(path)
-    if suffix not in SUFFIXES:
-        raise InputError(
-            f"{os.fspath(path)}: cannot tell the format, expected a name that ends in {', '.join(SUFFIXES)}"
-        )
-    columns = {name: _cells(name, getattr(table, name)) for name in COLUMNS}
-    with write_atomically(path, binary=suffix == ".parquet") as handle:
-        if suffix == ".parquet":
-            pl.DataFrame(columns, schema={name: _parquet_type(name) for name in COLUMNS}).write_parquet(handle)
-        elif suffix == ".jsonl":
-            for row in zip(*columns.values(), strict=True):
-                handle.write(json.dumps(dict(zip(COLUMNS, row, strict=True)), ensure_ascii=False) + "\n")
-        else:
-            writer = csv.writer(handle, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
-            writer.writerow(COLUMNS)
-            # csv writes None as an empty cell and a float as its shortest exact text
-            writer.writerows(zip(*columns.values(), strict=True))
+    words = {EMPTY: None, CANNOT: _CANNOT}
+    grades = [words.get(grade, str(grade)) for grade in draws.grade.tolist()]
+    samples = [draws.sample] * draws.n_rows
+    columns = (samples, draws.block, draws.query_id, draws.doc_id, grades)
+    write_columns(dict(zip(COLUMNS, columns, strict=True)), path)
 
 
-def read_draws(path: PathLike) -> DrawsTable:
-    """Read draws that `write_draws` wrote, also after a spreadsheet had them.
+def read_draws(path: PathLike) -> Draws:
+    """Read a sheet that `write_draws` wrote, also after a spreadsheet had it.
 
-    Columns may stand in any order, cells may be quoted, a comma, a semicolon or a tab may separate
-    them, and a grade may read ``2.0``. Without a rank column a row's rank is its place within its
-    draw; without versus_rank it is 0, without measure the empty text.
+    Columns may stand in any order and their names in capitals, cells may be quoted, a comma, a semicolon or a tab may
+    separate them, a grade may read ``2.0``, and further columns do no harm.
 
     Raises
     ------
     FormatError
         ``path:line: column <name>: what is wrong``.
     """
-    sheet = read_sheet(path)
-    missing = [name for name in COLUMNS if name not in sheet.columns and name not in _EXTRA]
+    sheet = _plainly_named(read_sheet(path))
+    missing = [name for name in COLUMNS if name not in sheet.columns]
     if missing:
-        line = 1 if bare_suffix(path) in (".csv", ".tsv") else None
-        held = ", ".join(sheet.columns)
-        raise FormatError(os.fspath(path), line, f"no column {', '.join(missing)} in: {held}; expected a draws table")
-    columns = {name: _column(sheet, name) for name in COLUMNS if name in sheet.columns}
-    if "rank" not in columns:
-        columns["rank"] = places_within(np.unique(columns["draw"], return_inverse=True)[1])
-    columns.setdefault("versus_rank", np.zeros(sheet.n_rows, dtype=np.int64))
-    columns.setdefault("measure", np.full(sheet.n_rows, "", dtype=np.str_))
-    return DrawsTable(**columns)
+        line, held = None if sheet.lines is None else 1, ", ".join(sheet.columns)
+        raise FormatError(
+            os.fspath(path), line, f"no column {', '.join(missing)} in: {held}; expected the sheet of a sample"
+        )
+    return Draws(
+        sample=_only(sheet, "sample"),
+        block=sheet.wholes("block", least=1),
+        query_id=sheet.texts("query_id"),
+        doc_id=sheet.texts("doc_id"),
+        grade=_grades(sheet),
+    )
 
 
-def _column(sheet: Sheet, name: str) -> Any:
-    if name in _IDS:
-        return sheet.texts(name)
-    if name in _WORDS:
-        return np.array(sheet.words(name), dtype=np.str_)
-    if name in _FLOATS:
-        values = sheet.floats(name)
-        bad = np.flatnonzero((values < 0) | ((values > 1) & name.endswith("_prob")))
-        if bad.size:
-            expected = "a probability" if name.endswith("_prob") else "no negative number"
-            sheet.fail(int(bad[0]), name, f"holds {float(values[bad[0]])!r}, expected {expected}")
-        return values
-    return sheet.wholes(name, _EMPTY[name], least=-1 if name == "grade" else 0)
+def _plainly_named(sheet: Sheet) -> Sheet:
+    """Return a table with its names in small letters."""
+    columns: dict[str, Any] = {}
+    for name, values in sheet.columns.items():
+        plain = name.strip().lower()
+        if plain in columns:
+            raise FormatError(sheet.source, None, f"column {shown(plain)} is there twice, expected it once")
+        columns[plain] = values
+    return replace(sheet, columns=columns)
 
 
-def _typed(name: str, values: Any) -> Any:
-    if name in _WORDS:
-        return np.ascontiguousarray(values, dtype=np.str_)
-    return typed_column(values, name, "U" if name in _IDS else "f" if name in _FLOATS else "i")
+def _only(sheet: Sheet, name: str) -> str:
+    """Return the one text that a column holds."""
+    words = [word.strip() for word in sheet.words(name)]
+    for row, word in enumerate(words):
+        if word != words[0]:
+            sheet.fail(row, name, f"holds {shown(word)}, the first row {shown(words[0])}: expected one sample a sheet")
+    return words[0]
 
 
-def _cells(name: str, values: NDArray[Any]) -> list[Any]:
-    empty = _EMPTY.get(name)
-    return [None if empty is not None and cell == empty else cell for cell in values.tolist()]
-
-
-def _parquet_type(name: str) -> type[pl.DataType]:
-    if name in _IDS or name in _WORDS:
-        return pl.String
-    return pl.Float64 if name in _FLOATS else pl.Int64
+def _grades(sheet: Sheet) -> Ints:
+    cells, words = sheet.columns["grade"], [word.strip().lower() for word in sheet.words("grade")]
+    numbers = [None if word in ("", _CANNOT) else cell for word, cell in zip(words, cells, strict=True)]
+    grades = replace(sheet, columns={"grade": numbers}).wholes("grade", EMPTY)
+    for row in np.flatnonzero(grades < 0).tolist():
+        if numbers[row] is not None:
+            sheet.fail(row, "grade", f"holds {grades[row]}, {_EXPECTED}")
+    return np.where(np.array(words) == _CANNOT, CANNOT, grades)

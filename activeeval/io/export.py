@@ -13,14 +13,21 @@ from activeeval.io.files import PathLike, bare_suffix, write_atomically
 
 
 def write_columns(columns: Mapping[str, Any], path: PathLike) -> None:
-    """Write equally long columns by the suffix of the name: .csv, .tsv, .jsonl or .parquet.
+    """Write equally long columns by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray or list of str
+        None in a list is an empty cell.
 
     Raises
     ------
     InputError
         Where the suffix is none of these, or the file cannot be written.
     """
-    frame = pl.DataFrame({name: list(map(str, c)) if c.dtype.kind == "U" else c for name, c in columns.items()})
+    frame = pl.DataFrame(
+        {name: pl.Series(c, dtype=pl.String) if _is_text(c) else pl.Series(c) for name, c in columns.items()}
+    )
     suffix = bare_suffix(path)
     if suffix not in (".csv", ".tsv", ".jsonl", ".parquet"):
         raise InputError(f"{os.fspath(path)}: expected a name that ends in .csv, .tsv, .jsonl or .parquet")
@@ -31,3 +38,7 @@ def write_columns(columns: Mapping[str, Any], path: PathLike) -> None:
             handle.write(frame.write_ndjson())
         else:
             handle.write(frame.write_csv(separator="\t" if suffix == ".tsv" else ","))
+
+
+def _is_text(column: Any) -> bool:
+    return isinstance(column, list) or column.dtype.kind == "U"

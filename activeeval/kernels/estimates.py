@@ -15,16 +15,16 @@ model can spoil much. What is seen within a query has an unbiased variance s(B),
 
 unbiased. B minimises V̂: least squares with weights ω² keep for whole queries. Fitted residuals are multiplied by the
 g-weights g = 1 + (Z̄ − Σ ω z)' H⁻¹ ω keep z, with which R̂ = Σ ω g y, and V̂ by n / (n − 2). Where a g exceeds 5 the fit
-reaches far beyond the sample, and the first regressor stands alone, unless the fit leaves no residual: for any g it then
-says the same of the sample. For the same reason nothing is fitted where y = m throughout.
+reaches far beyond the sample, and the first regressor stands alone, unless the fit leaves no residual: for any g it
+then says the same of the sample. For the same reason nothing is fitted where y = m throughout.
 
 All sums go over the *open* queries, those that chance chose; what is judged whole with certainty is known, adds its
 p L to both R̂ and the truth, and would count as evidence that it is not: n is the number of open ones, Z̄ their total.
 
-*No spread.* A sample says how far the rest may be from what is predicted by its own residuals. Where they vanish it has
-seen one kind of query and says nothing of how many others there are: V̂ is infinite, not 0, for every form alike. A third
-regressor explains a sample without a relevant label exactly: y = h + L, L one value. Small samples do without it; they
-too have seen one kind of query where y − h is a multiple of z_0.
+*No spread.* A sample says how far the rest may be from what is predicted by its own residuals. Where they vanish it
+has seen one kind of query and says nothing of how many others there are: V̂ is infinite, not 0, for every form alike.
+A third regressor explains a sample without a relevant label exactly: y = h + L, L one value. Small samples do without
+it; they too have seen one kind of query where y − h is a multiple of z_0.
 
 *Ratio* (Sawade et al., eq. (6)), for draws with replacement: Σ w L / Σ w with w = p/q.
 """
@@ -48,10 +48,15 @@ _FARTHEST = 4.0
 def degrees(shares, n_fitted):
     """Return the degrees of freedom of a variance Σ v, fewer where a few ``shares`` v ≥ 0 dwarf the others.
 
-    1/df = 1/(n − k) + (Σ v² / (Σ v)² − 1/n) / 2: the second term is what the kurtosis of the
-    contributions says of the variance's own uncertainty. Alone it would be Satterthwaite's, but from a
-    sample without the rare large share it is too small; with both terms measured coverage is right.
+    1/df = 1/(n − k) + (Σ v² / (Σ v)² − 2/n)₊, at least one degree. Σ v² / (Σ v)² is 1 over the number of shares that
+    matter: K equal ones among many that are nothing leave K degrees, equal ones throughout n − k. Normal residuals
+    have 3/n, which leaves half of n.
     """
+    # Satterthwaite's df, from the variance of V̂ alone, has half that slope. But the share that is missing from V̂ is
+    # missing from R̂ too: with skewness γ Edgeworth's expansion adds 0.9 γ²/n to 1/df at 95 %, and of rare large shares
+    # γ²/n is Σ v² / (Σ v)². Tried on 344 cells (generated pools with rare relevance, certain queries and empty lists,
+    # MQ2008 and MQ2007 with forest and uniform model, 2,000 repetitions each): below 90 % were 49 cells with half the
+    # slope, 28 with this, 22 with − 1/n in place of − 2/n, which makes intervals 3 % wider where all was well.
     n = shares.size
     if n <= n_fitted:
         return n - n_fitted
@@ -61,8 +66,8 @@ def degrees(shares, n_fitted):
         v = max(shares[j], 0.0)
         total += v
         squares += v * v
-    uneven = max(squares / (total * total) - 1.0 / n, 0.0) if total > 0.0 else 0.0
-    return 1.0 / (1.0 / (n - n_fitted) + 0.5 * uneven)
+    uneven = max(squares / (total * total) - 2.0 / n, 0.0) if total > 0.0 else 0.0
+    return max(1.0 / (1.0 / (n - n_fitted) + uneven), 1.0)
 
 
 @_jit
@@ -217,7 +222,7 @@ def _quadratic(within, coefficients):
 
 @_jit
 def _residual(keep, totals, within, coefficients):
-    """Return e and s of a query, and keep e² + (1 − keep) s had nothing cancelled in them: rounding is relative to it."""
+    """Return e and s of a query, and what keep e² + (1 − keep) s were if nothing cancelled, to measure rounding by."""
     e = totals[0]
     size = abs(e)
     for a in range(coefficients.size):

@@ -46,8 +46,8 @@ def observe_items(offsets, contrast, gains, word, node_weights, rates, taken, to
         Gain of each place; read for judged places alone. NaN is an item that cannot be judged: it stays as the model
         expects it, whatever takes the model's place.
     word : array, shape (n_slots, 3, n_nodes)
-        The model's: E[g_i | u], its running sum of c_i E[g_i | u] from the query's first place on, and p(y_i | u) > 0. One
-        array, as reading it from memory is what a replication waits for.
+        The model's: E[g_i | u], its running sum of c_i E[g_i | u] from the query's first place on, and p(y_i | u) > 0.
+        One array, as reading it from memory is what a replication waits for.
     node_weights : array, shape (n_queries, n_nodes)
         Weights of the nodes before any label of the sample.
     rates, taken : Rates, Taken
@@ -57,7 +57,7 @@ def observe_items(offsets, contrast, gains, word, node_weights, rates, taken, to
     k = 0
     for row in range(taken.queries.size):
         q = taken.queries[row]
-        first, last = offsets[q], offsets[q + 1]
+        last = offsets[q + 1]
         for u in range(n_nodes):
             omega[u], before[u] = node_weights[q, u], 0.0
         rate = min(1.0, rates.level * rates.query_roots[q])

@@ -21,7 +21,6 @@ Thorup, JACM 2007; Ohlsson 1998; Ting, KDD 2017).
 from __future__ import annotations
 
 import numba
-import numpy as np
 
 from activeeval.kernels.numbers import number
 
@@ -90,9 +89,7 @@ def place_levels(key, hashes, offsets, query_roots, roots, nested, queries, quer
 
 
 @_jit
-def units_of(
-    offsets, slot_costs, overheads, hashes, nested, entered, slots, levels, owners, queries, costs, at, ties
-):
+def units_of(offsets, slot_costs, overheads, hashes, nested, entered, slots, levels, owners, queries, costs, at, ties):
     """Group places into units; return how many.
 
     Parameters

@@ -11,9 +11,10 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from activeeval.kernels.estimates import ratio_estimate, weighted_sum
+from activeeval.kernels.estimates import ratio_estimate
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+
 
 @_jit
 def locate(cumulative, u):
@@ -51,12 +52,13 @@ def _locate_by(signposts, cumulative, u):
 
 
 @_jit
-def replicate(uniforms, cumulative, query_probs, weights, costs, item_counts, values, budgets, limits, out, complete):
+def replicate(uniforms, truth, cumulative, weights, costs, item_counts, values, budgets, limits, out, complete):
     """Draw with replacement once for every row of ``uniforms`` (repetitions, n).
 
-    Run k ends before the draw that would exceed ``budgets[k]`` or when ``limits[k]`` draws are
-    done; both ascend. ``out`` (repetitions, budgets, 7) takes estimate, variance, degrees of freedom, draws, distinct
-    queries, distinct items, spent. ``complete`` (repetitions,) turns False where a row of uniforms was too short.
+    ``truth`` is Σ p L, which a run knows that has drawn every query. Run k ends before the draw that would exceed
+    ``budgets[k]`` or when ``limits[k]`` draws are done; both ascend. ``out`` (repetitions, budgets, 7) takes estimate,
+    variance, degrees of freedom, draws, distinct queries, distinct items, spent. ``complete`` (repetitions,) turns
+    False where a row of uniforms was too short.
     """
     n_queries = cumulative.size
     signposts = _signposts(cumulative)
@@ -75,7 +77,7 @@ def replicate(uniforms, cumulative, query_probs, weights, costs, item_counts, va
             cost = costs[query] if is_new else 0.0
             while k < budgets.size and (t == limits[k] or (t < longest and spent + cost > budgets[k])):
                 if n_seen == n_queries:
-                    found = (weighted_sum(query_probs, values), 0.0, np.inf)
+                    found = (truth, 0.0, np.inf)
                 else:
                     found = ratio_estimate(w[:t], drawn[:t], contributions[:t])
                 out[r, k, 0], out[r, k, 1], out[r, k, 2] = found

@@ -80,7 +80,8 @@ class _Normalised(_Ranked):
     ) -> Moments:
         """Return E[L], E[L²] and Var[L] of each query as means over 200 sets of labels drawn from the model.
 
-        The draws belong to the ids: the same in every call, whatever the order of the rows. Parameters as those of `Additive.moments`.
+        The draws belong to the ids: the same in every call, whatever the order of the rows. Parameters as those of
+        `Additive.moments`.
         """
         from activeeval.kernels import sampling
 

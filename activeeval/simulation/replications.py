@@ -188,8 +188,10 @@ def _drawn(
         limits = np.array([deck.n_draws(float(b)) for b in budgets], dtype=np.int64)
         bounds = np.full(budgets.size, np.inf)
     n_sampled = sum(expected or not deck.is_census(float(b)) for b in budgets)
-    per_query = (order.query_probs, order.query_probs / scheme.sampling_probs, costs, np.diff(order.offsets), values)
-    arrays = (deck.cumulative, *(array[by_hash] for array in per_query), bounds[:n_sampled], limits[:n_sampled])
+    truth = estimates.weighted_sum(order.query_probs, values)
+    per_query = (order.query_probs / scheme.sampling_probs, costs, np.diff(order.offsets), values)
+    columns = (deck.cumulative, *(array[by_hash] for array in per_query))
+    arrays = (truth, *columns, bounds[:n_sampled], limits[:n_sampled])
     guess = int(limits.max()) if expected else int(1.5 * budgets[-1] / max(deck.expected_cost, 1e-9)) + 50
     guess = min(guess, int(limits.max()))
 
@@ -198,7 +200,6 @@ def _drawn(
         if n_sampled:
             out[:, :n_sampled, :7] = _with_replacement(arrays, keys, n_sampled, guess)
         n = order.n_queries
-        truth = estimates.weighted_sum(order.query_probs, values)
         out[:, n_sampled:, :7] = (truth, 0.0, np.inf, n, n, order.items.size, costs.sum())
         out[:, :, 7] = out[:, :, 3]
         half = half_widths(out[:, :, 1], out[:, :, 2], 0.95)

@@ -148,9 +148,10 @@ def simulate(
     kinds = {name: interval.get(name, "t") for name in designs}
     runs = {}
     for name, design in designs.items():
-        is_drawn = isinstance(design.scheme, Replacement)
-        choices = {"expected": expected and is_drawn, "interval": kinds[name], "n_jobs": n_jobs}
-        runs[name] = replicate_with(design, grades, scaled, seeds, **choices)
+        on_average = expected and isinstance(design.scheme, Replacement)
+        runs[name] = replicate_with(
+            design, grades, scaled, seeds, expected=on_average, n_jobs=n_jobs, interval=kinds[name]
+        )
         if progress is not None:
             progress(name)
     reading = designs["passive"].reading()
@@ -185,8 +186,8 @@ def _mean(sample: Floats) -> Figure:
     return Figure(float(sample.mean()), float(sample.std(ddof=1) / np.sqrt(n)))
 
 
-def _share(flags: NDArray[np.bool_]) -> Figure:
-    return _mean(flags.astype(np.float64))
+def _share(flags: ArrayLike) -> Figure:
+    return _mean(np.asarray(flags, dtype=np.float64))
 
 
 def _rmse(errors: Floats) -> Figure:
@@ -233,7 +234,7 @@ def _summary(
         coverage=_share(held[:, k]),
         width=_mean(width[np.isfinite(width)]),
         undetermined=_share(np.isinf(width)),
-        coverage_so_far=_share(held[:, : k + 1].all(axis=1)),
+        coverage_so_far=_share(np.all(held[:, : k + 1], axis=1)),
         uneven=_share(degrees < FEWEST_DEGREES * run.n_open[:, k]),
         queries=_mean(run.n_queries[:, k].astype(np.float64)),
         items=_mean(run.n_items[:, k].astype(np.float64)),

@@ -20,32 +20,22 @@ ROW = "{} qid:{} 1:0.5 2:1 3:10 #docid = {}\n"
 PROBS = "qid,docid,p0,p1\n"
 TINY = {"x.qrels": "1 0 a 1\n1 0 b 0\n2 0 a 1\n", "x.run": "1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n2 Q0 a 1 1 r\n"}
 TINY_POOL = "simulate --qrels x.qrels --run x.run --budget 2 --repetitions 20"
-DRAWS = "draw,query_id,doc_id,query_prob,item_prob,depth,weight,cost,design,grade,rank,versus_rank,measure\n"
+SHEET = "sample,block,query_id,doc_id,grade\n"
 ENDINGS = r"\.csv, \.tsv, \.jsonl, \.parquet"
 PICTURES = r"\.png, \.svg, \.pdf"
 ONE_GRADE = "".join(ROW.format(1, 5000 + i // 3, i) for i in range(30))
-METHODS = "passive, active, active_uniC, active_uniD, random, .*, depth, .*, items, items_cube"
+METHODS = "passive, active, active_uniC, active_uniD, random, whole, .*, depth, .*, items"
 ANY_BUDGET = r"is not in the range x>0\."
 OPEN = r"is not in the range 0<x<1\."
 
 
-def draws(*rows, measure="DCG@2"):
-    """Return a draws table; a row is (draw, query, document, grade, rank, changed cells)."""
-    lines = []
-    for draw, query, document, grade, rank, *changed in rows:
-        cells = {"query_prob": 0.5, "item_prob": 1, "depth": "", "weight": 1, "cost": 1, "design": "active"}
-        cells |= {"measure": measure} | (changed[0] if changed else {})
-        values = [draw, query, document, *list(cells.values())[:6], grade, rank, "", cells["measure"]]
-        lines.append(",".join(map(str, values)) + "\n")
-    return {"x.csv": DRAWS + "".join(lines)}
-
-
-GOOD = (1, "q1", "a", 1, 1)
-OWN = {"own.json": '{"gains": [0, 1], "discounts": [1]}'}
 TOO_SMALL = (
-    r"DCG\(dcg='exp-log2'\): (?:passive, the reference, cannot pay for a query: )?--budget {} is too small: "
-    r"in item costs, budget {} is below the cost of the dearest "
-    r"query, {} for '\w+'; the smallest that works is {} \(1 pays for {} in item costs\)"
+    r"DCG\(dcg='exp-log2'\), passive: --budget {} is too small: in mean items, budget {} is below the cost of the dearest "
+    r"query, {} for '\w+'; the smallest that works is {} \(1 pays for {} mean items\)"
+)
+LEVELS_TOO_SMALL = (
+    r"--budget 1 is too small: in mean items, budget 1\.5 is below the dearest that may have to be judged at once, 2 for "
+    r"'1'; the smallest that works is 1\.334 \(1 pays for 1\.5 mean items\)"
 )
 
 FILES = [
@@ -178,7 +168,7 @@ MEASURES = [
     *((f"{method} for {measure} to {command.split()[0]}", {}, f"{command} --method {method} --measure {measure}", 1,
        rf".*additive measures \(DCG, RBP, P\), not for {printed}")
       for command in (SAMPLE + " --budget 5 --out x.csv", DESIGN + " --out x.csv")
-      for method, measure, printed in (("items", "ERR@5", r"ERR@5"), ("items_cube", "AP", r"AP\(rel=1\)"),
+      for method, measure, printed in (("items", "ERR@5", r"ERR@5"), ("items", "AP", r"AP\(rel=1\)"),
                                        ("items_plain", "nDCG@3", r"nDCG\(dcg='log2'\)@3"))),
 ]  # fmt: skip
 
@@ -217,17 +207,22 @@ BUDGETS = [
      TOO_SMALL.format(r"0\.25", r"0\.375", 2, r"1\.334", r"1\.5")),
     *((f"{method} below the dearest query", TINY,
        f"--quiet sample --run x.run --max-grade 1 --budget 1 --out x.csv --method {method}", 1,
-       TOO_SMALL.removeprefix(r"DCG\(dcg='exp-log2'\): ").format(1, r"1\.5", 2, r"1\.334", r"1\.5"))
-      for method in ("passive", "active", "random", "sequential", "lure", "regression", "depth_draws")),
+       TOO_SMALL.removeprefix(r"DCG\(dcg='exp-log2'\), passive: ").format(1, r"1\.5", 2, r"1\.334", r"1\.5"))
+      for method in ("passive", "active", "active_uniD")),
+    *((f"{method} below its dearest unit", TINY,
+       f"--quiet sample --run x.run --max-grade 1 --budget 1 --out x.csv --method {method}", 1, LEVELS_TOO_SMALL)
+      for method in ("random", "whole", "depth", "depth_plain")),
+    ("items below its dearest unit", TINY,
+     "--quiet sample --run x.run --max-grade 1 --budget 1 --overhead 5 --out x.csv", 1,
+     LEVELS_TOO_SMALL.replace(r"1\.5 ", r"6\.5 ").replace("2 for", "7 for").replace("334", "077")),
+    ("a design below its dearest unit", TINY, "--quiet design --run x.run --max-grade 1 --budget 1 --out x.csv --method whole", 1,
+     LEVELS_TOO_SMALL),
     ("items beside passive below the dearest query", TINY,
      "--quiet " + TINY_POOL.replace("--budget 2", "--budget 1") + " --method items", 1,
      TOO_SMALL.format(1, r"1\.5", 2, r"1\.334", r"1\.5")),
-    *((f"too small for {method} to draw", {}, f"--quiet {SAMPLE} --budget 0.001 --out x.csv --method {method}", 1,
-       r"--budget 0\.001 is so small that no query was drawn: raise it")
-      for method in ("items", "depth", "cube", "greg", "items_cube")),
     ("below one draw", TINY, "--quiet " + TINY_POOL.replace("2", "0.5", 1) + " --expected --method passive", 1,
-     r"DCG\(dcg='exp-log2'\): --budget 0\.5 is too small: in item costs, budget 0\.75 does not pay for one draw, which costs "
-     r"1\.5 on average; the smallest that works is 1 \(1 pays for 1\.5 in item costs\)"),
+     r"DCG\(dcg='exp-log2'\), passive: --budget 0\.5 is too small: in mean items, budget 0\.75 does not pay for one draw, "
+     r"which costs 1\.5 on average; the smallest that works is 1 \(1 pays for 1\.5 mean items\)"),
 ]  # fmt: skip
 
 OPTIONS = [
@@ -252,8 +247,14 @@ OPTIONS = [
      r"given probabilities are recalibrated with --train-fraction, not with --train"),
     ("no labels to calibrate on", {}, "calibration --run a.run", 2, r"--run needs --qrels here: the labels of the pool"),
     ("no pool to calibrate on", {}, "calibration", 2, r"give either --letor with --scores, or --run \(with --qrels to simulate\)"),
-    ("a target of neither", {}, "estimate x.csv --target all", 2,
-     r"Invalid value for '--target': 'all' is not one of 'pool', 'population'\."),
+    ("a scope of neither", {}, "estimate x.csv --scope all", 2,
+     r"Invalid value for '--scope': 'all' is not one of 'pool', 'population'\."),
+    ("an unknown question", {}, "estimate x.csv --question both", 2,
+     r"Invalid value for '--question': 'both' is not one of 'difference', 'run', 'versus'\."),
+    ("an unknown interval", {}, "estimate x.csv --interval asympcs", 2,
+     r"Invalid value for '--interval': 'asympcs' is not one of 't', 'skewed', 'bootstrap', 'group-sequential'\."),
+    ("an expected budget of levels", {}, SAMPLE + " --budget 5 --out x.csv --expected --method items", 2,
+     r"--expected is for draws with replacement: passive, active, active_uniC, active_uniD"),
     ("an argument to methods", {}, "methods items", 2, r"Got unexpected extra argument \(items\)"),
     ("no scale", {}, "design --run a.run --out x.csv", 2,
      r"--max-grade is needed: without labels nothing tells the largest grade of the scale"),
@@ -302,46 +303,17 @@ OUTPUTS = [
 
 ESTIMATES = [
     ("unknown suffix", {}, "estimate a.txt", 1, rf"a\.txt: no table by its name, expected it to end in {ENDINGS}"),
-    ("nothing judged", draws((1, "q1", "a", "", 1), (1, "q1", "b", "", 2)), "estimate x.csv", 1,
-     r"2 of 2 items have no grade yet, the first is item 'a' of query 'q1'"),
-    ("one item unjudged", draws(GOOD, (1, "q1", "b", "", 2)), "estimate x.csv", 1,
-     r"1 of 2 items have no grade yet, the first is item 'b' of query 'q1'"),
-    ("two grades", draws(GOOD, (2, "q1", "a", 2, 1)), "estimate x.csv", 1, r"item 'a' of query 'q1' has two grades, 1 and 2"),
-    ("two measures", draws(GOOD, (2, "q2", "a", 1, 1, {"measure": "P@2"})), "estimate x.csv", 1,
-     r"the draws table holds more than one measure: DCG@2, P@2"),
-    ("two designs", draws(GOOD, (2, "q2", "a", 1, 1, {"design": "passive"})), "estimate x.csv", 1,
-     r"the draws table holds more than one design: active, passive"),
-    ("no measure in the table", draws(GOOD, measure=""), "estimate x.csv", 1,
-     r"the draws table names no measure: say which is to be estimated"),
-    ("a file for a measure in the table", draws(GOOD, measure="@own.json") | OWN, "estimate x.csv", 1,
-     r"measure '@own\.json' names a file, which only a caller's own argument may \(--measure, measure=\); expected .*"),
-    ("an unknown measure in the table", draws(GOOD, measure="foo"), "estimate x.csv", 1, r"unknown measure 'foo'; known: .*"),
-    ("two weights in a draw", draws(GOOD, (1, "q1", "b", 1, 2, {"weight": 2})), "estimate x.csv", 1,
-     r"draw 1 holds more than one weight, one is 2\.0"),
-    ("two queries in a draw", draws(GOOD, (1, "q2", "b", 1, 2)), "estimate x.csv", 1,
-     r"draw 1 holds more than one query, one is q2"),
-    ("a weight of 0", draws((1, "q1", "a", 1, 1, {"weight": 0})), "estimate x.csv", 1,
-     r"the weight of draw 1 must be positive, got 0\.0"),
-    ("a lost draw", draws(GOOD, (3, "q2", "a", 1, 1)), "estimate x.csv", 1,
-     r"draw 2 is missing, though the draws table holds draw 3"),
-    ("a lost first draw", draws((3, "q2", "a", 1, 1)), "estimate x.csv", 1,
-     r"draw 2 is missing, though the draws table holds draw 3"),
-    ("a lost item", draws((1, "q1", "a", 1, 1, {"depth": 2})), "estimate x.csv", 1,
-     r"draw 1 has 1 rows, but its depth says that 2 items are to be judged"),
-    ("a gap in the ranks", draws(GOOD, (1, "q1", "b", 1, 3)), "estimate x.csv", 1,
-     r"rank 3 at item 'b' of query 'q1': expected 2"),
-    ("nDCG", draws(GOOD), "estimate x.csv --measure nDCG@2", 1,
-     r"nDCG\(dcg='log2'\)@2 cannot be computed from the judged items alone; choose DCG, ERR, RBP, P or RR"),
-    ("a deeper measure", draws(GOOD), "estimate x.csv --measure DCG@3", 1,
-     r"DCG\(dcg='exp-log2'\)@3 looks deeper than DCG\(dcg='exp-log2'\)@2, for which the items were sampled"),
-    ("a bottomless measure", draws(GOOD), "estimate x.csv --measure RR", 1,
-     r"RR\(rel=1\) looks deeper than DCG\(dcg='exp-log2'\)@2, for which the items were sampled"),
-    ("ERR of no scale", draws(GOOD), "estimate x.csv --measure ERR@2", 1,
-     r"ERR needs the largest grade of the scale, as ERR\(max_rel=4\)"),
-    ("a grade above the scale", draws((1, "q1", "a", 5, 1), measure='"ERR(max_rel=4)@2"'), "estimate x.csv", 1,
-     r"grade 5 of item 'a' of query 'q1' is above the measure's largest, 4"),
-    ("half a grade", draws((1, "q1", "a", 1.5, 1)), "estimate x.csv", 1, r"x\.csv:2: column grade: holds 1\.5, expected a whole number"),
-    ("no rows", {"x.csv": DRAWS}, "estimate x.csv", 1, r".*no rows"),
+    ("a sheet without its sample", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.csv", 1,
+     r"x\.csv\.sample\.npz: no such file, expected the sample that `activeeval sample` wrote beside the sheet; --record .*"),
+    ("a table of draws", {"x.csv": "draw,query_id,doc_id,weight,grade\n1,q1,a,1,1\n"}, "estimate x.csv", 1,
+     r"x\.csv:1: no column sample, block in: draw, query_id, doc_id, weight, grade; expected the sheet of a sample"),
+    ("half a grade", {"x.csv": SHEET + "f0,1,q1,a,1.5\n"}, "estimate x.csv", 1,
+     r"x\.csv:2: column grade: holds 1\.5, expected a whole number"),
+    ("a grade of -1", {"x.csv": SHEET + "f0,1,q1,a,-1\n"}, "estimate x.csv", 1,
+     r"x\.csv:2: column grade: holds -1, expected a whole number from 0 on, `cannot` where .*"),
+    ("no rows", {"x.csv": SHEET}, "estimate x.csv", 1, r".*no rows"),
+    ("a sample that is text", {"x.csv": SHEET + "f0,1,q1,a,1\n", "x.csv.sample.npz": "words"}, "estimate x.csv", 1,
+     r"x\.csv\.sample\.npz: cannot be read as a file of arrays \(\.npz\): expected a drawn sample"),
 ]  # fmt: skip
 
 BROKEN_CALLS = [*FILES, *MODELS, *MEASURES, *COSTS, *BUDGETS, *OPTIONS, *OUTPUTS, *ESTIMATES, *BROKEN_PREFERENCES]

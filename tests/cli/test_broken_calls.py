@@ -97,7 +97,7 @@ CALLS = [
     ("items for nDCG", evaluated(QRELS, RUN, measure="nDCG@10", method="items"), InputError,
      r".*additive measures \(DCG, RBP, P\), not for nDCG\(dcg='log2'\)@10"),
     ("ERR below the labels", evaluated(QRELS, RUN, measure="ERR(max_rel=1)"), InputError,
-     r"grade 2 of item 'a' of query 'q1' .*1.*|the grade of item 'a' of query 'q1' must be one of 0 … 1 .*, got 2"),
+     r"grade 2 of item 'a' of query 'q1' .*1.*|the grade of item 'a' of query 'q1' must be one of 0 … 1, or None .*, got 2"),
     ("ERR without a scale", evaluated(never, RUN, measure="ERR@5"), InputError,
      r"ERR needs the largest grade of the scale: give max_grade, or write ERR\(max_rel=4\)"),
     ("ERR object without a scale", evaluated(never, RUN, measure=ERR(cutoff=5), budget=1), InputError,
@@ -110,18 +110,18 @@ CALLS = [
      rf"unknown method 'best'; known: {METHODS}"),
     *((f"budget {value} of {method}", evaluated(QRELS, RUN, budget=value, method=method), InputError,
        rf"the budget must be a positive number, got {value!r}")
-      for value in (0, -2, math.nan, math.inf) for method in (None, "passive", "cube")),
+      for value in (0, -2, math.nan, math.inf) for method in (None, "passive", "whole")),
     *((f"{method} without a scale", evaluated(never, RUN, budget=1, method=method), InputError,
        r"without a grade model max_grade is needed to sample for DCG\(dcg='exp-log2'\)@10")
-      for method in ("items", "depth", "depth_cube")),
+      for method in ("items", "depth", "depth_plain")),
     *((f"{method} without a model", evaluated(QRELS, RUN, method=method), InputError,
        rf"method '{method}' needs a grade model: give grade_probs; passive and random need none")
-      for method in ("greg", "cube", "lure", "regression")),
+      for method in ("whole", "active", "active_uniC")),
     ("budget too small", evaluated(QRELS, RUN, budget=0.25, method="passive"), BudgetError,
-     r"budget 0\.25 is too small: in item costs, budget 0\.5 is below the cost of the dearest query, 2 for 'q1'; "
-     r"the smallest that works is 1 \(1 pays for 2 in item costs\)"),
-    ("comparison budget too small", compared(QRELS, RUN, RUN, budget=0.25, method="random"), BudgetError,
-     r"budget 0\.25 is too small: .*; the smallest that works is 1 \(1 pays for 2 in item costs\)"),
+     r"budget 0\.25 is too small: in mean items, budget 0\.5 is below the cost of the dearest query, 2 for 'q1'; "
+     r"the smallest that works is 1 \(1 pays for 2 mean items\)"),
+    ("comparison budget too small", compared(QRELS, RUN, {q: {"a": 1.0, "b": 2.0} for q in RUN}, budget=0.25, method="random"), BudgetError,
+     r"budget 0\.25 is too small: .*; the smallest that works is 1 \(1 pays for 2 mean items\)"),
     ("negative overhead", evaluated(QRELS, RUN, overhead=-1), InputError,
      r"the overhead must be a number that is not negative, got -1"),
     ("probabilities off 1", evaluated(QRELS, RUN, grade_probs=np.full((4, 3), 0.5)), InputError,
@@ -131,12 +131,12 @@ CALLS = [
     ("too few rows", evaluated(QRELS, RUN, grade_probs=[[0.5, 0.5, 0]]), InputError, r"grade_probs must .*\(?4.*"),
     ("too many columns", evaluated(QRELS, RUN, measure="ERR(max_rel=2)", grade_probs=[[0.25] * 4] * 4), InputError,
      r"grade_probs must have 3 columns, one for each grade of ERR\(max_rel=2\)@?\d*, got 4"),
-    ("a judge of too few", evaluated(lambda q, items: [1], RUN, max_grade=2), InputError,
-     r"query 'q1' has 2 items to judge, got 1 grades"),
+    ("a judge of too few", evaluated(lambda q, items: [1] * (len(items) - 1), RUN, max_grade=2), InputError,
+     r"unit 1 has 1 items to judge, got 0 grades"),
     ("a judge of halves", evaluated(lambda q, items: [0.5] * len(items), RUN, max_grade=2), InputError,
-     r"the grade of item 'a' of query 'q1' must be one of .*, got 0\.5"),
+     r"the grade of item '\w' of query 'q\d' must be one of .*, got 0\.5"),
     ("a judge above the scale", evaluated(lambda q, items: [3] * len(items), RUN, measure="ERR(max_rel=2)"), InputError,
-     r"the grade of item 'a' of query 'q1' must be one of 0 … 2 \(or -1\), got 3"),
+     r"the grade of item '\w' of query 'q\d' must be one of 0 … 2, or None where it cannot be judged, got 3"),
     ("an unknown query ranked", lambda: Rankings(QueryPool(["q"], [0, 1]), [0, 1, 1], [0]), InputError, r".*offsets.*"),
     ("an item ranked twice", lambda: Rankings(QueryPool(["q"], [0, 2], ["a", "b"]), [0, 2], [0, 0]), InputError,
      r"query 'q' ranks item 'a' twice, again at rank 2"),
@@ -147,7 +147,8 @@ CALLS = [
      r"the defensive share must lie in \[0, 1\], got 2"),
     ("a comparison on two pools", lambda: Target(ERR(2), ranking(), ranking("ab")), InputError, r".*pool.*"),
     ("estimate before it is judged", lambda: asked().estimate(), StateError,
-     r"1 draws wait for grades, the first is draw 1 of 'q\d'"),
+     r"the first block is not complete, so there is nothing that may be read: of its 2 units 1 were not asked for and "
+     r"1 wait for grades, the first is unit 1 of query 'q\d'"),
 ]  # fmt: skip
 
 
@@ -164,7 +165,7 @@ def designed(**options):
 def asked():
     from activeeval import Campaign
 
-    campaign = Campaign(designed(), 3, rng=0)
+    campaign = Campaign(designed(), 4, rng=0)
     campaign.ask()
     return campaign
 

@@ -50,13 +50,13 @@ def test_every_method_is_listed_with_when_to_use_it(call):
     assert [row["method"] for row in answer.rows] == list(METHODS)
     for row in answer.rows:
         method = METHODS[row["method"]]
-        assert list(row) == ["method", "scheme", "judged", "estimator", "when"]
-        assert [row["scheme"], row["judged"], row["estimator"], row["when"]] == [
-            method.scheme,
-            method.stage,
-            method.estimator,
-            method.when,
-        ]
+        assert list(row) == ["method", "judged", "scheme", "estimator", "when"]
+        assert (row["judged"], row["when"]) == (method.stage.name, method.when)
+    named = {row["method"]: (row["judged"], row["scheme"], row["estimator"]) for row in answer.rows}
+    assert named["passive"] == named["active"] == ("whole", "with replacement", "ratio")
+    assert named["random"] == ("whole", "levels", "regression")
+    assert named["depth"] == ("depth", "levels", "regression")
+    assert named["items_plain"] == ("items", "levels", "difference")
 
 
 @pytest.mark.parametrize("form", ["text", "tsv", "md", "latex"])
@@ -72,7 +72,7 @@ def test_methods_in_every_format(call, form):
 
 def test_the_names_on_offer_are_those_that_commands_take(call):
     for row in call("methods", "-o", "jsonl").rows:
-        measure = "DCG@3" if METHODS[row["method"]].stage == "items" else "ERR@3"
+        measure = "DCG@3" if METHODS[row["method"]].stage.name == "items" else "ERR@3"
         options = ("--run", "a.run", "--max-grade", 3, "--method", row["method"], "--measure", measure)
         answer = call("design", *options, "--budget", 9, "--out", "x.csv")
         assert answer.code == 0, answer.err

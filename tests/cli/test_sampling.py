@@ -1,31 +1,24 @@
-"""`activeeval sample`, the way through a judge's spreadsheet, `activeeval estimate`, and `activeeval design`."""
+"""`activeeval sample`, the way through the judges' spreadsheet, `activeeval estimate`, and `activeeval design`."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import re
-from collections import Counter
 
 import numpy as np
 import polars as pl
 import pytest
+from cli_cases import CASES, LETOR, RUN, answer, campaign_of, case_of, grade_of, judge_file, judged
 from cli_files import csv_rows, write_csv, write_lines
 
 from activeeval import Campaign, Target, parse_measure
-from activeeval.cli.inputs import PoolOptions, load_case
-from activeeval.io.draws import read_draws, write_draws
+from activeeval.estimation import INTERVALS
+from activeeval.io.draws import read_draws
 from activeeval.methods import METHODS
 from activeeval.workload import budget_unit
-from activeeval.worksheet import estimate_table, to_table
 
-RUN = ("--run", "a.run", "--max-grade", 3)
-LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")
-COLUMNS = [
-    *("draw", "query_id", "doc_id", "query_prob", "item_prob", "depth", "weight", "cost", "design", "grade"),
-    *("rank", "versus_rank", "measure"),
-]
+COLUMNS = ["sample", "block", "query_id", "doc_id", "grade"]
 SPREADSHEETS = {
     "plain": {},
     "semicolons and a mark": {"delimiter": ";", "encoding": "utf-8-sig"},
@@ -33,34 +26,13 @@ SPREADSHEETS = {
 }
 
 
-def grade_of(query, document):
-    """Return the same grade for the same item, always."""
-    return sum(map(ord, f"{query} {document}")) % 4
-
-
-def grades_of(table):
-    """Return a grade for every row of a draws table."""
-    rows = zip(table.query_id.tolist(), table.doc_id.tolist(), strict=True)
-    return np.array([0 if d == "(nothing to judge)" else grade_of(q, d) for q, d in rows])
-
-
-def judged(rows):
-    """Return rows with every grade filled in, the last of an item's several rows only."""
-    last = {(row["query_id"], row["doc_id"]): i for i, row in enumerate(rows)}
-    return [
-        row | {"grade": grade_of(*key) if last[key] == i and row["grade"] == "" else row["grade"]}
-        for i, row in enumerate(rows)
-        for key in [(row["query_id"], row["doc_id"])]
-    ]
-
-
 @pytest.fixture
 def drawn(call):
-    """Return a function from options to the rows of a sampled draws table."""
+    """Return a function from options to the rows of the sheet d.csv."""
 
     def sample(*options, name="d.csv"):
-        answer = call("sample", *options, "--out", name)
-        assert answer.code == 0, answer.err
+        done = call("sample", *options, "--out", name)
+        assert done.code == 0, done.err
         return csv_rows(name)
 
     return sample
@@ -72,54 +44,29 @@ def estimated(call):
 
     def estimate(rows, *options, **spreadsheet):
         write_csv("j.csv", rows, **spreadsheet)
-        if "--record" not in options and os.path.exists("d.csv.sample.npz"):
-            options += ("--record", "d.csv.sample.npz")
-        return call("estimate", "j.csv", "-o", "jsonl", *options).rows[0]
+        return call("estimate", "j.csv", "--record", "d.csv.sample.npz", "-o", "jsonl", *options).rows[0]
 
     return estimate
 
 
-def case_of(*, use_labels, **given):
-    """Return the case of some options, the others as the command line has them by default."""
-    empty = dict.fromkeys(("letor", "runs", "pool_runs", "scores", "versus_scores", "train"), ())
-    empty |= dict.fromkeys(
-        ("qrels", "versus_run", "index_update", "model", "train_qrels", "train_fraction", "max_grade")
-    )
-    empty |= {"traffic": None}
-    plain = {"ties": "id", "tune": False, "overhead": 0.0, "cost": "uniform", "defensive_share": None, "seed": 0}
-    plain |= {"query_factor": True, "unjudged": "error"}
-    return load_case(PoolOptions(**(empty | plain | given)), use_labels=use_labels)
+def one_line(done, expected):
+    """Check that a call ended with one line that matches."""
+    assert (done.code, done.out) == (1, ""), done
+    assert re.fullmatch(f"activeeval: (?:{expected})\n", done.err), done.err
 
 
-def campaign_of(measure, method, budget, *, seed=0, expected=False, **given):
-    """Return the campaign that the command line's options mean."""
-    case = case_of(use_labels=False, seed=seed, **given)
-    target = case.target(measure)
-    unit = budget_unit(target)
-    design = case.plan(method, target, None).design(budget * unit)
-    return Campaign(design, None if design.budget else budget * unit, rng=case.seed, expected=expected)
-
-
-CASES = {
-    "one run": (RUN, {"runs": ("a.run",), "max_grade": 3}),
-    "a comparison": ((*RUN, "--versus-run", "b.run"), {"runs": ("a.run",), "versus_run": "b.run", "max_grade": 3}),
-    "a forest": (LETOR, {"letor": ("a.txt",), "scores": ("a.score",), "train": ("t.txt",)}),
-    "a missing query": (
-        (*RUN, "--qrels", "q.qrels", "--overhead", 1.5),
-        {"runs": ("a.run",), "qrels": "q.qrels", "max_grade": 3, "overhead": 1.5},
-    ),
-}
+# There and back
 
 
 THROUGH = [
     ("DCG@5", "active"),
     ("ERR(max_rel=3)", "passive"),
     ("DCG@5", "items"),
+    ("RBP", "items_plain"),
     ("ERR@5", "depth"),
-    ("nDCG@5", "depth_draws"),
-    ("P@3", "cube"),
-    ("AP", "lure"),
-    ("RBP", "random"),
+    ("nDCG@5", "depth_plain"),
+    ("P@3", "whole"),
+    ("AP", "random"),
 ]
 
 
@@ -128,69 +75,73 @@ THROUGH = [
 @pytest.mark.parametrize(("measure", "method"), THROUGH)
 def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options, given, measure, method, spreadsheet):
     rows = drawn(*options, "--measure", measure, "--method", method, "--budget", 15, "--seed", 5)
-    assert os.path.exists("d.csv.sample.npz") == METHODS[method].needs_record
     row = estimated(judged(rows), **spreadsheet)
     campaign = campaign_of(measure, method, 15, seed=5, **given)
-    expected = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
-    assert (row["value"], row["std_error"]) == pytest.approx((expected.value, expected.std_error), rel=1e-9)
+    expected = campaign.run(answer)
     interval = expected.interval()
-    assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high), rel=1e-9)
-    assert (row["method"], row["draws"]) == (method, expected.n_draws)
-    assert (row["items"], row["spent"]) == (expected.n_items, pytest.approx(expected.cost))
-    assert row["queries"] == expected.n_queries
+    assert row == {
+        "measure": campaign.design.target.name,
+        "question": "run" if campaign.design.target.versus is None else "difference",
+        "scope": "pool",
+        "value": expected.value,
+        "std_error": expected.std_error,
+        "low": interval.low,
+        "high": interval.high,
+        "level": 0.95,
+        "interval": "t",
+        "method": method,
+        "judged": expected.n_items,
+        "waiting": 0,
+        "cannot": 0,
+        "draws": expected.n_draws,
+        "queries": expected.n_queries,
+        "items": expected.n_items,
+        "spent": expected.cost,
+    }
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz"])
-def test_every_format_carries_the_table(call, folder, suffix):
+def test_every_format_carries_the_sheet(call, folder, suffix):
     name = f"d.{suffix}"
     assert call("sample", *RUN, "--budget", 8, "--out", "d.csv").code == 0
     assert call("sample", *RUN, "--budget", 8, "--out", name).code == 0
-    table = read_draws(name)
-    for column in COLUMNS:
-        assert getattr(table, column).tolist() == getattr(read_draws("d.csv"), column).tolist()
-    assert set(table.design.tolist()) == {"items"}
+    sheet, of_csv = read_draws(name), read_draws("d.csv")
+    assert sheet.sample == of_csv.sample
+    for column in COLUMNS[1:]:
+        assert getattr(sheet, column).tolist() == getattr(of_csv, column).tolist()
+    grades = [grade_of(q, d) for q, d in zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), strict=True)]
     if suffix == "jsonl":
         lines = [json.loads(line) for line in (folder / name).read_text().splitlines()]
-        grades = [grade_of(line["query_id"], line["doc_id"]) for line in lines]
+        assert {line["grade"] for line in lines} == {None}
         write_lines(folder / name, [json.dumps(line | {"grade": g}) for line, g in zip(lines, grades, strict=True)])
     elif suffix == "parquet":
-        pl.read_parquet(name).with_columns(grade=pl.Series(grades_of(table))).write_parquet(name)
+        pl.read_parquet(name).with_columns(grade=pl.Series(grades)).write_parquet(name)
     else:
-        write_draws(type(table)(**{c: getattr(table, c) for c in COLUMNS} | {"grade": grades_of(table)}), name)
+        from activeeval.io.draws import Draws, write_draws
+
+        parts = {column: getattr(sheet, column) for column in COLUMNS[:-1]}
+        write_draws(Draws(**parts, grade=np.array(grades)), name)
     row = call("estimate", name, "-o", "jsonl").rows[0]
-    campaign = campaign_of("DCG", "items", 8, runs=("a.run",), max_grade=3)
-    expected = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
-    assert row["value"] == pytest.approx(expected.value, rel=1e-9)
-    assert row["std_error"] == pytest.approx(expected.std_error, rel=1e-9)
-    assert (row["method"], row["items"], row["spent"]) == ("items", expected.n_items, pytest.approx(expected.cost))
-    assert row["items"] == np.count_nonzero(table.doc_id != "(nothing to judge)")
+    expected = campaign_of("DCG", "items", 8, runs=("a.run",), max_grade=3).run(answer)
+    assert (row["value"], row["std_error"]) == (expected.value, expected.std_error)
 
 
-def test_columns_and_weights(drawn):
-    rows = drawn(*RUN, "--measure", "P@3", "--budget", 9, "--method", "active")
-    assert list(rows[0]) == [*COLUMNS, "max_grade"]
-    assert {row["max_grade"] for row in rows} == {"3"}
-    assert {row["measure"] for row in rows} == {"P(rel=1)@3"}
+@pytest.mark.parametrize("method", ["items", "depth", "random", "active"])
+def test_the_sheet_says_what_to_judge_and_nothing_that_biases(drawn, method):
+    rows = drawn(*RUN, "--versus-run", "b.run", "--measure", "DCG@5", "--budget", 12, "--method", method)
+    campaign = campaign_of("DCG@5", method, 12, runs=("a.run",), versus_run="b.run", max_grade=3)
+    units = campaign.planned
+    planned = [(u.block, u.query_id, doc) for u in units for doc in u.item_ids]
+    assert [(int(r["block"]), r["query_id"], r["doc_id"]) for r in rows] == planned
+    assert len(planned) == len(set(planned))
+    assert [block for block, *_ in planned] == sorted(block for block, *_ in planned)
+    assert list(rows[0]) == COLUMNS
     assert {row["grade"] for row in rows} == {""}
-    for row in rows:
-        assert float(row["weight"]) == pytest.approx(1 / 30 / float(row["query_prob"]))
-    ranks = [int(row["rank"]) for row in rows if row["draw"] == "1"]
-    assert ranks == [1, 2, 3]
+    assert len({row["sample"] for row in rows}) == 1
+    assert {block for block, *_ in planned} == ({1} if method == "active" else {1, 2, 3, 4})
 
 
-def test_redrawn_queries_are_free_and_judged_once(drawn, estimated):
-    rows = drawn(*RUN, "--budget", 25, "--method", "passive", "--seed", 1)
-    draws = {row["draw"]: row["query_id"] for row in rows}
-    again = [query for query, n in Counter(draws.values()).items() if n > 1]
-    assert again
-    first = {row["query_id"]: row["draw"] for row in reversed(rows)}
-    assert {float(row["cost"]) for row in rows if row["draw"] != first[row["query_id"]]} == {0.0}
-    row = estimated(judged(rows))
-    assert (row["draws"], row["queries"]) == (len(draws), len(set(draws.values())))
-    assert row["items"] == len({(r["query_id"], r["doc_id"]) for r in rows})
-
-
-def test_full_coverage_is_exact_however_it_came_about(drawn, estimated, call, folder):
+def test_everything_judged_is_the_score(drawn, estimated, call, folder):
     lines = (folder / "a.run").read_text().splitlines()
     truth = {(q, d): grade_of(q, d) for q, _, d, *_ in map(str.split, lines)}
     qrels = write_lines(folder / "x.qrels", [f"{q} 0 {d} {g}" for (q, d), g in truth.items()])
@@ -198,35 +149,20 @@ def test_full_coverage_is_exact_however_it_came_about(drawn, estimated, call, fo
     for options in (
         ("--method", "active", "--budget", 10_000),
         ("--method", "active", "--budget", 300, "--expected"),
-        ("--method", "items", "--budget", 30),
-        ("--method", "depth_cube", "--budget", 1e9),
-        ("--method", "depth_draws", "--budget", 30),
-        ("--method", "lure", "--budget", 31),
+        *(("--method", method, "--budget", 30) for method in ("items", "depth", "random")),
     ):
         rows = drawn(*RUN, "--measure", "DCG@4", *options)
-        assert {row["design"] for row in rows} == {"census"}
         assert len({row["query_id"] for row in rows}) == 30
         row = estimated(judged(rows))
         assert row["value"] == pytest.approx(exact, rel=1e-12)
         assert (row["std_error"], row["low"], row["high"]) == (0, row["value"], row["value"])
 
 
-def test_an_expected_sample_of_every_query_is_the_campaign(folder):
-    campaign = campaign_of("DCG@4", "active", 300, expected=True, runs=("a.run",), max_grade=3)
-    own = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
-    through = estimate_table(to_table(campaign))
-    assert own.std_error == through.std_error == 0
-    assert own.value == pytest.approx(through.value, rel=1e-12)
-    assert (own.n_draws, own.n_queries, own.n_items) == (through.n_draws, through.n_queries, through.n_items)
-
-
 def test_a_query_that_the_run_lacks_counts_as_zero(drawn, estimated):
     rows = drawn(*RUN, "--qrels", "q.qrels", "--budget", 10_000, "--measure", "P@2")
-    nothing = [row for row in rows if row["query_id"] == "q5"]
-    assert [row["doc_id"] for row in nothing] == ["(nothing to judge)"]
-    assert (nothing[0]["grade"], float(nothing[0]["cost"]), nothing[0]["rank"]) == ("0", 0.0, "")
-    row = estimated([row | {"grade": 1} if row["rank"] else row for row in rows])
-    assert (row["value"], row["queries"], row["items"]) == (pytest.approx(29 / 30), 30, 58)
+    assert "q5" not in {row["query_id"] for row in rows}
+    row = estimated([row | {"grade": 1} for row in rows])
+    assert (row["value"], row["queries"], row["items"]) == (pytest.approx(29 / 30), 29, 58)
 
 
 @pytest.mark.parametrize(
@@ -281,124 +217,383 @@ def test_one_seed_one_sample(call, folder):
     assert tables[0] == tables[1] != tables[2]
 
 
-def test_the_talk_says_what_was_drawn_and_why_it_ended(call):
-    budget = ("--budget", 6, "--seed", 2, "--method", "active")
-    answer = call("sample", *RUN, "--measure", "P@4", *budget, "--out", "x.csv")
-    rows = csv_rows("x.csv")
-    n_draws, n_queries = len({row["draw"] for row in rows}), len({row["query_id"] for row in rows})
-    n_items = len({(row["query_id"], row["doc_id"]) for row in rows})
-    said, rough, repeats = answer.err.splitlines()[-3:]
-    assert said.startswith(
-        f"activeeval: wrote x.csv: {n_draws} draws of {n_queries} queries, {n_items} items to judge, "
+# One sample, early and for other questions
+
+
+@pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("P@3", "random")])
+def test_each_block_can_be_read_once_it_is_complete(drawn, call, measure, method):
+    rows = drawn(*RUN, "--measure", measure, "--method", method, "--budget", 14, "--seed", 2)
+    live = campaign_of(measure, method, 14, seed=2, runs=("a.run",), max_grade=3)
+    for block in (1, 2, 3, 4):
+        while len(live.units) < len(live.planned) and live.planned[len(live.units)].block <= block:
+            unit = live.ask()
+            live.tell(unit, answer(unit.query_id, unit.item_ids))
+        expected = live.estimate()
+        judge_file("d.csv", block)
+        done = call("estimate", "d.csv", "-o", "jsonl")
+        row, n = done.rows[0], sum(int(r["block"]) <= block for r in rows)
+        error = expected.std_error if math.isfinite(expected.std_error) else None
+        assert (row["value"], row["std_error"], row["spent"]) == (expected.value, error, live.spent)
+        assert (row["judged"], row["waiting"], row["items"]) == (n, len(rows) - n, n)
+        told = f"activeeval: an early reading, of {block / 4:.0%} of the planned budget"
+        waits = f"activeeval: {len(rows) - n} of {len(rows)} items wait for a grade"
+        assert (told in done.err.splitlines(), waits in done.err.splitlines()) == (block < 4, block < 4)
+
+
+def test_judging_in_any_order_inside_a_block(drawn, estimated):
+    rows = drawn(*RUN, "--measure", "DCG@5", "--budget", 14)
+    half = judged(rows, 2)
+    later = [row | {"grade": grade_of(row["query_id"], row["doc_id"])} if i % 2 else row for i, row in enumerate(half)]
+    early, more = estimated(half), estimated(later)
+    changed = {"judged", "waiting"}
+    assert {k: v for k, v in early.items() if k not in changed} == {k: v for k, v in more.items() if k not in changed}
+    assert more["judged"] > early["judged"]
+
+
+@pytest.mark.parametrize("method", ["items", "random", "active"])
+def test_before_its_first_block_is_complete_a_sample_says_nothing(drawn, call, method):
+    rows = judged(drawn(*RUN, "--budget", 12, "--method", method), 1)
+    write_csv("d.csv", [rows[0] | {"grade": ""}, *rows[1:]])
+    first = rf"1 wait for grades, the first is unit 1 of query '{rows[0]['query_id']}'"
+    one_line(
+        call("estimate", "d.csv"),
+        rf"the first block is not complete, so there is nothing that may be read: of its \d+ units {first}",
     )
-    assert rough.startswith(f"activeeval: {n_queries} judged queries make a rough interval; with 30 or more ")
-    assert repeats.startswith(f"activeeval: {len(rows) - n_items} rows repeat items of a query drawn before")
-    assert answer.out == ""
 
 
-def test_another_measure_from_the_same_sample(drawn, estimated):
-    rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", 10, "--method", "active"))
+@pytest.mark.parametrize(
+    ("drawn_for", "method", "asked"),
+    [
+        *(("DCG@5", "items", asked) for asked in ("DCG@5", "P@3", "RBP@4")),
+        *(("ERR@5", "depth", asked) for asked in ("DCG@4", "RR@5")),
+        ("nDCG@5", "depth", "AP"),
+        ("DCG@5", "active", "ERR@5"),
+        ("P@5", "whole", "RR@2"),
+    ],
+)
+def test_another_measure_of_the_same_sample(drawn, estimated, drawn_for, method, asked):
+    rows = judged(drawn(*RUN, "--measure", drawn_for, "--budget", 12, "--method", method))
+    row = estimated(rows, "--measure", asked)
+    campaign = campaign_of(drawn_for, method, 12, runs=("a.run",), max_grade=3)
+    campaign.run(answer)
+    target = Target(parse_measure(asked).bound_to(3), campaign.design.target.ranking)
+    expected = campaign.estimate(target)
+    assert (row["measure"], row["value"], row["std_error"]) == (target.name, expected.value, expected.std_error)
+
+
+@pytest.mark.parametrize("method", ["active", "passive"])
+def test_the_questions_of_a_comparison(drawn, estimated, method):
+    """Judged whole, a sample for the difference tells either ranking too; difference = run − versus."""
+    rows = judged(drawn(*RUN, "--versus-run", "b.run", "--measure", "DCG@5", "--budget", 15, "--method", method))
+    found = {q: estimated(rows, "--question", q)["value"] for q in ("difference", "run", "versus")}
+    assert found["difference"] == pytest.approx(found["run"] - found["versus"])
+    assert estimated(rows)["value"] == found["difference"]
+    campaign = campaign_of("DCG@5", method, 15, runs=("a.run",), versus_run="b.run", max_grade=3)
+    campaign.run(answer)
+    for name, ranking in (("run", campaign.design.target.ranking), ("versus", campaign.design.target.versus)):
+        assert campaign.estimate(Target(campaign.design.target.measure, ranking)).value == found[name]
+
+
+REACH = r"{} is out of this sample's reach: item 'd\d+' of query 'q\w+' could not be drawn .*"
+
+
+@pytest.mark.parametrize(
+    ("options", "asked", "expected"),
+    [
+        ((), ("--measure", "DCG@6"), REACH.format(r"DCG\(dcg='exp-log2'\)@6")),
+        ((), ("--measure", "ERR@5"), r"item designs are for additive measures \(DCG, RBP, P\), not for ERR.*@5"),
+        (("--method", "depth"), ("--measure", "nDCG@3"), REACH.format(r"nDCG\(dcg='log2'\)@3")),
+        (("--method", "active"), ("--measure", "RR"), REACH.format(r"RR\(rel=1\)")),
+        (("--versus-run", "b.run"), ("--question", "run", "--measure", "DCG@6"), REACH.format(r"DCG.*@6")),
+        ((), ("--question", "versus"), r"the sample is of one ranking: there is no .* versus"),
+        ((), ("--question", "difference"), r"the sample is of one ranking: there is no second one, and .* difference"),
+        ((), ("--measure", "Judged@3"), r"Judged@3 has no moments to sample by; choose .*"),
+        ((), ("--measure", "DCG(gains={0:0,1:1})"), r"the scale goes up to grade 3, above the largest of DCG.*, 1"),
+        ((), ("--measure", "foo"), r"unknown measure 'foo'; known: .*"),
+    ],
+)  # fmt: skip
+def test_a_question_out_of_reach_is_one_clear_line(drawn, call, options, asked, expected):
+    drawn(*RUN, "--measure", "DCG@5", "--budget", 12, *options)
+    judge_file("d.csv")
+    one_line(call("estimate", "d.csv", *asked), expected)
+
+
+@pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("P@3", "active")])
+def test_what_cannot_be_judged_is_counted_and_bounded(drawn, call, measure, method):
+    rows = judged(drawn(*RUN, "--measure", measure, "--budget", 12, "--method", method))
+    gone = rows[1] | {"grade": " Cannot"}
+    write_csv("d.csv", [rows[0], gone, *rows[2:]])
+    done = call("estimate", "d.csv", "-o", "jsonl")
+    row = done.rows[0]
+    assert (row["judged"], row["waiting"], row["cannot"]) == (len(rows) - 1, 0, 1)
+    campaign = campaign_of(measure, method, 12, runs=("a.run",), max_grade=3)
+    is_gone = (gone["query_id"], gone["doc_id"]).__eq__
+    expected = campaign.run(lambda q, ds: [None if is_gone((q, d)) else grade_of(q, d) for d in ds])
+    assert row["value"] == expected.value
+    (bounds,) = re.findall(r"1 items could not be judged, .*: between (\S+) and (\S+) at", done.err)
+    assert [float(bound) for bound in bounds] == pytest.approx([expected.cannot.low, expected.cannot.high], rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", INTERVALS)
+@pytest.mark.parametrize("scope", ["pool", "population"])
+def test_intervals_and_scopes(drawn, estimated, kind, scope):
+    rows = judged(drawn(*RUN, "--versus-run", "b.run", "--measure", "ERR@5", "--budget", 20, "--seed", 3))
+    row = estimated(rows, "--interval", kind, "--scope", scope, "--level", 0.9)
+    campaign = campaign_of("ERR@5", "depth", 20, seed=3, runs=("a.run",), versus_run="b.run", max_grade=3)
+    campaign.run(answer)
+    expected, interval = campaign.estimate(scope=scope), campaign.interval(INTERVALS[kind](), 0.9, scope=scope)
+    assert (row["interval"], row["scope"], row["level"]) == (kind, scope, 0.9)
+    assert (row["value"], row["std_error"]) == (expected.value, expected.std_error)
+    assert (row["low"], row["high"]) == (interval.low, interval.high)
+    assert row["low"] < row["value"] < row["high"]
+
+
+@pytest.mark.parametrize("method", ["active", "items"])
+def test_a_population_of_a_census(drawn, estimated, method):
+    rows = judged(drawn(*RUN, "--measure", "P@2", "--budget", 1000, "--method", method))
+    row = estimated(rows, "--scope", "population")
     by_query = {}
-    for row in rows:
-        by_query.setdefault(row["draw"], []).append(row)
-    weights = np.array([float(part[0]["weight"]) for part in by_query.values()])
-    grades = {(r["query_id"], r["doc_id"]): int(r["grade"]) for r in rows if r["grade"] != ""}
-    values = [sum(grades[r["query_id"], r["doc_id"]] >= 1 for r in part[:3]) / 3 for part in by_query.values()]
-    row = estimated(rows, "--measure", "P@3")
-    assert row["value"] == pytest.approx(weights @ values / weights.sum())
+    for r in rows:
+        by_query.setdefault(r["query_id"], []).append(int(r["grade"]) >= 1)
+    values = np.array([sum(hits) / 2 for hits in by_query.values()])
+    assert row["value"] == pytest.approx(values.mean())
+    assert row["std_error"] == pytest.approx(values.std(ddof=1) / math.sqrt(30))
 
 
-def test_a_single_draw_has_no_interval(drawn, estimated):
-    rows = [row for row in judged(drawn(*RUN, "--budget", 20, "--method", "active")) if row["draw"] == "1"]
-    row = estimated([row | {"grade": 1} for row in rows])
-    assert (row["draws"], row["std_error"], row["low"], row["high"]) == (1, None, None, None)
+# Sheets that went wrong
 
 
-@pytest.mark.parametrize("method", ["passive", "active", "active_uniC", "active_uniD"])
-@pytest.mark.parametrize("options", [RUN, LETOR, (*RUN, "--versus-run", "b.run")], ids=["run", "letor", "comparison"])
-def test_the_columns_of_a_design(call, options, method):
-    answer = call("design", *options, "--method", method, "--measure", "DCG@6", "--out", "x.parquet", "--overhead", 0.5)
-    assert answer.code == 0
-    frame = pl.read_parquet("x.parquet")
-    names = [
-        "query_id",
-        "query_prob",
-        "sampling_prob",
-        "weight",
-        "mean",
-        "variance",
-        "cost",
-        "expected_cost",
-        "n_items",
+def changed(rows, place, **cells):
+    return [row | cells if i == place else row for i, row in enumerate(rows)]
+
+
+LOST = r"d\.csv: item 'd\d+' of query '\w+' is in the sample, but not in the sheet \(\d+ such items\)"
+FOREIGN = r"d\.csv: item '.*' of query '.*' is in the sheet, but not in the sample"
+SLIPS = {
+    "a row lost": (lambda rows: rows[1:], LOST),
+    "the last block lost": (lambda rows: [row for row in rows if row["block"] != "4"][: len(rows) - 1], LOST),
+    "all but one row lost": (lambda rows: rows[:1], LOST),
+    "a document renamed": (lambda rows: changed(rows, 2, doc_id="dX"), FOREIGN),
+    "a query renamed": (lambda rows: changed(rows, 2, query_id="qZ"), FOREIGN),
+    "ids as a spreadsheet takes them": (lambda rows: changed(rows, 2, doc_id="0" + rows[2]["doc_id"]), FOREIGN),
+    "a row of another query": (lambda rows: [*rows, rows[0] | {"query_id": "q99"}], FOREIGN),
+    "a row doubled with another grade": (
+        lambda rows: [*rows, rows[0] | {"grade": (rows[0]["grade"] + 1) % 4}],
+        r"d\.csv: item 'd\d+' of query 'q\d+' has two grades, \d and \d",
+    ),
+    "a row doubled that cannot be judged": (
+        lambda rows: [*rows, rows[0] | {"grade": "cannot"}],
+        r"d\.csv: item 'd\d+' of query 'q\d+' has two grades, \d and cannot",
+    ),
+    "a grade above the scale": (
+        lambda rows: changed(rows, 1, grade=4),
+        r"d\.csv: grade 4 of item 'd\d+' of query 'q\d+' is above the largest of the scale, 3",
+    ),
+    "a slip of the finger": (lambda rows: changed(rows, 1, grade=22), r"d\.csv: grade 22 of .* is above .*, 3"),
+    "a grade of -1": (lambda rows: changed(rows, 1, grade=-1), r"d\.csv:3: column grade: holds -1, .*`cannot`.*"),
+    "a grade of NaN": (lambda rows: changed(rows, 1, grade="nan"), r"d\.csv:3: column grade: .*nan.*"),
+    "half a grade": (lambda rows: changed(rows, 1, grade=1.5), r"d\.csv:3: column grade: .*1\.5, .*"),
+    "another sample": (
+        lambda rows: [row | {"sample": "f0"} for row in rows],
+        r"d\.csv: the sheet is of sample 'f0', expected one of sample '\w{32}'",
+    ),
+    "two samples": (lambda rows: changed(rows, 1, sample="f0"), r"d\.csv:3: column sample: holds 'f0', the first .*"),
+    "a column lost": (
+        lambda rows: [{k: v for k, v in row.items() if k != "sample"} for row in rows],
+        r"d\.csv:1: no column sample in: block, .*; expected the sheet of a sample",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["items", "random", "active"])
+@pytest.mark.parametrize(("spoil", "expected"), SLIPS.values(), ids=SLIPS)
+def test_a_sheet_that_was_spoilt_is_one_clear_line(call, drawn, method, spoil, expected):
+    drawn(*RUN, "--measure", "DCG@5", "--budget", 8, "--method", method)
+    write_csv("d.csv", spoil(judge_file("d.csv")))
+    one_line(call("estimate", "d.csv"), expected)
+
+
+@pytest.mark.parametrize(
+    ("measure", "method"),
+    [
+        ("DCG", "active"),
+        *(("DCG", m) for m in ("items", "depth", "random", "passive")),
+        ("ERR", "depth"),
+        ("P@3", "items"),
     ]
-    assert frame.columns == names
-    p, q, weight = (frame[name].to_numpy() for name in names[1:4])
-    assert p.sum() == pytest.approx(1)
-    assert q.sum() == pytest.approx(1)
-    np.testing.assert_allclose(weight, p / q, rtol=1e-12)
-    np.testing.assert_allclose(frame["cost"], frame["n_items"] + 0.5)
-    assert frame["mean"].is_nan().all() == (method == "passive")
-    assert (q == p).all() == (method == "passive")
+    + [(measure, m) for measure in ("nDCG@5", "AP") for m in ("depth", "random", "passive")],
+)
+def test_the_scale_is_known_to_every_sample(call, drawn, measure, method):
+    drawn(*RUN, "--budget", 20, "--measure", measure, "--method", method)
+    rows = judge_file("d.csv")
+    write_csv("d.csv", changed(rows, 0, grade=22))
+    place = f"item {rows[0]['doc_id']!r} of query {rows[0]['query_id']!r}"
+    one_line(call("estimate", "d.csv"), rf"d\.csv: grade 22 of {place} is above the largest of the scale, 3")
 
 
-def test_q_is_the_paper_s(call):
-    call("design", *LETOR, "--method", "active", "--out", "x.parquet", "--cost", "log-length:3")
-    frame = pl.read_parquet("x.parquet")
-    p, q, mean, variance, cost = (
-        frame[name].to_numpy() for name in ("query_prob", "sampling_prob", "mean", "variance", "cost")
+@pytest.mark.parametrize("method", ["items", "depth", "random", "active"])
+def test_what_does_not_matter_may_change(call, drawn, method):
+    drawn(*RUN, "--budget", 8, "--method", method)
+    rows = judge_file("d.csv")
+    before = call("estimate", "d.csv", "-o", "jsonl").rows
+    order = np.random.default_rng(0).permutation(len(rows))
+    for harmless in (
+        [rows[i] for i in order],
+        [*rows, rows[0], rows[0] | {"grade": ""}],
+        [row | {"note": "easy"} for row in rows],
+        [row | {"grade": f"{row['grade']}.0"} for row in rows],
+        [dict(reversed(row.items())) for row in rows],
+        [{k.upper(): v for k, v in row.items()} for row in rows],
+    ):
+        write_csv("d.csv", harmless)
+        assert call("estimate", "d.csv", "-o", "jsonl").rows == before
+
+
+def test_the_work_of_judges_is_not_overwritten(call, folder, drawn):
+    rows = drawn(*RUN, "--budget", 8)
+    judge_file("d.csv", 1)
+    before, n_grades = (folder / "d.csv").read_bytes(), sum(row["block"] == "1" for row in rows)
+    one_line(
+        call("sample", *RUN, "--budget", 8, "--out", "d.csv"),
+        rf"d\.csv holds {n_grades} grades already: --force overwrites them",
     )
-    optimal = p * np.sqrt((variance + (mean - p @ mean) ** 2) / cost)
-    np.testing.assert_allclose(q, optimal / optimal.sum(), rtol=1e-9)
-    share = ("--cost", "log-length:3", "--defensive-share", 0.25)
-    call("design", *LETOR, "--method", "active", "--out", "y.parquet", *share)
-    np.testing.assert_allclose(pl.read_parquet("y.parquet")["sampling_prob"], 0.75 * q + 0.25 * p, rtol=1e-9)
+    assert (folder / "d.csv").read_bytes() == before
+    assert call("sample", *RUN, "--budget", 8, "--out", "d.csv", "--force").code == 0
+    assert call("sample", *RUN, "--budget", 8, "--out", "d.csv").code == 0
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl"])
-def test_a_design_in_every_format(call, folder, suffix):
-    call("design", *RUN, "--out", "x.parquet")
-    call("design", *RUN, "--out", f"x.{suffix}", "--plot", "x.png")
-    frame = pl.read_parquet("x.parquet")
-    if suffix == "jsonl":
-        rows = [json.loads(line) for line in (folder / "x.jsonl").read_text().splitlines()]
-    else:
-        rows = csv_rows(f"x.{suffix}", delimiter="\t" if suffix == "tsv" else ",")
-    assert [float(row["sampling_prob"]) for row in rows] == frame["sampling_prob"].to_list()
-    assert (folder / "x.png").read_bytes().startswith(b"\x89PNG")
+# Budgets, seeds, what is said
 
 
-def test_a_plot_that_fails_leaves_no_table(call, folder):
-    answer = call("design", *RUN, "--method", "passive", "--out", "x.csv", "--plot", "x.png")
-    assert answer.code == 1
-    assert "method 'passive' uses no model, so there is no expected performance to draw" in answer.err
-    assert not (folder / "x.csv").exists()
-    assert not (folder / "x.png").exists()
+@pytest.mark.parametrize(
+    ("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("DCG@5", "random"), ("DCG@5", "active")]
+)
+@pytest.mark.parametrize("overhead", [0.0, 2.5])
+def test_a_budget_is_never_exceeded(folder, measure, method, overhead):
+    """Two hundred seeds, the cost counted from the items and the queries that are to be judged."""
+    case = case_of(letor=("a.txt",), scores=("a.score",), train=("t.txt",), overhead=overhead, cost="log-length:3")
+    target, pool = case.target(measure), case.workload.pool
+    budget = 9 * budget_unit(target)
+    design = case.design(method, target, budget=budget)
+    costs, mean = pool.item_costs, pool.item_costs.mean()
+    spent = []
+    for seed in range(200):
+        units = Campaign(design, rng=seed).planned
+        items = np.array([item for unit in units for item in unit.items])
+        assert np.unique(items).size == items.size
+        spent.append((costs[items].sum() + pool.query_costs[np.unique(pool.item_queries[items])].sum()) / mean)
+    assert max(spent) <= budget * (1 + 1e-9)
+    # what is left over is less than the dearest unit, and on average a part of it
+    assert np.mean(spent) > budget - design.order.dearest_units.max()
+
+
+def test_expected_is_for_draws_with_replacement(call, folder):
+    for method in (("--method", "items"), ("--method", "random"), ()):
+        done = call("sample", *RUN, "--budget", 12, *method, "--expected", "--out", "d.csv")
+        assert done.code == 2
+        assert "--expected is for draws with replacement: passive, active, " in done.err
+    assert not (folder / "d.csv").exists()
+    done = call("sample", *RUN, "--budget", 12, "--method", "active", "--expected", "--out", "d.csv")
+    assert "of 12 (met on average)" in done.err
+
+
+SHUFFLED = {
+    "runs": (*RUN, "--versus-run", "b.run"),
+    "runs and judgments": ("--qrels", "q.qrels", *RUN, "--overhead", 1),
+    "probabilities": ("--run", "a.run", "--model", "probs=q.all.csv"),
+    "a forest": ("--qrels", "q.qrels", *RUN, "--train-fraction", 0.4),
+    "a logit": ("--run", "a.run", "--train-qrels", "old.qrels", "--model", "logit"),
+    "an index update": (*RUN, "--index-update", 0.2),
+}
+
+
+@pytest.mark.parametrize("options", SHUFFLED.values(), ids=SHUFFLED)
+@pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("DCG@5", "active")])
+def test_one_seed_one_sample_whatever_the_order_of_rows(drawn, estimated, folder, options, measure, method):
+    lines = (folder / "q.probs.csv").read_text().splitlines()
+    write_lines(folder / "q.all.csv", [*lines, "qX,d0,0.25,0.25,0.25,0.25"])
+    write_lines(folder / "old.qrels", lines_of(folder / "q.qrels", {f"q{q}" for q in range(12, 26)}))
+    found, values = [], []
+    for order in range(3):
+        for name in ("a.run", "b.run", "q.qrels", "old.qrels"):
+            rows = (folder / name).read_text().splitlines()
+            np.random.default_rng(order).shuffle(rows)
+            write_lines(folder / name, rows if order else sorted(rows))
+        rows = drawn(*options, "--measure", measure, "--method", method, "--budget", 9, "--seed", 4)
+        values.append(estimated(judged(rows))["value"])
+        found.append([(r["block"], r["query_id"], r["doc_id"]) for r in rows])
+    assert found[0] == found[1] == found[2]
+    assert values[0] == values[1] == values[2]
+    other = drawn(*options, "--measure", measure, "--method", method, "--budget", 9, "--seed", 5, "--force")
+    assert [(r["block"], r["query_id"], r["doc_id"]) for r in other] != found[0]
+
+
+def test_the_talk_says_what_was_drawn(call):
+    done = call("sample", *RUN, "--measure", "P@4", "--budget", 6, "--seed", 2, "--out", "x.csv")
+    rows = csv_rows("x.csv")
+    n_queries, sizes = len({row["query_id"] for row in rows}), [0] * 4
+    for row in rows:
+        sizes[int(row["block"]) - 1] += 1
+    model, wrote, blocks, rough, kept = done.err.splitlines()
+    assert "uniform grade model" in model
+    assert re.fullmatch(
+        rf"activeeval: wrote x\.csv: {len(rows)} items of {n_queries} queries, cost {len(rows) / 3.9:.4g} of 6; "
+        r"a unit pays for 3\.9 mean items",
+        wrote,
+    ), wrote
+    said = ", ".join(map(str, sizes))
+    assert blocks == f"activeeval: 4 blocks of {said} items: the sample may be read once one is complete"
+    assert rough == f"activeeval: {n_queries} judged queries make a rough interval; with 30 or more it can be relied on"
+    told = f"seed 2, sample {rows[0]['sample']}, kept in x.csv.sample.npz, which `activeeval estimate` reads"
+    assert kept == f"activeeval: {told}"
+    assert done.out == ""
+    assert call("--quiet", "sample", *RUN, "--budget", 8, "--out", "y.csv").err == ""
+
+
+def test_everything_is_said_to_be_everything(call):
+    said = call("sample", *RUN, "--budget", 1000, "--out", "d.csv").err
+    n = len(csv_rows("d.csv"))
+    assert re.search(rf"wrote d\.csv: everything is to be judged, {n} items of 30 queries, cost 30 of 1000; ", said)
+    assert "rough" not in said
+
+
+def test_a_budget_that_bounds_no_error_is_told(call):
+    said = call("sample", *RUN, "--budget", 1.7, "--method", "random", "--out", "d.csv").err.splitlines()
+    assert re.fullmatch(
+        r"activeeval: in mean items: budget 13\.\d+ is below what the two dearest queries cost, 16: .*", said[-1]
+    ), said
+    # the whole budget is enough, its first quarter is not
+    said = call("sample", *RUN, "--budget", 6, "--method", "random", "--out", "d.csv").err.splitlines()
+    assert re.fullmatch(
+        r"activeeval: in mean items: read at the end of the first block, budget .* is below .*", said[-1]
+    )
+
+
+def test_rankings_that_no_label_can_tell_apart(call, folder):
+    for method in METHODS:
+        given = (*RUN, "--versus-run", "a.run", "--method", method, "--measure", "DCG@5")
+        one_line(
+            call("--quiet", "sample", *given, "--budget", 5, "--out", "d.csv"),
+            r"no label can change DCG\(dcg='exp-log2'\)@5 of these rankings: there is nothing to judge",
+        )
+    assert not list(folder.glob("d.csv*"))
 
 
 @pytest.mark.statistical
-def test_a_sample_estimates_the_truth(folder):
+@pytest.mark.parametrize("method", ["items", "active"])
+def test_a_sample_estimates_the_truth(folder, method):
     """Ten seeds' mean lies within 4 standard errors of the truth: a false alarm in 16,000 at the most."""
-    case = case_of(use_labels=True, letor=("a.txt",), scores=("a.score",))
-    target = Target(parse_measure("DCG@5").bound_to(3), case.workload.ranking)
-    truth = float(target.values(case.workload.grades).mean())
-    grades = {
-        (q, d): int(g)
-        for q, d, g in zip(
-            case.workload.pool.query_ids[case.workload.pool.item_queries].tolist(),
-            case.workload.pool.item_ids.tolist(),
-            case.workload.grades.tolist(),
-            strict=True,
-        )
-    }
+    given = {"letor": ("a.txt",), "scores": ("a.score",)}
+    workload = case_of(use_labels=True, **given).workload
+    truth = float(Target(parse_measure("DCG@5").bound_to(3), workload.ranking).values(workload.grades).mean())
+    queries, items = workload.pool.query_ids[workload.pool.item_queries].tolist(), workload.pool.item_ids.tolist()
+    grades = dict(zip(zip(queries, items, strict=True), workload.grades.tolist(), strict=True))
     estimates = []
     for seed in range(10):
-        campaign = campaign_of(
-            "DCG@5", "active", 12, seed=seed, letor=("a.txt",), scores=("a.score",), train=("t.txt",)
-        )
+        campaign = campaign_of("DCG@5", method, 12, seed=seed, train=("t.txt",), **given)
         estimates.append(campaign.run(lambda query, documents: [grades[query, d] for d in documents]))
     mean = np.mean([e.value for e in estimates])
-    error = math.sqrt(sum(e.std_error**2 for e in estimates)) / 10
-    assert abs(mean - truth) < 4 * error
+    assert abs(mean - truth) < 4 * math.sqrt(sum(e.std_error**2 for e in estimates)) / 10
 
 
 # Judged queries train, the others are drawn from
@@ -471,38 +666,6 @@ def test_given_probabilities_are_recalibrated_on_judged_queries(folder):
     assert probs.sum(axis=1) == pytest.approx(1)
 
 
-def test_the_work_of_judges_is_not_overwritten(call, folder, drawn):
-    rows = drawn(*RUN, "--budget", 8)
-    write_csv("d.csv", judged(rows))
-    before = (folder / "d.csv").read_bytes()
-    n_grades = len({(row["query_id"], row["doc_id"]) for row in rows if row["doc_id"] != "(nothing to judge)"})
-    answer = call("sample", *RUN, "--budget", 8, "--out", "d.csv")
-    assert answer.code == 1
-    assert answer.err == f"activeeval: d.csv holds {n_grades} grades already: --force overwrites them\n"
-    assert (folder / "d.csv").read_bytes() == before
-    assert call("sample", *RUN, "--budget", 8, "--out", "d.csv", "--force").code == 0
-    assert call("sample", *RUN, "--budget", 8, "--out", "d.csv").code == 0
-
-
-@pytest.mark.parametrize(
-    ("measure", "method"),
-    [("DCG", "active"), *(("DCG", m) for m in ("items", "depth", "cube", "random")), ("ERR", "depth"), ("P@3", "items")]
-    + [(measure, m) for measure in ("nDCG@5", "AP") for m in ("depth", "cube", "random")],
-)
-def test_a_grade_off_the_scale_is_a_slip_of_the_finger(call, drawn, measure, method):
-    rows = judged(drawn(*RUN, "--budget", 12, "--measure", measure, "--method", method))
-    row = next(row for row in rows if row["grade"] != "" and row["doc_id"] != "(nothing to judge)")
-    row["grade"] = 22
-    write_csv("d.csv", rows)
-    answer = call("estimate", "d.csv")
-    assert answer.code == 1, answer.out
-    place = f"grade 22 of item {row['doc_id']!r} of query {row['query_id']!r} is above "
-    assert place in answer.err or re.fullmatch("activeeval: grade 22 is above .*, 3\n", answer.err), answer.err
-
-
-# What is new with records: defaults, targets, margins
-
-
 @pytest.mark.parametrize(
     ("measure", "method"),
     [("DCG", "items"), ("P@3", "items"), ("RBP", "items")] + [(m, "depth") for m in ("ERR", "RR", "nDCG@5", "AP")],
@@ -516,180 +679,96 @@ def test_the_default_is_the_best_for_the_measure(call, folder, measure, method):
     assert (folder / "x.csv.sample.npz").exists()
 
 
-@pytest.mark.parametrize("measure", ["nDCG@5", "AP", "nDCG(dcg='exp-log2')", "AP(rel=2)@3"])
-@pytest.mark.parametrize("method", ["passive", "active", "active_uniC", "active_uniD"])
-def test_the_paper_s_methods_sample_for_ndcg_and_ap(drawn, estimated, measure, method):
-    """What was drawn for nDCG holds all that a query has, so that the table can tell it."""
-    rows = drawn(*RUN, "--measure", measure, "--method", method, "--budget", 12, "--seed", 3)
-    campaign = campaign_of(measure, method, 12, seed=3, runs=("a.run",), max_grade=3)
-    expected = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
-    row = estimated(judged(rows))
-    assert (row["value"], row["std_error"]) == pytest.approx((expected.value, expected.std_error), rel=1e-9)
+# Designs
 
 
-@pytest.mark.parametrize("measure", ["ERR@5", "nDCG@5", "AP"])
-@pytest.mark.parametrize("method", ["depth", "depth_cube", "random", "greg", "sequential", "difference", "poisson"])
-def test_more_ways_through_a_spreadsheet(drawn, estimated, measure, method):
-    options = (*RUN, "--versus-run", "b.run", "--overhead", 0.7)
-    rows = drawn(*options, "--measure", measure, "--method", method, "--budget", 10, "--seed", 8)
-    given = {"runs": ("a.run",), "versus_run": "b.run", "max_grade": 3, "overhead": 0.7}
-    campaign = campaign_of(measure, method, 10, seed=8, **given)
-    expected = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
-    row = estimated(judged(rows))
-    assert (row["value"], row["std_error"]) == pytest.approx((expected.value, expected.std_error), rel=1e-9)
-    assert (row["queries"], row["items"], row["spent"]) == (
-        expected.n_queries,
-        expected.n_items,
-        pytest.approx(expected.cost),
-    )
-
-
-def test_traffic_reaches_the_record(call, folder, drawn, estimated):
-    queries = sorted({line.split()[0] for line in (folder / "a.run").read_text().splitlines()})
-    write_lines(folder / "t.traffic", [f"{query} {1 + i % 4}" for i, query in enumerate(queries)])
-    rows = drawn(*RUN, "--traffic", "t.traffic", "--budget", 12)
-    campaign = campaign_of("DCG", "items", 12, runs=("a.run",), max_grade=3, traffic="t.traffic")
-    expected = campaign.run(lambda query, documents: [grade_of(query, d) for d in documents])
-    row = estimated(judged(rows))
-    assert (row["value"], row["std_error"]) == pytest.approx((expected.value, expected.std_error), rel=1e-9)
-
-
-def test_the_weight_of_a_settled_draw_is_p_over_pi(drawn):
-    for row in drawn(*RUN, "--measure", "P@3", "--budget", 9):
-        assert row["design"] == "items"
-        assert float(row["weight"]) == pytest.approx(1 / 30 / float(row["query_prob"]))
-        assert 0 < float(row["item_prob"]) <= 1
-    rows = drawn(*RUN, "--measure", "ERR@5", "--budget", 9, "--force")
-    by_draw = {}
-    for row in rows:
-        by_draw.setdefault(row["draw"], []).append(row)
-    for part in by_draw.values():
-        assert {int(row["depth"]) for row in part} <= {len(part), 0}
-        rates = [float(row["item_prob"]) for row in part]
-        assert rates == sorted(rates, reverse=True)
-    assert len({len(part) for part in by_draw.values()}) > 1
-
-
-@pytest.mark.parametrize("method", ["items", "depth", "cube", "lure", "random", "depth_draws", "difference"])
-def test_a_population_is_less_certain_than_its_pool(call, drawn, method):
-    # S² is estimated and may come out as 0, as it does for items at seed 0
-    write_csv("d.csv", judged(drawn(*RUN, "--measure", "DCG@5", "--budget", 12, "--method", method, "--seed", 1)))
-    pool = call("estimate", "d.csv", "-o", "jsonl").rows[0]
-    assert call("estimate", "d.csv", "-o", "jsonl", "--target", "pool").rows[0] == pool
-    population = call("estimate", "d.csv", "-o", "jsonl", "--target", "population").rows[0]
-    assert population["value"] == pool["value"]
-    assert population["std_error"] > pool["std_error"]
-    assert population["high"] - population["low"] > pool["high"] - pool["low"]
-
-
-def test_a_population_of_a_census(drawn, call):
-    for method in ("active", "items"):
-        rows = drawn(*RUN, "--measure", "P@2", "--budget", 1000, "--method", method, "--force")
-        write_csv("d.csv", judged(rows))
-        row = call("estimate", "d.csv", "-o", "jsonl", "--target", "population").rows[0]
-        by_query = {}
-        for r in judged(rows):
-            by_query.setdefault(r["query_id"], []).append(int(r["grade"]) >= 1)
-        values = np.array([sum(hits) / 2 for hits in by_query.values()])
-        assert row["value"] == pytest.approx(values.mean())
-        assert row["std_error"] == pytest.approx(values.std(ddof=1) / math.sqrt(30))
-
-
-def test_a_table_without_record_does_not_tell_of_a_population(drawn, call):
-    write_csv("d.csv", judged(drawn(*RUN, "--budget", 12, "--method", "active")))
-    answer = call("estimate", "d.csv", "--target", "population")
-    told = "this draws table does not tell how large the pool is: its estimate is for the pool"
-    assert (answer.code, answer.err) == (1, f"activeeval: {told}\n")
-
-
-@pytest.mark.parametrize("method", ["active", "items", "depth", "random"])
-def test_a_scale_that_is_given_to_estimate_counts(drawn, call, method):
-    write_csv("d.csv", judged(drawn(*RUN, "--measure", "DCG@5", "--budget", 12, "--method", method)))
-    assert call("estimate", "d.csv", "--max-grade", 3).code == 0
-    answer = call("estimate", "d.csv", "--max-grade", 2)
-    assert answer.code == 1
-    assert re.search("grade 3 .*above .*2", answer.err)
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("method", ["items", "depth", "items_cube", "greg"])
-def test_a_hard_budget_of_a_settled_sample_has_a_margin(folder, method):
-    """Three standard deviations: two of 60 seeds over budget would be a chance of 0.003 for a normal cost."""
-    case = case_of(use_labels=False, letor=("a.txt",), scores=("a.score",), train=("t.txt",))
-    target = case.target("DCG@5")
-    plan, budget = case.plan(method, target, None), 12 * budget_unit(target)
-    design = plan.design_within(budget)
-    # the margin is at most half of the budget
-    expected = max(budget - 3 * design.cost_sd, budget / 2)
-    assert design.expected_cost == pytest.approx(expected, rel=0.05)
-    spent = []
-    for seed in range(60):
-        campaign = Campaign(design, rng=seed)
-        while campaign.ask() is not None:
-            pass
-        spent.append(campaign.spent)
-    assert sum(cost > budget for cost in spent) <= 1
-    soft = plan.design(budget)
-    assert soft.expected_cost == pytest.approx(budget)
-
-
-@pytest.mark.parametrize("method", ["active", "items"])
-def test_hard_is_an_option_of_sample(call, drawn, method):
-    plain = drawn(*LETOR, "--budget", 12, "--method", method)
-    if method == "active":
-        answer = call("sample", *LETOR, "--budget", 12, "--method", method, "--hard", "--out", "h.csv")
-        assert answer.code == 2
-        assert "--hard is for a sample that is settled at once: active draws one by one" in answer.err
-        return
-    hard = drawn(*LETOR, "--budget", 12, "--method", method, "--hard", name="h.csv")
-    assert plain != hard
-    assert sum(float(row["cost"]) for row in hard) <= 12 * 4.75
-
-
-@pytest.mark.parametrize("method", ["items", "cube", "lure"])
-def test_expected_is_for_draws_with_replacement(call, folder, method):
-    answer = call("sample", *RUN, "--budget", 12, "--method", method, "--expected", "--out", "d.csv")
-    assert answer.code == 2
-    assert f"--expected is for draws with replacement: {method} " in answer.err
-    assert not (folder / "d.csv").exists()
-
-
-def test_a_settled_sample_says_what_is_judged(call):
-    said = call("sample", *RUN, "--budget", 12, "--out", "d.csv").err
-    rows = [row for row in csv_rows("d.csv") if row["doc_id"] != "(nothing to judge)"]
-    n_queries = len({row["query_id"] for row in csv_rows("d.csv")})
-    counts = f"{n_queries} queries, {len(rows)} items to judge"
-    assert re.search(rf"wrote d\.csv: {counts}, cost [\d.]+ \(budget 12 is met on average\)\n", said)
-    said = call("sample", *RUN, "--budget", 1000, "--method", "cube", "--out", "d.csv").err
-    assert re.search(r"wrote d\.csv: everything is to be judged, 30 queries, \d+ items, cost [\d.]+ of 1000\n", said)
-    assert "rough" not in said
-
-
-@pytest.mark.parametrize("method", ["items", "depth", "cube", "items_cube"])
+@pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("P@3", "whole")])
 @pytest.mark.parametrize("budget", [4, 12, 25])
-def test_the_design_of_a_budget_costs_it(call, method, budget):
-    options = (*RUN, "--overhead", 0.5, "--measure", "DCG@5", "--method", method)
-    answer = call("design", *options, "--budget", budget, "--out", "x.parquet")
+def test_the_design_of_a_budget_costs_it(call, measure, method, budget):
+    options = (*RUN, "--overhead", 0.5, "--measure", measure, "--method", method)
+    done = call("design", *options, "--budget", budget, "--out", "x.parquet")
     frame = pl.read_parquet("x.parquet")
     pi, weight, cost, expected = (
         frame[name].to_numpy() for name in ("sampling_prob", "weight", "cost", "expected_cost")
     )
-    assert pi @ expected == pytest.approx(budget * cost.mean())
+    assert expected.sum() == pytest.approx(budget * cost.mean())
     assert np.all((pi > 0) & (pi <= 1))
     assert np.all(expected <= cost * (1 + 1e-12))
     np.testing.assert_allclose(weight, 1 / 30 / pi)
-    assert answer.err.splitlines()[-1].endswith(f"the sample costs {budget:.4g} on average")
+    assert done.err.splitlines()[-1].endswith(f"the sample costs {budget:.4g} on average")
     call("design", *options, "--out", "y.parquet")
-    tenth = pl.read_parquet("y.parquet")
-    assert tenth["sampling_prob"].to_numpy() @ tenth["expected_cost"].to_numpy() == pytest.approx(3 * cost.mean())
+    assert pl.read_parquet("y.parquet")["expected_cost"].sum() == pytest.approx(3 * cost.mean())
 
 
 def test_the_design_of_draws_takes_no_notice_of_a_budget(call, folder):
-    for method in ("active", "lure", "depth_draws"):
-        for name, options in (("x.csv", ()), ("y.csv", ("--budget", 20))):
-            answer = call("design", *RUN, "--method", method, *options, "--out", name)
-            assert re.search(r"a draw costs [\d.]+ on average$", answer.err.splitlines()[-1])
-        assert (folder / "x.csv").read_bytes() == (folder / "y.csv").read_bytes()
+    for name, options in (("x.csv", ()), ("y.csv", ("--budget", 20))):
+        done = call("design", *RUN, "--method", "active", *options, "--out", name)
+        assert re.search(r"a draw costs [\d.]+ on average$", done.err.splitlines()[-1])
+    assert (folder / "x.csv").read_bytes() == (folder / "y.csv").read_bytes()
+    frame = pl.read_csv("x.csv")
+    per_draw = frame["sampling_prob"] * frame["cost"]
+    np.testing.assert_allclose(frame["expected_cost"], per_draw)
+
+
+@pytest.mark.parametrize("method", ["passive", "active", "active_uniC", "active_uniD"])
+@pytest.mark.parametrize("options", [RUN, LETOR, (*RUN, "--versus-run", "b.run")], ids=["run", "letor", "comparison"])
+def test_the_columns_of_a_design(call, options, method):
+    answer = call("design", *options, "--method", method, "--measure", "DCG@6", "--out", "x.parquet", "--overhead", 0.5)
+    assert answer.code == 0
+    frame = pl.read_parquet("x.parquet")
+    names = [
+        "query_id",
+        "query_prob",
+        "sampling_prob",
+        "weight",
+        "mean",
+        "variance",
+        "cost",
+        "expected_cost",
+        "n_items",
+    ]
+    assert frame.columns == names
+    p, q, weight = (frame[name].to_numpy() for name in names[1:4])
+    assert p.sum() == pytest.approx(1)
+    assert q.sum() == pytest.approx(1)
+    np.testing.assert_allclose(weight, p / q, rtol=1e-12)
+    np.testing.assert_allclose(frame["cost"], frame["n_items"] + 0.5)
+    assert frame["mean"].is_nan().all() == (method == "passive")
+    assert (q == p).all() == (method == "passive")
+
+
+def test_q_is_the_paper_s(call):
+    call("design", *LETOR, "--method", "active", "--out", "x.parquet", "--cost", "log-length:3")
+    frame = pl.read_parquet("x.parquet")
+    p, q, mean, variance, cost = (
+        frame[name].to_numpy() for name in ("query_prob", "sampling_prob", "mean", "variance", "cost")
+    )
+    optimal = p * np.sqrt((variance + (mean - p @ mean) ** 2) / cost)
+    np.testing.assert_allclose(q, optimal / optimal.sum(), rtol=1e-9)
+    share = ("--cost", "log-length:3", "--defensive-share", 0.25)
+    call("design", *LETOR, "--method", "active", "--out", "y.parquet", *share)
+    np.testing.assert_allclose(pl.read_parquet("y.parquet")["sampling_prob"], 0.75 * q + 0.25 * p, rtol=1e-9)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl"])
+def test_a_design_in_every_format(call, folder, suffix):
+    call("design", *RUN, "--out", "x.parquet")
+    call("design", *RUN, "--out", f"x.{suffix}", "--plot", "x.png")
+    frame = pl.read_parquet("x.parquet")
+    if suffix == "jsonl":
+        rows = [json.loads(line) for line in (folder / "x.jsonl").read_text().splitlines()]
+    else:
+        rows = csv_rows(f"x.{suffix}", delimiter="\t" if suffix == "tsv" else ",")
+    assert [float(row["sampling_prob"]) for row in rows] == frame["sampling_prob"].to_list()
+    assert (folder / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_that_fails_leaves_no_table(call, folder):
+    answer = call("design", *RUN, "--method", "passive", "--out", "x.csv", "--plot", "x.png")
+    assert answer.code == 1
+    assert "method 'passive' uses no model, so there is no expected performance to draw" in answer.err
+    assert not (folder / "x.csv").exists()
+    assert not (folder / "x.png").exists()
 
 
 def test_the_query_factor_can_be_left_out(call, folder):
@@ -702,25 +781,3 @@ def test_the_query_factor_can_be_left_out(call, folder):
     assert designed(*active) == designed(*active, "--no-query-factor")
     untrained = ("--run", "a.run", "--max-grade", 3, "--out", "y.csv")
     assert call("design", *untrained, "--no-query-factor").code == 0
-
-
-def test_a_comparison_of_equal_rankings_needs_no_judgment(call):
-    for method in ("active", "random", "items", "depth", "items_cube"):
-        given = (*RUN, "--versus-run", "a.run", "--method", method)
-        assert call("design", *given, "--out", "f.csv").code == 0
-        assert call("sample", *given, "--budget", 5, "--out", "d.csv", "--force").code == 0
-        write_csv("d.csv", judged(csv_rows("d.csv")))
-        assert call("estimate", "d.csv", "-o", "jsonl").rows[0]["value"] == 0
-
-
-def test_other_intervals_of_the_same_sample(drawn, estimated, call):
-    """The estimate is the same; the longer side of a skewed interval is not shorter than the t interval's."""
-    rows = judged(drawn(*RUN, "--versus-run", "b.run", "--measure", "ERR@5", "--budget", 20, "--seed", 3))
-    by_kind = {kind: estimated(rows, "--interval", kind) for kind in ("t", "skewed", "bootstrap")}
-    assert len({(row["value"], row["std_error"]) for row in by_kind.values()}) == 1
-    assert all(row["interval"] == kind for kind, row in by_kind.items())
-    plain, skewed = by_kind["t"], by_kind["skewed"]
-    assert skewed["low"] <= plain["low"] < plain["high"] <= skewed["high"]
-    assert (by_kind["bootstrap"]["low"], by_kind["bootstrap"]["high"]) != (plain["low"], plain["high"])
-    answer = call("estimate", "j.csv", "--interval", "asympcs")
-    assert answer.code == 2

@@ -27,13 +27,13 @@ ROW = b"1 qid:7 1:0.5 2:1\n"
 LINE = r"expected <grade> qid:<query> <index>:<value> …"
 RUN = r"query Q0 document rank score tag"
 QRELS = r"query iteration document grade"
-DRAWS = b"draw,query_id,doc_id,query_prob,item_prob,depth,weight,cost,design,grade\n"
-DRAW = b"0,q1,d1,0.5,1.0,3,1.5,1.0,active,2\n"
+DRAWS = b"sample,block,query_id,doc_id,grade\n"
+DRAW = b"1f,1,q1,d1,2\n"
 LONG = b"x" * 5000
 
 
 def draw(**cells: bytes) -> bytes:
-    """Return a draws table whose third line has some cells changed."""
+    """Return a sheet whose third line has some cells changed."""
     names = DRAWS.decode().strip().split(",")
     values = DRAW.strip().split(b",")
     changed = [cells.get(name, value) for name, value in zip(names, values, strict=True)]
@@ -291,9 +291,23 @@ TABLES = [
     (
         "no column",
         "a.csv",
-        b"draw,query_id\n0,q\n",
+        b"sample,query_id\n1f,q\n",
         read_draws,
-        r"a.csv:1: no column doc_id, query_prob, .* draws table",
+        r"a.csv:1: no column block, doc_id, grade in: sample, query_id; expected the sheet of a sample",
+    ),
+    (
+        "column twice",
+        "a.csv",
+        DRAWS.replace(b"block", b"GRADE") + DRAW,
+        read_draws,
+        r"a.csv: column 'grade' is there twice, expected it once",
+    ),
+    (
+        "two samples",
+        "a.csv",
+        draw(sample=b"2f"),
+        read_draws,
+        r"a.csv:3: column sample: holds '2f', the first row '1f': expected one sample a sheet",
     ),
     (
         "grade half",
@@ -302,38 +316,49 @@ TABLES = [
         read_draws,
         r"a.csv:3: column grade: holds 1.5, expected a whole number",
     ),
-    ("grade below", "a.csv", draw(grade=b"-2"), read_draws, r"a.csv:3: column grade: holds -2, expected .* from -1 on"),
-    (
-        "grade word",
-        "a.csv",
-        draw(grade=b"good"),
-        read_draws,
-        r"a.csv:3: column grade: 'good' is not a number, expected one",
+    *(
+        (
+            f"grade {grade}",
+            "a.csv",
+            draw(grade=grade.encode()),
+            read_draws,
+            rf"a.csv:3: column grade: holds {grade}, expected a whole number from 0 on, `cannot` where the item cannot "
+            r"be judged, or nothing while it waits",
+        )
+        for grade in ("-1", "-2")
     ),
-    ("no draw", "a.csv", draw(draw=b""), read_draws, r"a.csv:3: column draw: is empty, expected a number"),
-    ("no weight", "a.csv", draw(weight=b" "), read_draws, r"a.csv:3: column weight: is empty, expected a number"),
-    ("p above 1", "a.csv", draw(query_prob=b"1.5"), read_draws, r"a.csv:3: column query_prob: holds 1.5, expected .*"),
+    ("grade word", "a.csv", draw(grade=b"good"), read_draws, r"a.csv:3: column grade: 'good' is not a number, .*"),
     (
-        "cost below",
+        "grade of NaN",
         "a.csv",
-        draw(cost=b"-2"),
+        draw(grade=b"nan"),
         read_draws,
-        r"a.csv:3: column cost: holds -2.0, expected no negative number",
+        r"a.csv:3: column grade: holds nan, expected a finite .*",
     ),
+    (
+        "grade far off",
+        "a.csv",
+        draw(grade=b"1e99"),
+        read_draws,
+        r"a.csv:3: column grade: holds 1e\+99, expected a whole .*",
+    ),
+    ("no block", "a.csv", draw(block=b""), read_draws, r"a.csv:3: column block: is empty, expected a number"),
+    ("block 0", "a.csv", draw(block=b"0"), read_draws, r"a.csv:3: column block: holds 0, expected .* from 1 on"),
+    ("no id", "a.csv", draw(doc_id=b""), read_draws, r"a.csv:3: column doc_id: is empty, expected an id"),
     (
         "quoted comma",
         "a.csv",
-        draw(weight=b'"1,5"'),
+        draw(grade=b'"1,5"'),
         read_draws,
-        r"a.csv:3: column weight: '1,5' has a decimal comma, .*",
+        r"a.csv:3: column grade: '1,5' has a decimal comma, .*",
     ),
-    ("underscore", "a.csv", draw(weight=b"1_5"), read_draws, r"a.csv:3: column weight: '1_5' is not a number, .*"),
+    ("underscore", "a.csv", draw(grade=b"1_5"), read_draws, r"a.csv:3: column grade: '1_5' is not a number, .*"),
     (
         "European comma",
         "a.csv",
-        draw(weight=b"W").replace(b",", b";").replace(b"W", b"1,5"),
+        draw(grade=b"W").replace(b",", b";").replace(b"W", b"1,0"),
         read_draws,
-        r"a.csv:3: column weight: '1,5' has a decimal comma, expected a decimal point",
+        r"a.csv:3: column grade: '1,0' has a decimal comma, expected a decimal point",
     ),
 ]
 

@@ -1,0 +1,62 @@
+"""Cases and campaigns as the command line makes them of its options, and a judge that always says the same."""
+
+from __future__ import annotations
+
+from cli_files import csv_rows, write_csv
+
+from activeeval import Campaign
+from activeeval.cli.inputs import PoolOptions, load_case
+from activeeval.workload import budget_unit
+
+RUN = ("--run", "a.run", "--max-grade", 3)
+LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")
+CASES = {
+    "one run": (RUN, {"runs": ("a.run",), "max_grade": 3}),
+    "a comparison": ((*RUN, "--versus-run", "b.run"), {"runs": ("a.run",), "versus_run": "b.run", "max_grade": 3}),
+    "a forest": (LETOR, {"letor": ("a.txt",), "scores": ("a.score",), "train": ("t.txt",)}),
+    "a missing query": (
+        (*RUN, "--qrels", "q.qrels", "--overhead", 1.5),
+        {"runs": ("a.run",), "qrels": "q.qrels", "max_grade": 3, "overhead": 1.5},
+    ),
+}
+
+
+def case_of(*, use_labels=False, **given):
+    """Return the case of some options, the others as the command line has them by default."""
+    empty = dict.fromkeys(("letor", "runs", "pool_runs", "scores", "versus_scores", "train"), ())
+    empty |= dict.fromkeys(
+        ("qrels", "versus_run", "index_update", "model", "train_qrels", "train_fraction", "max_grade", "traffic")
+    )
+    plain = {"ties": "id", "tune": False, "overhead": 0.0, "cost": "uniform", "defensive_share": None, "seed": 0}
+    plain |= {"query_factor": True, "unjudged": "error"}
+    return load_case(PoolOptions(**(empty | plain | given)), use_labels=use_labels)
+
+
+def campaign_of(measure, method, budget, *, seed=0, expected=False, **given):
+    """Return the campaign that the command line's options mean."""
+    case = case_of(seed=seed, **given)
+    target = case.target(measure)
+    design = case.design(method, target, budget=budget * budget_unit(target), expected=expected)
+    return Campaign(design, rng=case.seed)
+
+
+def grade_of(query, document):
+    """Return the same grade for the same item, always."""
+    return sum(map(ord, f"{query} {document}")) % 4
+
+
+def answer(query, documents):
+    """Judge as a function of `Campaign.run`."""
+    return [grade_of(query, document) for document in documents]
+
+
+def judged(rows, upto=99):
+    """Return the rows of a sheet with the grades of all blocks up to one."""
+    return [r | {"grade": grade_of(r["query_id"], r["doc_id"])} if int(r["block"]) <= upto else r for r in rows]
+
+
+def judge_file(name, upto=99):
+    """Fill in the grades of a sheet and return its rows."""
+    rows = judged(csv_rows(name), upto)
+    write_csv(name, rows)
+    return rows

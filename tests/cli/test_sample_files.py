@@ -1,0 +1,296 @@
+"""The file of a sample: what is read from it is what was drawn, and one that is lost, damaged or foreign is refused."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from cli_cases import CASES, answer, campaign_of, judge_file
+from cli_files import csv_rows, write_csv
+
+from activeeval import Target, parse_measure
+from activeeval.campaign.sample import FORMAT, digest_of, from_arrays, id_of, to_arrays
+from activeeval.campaign.sheet import sheet_of, take
+from activeeval.io.arrays import arrays_beside, read_arrays
+from activeeval.io.draws import read_draws, write_draws
+
+RUN = ("--run", "a.run", "--max-grade", 3, "--measure", "DCG@5")
+METHODS = ("items", "depth", "whole", "random", "active")
+FILES = ("d.csv", "d.csv.sample.npz")
+
+
+@pytest.fixture
+def sampled(call):
+    """Return a function from options to the rows of a judged sheet, d.csv, whose sample is d.csv.sample.npz."""
+
+    def sample(*options, name="d.csv"):
+        done = call("sample", *RUN, "--budget", 8, *options, "--out", name)
+        assert done.code == 0, done.err
+        return judge_file(name)
+
+    return sample
+
+
+def one_line(done, expected):
+    """Check that a call ended with one line that matches."""
+    assert (done.code, done.out) == (1, ""), done
+    assert re.fullmatch(f"activeeval: (?:{expected})\n", done.err), done.err
+
+
+# What is read is what was drawn
+
+
+@pytest.mark.parametrize("given", [given for _, given in CASES.values()], ids=CASES)
+@pytest.mark.parametrize(
+    ("measure", "method"),
+    [("DCG@5", "items"), ("P@3", "items_plain"), ("ERR@5", "depth"), ("nDCG@5", "depth_plain")]
+    + [("DCG@5", method) for method in ("whole", "random", "passive", "active", "active_uniD")],
+)
+def test_what_a_file_says_is_the_campaign_to_the_last_bit(folder, given, measure, method):
+    live = campaign_of(measure, method, 12, seed=5, **given)
+    arrays = to_arrays(live)
+    with arrays_beside("x.npz", arrays):
+        write_draws(sheet_of(live, id_of(arrays)), "x.csv")
+    stored = read_arrays("x.npz")
+    restored = from_arrays(stored)
+    assert digest_of(to_arrays(restored)) == id_of(stored) == id_of(arrays)
+    assert restored.planned == live.planned
+    assert restored.design.max_grade == live.design.max_grade == 3
+    assert restored.design.blocks == live.design.blocks
+    sheet = read_draws("x.csv")
+    grades = [grade for pair in zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), strict=True)
+              for grade in answer(pair[0], [pair[1]])]  # fmt: skip
+    progress = take(restored, type(sheet)(sample=sheet.sample, block=sheet.block, query_id=sheet.query_id,
+                                          doc_id=sheet.doc_id, grade=np.array(grades)), id_of(arrays))  # fmt: skip
+    expected = live.run(answer)
+    assert progress == (expected.n_items, 0, 0)
+    for scope in ("pool", "population"):
+        assert restored.estimate(scope=scope) == live.estimate(scope=scope)
+    if method != "items_plain":
+        other = parse_measure("P@2" if measure.startswith("DCG") else measure.partition("@")[0] + "@2").bound_to(3)
+        one, two = (Target(other, c.design.target.ranking, c.design.target.versus) for c in (restored, live))
+        assert restored.estimate(one) == live.estimate(two)
+
+
+# Files that are lost, damaged or foreign
+
+
+DAMAGED = r"d\.csv\.sample\.npz: the sample (is damaged: .*|was changed or damaged since it was written: its digest .*)"
+
+
+def arrays_of(name="d.csv.sample.npz"):
+    return dict(np.load(name, allow_pickle=False))
+
+
+def test_every_array_damaged_in_turn_is_one_clear_line(call, folder, sampled):
+    """A bit of an array, its end, all of it: whatever it is, the digest tells."""
+    sampled("--versus-run", "b.run")
+    whole = arrays_of()
+    assert len(whole) > 20
+    for name, array in whole.items():
+        touched = array.copy()
+        touched.view(np.uint8).ravel()[0] ^= 1
+        for changed in (touched, array[:-1], array[:0], array.astype("S4"), None):
+            rest = {key: held for key, held in whole.items() if key != name}
+            np.savez("d.csv.sample.npz", **rest | ({} if changed is None else {name: changed}))
+            done = call("estimate", "d.csv")
+            if name == "format" and changed is not None:
+                one_line(done, r"d\.csv\.sample\.npz: the sample has the format .*, this release reads '.*'")
+            else:
+                one_line(done, rf"{DAMAGED}|d\.csv\.sample\.npz: lacks \w+, expected a drawn sample")
+
+
+def resealed(**changes):
+    """Change arrays and give them a digest that agrees, as a careless tool might."""
+    arrays = arrays_of()
+    arrays |= {name: change(arrays[name]) for name, change in changes.items()}
+    np.savez("d.csv.sample.npz", **arrays | {"digest": np.array([digest_of(arrays)])})
+
+
+UNFIT = {
+    **{
+        f"{name} cut short": {name: lambda a: a[:-1]}
+        for name in (
+            *("order.offsets", "order.items", "order.roots", "order.query_roots", "order.costs", "pool.item_ids"),
+            *("order.overheads", "order.query_probs", "ranking0.items", "known", "grade_probs", "words", "targets"),
+        )
+    },
+    "places beyond the pool": {"order.items": lambda a: a + 10_000},
+    "places below 0": {"order.items": lambda a: a - 10_000},
+    "offsets that fall": {"order.offsets": lambda a: a[::-1].copy()},
+    "rates of NaN": {"order.roots": lambda a: a * np.nan},
+    "rates below 0": {"order.query_roots": lambda a: -a - 1},
+    "infinite costs": {"order.costs": lambda a: a / 0.0},
+    "rates in words": {"order.roots": lambda a: a.astype(str)},
+    "a model of NaN": {"grade_probs": lambda a: a * np.nan},
+    "a ranking beyond the pool": {"ranking0.items": lambda a: a + 10_000},
+    "no budget": {"budget": lambda a: a * 0},
+    "blocks that fall": {"blocks": lambda a: a[::-1].copy()},
+    "an unknown method": {"words": lambda a: np.array(["best", *a[1:]])},
+    "a measure that names a file": {"words": lambda a: np.array([a[0], "@own.json"])},
+    "a ranking that is not there": {"targets": lambda a: a + 7},
+}  # fmt: skip
+ESTIMATE_ALL = """
+import sys, warnings
+from activeeval.cli import run
+warnings.simplefilter("error")
+for name in sys.argv[1:]:
+    print(name, run(["estimate", name]), flush=True)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("method", ["items", "depth"])
+def test_arrays_that_do_not_fit_each_other_are_one_clear_line(folder, sampled, method):
+    """In a process of their own: a kernel that trusted them might take the interpreter with it."""
+    sampled("--method", method)
+    shutil.copy("d.csv.sample.npz", "kept.npz")
+    names = [f"{name}.csv" for name in UNFIT]
+    for name, changes in zip(names, UNFIT.values(), strict=True):
+        shutil.copy("kept.npz", "d.csv.sample.npz")
+        resealed(**changes)
+        shutil.move("d.csv.sample.npz", f"{name}.sample.npz")
+        sheet = csv_rows("d.csv")
+        write_csv(name, [row | {"sample": str(np.load(f"{name}.sample.npz")["digest"][0])} for row in sheet])
+    command = [sys.executable, "-c", ESTIMATE_ALL, *names]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [f"{name} 1" for name in names], done
+    for name, line in zip(names, done.stderr.splitlines(), strict=True):
+        assert re.fullmatch(rf"activeeval: {re.escape(name)}\.sample\.npz: \S.*", line), (name, line)
+
+
+def test_another_format_is_refused(call, sampled):
+    sampled()
+    resealed(format=lambda a: np.array(["activeeval sample 2"]))
+    one_line(
+        call("estimate", "d.csv"),
+        rf"d\.csv\.sample\.npz: the sample has the format 'activeeval sample 2', this release reads '{FORMAT}'",
+    )
+
+
+BYTES = {
+    "cut short": lambda data: data[: len(data) // 2],
+    "empty": lambda data: b"",
+    "text": lambda data: b"draw,query_id\n",
+    "a byte lost": lambda data: data[:2000] + data[2001:],
+}
+
+
+@pytest.mark.parametrize("spoil", BYTES.values(), ids=BYTES)
+def test_a_file_that_cannot_be_read(call, folder, sampled, spoil):
+    sampled()
+    path = folder / "d.csv.sample.npz"
+    path.write_bytes(spoil(path.read_bytes()))
+    expected = r"cannot be read as a file of arrays \(\.npz\): expected a drawn sample|lacks .*|holds other arrays, .*"
+    one_line(call("estimate", "d.csv"), rf"d\.csv\.sample\.npz: ({expected}|the file is empty|the sample .*)")
+
+
+def test_text_of_python_objects_is_not_unpacked(call, sampled):
+    sampled()
+    np.savez("d.csv.sample.npz", **arrays_of() | {"words": np.array(["items", object()], dtype=object)})
+    one_line(call("estimate", "d.csv"), r"d\.csv\.sample\.npz: cannot be read as a file of arrays .*")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_sample_of_another_sheet_is_refused(call, sampled, method):
+    rows = sampled("--method", method, name="e.csv")
+    for options in (("--method", method, "--seed", 4), ("--method", method, "--measure", "DCG@4"), ("--budget", 9)):
+        sampled(*options, "--force")
+        refused = rf"d\.csv: the sheet is of sample '\w+', expected one of sample '{rows[0]['sample']}'"
+        one_line(call("estimate", "d.csv", "--record", "e.csv.sample.npz"), refused)
+
+
+def test_a_sample_may_lie_elsewhere(call, folder, sampled):
+    sampled()
+    before = call("estimate", "d.csv", "-o", "jsonl").rows
+    (folder / "r").mkdir()
+    shutil.move("d.csv.sample.npz", "r/other.npz")
+    assert call("estimate", "d.csv", "--record", "r/other.npz", "-o", "jsonl").rows == before
+    shutil.copy("d.csv", "r/other.csv")
+    shutil.move("r/other.npz", "r/other.csv.sample.npz")
+    assert call("estimate", "r/other.csv", "-o", "jsonl").rows == before
+
+
+@pytest.mark.parametrize("record", ["a.run", "d.csv", ".", "gone.npz"])
+def test_a_sample_that_is_none(call, sampled, record):
+    sampled()
+    one_line(
+        call("estimate", "d.csv", "--record", record),
+        rf"{re.escape(record)}: .*(no such file|directory|cannot be read).*",
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_estimate_without_its_sample(call, folder, sampled, method):
+    sampled("--method", method)
+    (folder / "d.csv.sample.npz").unlink()
+    told = r"expected the sample that `activeeval sample` wrote beside the sheet; --record names it where .*"
+    one_line(call("estimate", "d.csv"), rf"d\.csv\.sample\.npz: no such file, {told}")
+
+
+# Both files or neither
+
+
+@pytest.mark.parametrize("method", ["items", "active"])
+def test_the_work_of_judges_keeps_its_sample(call, folder, sampled, method):
+    sampled("--method", method)
+    before = [(folder / name).read_bytes() for name in FILES]
+    refused = call("sample", *RUN, "--budget", 8, "--seed", 3, "--method", method, "--out", "d.csv")
+    one_line(refused, r"d\.csv holds \d+ grades already: --force overwrites them")
+    assert [(folder / name).read_bytes() for name in FILES] == before
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "parquet", "csv.gz"])
+def test_a_sheet_of_another_suffix_does_not_take_the_sample_of_a_judged_one(call, sampled, suffix):
+    """Each sheet has a sample of its own, by its whole name."""
+    sampled()
+    before = call("estimate", "d.csv", "-o", "jsonl").rows
+    call("sample", *RUN, "--budget", 8, "--seed", 3, "--out", f"d.{suffix}")
+    assert call("estimate", "d.csv", "-o", "jsonl").rows == before
+
+
+def test_a_sheet_that_cannot_be_read_is_not_overwritten(call, folder, sampled):
+    rows = sampled()
+    write_csv("d.csv", [rows[0] | {"grade": "two"}, *rows[1:]])
+    refused = call("sample", *RUN, "--budget", 8, "--out", "d.csv")
+    one_line(refused, r"d\.csv:2: column grade: .*two.*; --force overwrites it")
+    assert "two" in (folder / "d.csv").read_text()
+
+
+def test_a_full_disk_leaves_neither_file(call, folder):
+    (folder / "full.csv").symlink_to("/dev/full")
+    before = sorted(path.name for path in folder.iterdir())
+    one_line(
+        call("--quiet", "sample", *RUN, "--budget", 8, "--out", "full.csv"),
+        r"full\.csv: cannot write: No space left on device",
+    )
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_sample_that_cannot_be_written_leaves_no_sheet(call, folder):
+    (folder / "x.csv.sample.npz").mkdir()
+    one_line(call("--quiet", "sample", *RUN, "--budget", 8, "--out", "x.csv"), r"x\.csv\.sample\.npz: .*")
+    assert not (folder / "x.csv").exists()
+    (folder / "y.csv.sample.npz").symlink_to("/dev/full")
+    refused = call("--quiet", "sample", *RUN, "--budget", 8, "--out", "y.csv")
+    one_line(refused, r"y\.csv\.sample\.npz: cannot write: No space .*")
+    assert not (folder / "y.csv").exists()
+
+
+def test_a_failed_write_keeps_the_earlier_files(call, folder, monkeypatch):
+    from activeeval.errors import InputError
+    from activeeval.io import draws
+
+    def fail(*_):
+        raise InputError("d.csv: cannot write: No space left on device")
+
+    options = (*RUN, "--budget", 8, "--out", "d.csv")
+    assert call("sample", *options).code == 0
+    before = [(folder / name).read_bytes() for name in FILES]
+    monkeypatch.setattr(draws, "write_draws", fail)
+    one_line(call("--quiet", "sample", *options, "--seed", 1), r"d\.csv: cannot write: No space left on device")
+    assert [(folder / name).read_bytes() for name in FILES] == before

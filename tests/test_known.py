@@ -1,0 +1,298 @@
+"""Grades known beforehand, and values that no unknown grade can change: never asked for, exact in every estimate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from naive import (
+    additive_value,
+    cascade_value,
+    expected_given,
+    likelihood,
+    over_thresholds,
+    pool_of,
+    random_lists,
+    random_probs,
+    rankings_of,
+)
+
+from activeeval import AP, DCG, ERR, METHODS, NDCG, Additive, Campaign, Cascade, InputError, Precision, Target
+from activeeval.campaign.sample import from_arrays, to_arrays
+from activeeval.design import Beliefs
+from activeeval.grade_models.query_factor import QueryFactor
+
+pytestmark = pytest.mark.kernel
+
+LEVELLED = ("random", "whole", "depth_plain", "depth", "items_plain", "items")
+LENGTHS = (2, 3, 2, 3)
+
+
+def target_of(random, measure, lengths=LENGTHS, compare=False, **fields):
+    """Return a target on a pool with unequal costs and p, its lists at random."""
+    costs, p = random.uniform(0.5, 2, sum(lengths)), random.dirichlet(np.full(len(lengths), 4.0))
+    pool = pool_of(lengths, item_costs=costs, query_probs=p, **fields)
+    lists = [rankings_of(pool, random_lists(random, lengths, least=least)) for least in (2, 1)]
+    return Target(measure, lists[0], lists[1] if compare else None)
+
+
+def judged_campaign(design, labels, budget, **arguments):
+    campaign = Campaign(design, budget, **arguments)
+    while (unit := campaign.ask()) is not None:
+        campaign.tell(unit, labels[list(unit.items)].tolist())
+    return campaign
+
+
+# What is believed
+
+
+@pytest.mark.parametrize("n_nodes", [1, 3])
+def test_what_is_known_of_a_query_tells_its_nodes_apart(n_nodes):
+    """ω ∝ ω⁰ Π p(y | u) over the known items by Bayes' rule; the rows of known items are certain, others as given."""
+    random = np.random.default_rng(0)
+    pool = pool_of([3, 2, 2])
+    nodes = random.integers(1, 9, (n_nodes, 7, 4)) / 1.0
+    nodes /= nodes.sum(axis=2, keepdims=True)
+    prior = random.dirichlet(np.ones(n_nodes))
+    known = np.array([2, -1, 0, -1, -1, 3, 1])
+    beliefs = Beliefs.of(pool, nodes, prior, known=known)
+    plain = Beliefs.of(pool, nodes, prior)
+    grades = ({0: 2, 2: 0}, {}, {5: 3, 6: 1})
+    for q, own in enumerate(grades):
+        weights = [likelihood([one], [w], own) for w, one in zip(prior, plain.nodes, strict=True)]
+        assert beliefs.weights[q] == pytest.approx(np.array(weights) / sum(weights), rel=1e-12)
+    for z, grade in enumerate(known.tolist()):
+        expected = plain.nodes[:, z] if grade < 0 else np.tile(np.eye(4)[grade], (n_nodes, 1))
+        np.testing.assert_array_equal(beliefs.nodes[:, z], expected)
+
+
+def test_a_known_grade_that_the_model_excludes_says_nothing():
+    nodes = np.array([[[1.0, 0.0], [0.5, 0.5]], [[1.0, 0.0], [0.1, 0.9]]])
+    beliefs = Beliefs.of(pool_of([2]), nodes, [0.25, 0.75], known=[1, -1])
+    assert beliefs.weights.tolist() == [[0.25, 0.75]]
+    assert Beliefs.of(pool_of([2]), nodes, [0.25, 0.75], known=[1, 1]).weights == pytest.approx(
+        np.array([[0.125, 0.675]]) / 0.8
+    )
+
+
+def test_a_defended_model_learns_from_what_is_known_too():
+    """A uniform model, three of four items of a query known to be irrelevant: the pessimistic nodes gain weight."""
+    pool = pool_of([4, 4])
+    known = np.array([0, 0, 0, -1, -1, -1, -1, -1])
+    plain, informed = (Beliefs.of(pool, np.full((8, 5), 0.2), known=one).defended() for one in (None, known))
+    assert informed.weights[1] == pytest.approx(plain.weights[1])
+    weights = [w * nodes[:3, 0].prod() for w, nodes in zip(plain.prior, plain.nodes, strict=True)]
+    assert informed.weights[0] == pytest.approx(np.array(weights) / sum(weights))
+    assert informed.weights[0, 1] > 5 * plain.weights[0, 1]
+
+
+@pytest.mark.parametrize("compare", [False, True])
+@pytest.mark.parametrize("method", ["whole", "depth_plain", "items_plain"])
+def test_predictions_are_expectations_given_what_is_known(method, compare):
+    random = np.random.default_rng(1)
+    cascade = method != "items_plain"
+    worth, discounts = [0.0, 0.4, 1.0], [1.0, 0.5, 0.3]
+    value = cascade_value if cascade else additive_value
+    target = target_of(random, (Cascade if cascade else Additive)(worth, discounts), compare=compare)
+    known = np.array([1, -1, -1, 2, 0, -1, -1, 0, 0, 0])
+    factor = QueryFactor(1.5)
+    design = METHODS[method].design(target, random_probs(random, 10, 3), factor=factor, judged=known)
+    beliefs, pool = design.beliefs, target.pool
+    plain = Beliefs.of(pool, beliefs.given, factor=factor)
+    plain = plain.defended() if method == "depth_plain" else plain
+    for q in range(4):
+        own = slice(*pool.query_offsets[q : q + 2])
+        lists = [
+            (ranking.items[slice(*ranking.offsets[q : q + 2])] - own.start).tolist()
+            for ranking in (target.ranking, target.other)
+        ]
+        given = {z: y for z, y in enumerate(known[own].tolist()) if y >= 0}
+
+        def delta(grades, lists=lists):
+            return value(grades, worth, discounts, lists[0]) - value(grades, worth, discounts, lists[1])
+
+        expected = expected_given(delta, plain.nodes[:, own].tolist(), plain.prior.tolist(), given)
+        assert design.readings[0].predictions[q] == pytest.approx(expected, rel=1e-10, abs=1e-13)
+
+
+# What is asked, and what is made of it
+
+
+@pytest.mark.parametrize("compare", [False, True])
+@pytest.mark.parametrize("method", LEVELLED)
+def test_known_items_are_never_asked_for_and_cost_nothing(method, compare):
+    random = np.random.default_rng(2)
+    lengths = random.integers(2, 6, 30).tolist()
+    measure = DCG() if "items" in method else NDCG(cutoff=3)
+    target = target_of(random, measure, lengths, compare, query_costs=np.full(30, 1.5))
+    pool = target.pool
+    labels = random.integers(0, 4, pool.n_items)
+    known = np.where(random.random(pool.n_items) < 0.3, labels, -1)
+    known[pool.item_queries < 3] = labels[pool.item_queries < 3]
+    design = METHODS[method].design(target, random_probs(random, pool.n_items, 4), judged=known)
+    order = design.order
+    assert not order.roots[known[order.items] >= 0].any()
+    assert set(order.items[order.roots > 0].tolist()) == set(np.flatnonzero(target.matters & (known < 0)).tolist())
+    assert order.overheads[:3].tolist() == [0, 0, 0]
+    assert not order.is_open[:3].any()
+    assert design.cost == pytest.approx(
+        (pool.item_costs[target.matters & (known < 0)].sum() + 1.5 * order.is_open.sum()) / pool.item_costs.mean()
+    )
+    campaign = judged_campaign(design, labels, 0.5 * design.cost, rng=1)
+    asked = [item for unit in campaign.units for item in unit.items]
+    assert max(known[asked]) == -1
+    whole = judged_campaign(design, labels, design.cost).estimate()
+    assert whole.value == pytest.approx(pool.query_probs @ target.values(labels), rel=1e-12)
+    assert whole.std_error == 0
+
+
+@pytest.mark.parametrize("compare", [False, True])
+@pytest.mark.parametrize(
+    ("method", "measure"),
+    [("random", ERR(2)), ("whole", NDCG()), ("depth_plain", ERR(2)), ("depth_plain", AP()), ("items_plain", DCG())],
+    ids=str,
+)
+def test_given_what_is_known_value_and_variance_are_exactly_unbiased(method, measure, compare):
+    """All samples of a hard budget, integrated over T: some items known, one query wholly, labels as they will.
+
+    The known grades are no draw of the model, which excludes some of them.
+    """
+    random = np.random.default_rng(3)
+    target = target_of(random, measure, (2, 3, 2, 2, 2, 2), compare, query_costs=[1, 0, 1, 0.5, 1, 0])
+    pool = target.pool
+    labels = random.integers(0, 3, pool.n_items)
+    probs = random_probs(random, pool.n_items, 3)
+    known = np.where(np.isin(np.arange(pool.n_items), [0, 1, 3, 6]), labels, -1)
+    probs[3] = np.eye(3)[(labels[3] + 1) % 3]
+    factor = None if method == "random" else QueryFactor(1.0)
+    design = METHODS[method].design(target, probs, factor=factor, judged=known)
+    design = replace(design, is_fitted=False)
+    truth = pool.query_probs @ target.values(labels)
+    order = design.order
+    for budget in (order.dearest_units.max() * 1.001, order.two_dearest * 1.001, 0.95 * order.cost):
+        assert budget < order.cost
+        mass, mean, variance, estimated = over_thresholds(design, design.readings[0], labels, budget)
+        assert mass == pytest.approx(1, abs=1e-12)
+        assert mean == pytest.approx(truth, abs=1e-10)
+        if budget > order.two_dearest:
+            assert estimated == pytest.approx(variance, abs=1e-10)
+            assert variance > 1e-8
+
+
+@pytest.mark.parametrize("method", LEVELLED)
+def test_everything_known_is_a_census_without_a_question(method):
+    random = np.random.default_rng(4)
+    target = target_of(random, DCG())
+    labels = random.integers(0, 3, 10)
+    design = METHODS[method].design(target, random_probs(random, 10, 3), judged=labels)
+    assert design.cost == 0
+    campaign = Campaign(design, 1.0)
+    assert campaign.ask() is None
+    assert campaign.ended == "everything is judged"
+    estimate = campaign.estimate()
+    assert estimate.value == pytest.approx(target.pool.query_probs @ target.values(labels), rel=1e-12)
+    assert (estimate.std_error, estimate.n_items, estimate.cost, estimate.cautions) == (0, 0, 0, ())
+
+
+def test_known_values_are_known_squares_in_the_variance_between_queries():
+    """S² (1 − Σ p²) = Σ_known p L² + (1 − P_known) · weighted mean of L² over the rest − (R̂² − V̂), by hand."""
+    random = np.random.default_rng(11)
+    target = target_of(random, DCG(), (3,) * 40)
+    pool, labels = target.pool, random.integers(0, 4, 120)
+    known = np.where(pool.item_queries < 15, labels, -1)
+    design = METHODS["random"].design(target, judged=known)
+    campaign = judged_campaign(design, labels, 0.5 * design.cost, rng=2)
+    near, wide = campaign.estimate(), campaign.estimate(scope="population")
+    p, values = pool.query_probs, target.values(labels)
+    level = Campaign(design, 0.99 * design.cost, rng=2).planned[len(campaign.units)].level
+    is_known = ~design.order.is_open | (level * design.order.query_roots >= 1)
+    drawn = [unit.query for unit in campaign.units if not is_known[unit.query]]
+    weights = p[drawn] / np.minimum(1, level * design.order.query_roots[drawn])
+    squares = p[is_known] @ values[is_known] ** 2
+    squares += (1 - p[is_known].sum()) * (weights @ values[drawn] ** 2) / weights.sum()
+    spread = squares - (near.value**2 - near.std_error**2)
+    assert near.value == wide.value
+    assert wide.std_error**2 - near.std_error**2 == pytest.approx(spread / (1 / (p @ p) - 1), rel=1e-9)
+    assert is_known.sum() >= 15
+
+
+@pytest.mark.parametrize("method", LEVELLED)
+def test_equal_lists_and_empty_lists_are_certain(method):
+    """Equal down to the cutoff in a comparison, or nothing ranked: no label can change them, so nobody is asked."""
+    random = np.random.default_rng(5)
+    pool = pool_of([4] * 20, query_costs=np.ones(20))
+    first = [random.permutation(4).tolist() for _ in range(20)]
+    second = [one[::-1] for one in first]
+    second[0], second[1] = first[0], [*first[1][:2], *first[1][:1:-1]]
+    first[2] = second[2] = []
+    measures = [DCG(cutoff=2), Precision(2)] if "items" in method else [ERR(3, cutoff=2), NDCG(cutoff=2), AP(cutoff=2)]
+    probs, labels = random_probs(random, 80, 4), random.integers(0, 4, 80)
+    for measure in measures:
+        target = Target(measure, rankings_of(pool, first), rankings_of(pool, second))
+        design = METHODS[method].design(target, probs)
+        assert design.order.is_open.tolist() == [False] * 3 + [True] * 17
+        assert not target.values(labels)[:3].any()
+        campaign = judged_campaign(design, labels, 0.99 * design.cost, rng=2)
+        assert min(unit.query for unit in campaign.units) >= 3
+        reading = design.readings[0]
+        assert not np.nan_to_num(reading.predictions[:3]).any()
+        assert reading.settled_at(1e-9)[:3].all()
+        alone = Target(measure, rankings_of(pool, first))
+        assert METHODS[method].design(alone, probs).order.is_open.tolist() == [True, True, False] + [True] * 17
+
+
+def test_a_key_belongs_to_what_is_known():
+    """Fresh numbers: those by which the known items were once chosen would leave them out of every sample."""
+    random = np.random.default_rng(6)
+    target = target_of(random, DCG())
+    probs, keys = random_probs(random, 10, 3), set()
+    for z in range(10):
+        for grade in (0, 1, 2):
+            known = np.where(np.arange(10) == z, grade, -1)
+            design = METHODS["items"].design(target, probs, judged=known)
+            keys.add(int(Campaign(design, 0.8 * design.cost, rng=7).key))
+    plain = METHODS["items"].design(target, probs)
+    keys.add(int(Campaign(plain, 0.8 * plain.cost, rng=7).key))
+    assert len(keys) == 31
+    nothing = METHODS["items"].design(target, probs, judged=np.full(10, -1))
+    assert Campaign(nothing, 5.0, rng=7).key == Campaign(plain, 5.0, rng=7).key
+
+
+def test_a_sample_on_file_keeps_what_was_known():
+    random = np.random.default_rng(8)
+    target = target_of(random, ERR(3), (3,) * 12)
+    labels = random.integers(0, 4, 36)
+    known = np.where(random.random(36) < 0.4, labels, -1)
+    design = METHODS["depth"].design(target, random_probs(random, 36, 4), factor=QueryFactor(1.2), judged=known)
+    live = judged_campaign(design, labels, 0.6 * design.cost, rng=9)
+    again = from_arrays(to_arrays(live))
+    assert again.design.known.tolist() == known.tolist()
+    assert again.planned == live.planned
+    for unit in iter(again.ask, None):
+        again.tell(unit, labels[list(unit.items)].tolist())
+    assert again.estimate() == live.estimate()
+
+
+@pytest.mark.parametrize("method", LEVELLED)
+def test_known_grades_off_the_scale_are_refused(method):
+    random = np.random.default_rng(9)
+    target = target_of(random, DCG([0, 1, 3]))
+    known = np.full(10, -1)
+    known[4] = 3
+    with pytest.raises(InputError, match="item '3' of query 'q1'"):
+        METHODS[method].design(target, random_probs(random, 10, 3), judged=known)
+
+
+def test_what_is_known_shortens_the_interval():
+    """Half of the labels known: the standard error at the same cost is smaller."""
+    random = np.random.default_rng(10)
+    target = target_of(random, DCG(), (4,) * 60)
+    probs = random_probs(random, 240, 4)
+    labels = np.array([random.choice(4, p=row) for row in probs])
+    known = np.where(random.random(240) < 0.5, labels, -1)
+    errors = []
+    for judged in (None, known):
+        design = METHODS["items"].design(target, probs, judged=judged)
+        errors.append(judged_campaign(design, labels, 40.0, rng=1).estimate().std_error)
+    assert 0 < errors[1] < 0.9 * errors[0]

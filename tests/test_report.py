@@ -1,0 +1,218 @@
+"""Results as tables and pictures: each field where it belongs, figures with their errors, columns of a design."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from naive import pool_of, random_probs, rankings_of
+
+from activeeval import DCG, METHODS, Figure, InputError, Target
+from activeeval.report import (
+    FORMATS,
+    compact_rows,
+    design_columns,
+    format_cell,
+    plain_rows,
+    plot_design,
+    plot_errors,
+    render,
+    summary_rows,
+)
+from activeeval.simulation import Summary
+
+
+def summary(**fields):
+    """Return one method at one budget with figures of its own."""
+    given = {
+        "method": "items",
+        "interval": "t",
+        "scope": "pool",
+        "budget": 20.0,
+        "repetitions": 100,
+        "truth": 1.5,
+        "rmse": Figure(0.12345, 0.001),
+        "mae": Figure(0.1, 0.001),
+        "bias": Figure(-0.01, 0.002),
+        "coverage": Figure(0.951, 0.01),
+        "width": Figure(0.5, 0.01),
+        "undetermined": Figure(0.0, 0.0),
+        "coverage_so_far": Figure(0.94, 0.02),
+        "uneven": Figure(0.02, 0.01),
+        "queries": Figure(17.26, 0.1),
+        "items": Figure(55.5, 0.3),
+        "spent": Figure(19.94, 0.01),
+        "spent_sd": 0.02,
+        "spent_max": 20.0,
+        "degrees_of_freedom": 12.0,
+        "efficiency": Figure(4.567, 0.25),
+        "labels_saved": Figure(0.7512, 0.02),
+        "selection_error": None,
+    }
+    return Summary(**(given | fields))
+
+
+# Rows
+
+
+def test_a_summary_is_a_row_with_the_measure_first():
+    (row,) = summary_rows("ERR@10", [summary()])
+    assert list(row)[:4] == ["measure", "method", "interval", "scope"]
+    assert (row["measure"], row["rmse"], row["rmse_se"], row["spent_max"]) == ("ERR@10", 0.12345, 0.001, 20.0)
+    assert (row["labels_saved"], row["selection_error"], row["selection_error_se"]) == (0.7512, None, None)
+    (short,) = summary_rows("ERR@10", [summary()], with_errors=False)
+    assert [name for name in row if not name.endswith("_se")] == list(short)
+
+
+def test_rows_for_reading_name_what_matters_and_leave_out_what_is_not_there():
+    (row,) = plain_rows([summary()])
+    assert row == {
+        "method": "items",
+        "budget": "20",
+        "rmse": "0.1235",
+        "bias": "-0.0100",
+        "coverage": "0.951",
+        "width": "0.500",
+        "queries": "17.3",
+        "items": "56",
+        "spent": "19.9",
+        "spent_max": "20.0",
+        "efficiency": "4.57 (0.25)",
+        "labels saved": "75%",
+    }
+    changes = {"undetermined": Figure(0.125, 0.03), "interval": "group-sequential", "labels_saved": None}
+    (row,) = plain_rows([summary(**changes, selection_error=Figure(0.031, 0.002))])
+    assert row["coverage"] == "0.951 (12.5% none)"
+    assert (row["at every look"], row["labels saved"], row["wrong winner"]) == ("0.940", "", "0.031 (0.002)")
+
+
+def test_compact_rows_are_one_for_each_method():
+    rows = compact_rows(
+        [summary(), summary(budget=40.0, rmse=Figure(0.05)), summary(method="passive", labels_saved=None)]
+    )
+    assert rows == [
+        {
+            "method": "items",
+            "error at 20": "0.123 (4.57)",
+            "error at 40": "0.05 (4.57)",
+            "labels saved": "75%",
+            "coverage": "95.1%",
+        },
+        {"method": "passive", "error at 20": "0.123 (4.57)", "labels saved": "", "coverage": "95.1%"},
+    ]
+
+
+def case(overhead=1.5):
+    random = np.random.default_rng(0)
+    lengths = [3, 2, 4, 1]
+    pool = pool_of(lengths, item_costs=random.uniform(0.5, 2, 10), query_costs=[overhead] * 4)
+    lists = [[0, 1, 2], [], [3, 0], [0]]
+    return Target(DCG([0, 1, 3]), rankings_of(pool, lists)), random_probs(random, 10, 3)
+
+
+@pytest.mark.parametrize("method", ["passive", "random", "active", "whole", "depth", "items"])
+def test_columns_of_a_design_add_up_to_what_it_costs(method):
+    target, probs = case()
+    design = METHODS[method].design(target, probs)
+    budget = 0.6 * design.cost
+    columns = design_columns(design.with_budget(budget))
+    assert columns["query_id"].tolist() == ["q0", "q1", "q2", "q3"]
+    counts = [3, 0, 2, 1] if method != "passive" else columns["n_items"].tolist()
+    assert columns["n_items"].tolist() == counts
+    unit = target.pool.item_costs.mean()
+    own = [[0, 1, 2], [], [8, 5], [9]]
+    costs = [sum(target.pool.item_costs[z] for z in items) + 1.5 * bool(items) for items in own]
+    assert columns["cost"] * unit == pytest.approx(costs)
+    is_drawn = columns["sampling_prob"] > 0
+    np.testing.assert_allclose((columns["weight"] * columns["sampling_prob"])[is_drawn], 0.25)
+    if method in ("passive", "active"):
+        assert columns["sampling_prob"].sum() == pytest.approx(1)
+        assert columns["expected_cost"] == pytest.approx(columns["sampling_prob"] * columns["cost"])
+    else:
+        assert columns["expected_cost"].sum() == pytest.approx(budget, rel=1e-6)
+    has_model = method not in ("passive", "random")
+    assert np.all(np.isfinite(columns["mean"])) == has_model
+    if has_model:
+        moments = target.moments(probs)
+        assert columns["mean"] == pytest.approx(moments.mean, rel=0.35 if method == "depth" else 1e-6, abs=1e-12)
+
+
+def test_the_overhead_of_items_is_paid_where_at_least_one_comes():
+    """Σ λ a + λ_0 π (1 − Π (1 − a/π)), item by item; where turning is free a query is always in."""
+    for overhead in (0.02, 0.0):
+        target, probs = case(overhead)
+        design = METHODS["items"].design(target, probs, budget=3.0)
+        columns, (pi, a), order = design_columns(design), design.inclusion_probs, design.order
+        expected = []
+        for q in range(4):
+            own = range(order.offsets[q], order.offsets[q + 1])
+            none = math.prod(1 - a[i] / pi[q] for i in own)
+            expected.append(sum(a[i] * order.costs[i] for i in own) + order.overheads[q] * pi[q] * (1 - none))
+        assert columns["expected_cost"] == pytest.approx(expected)
+        assert sum(expected) == pytest.approx(3.0, rel=1e-6)
+        assert overhead == 0 or pi[0] * order.overheads[0] > 1.05 * (expected[0] - a[:3] @ order.costs[:3])
+
+
+# Texts
+
+ROWS = [{"name": "a_b", "value": 1.23456, "n": 3}, {"name": "c|d\te", "value": math.inf, "more": None}]
+
+
+def test_a_table_for_people():
+    lines = render(ROWS, "text", 2).splitlines()
+    assert [line.split() for line in lines] == [
+        ["name", "value", "n", "more"],
+        ["a_b", "1.23", "3"],
+        ["c|d", "e", "inf"],
+    ]
+    assert lines[0].index("value") + len("value") == lines[1].index("1.23") + 4  # numbers stand to the right
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("tsv", "name\tvalue\tn\tmore\na_b\t1.23\t3\t\nc|d e\tinf\t\t"),
+        (
+            "md",
+            "| name | value | n | more |\n| --- | --- | --- | --- |\n| a_b | 1.23 | 3 |  |\n| c\\|d\te | inf |  |  |",
+        ),
+    ],
+)
+def test_tables_for_programs(form, expected):
+    assert render(ROWS, form, 2) == expected
+
+
+def test_lines_of_json_keep_all_digits_and_leave_out_what_is_infinite():
+    lines = [json.loads(line) for line in render(ROWS, "jsonl").splitlines()]
+    assert lines == [ROWS[0], ROWS[1] | {"value": None}]
+
+
+def test_latex_escapes_and_unknown_formats_are_refused():
+    text = render(ROWS, "latex", 2)
+    assert text.startswith(
+        "\\begin{tabular}{llll}\n  name & value & n & more \\\\\n  \\hline\n  a\\_b & 1.23 & 3 &  \\\\"
+    )
+    assert set(FORMATS) == {"text", "jsonl", "tsv", "md", "latex"}
+    with pytest.raises(InputError, match="unknown format 'html'; known: text, jsonl, tsv, md, latex"):
+        render(ROWS, "html")
+    cells = [format_cell(v, -1) for v in (0.1, 1e300, -math.inf, math.nan, None, 7)]
+    assert cells == ["0.1", "1e+300", "-inf", "nan", "", "7"]
+
+
+# Pictures
+
+
+def test_pictures_are_drawn_and_their_names_say_how(tmp_path):
+    panels = {"ERR": [summary(), summary(budget=40.0), summary(method="passive")]}
+    target, probs = case()
+    design = METHODS["whole"].design(target, probs, budget=9)
+    plot_errors(panels, tmp_path / "errors.png")
+    plot_design(design, tmp_path / "design.svg")
+    assert (tmp_path / "errors.png").read_bytes()[:4] == b"\x89PNG"
+    assert "<svg" in (tmp_path / "design.svg").read_text()
+    with pytest.raises(InputError, match=r"expected a picture's name that ends in \.png, \.svg, \.pdf"):
+        plot_errors(panels, tmp_path / "errors.txt")
+    with pytest.raises(InputError, match="method 'random' uses no model, so there is no expected performance to draw"):
+        plot_design(METHODS["random"].design(target, budget=9), tmp_path / "design.png")
