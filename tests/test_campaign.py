@@ -101,7 +101,7 @@ def test_a_budget_below_the_dearest_unit_is_refused_with_numbers(method):
     design, _ = labelled(method=method)
     costs = np.array(design.order.dearest_units)
     if not design.scheme.can_be_topped_up:
-        costs = design.scheme.query_costs(design.order)
+        costs = design.scheme.deck(design.order).costs
     needed = float(costs.max())
     with pytest.raises(BudgetError, match=f"{needed:g} for 'q{costs.argmax()}'") as problem:
         Campaign(design, 0.999 * needed)
@@ -242,7 +242,7 @@ def test_draws_with_replacement_have_one_planned_end():
     campaign = judge(Campaign(design, design.cost / 2, rng=5), labels)
     with pytest.raises(InputError, match="'active' draws with replacement to one planned end: it cannot be topped up"):
         campaign.topped_up(10)
-    with pytest.raises(InputError, match="draws with replacement have one planned end, got blocks"):
+    with pytest.raises(InputError, match="draws with replacement to one planned end"):
         Campaign(design, design.cost / 2, blocks=[design.cost / 3])
     with pytest.raises(InputError, match="there is no budget yet that could be topped up"):
         design.topped_up(10)
@@ -289,7 +289,7 @@ def test_the_order_of_judging_inside_a_block_does_not_matter():
     in_block = random.permutation(first).tolist()
     for k in in_block[:-1]:
         mixed.tell(units[k], labels[list(units[k].items)].tolist())
-        with pytest.raises(StateError, match="0 were not asked for and"):
+        with pytest.raises(StateError, match=r"of its \d+ units \d+ wait for grades"):
             mixed.estimate()
     mixed.tell(units[in_block[-1]], labels[list(units[in_block[-1]].items)].tolist())
     early = judge(Campaign(design, design.with_budget(0.5 * design.cost).blocks[0], rng=6, blocks=[]), labels)
@@ -304,7 +304,7 @@ def test_a_refusal_says_what_is_missing():
     design, labels = labelled(6, "depth")
     campaign = Campaign(design, 0.5 * design.cost, rng=0)
     n_first = sum(unit.block == 1 for unit in campaign.planned)
-    text = f"of its {n_first} units {n_first} were not asked for and 0 wait for grades"
+    text = f"of its {n_first} units {n_first} were not asked for"
     with pytest.raises(StateError, match=text):
         campaign.estimate()
     first, second = campaign.ask(), campaign.ask()
@@ -350,7 +350,7 @@ def test_the_papers_draws_are_a_weighted_ratio(method):
     design, labels = labelled(5, method)
     campaign = judge(Campaign(design, 0.5 * design.cost, rng=6), labels)
     values = design.target.values(labels)
-    drawn, _ = design.scheme.queries(design.order, campaign.key, 0.5 * design.cost)
+    drawn, _, _ = design.scheme.deck(design.order).run(campaign.key, 0.5 * design.cost)
     w = [design.pool.query_probs[q] / design.scheme.sampling_probs[q] for q in drawn]
     x = values[drawn].tolist()
     ratio = sum(a * b for a, b in zip(w, x, strict=True)) / sum(w)
@@ -376,7 +376,7 @@ def test_redraws_are_free_and_still_count():
 @pytest.mark.parametrize("n", [1, 2, 7, 60])
 def test_an_expected_budget_gives_that_many_draws(n):
     design, labels = labelled(4, "active")
-    budget = design.scheme.expected_cost(design.order) * (n + 0.5)
+    budget = design.scheme.deck(design.order).expected_cost * (n + 0.5)
     campaign = judge(Campaign(design.with_budget(budget, expected=True), rng=1), labels)
     assert campaign.estimate().n_draws == n
     assert math.isinf(campaign.estimate().std_error) == (n == 1)
@@ -422,7 +422,7 @@ def test_a_unit_of_another_campaign_is_refused():
     """Otherwise grades of one query are recorded for another one with as many items."""
     design = METHODS["random"].design(Target(DCG(), rankings_of(pool := pool_of([1] * 5), [[0]] * 5)))
     assert design.pool is pool
-    campaign, other = (Campaign(design, 3, rng=seed) for seed in (0, 2))
+    campaign, other = (Campaign(design, 3, rng=seed) for seed in (0, 1))
     unit, foreign = campaign.ask(), other.ask()
     assert unit.number == foreign.number
     assert unit.query != foreign.query

@@ -88,7 +88,7 @@ def test_active_is_corollary_1(measure, compare):
     design = METHODS["active"].design(target, probs)
     overall = pool.query_probs @ moments.mean
     spread = moments.second - 2 * overall * moments.mean + overall**2
-    expected = pool.query_probs * np.sqrt(spread / design.scheme.query_costs(design.order))
+    expected = pool.query_probs * np.sqrt(spread / design.scheme.deck(design.order).costs)
     assert design.scheme.sampling_probs == pytest.approx(expected / expected.sum(), rel=1e-9)
     assert design.scheme.sampling_probs.sum() == pytest.approx(1, abs=1e-12)
     assert design.readings[0].predictions == pytest.approx(moments.mean, rel=1e-12)
@@ -111,7 +111,7 @@ def test_unic_is_active_on_a_pool_without_costs_but_pays_them():
     spread = moments.variance + (moments.mean - target.pool.query_probs @ moments.mean) ** 2
     expected = target.pool.query_probs * np.sqrt(spread)
     assert blind.scheme.sampling_probs == pytest.approx(expected / expected.sum(), rel=1e-9)
-    np.testing.assert_array_equal(blind.scheme.query_costs(blind.order), active.scheme.query_costs(active.order))
+    np.testing.assert_array_equal(blind.scheme.deck(blind.order).costs, active.scheme.deck(active.order).costs)
 
 
 def test_unid_is_active_with_the_uniform_model():
@@ -269,16 +269,16 @@ def test_costs_are_those_of_the_items_to_judge_and_the_overhead_in_mean_items():
     mean = 63 / 6
     target = Target(DCG(), first, second)
     design = METHODS["passive"].design(target)
-    assert design.scheme.query_costs(design.order) * mean == pytest.approx([7.5, 8.25, 0.0])
+    assert design.scheme.deck(design.order).costs * mean == pytest.approx([7.5, 8.25, 0.0])
     assert np.diff(design.order.offsets).tolist() == [3, 1, 0]
-    assert design.scheme.expected_cost(design.order) * mean == pytest.approx(15.75 / 3)
+    assert design.scheme.deck(design.order).expected_cost * mean == pytest.approx(15.75 / 3)
     for method in ("random", "whole", "depth", "items"):
         own = METHODS[method].design(target, np.full((6, 3), 1 / 3))
         assert own.cost * mean == pytest.approx(15.75)
         assert own.order.overheads * mean == pytest.approx([0.5, 0.25, 0])
         assert own.order.dearest_units * mean == pytest.approx([7.5, 8.25, 0])
     cut = METHODS["passive"].design(Target(DCG(cutoff=1), first))
-    assert cut.scheme.query_costs(cut.order) * mean == pytest.approx([1.5, 8.25, 0.0])
+    assert cut.scheme.deck(cut.order).costs * mean == pytest.approx([1.5, 8.25, 0.0])
 
 
 def test_costs_in_another_unit_make_the_same_design():
@@ -314,8 +314,8 @@ def budgeted():
 @pytest.mark.parametrize(("budget", "n"), [(3.5, 1), (6.99, 1), (7.0, 2), (35.0, 10), (36.0, 10)])
 def test_the_number_of_draws_is_the_budget_over_the_expected_cost(budget, n):
     design = budgeted()
-    assert design.scheme.expected_cost(design.order) == pytest.approx((0.5 + 1.2 + 1.8) * 3 / 7)
-    assert design.scheme.n_draws(design.order, budget * 3 / 7) == n
+    assert design.scheme.deck(design.order).expected_cost == pytest.approx((0.5 + 1.2 + 1.8) * 3 / 7)
+    assert design.scheme.deck(design.order).n_draws(budget * 3 / 7) == n
 
 
 def test_an_expected_budget_below_one_draw_is_refused_with_numbers():
@@ -337,8 +337,8 @@ def test_a_hard_budget_below_the_dearest_query_is_refused_with_numbers():
 
 def test_a_census_is_what_pays_for_every_query():
     design = budgeted()
-    assert design.scheme.is_census(design.order, 6.0)
-    assert not design.scheme.is_census(design.order, 5.99)
+    assert design.scheme.deck(design.order).is_census(6.0)
+    assert not design.scheme.deck(design.order).is_census(5.99)
 
 
 @pytest.mark.parametrize("method", PAPER)
@@ -346,7 +346,8 @@ def test_draws_come_with_their_probabilities(method):
     """By the hash of the ids: cumulated probabilities in that order, each query its own q."""
     target, probs = random_target(8, ERR(4))
     design = METHODS[method].design(target, probs)
-    by_hash, cumulative = design.scheme.in_turn(design.order)
+    deck = design.scheme.deck(design.order)
+    by_hash, cumulative = deck.queries, deck.cumulative
     assert sorted(by_hash.tolist()) == list(range(12))
     assert np.all(np.diff(design.order.query_hashes[by_hash].astype(object)) > 0)
     assert np.diff(np.concatenate(([0], cumulative))) == pytest.approx(design.scheme.sampling_probs[by_hash])

@@ -313,7 +313,7 @@ def test_the_fitted_form_is_least_squares_over_what_was_seen():
         selection = queue.selection(int(queue.paid(np.array([budget]))[0]))
         sample = judged_sample(design, reading, judge, selection)
         omega, pi, level = sample.importance_weights, sample.inclusion_probs, selection.level
-        is_settled = reading.settled_at(level)
+        is_settled = ~reading.is_open | (level * reading.least_roots >= 1)
         rows = [o * math.sqrt(1 - one) * t for o, one, t in zip(omega, pi, sample.totals, strict=True)]
         for slot in selection.slots:
             q, c = order.slot_queries[slot], reading.contrast[slot]

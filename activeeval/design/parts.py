@@ -94,7 +94,7 @@ class Part:
         """Return how rates compare where targets have these weights; none differs where all are `alike`."""
         n = self.places.open_costs.size
         if alike:
-            return Rates(Ratios(np.ones(self.places.pool.n_queries), np.ones(n)), np.ones(n))
+            return Rates(Ratios(np.ones(self.places.pool.n_queries), np.ones(n)), np.ones(n), weighs_costs=False)
         spread = joint_spread(self.spreads, weights)
         return Rates(self.stage.pooled(self.places, spread), spread.least_shares)
 

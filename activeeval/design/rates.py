@@ -92,10 +92,20 @@ class Ratios:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rates:
-    """How the rates of queries and wanted places compare: their ratios, and their least shares once a query is in."""
+    """How the rates of queries and wanted places compare.
+
+    Attributes
+    ----------
+    ratios : Ratios
+    least_shares : ndarray, shape (n_wanted_places,)
+        Of each place once its query is in.
+    weighs_costs : bool
+        Whether the ratios are of variance to cost; else all are alike.
+    """
 
     ratios: Ratios
     least_shares: Floats
+    weighs_costs: bool = True
 
 
 def pooled(places: Places, spread: Spread, *, is_nested: bool) -> Ratios:
@@ -227,4 +237,6 @@ def order_of(places: Places, rates: Rates, query_probs: Floats, sums: Sums, shar
     if is_nested:
         has_any = np.diff(places.open_offsets) > 0
         of_open[places.open_offsets[:-1][has_any]] = of_query[has_any]
-    return places.order(query_probs, of_query, of_open, sums.unit, is_nested=is_nested)
+    # costs of places are as they came: roots are per mean item, whatever their unit
+    scale = math.sqrt(sums.unit) if rates.weighs_costs and sums.largest > 0 else 1.0
+    return places.order(query_probs, scale * of_query, scale * of_open, sums.unit, is_nested=is_nested)
