@@ -316,7 +316,7 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
         plain += shares[j]
     if n <= n_fitted or n < 2:
         return estimate, np.inf, n - n_fitted, plain
-    variance = plain if plain > 0.0 else conservative
+    variance = conservative if plain < -_NO_RESIDUAL * scale else plain  # what is but rounding has no sign
     freedom = degrees(shares, n_fitted)
     is_alike = fitted and k < totals.shape[1] - 1 and _is_alike(omega, totals)
     if variance <= _NO_RESIDUAL * scale or is_alike:
