@@ -295,7 +295,7 @@ def test_nothing_judged_is_nothing_to_estimate_from():
 def test_certain_queries_alone_leave_the_others_as_predicted_and_bound_nothing():
     found = estimate(sample_of([], [], certain=[0, 2]), "by hand")
     assert found.value == pytest.approx(P[[0, 2]] @ L[[0, 2]] + P[[1, 3]] @ M[[1, 3]])
-    assert (found.std_error, found.n_open) == (math.inf, 0)
+    assert (found.std_error, found.n_open, found.is_uneven) == (math.inf, 0, False)
     assert (found.interval().low, found.interval().high) == (-math.inf, math.inf)
 
 
