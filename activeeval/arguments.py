@@ -1,6 +1,6 @@
 """What a caller's own arguments may say and text that comes back from elsewhere may not: the names of files.
 
-A measure that stands in a draws table or a record is read by `activeeval.measures.parse_measure` alone, which opens
+A measure that stands in a sample is read by `activeeval.measures.parse_measure` alone, which opens
 nothing; what the caller wrote on the command line or handed to a function comes through here.
 """
 
@@ -17,7 +17,7 @@ def asked_measure(text: str) -> Measure:
     Parameters
     ----------
     text : str
-        The caller's own words, never what a table or a record holds.
+        The caller's own words, never what a sample holds.
 
     Raises
     ------

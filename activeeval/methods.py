@@ -141,8 +141,15 @@ class Method:
         >>> METHODS["items"].design(target, np.full((4, 2), 0.5), budget=2).blocks
         (1.0, 1.5, 2.0)
         """
-        model = {"node_weights": node_weights, "factor": factor, "max_grade": max_grade}
-        part = self.part(targets, grade_probs, judged=judged, bias=bias, **model)  # type: ignore[arg-type]
+        part = self.part(
+            targets,
+            grade_probs,
+            node_weights=node_weights,
+            factor=factor,
+            max_grade=max_grade,
+            judged=judged,
+            bias=bias,
+        )
         share = checked_share(self.defensive_share if defensive_share is None else defensive_share)
         p = part.places.pool.query_probs
         rates = self.rates(part, _target_weights(part, p, weights))

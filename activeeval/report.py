@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import WHOLE
+from activeeval.design import WHOLE, Replacement
 from activeeval.errors import InputError
 from activeeval.results import Figure
 
@@ -159,19 +159,13 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
     """Return what a design says of each query, column by column.
 
     ``sampling_prob`` is q, or the probability π of being in the sample at the budget; ``cost`` that of judging all of
-    the query, ``expected_cost`` what is spent on it on average, by a draw or by the sample, both in mean items.
+    the query, ``expected_cost`` what is spent on it on average, by a draw or by the budget, both in mean items.
     """
     order, n = design.order, design.order.n_queries
-    pi, a = design.inclusion_probs
+    pi, _ = design.inclusion_probs
     moments = None if design.beliefs is None else WHOLE.moments(design.target, design.beliefs)
     open_costs = np.where(order.roots > 0, order.costs, 0.0)
     whole = np.bincount(order.slot_queries, open_costs, minlength=n) + order.overheads
-    turned = pi
-    if not order.is_nested:  # a query of which no item comes is not turned to
-        none = np.ones(n)
-        shares = np.divide(a, pi[order.slot_queries], out=np.zeros(a.size), where=a > 0)
-        np.multiply.at(none, order.slot_queries, 1 - shares)
-        turned = pi * (1 - none)
     return {
         "query_id": design.pool.query_ids,
         "query_prob": order.query_probs,
@@ -180,9 +174,21 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
         "mean": design.readings[0].predictions,
         "variance": np.full(n, np.nan) if moments is None else moments.variance,
         "cost": whole,
-        "expected_cost": np.bincount(order.slot_queries, a * open_costs, minlength=n) + turned * order.overheads,
+        "expected_cost": _expected_costs(design),
         "n_items": np.bincount(order.slot_queries, order.roots > 0, minlength=n),
     }
+
+
+def _expected_costs(design: Design) -> NDArray[np.float64]:
+    """Return what is spent on each query on average; turning to it is paid for where any of its items comes."""
+    order, owners, n = design.order, design.order.slot_queries, design.order.n_queries
+    pi, a = design.inclusion_probs
+    if isinstance(design.scheme, Replacement):  # once drawn a query is judged whole
+        a = a * pi[owners]
+    inside = np.divide(a, pi[owners], out=np.zeros_like(a), where=a > 0)
+    with np.errstate(divide="ignore"):
+        none = np.exp(np.bincount(owners, np.log1p(-inside), minlength=n))
+    return np.asarray(np.bincount(owners, a * order.costs, minlength=n) + pi * (1 - none) * order.overheads)
 
 
 def _figure(path: str | Path, n_panels: int, width: float = _WIDTH) -> tuple[Any, Any]:

@@ -21,7 +21,7 @@ from activeeval.io.scores import read_scores_of
 from activeeval.io.tables import Costs, Probabilities, pool_from_tables
 from activeeval.io.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, Target, check_sampled, shown_name
-from activeeval.pool import QueryPool, Rankings
+from activeeval.pool import QueryPool, Rankings, pool_hashes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -94,6 +94,13 @@ class Workload:
         """Return the workload with p(x), how often each query is asked."""
         weighted = self.pool.replace(query_probs=query_probs)
         return self._onto(weighted, np.arange(weighted.n_items))
+
+    def in_id_order(self) -> Workload:
+        """Return the workload with queries and items in an order that their ids alone decide, whatever files have."""
+        rest, items = self.pool.subset(np.argsort(self.pool.query_ids, kind="stable"))
+        order = np.lexsort((pool_hashes(rest)[1], rest.item_queries))
+        pool = rest.replace(item_ids=rest.item_ids[order], item_costs=rest.item_costs[order])
+        return self._onto(pool, items[order])
 
     def updated_index(self, fraction: float, rng: np.random.Generator) -> Workload:
         """Return the workload that compares the ranking with itself after a simulated index update."""

@@ -49,7 +49,7 @@ ALLOWED = {
     "campaign": BELOW_CAMPAIGN,
     # show
     "simulation": GROUND | {"measures", "design", "estimation"},
-    "scale": GROUND | {"measures", "design", "methods", "estimation", "campaign"},
+    "scale": GROUND | {"measures", "design", "methods", "campaign"},
     "arguments": {"errors", "measures", "io"},
     "workload": GROUND | {"arguments", "measures", "grade_models", "io"},
     "modelling": GROUND | {"grade_models", "methods", "workload"},

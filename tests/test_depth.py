@@ -62,7 +62,8 @@ def design_of(target, nodes, weights, random=None):
         shares[first:last] = np.cumprod(shares[first:last])
     of_query = np.ones(target.pool.n_queries) if random is None else random.uniform(0.2, 0.9, target.pool.n_queries)
     p = target.pool.query_probs
-    order = places.order(p, of_query / p, (of_query / p)[places.open_queries] * shares, is_nested=True)
+    unit = float(target.pool.item_costs.mean())
+    order = places.order(p, of_query / p, (of_query / p)[places.open_queries] * shares, unit, is_nested=True)
     reading = DEPTH.reading(target, order, beliefs, beliefs.known)
     return Design(
         name="by hand",

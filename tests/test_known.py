@@ -195,6 +195,28 @@ def test_everything_known_is_a_census_without_a_question(method):
     assert (estimate.std_error, estimate.n_items, estimate.cost, estimate.cautions) == (0, 0, 0, ())
 
 
+def test_known_values_are_known_squares_in_the_variance_between_queries():
+    """S² (1 − Σ p²) = Σ_known p L² + (1 − P_known) · weighted mean of L² over the rest − (R̂² − V̂), by hand."""
+    random = np.random.default_rng(11)
+    target = target_of(random, DCG(), (3,) * 40)
+    pool, labels = target.pool, random.integers(0, 4, 120)
+    known = np.where(pool.item_queries < 15, labels, -1)
+    design = METHODS["random"].design(target, judged=known)
+    campaign = judged_campaign(design, labels, 0.5 * design.cost, rng=2)
+    near, wide = campaign.estimate(), campaign.estimate(scope="population")
+    p, values = pool.query_probs, target.values(labels)
+    level = Campaign(design, 0.99 * design.cost, rng=2).planned[len(campaign.units)].level
+    is_known = ~design.order.is_open | (level * design.order.query_roots >= 1)
+    drawn = [unit.query for unit in campaign.units if not is_known[unit.query]]
+    weights = p[drawn] / np.minimum(1, level * design.order.query_roots[drawn])
+    squares = p[is_known] @ values[is_known] ** 2
+    squares += (1 - p[is_known].sum()) * (weights @ values[drawn] ** 2) / weights.sum()
+    spread = squares - (near.value**2 - near.std_error**2)
+    assert near.value == wide.value
+    assert wide.std_error**2 - near.std_error**2 == pytest.approx(spread / (1 / (p @ p) - 1), rel=1e-9)
+    assert is_known.sum() >= 15
+
+
 @pytest.mark.parametrize("method", LEVELLED)
 def test_equal_lists_and_empty_lists_are_certain(method):
     """Equal down to the cutoff in a comparison, or nothing ranked: no label can change them, so nobody is asked."""

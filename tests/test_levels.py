@@ -205,6 +205,18 @@ def test_a_budget_takes_the_lowest_units_up_to_the_first_it_cannot_pay(share):
 
 
 @pytest.mark.parametrize("method", LEVELLED)
+def test_a_budget_that_a_unit_uses_up_exactly_pays_for_it(method):
+    """Though sums in another order differ in their last bits."""
+    order = case_of(7, method)[0].order
+    queue = Levels().below(order, key_of(7), math.inf)
+    for k in range(queue.unit_costs.size):
+        exact = math.fsum(queue.unit_costs[: k + 1].tolist())
+        backwards = float(np.cumsum(queue.unit_costs[k::-1])[-1])
+        budgets = np.array([exact * (1 - 1e-9), exact * (1 - 2e-16), exact, backwards, exact * (1 + 1e-9)])
+        assert queue.paid(budgets).tolist() == [k, k + 1, k + 1, k + 1, k + 1]
+
+
+@pytest.mark.parametrize("method", LEVELLED)
 def test_an_overhead_is_paid_once_with_the_first_unit_of_a_query(method):
     """The costs of a query's units are its overhead and its places', those of later ones their places' alone."""
     order = by_hand(case_of(3, method, lengths=(3, 3, 3, 3))[0].order, np.random.default_rng(3))

@@ -35,6 +35,7 @@ from activeeval import (
     chunked_design,
     replicate,
 )
+from activeeval.campaign.sample import from_arrays, to_arrays
 
 N_QUERIES = 60
 EDGES = [1, 3, 9, 10, 31, 33]
@@ -313,6 +314,20 @@ def test_a_top_up_within_what_was_gathered_is_the_top_up_of_the_whole_pool():
     assert_same_sample(campaign.topped_up(30), wanted.topped_up(30), labels)
     with pytest.raises(StateError, match=r"^these queries were gathered for a smaller budget than 120: gather for it$"):
         campaign.topped_up(60)
+
+
+@pytest.mark.parametrize("method", ["items", "depth", "whole", "active"])
+def test_a_gathered_sample_is_stored_and_read_like_any_other(method):
+    campaign, design, labels = gathered(method)
+    arrays = to_arrays(campaign)
+    again = from_arrays(arrays)
+    assert to_arrays(again)["digest"] == arrays["digest"]
+    assert_same_sample(again, Campaign(design, 60, rng=4), labels)
+    with pytest.raises(InputError, match="gathered for the key"):
+        Campaign(again.design, rng=5)
+    totals = arrays["gathered.sums"] + 1e-3
+    with pytest.raises(InputError, match="changed or damaged since it was written"):
+        from_arrays(arrays | {"gathered.sums": totals})
 
 
 def test_a_larger_budget_than_was_gathered_for_is_refused_for_draws_too():

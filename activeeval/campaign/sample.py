@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.campaign.campaign import Campaign
+from activeeval.campaign.gathered import gathered_arrays, with_gathered
 from activeeval.design import Beliefs, Design, Levels, Order, Replacement
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.grade_models.query_factor import QueryFactor
@@ -53,6 +54,7 @@ def to_arrays(campaign: Campaign) -> dict[str, NDArray[Any]]:
         arrays["sampling_probs"] = design.scheme.sampling_probs
     if design.beliefs is not None:
         arrays |= _model_arrays(design.beliefs)
+    arrays |= gathered_arrays(design)
     return arrays | {"digest": np.array([digest_of(arrays)])}
 
 
@@ -120,13 +122,13 @@ def _design(arrays: Arrays) -> Design:
     beliefs = _beliefs(arrays, pool, known)
     beliefs = None if beliefs is None else method.stage.model(beliefs)
     query_hashes, item_hashes = pool_hashes(pool)
-    parts: dict[str, Any] = {part: arrays[f"order.{part}"] for part in _ORDER}
+    rates: dict[str, Any] = {part: arrays[f"order.{part}"] for part in _ORDER}
     order = Order(
         pool=pool,
         is_nested=method.stage.is_nested,
         query_hashes=query_hashes,
         hashes=item_hashes[arrays["order.items"]],
-        **parts,
+        **rates,
     )
     _check_order(order)
     budget, expected = arrays["budget"].tolist()
@@ -141,7 +143,8 @@ def _design(arrays: Arrays) -> Design:
         is_fitted=method.is_fitted,
         scale=scale if scale >= 0 else None,
     )
-    return design.with_budget(budget, arrays["blocks"].tolist()[:-1], expected=bool(expected))
+    whole = with_gathered(design, arrays)
+    return whole.with_budget(budget, arrays["blocks"].tolist()[:-1], expected=bool(expected))
 
 
 def _check_order(order: Order) -> None:

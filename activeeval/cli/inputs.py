@@ -213,10 +213,11 @@ def load_case(options: PoolOptions, *, use_labels: bool) -> Case:
     for note in workload.notes:
         say(note)
     workload, model = _with_model_inputs(options, workload)
+    workload = workload.in_id_order()
     if options.train_fraction is not None:
         workload = workload.held_out(options.train_fraction, split_rng)
     elif judged is not None:
-        workload = workload.trained_on(_with_model_inputs(options, judged, with_costs=False)[0])
+        workload = workload.trained_on(_with_model_inputs(options, judged, with_costs=False)[0].in_id_order())
     if workload.training is not None and (n_left_out := workload.training.n_left_out):
         say(f"{n_left_out} ranked items of the training queries are not judged: left out of training")
     if not use_labels:

@@ -122,7 +122,7 @@ def weighed(places: Places, ratios: Ratios, query_probs: Floats) -> tuple[Floats
 
 
 def variance_left(places: Places, spread: Spread, ratios: Ratios, query_probs: Floats) -> float:
-    """Return Σ p V / root over queries and wanted places: the variance that rates p root leave, none of them clipped."""
+    """Return Σ p V / root over queries and wanted places: the variance that unclipped rates p root leave."""
     owners = places.open_queries
     of_query = np.maximum(spread.of_query - np.bincount(owners, spread.of_open, minlength=query_probs.size), 0.0)
     left = 0.0

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order
 from activeeval.design.selections import Selection
+from activeeval.design.totals import PoolTotals
 from activeeval.errors import InputError
 from activeeval.kernels import items as item_kernel
-from activeeval.kernels import reveal
+from activeeval.kernels import prefixes, reveal
 from activeeval.kernels.bundles import Lists, Model, Rates, Taken, Value
 from activeeval.measures import Target
 from activeeval.measures.doors import sealed
@@ -45,49 +46,6 @@ class Totals:
 
     totals: Floats
     within: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PoolTotals:
-    """What an estimate needs of all queries of a pool, judged or not; the totals of two parts add up.
-
-    A query is *open* where an unknown label can change its value.
-
-    Attributes
-    ----------
-    n_queries, n_open : int
-        Queries, and open ones.
-    population : ndarray, shape (k,)
-        Σ p z over open queries, z their regressors.
-    base : float
-        What is known: Σ p L of queries that are not open, and the known terms of those that are.
-    settled_squares : float
-        Σ p L² of queries that are not open.
-    open_share : float
-        Σ p of open queries.
-    squares : float
-        Σ p² of all.
-    """
-
-    n_queries: int
-    n_open: int
-    population: Floats
-    base: float
-    settled_squares: float
-    open_share: float
-    squares: float
-
-    def __add__(self, other: PoolTotals) -> PoolTotals:
-        """Return the totals of two parts together."""
-        return PoolTotals(
-            n_queries=self.n_queries + other.n_queries,
-            n_open=self.n_open + other.n_open,
-            population=self.population + other.population,
-            base=self.base + other.base,
-            settled_squares=self.settled_squares + other.settled_squares,
-            open_share=self.open_share + other.open_share,
-            squares=self.squares + other.squares,
-        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -258,7 +216,7 @@ class PrefixJudge(Judge):
         order, n = self.reading.order, selection.queries.size
         totals, within = np.empty((n, 4)), np.empty((n, 10))
         paths = (self.reading.predictions, self.f, self.reading.lowest)
-        reveal.prefix_totals(order.offsets, *paths, *_taken(order, selection), totals, within)
+        prefixes.prefix_totals(order.offsets, *paths, *_taken(order, selection), totals, within)
         return Totals(totals=totals, within=within)
 
 

@@ -2,7 +2,7 @@
 
 A judged query brings y, unbiased for its value L, and regressors z, unbiased for what is known
 of them over the pool: (1, m), or (Σ c_i, Σ c_i μ_i) where items were drawn, and where a prefix was judged a third one
-that is 0 in the mean (`kernels.reveal`). With
+that is 0 in the mean (`kernels.prefixes`). With
 ω = p/π and population Z̄ = Σ p z,
 
     R̂ = Z̄'B + Σ ω e,      e = y − z'B.

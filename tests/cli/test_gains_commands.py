@@ -11,6 +11,7 @@ from cli_files import csv_rows, write_csv
 
 from activeeval import GainDiscountLearner, PreferenceData, compare, evaluate, load_preferences, parse_measure
 from activeeval.arguments import asked_measure
+from activeeval.campaign.sample import digest_of
 from activeeval.gains import UndeterminedWarning, bootstrap_gains, read_out
 
 K, GAINS, DISCOUNTS = 4, np.array([0, 1, 2, 5.0]), np.array([1, 0.7, 0.5, 0.4])
@@ -109,37 +110,34 @@ def test_a_file_by_hand_is_a_measure(call, folder):
     mine, same = call("score", "q.qrels", "a.run", "@own.json", str(measure), "-o", "jsonl").rows
     assert (mine["measure"], same["measure"]) == ("@own.json", str(measure))
     assert mine["value"] == same["value"]
-    assert evaluate("q.qrels", "a.run", measure="@own.json").value == pytest.approx(mine["value"], rel=1e-12)
+    assert evaluate("q.qrels", "a.run", measure="@own.json", unjudged="irrelevant").value == pytest.approx(
+        mine["value"], rel=1e-12
+    )
     (whole,) = call("score", "q.qrels", "a.run", "@own.json", "--versus", "b.run", "-o", "jsonl").rows
-    difference = compare("q.qrels", "a.run", "b.run", measure="@own.json").value
+    difference = compare("q.qrels", "a.run", "b.run", measure="@own.json", unjudged="irrelevant").value
     assert difference == pytest.approx(whole["difference"], rel=1e-12)
 
 
 @pytest.mark.parametrize("method", ["active", "items"])
 def test_what_comes_back_names_no_file(call, folder, method):
-    """A caller may write @FILE; a table or a record that is handed back may not, and no file is looked for."""
+    """A caller may write @FILE; a sample that is handed back may not, and no file is looked for."""
     (folder / "own.json").write_text(OWN)
     options = ("--run", "a.run", "--max-grade", 3, "--measure", "@own.json", "--method", method, "--budget", 5)
     assert call("sample", *options, "--out", "d.csv").code == 0
     rows = [row | {"grade": 1} for row in csv_rows("d.csv")]
     write_csv("d.csv", rows)
     assert call("estimate", "d.csv").code == call("estimate", "d.csv", "--measure", "@own.json").code == 0
-    record = folder / "d.csv.sample.npz"
-    if record.exists():
-        with np.load(record) as held:
-            arrays = {name: renamed(held[name], rows[0]["measure"]) for name in held.files}
-        np.savez(record, **arrays)
-    write_csv("d.csv", [row | {"measure": "@own.json"} for row in rows])
+    with np.load("d.csv.sample.npz") as held:
+        arrays = {name: held[name] for name in held.files}
+    arrays["words"] = np.array([arrays["words"][0], "@own.json"])
+    arrays["digest"] = np.array([digest_of(arrays)])
+    np.savez("d.csv.sample.npz", **arrays)
+    write_csv("d.csv", [row | {"sample": str(arrays["digest"][0])} for row in rows])
     (folder / "own.json").unlink()
     answer = call("estimate", "d.csv")
     assert (answer.code, answer.out) == (1, "")
     assert "measure '@own.json' names a file, which only a caller's own argument may" in answer.err
     assert answer.err.count("\n") == 1
-
-
-def renamed(array, measure):
-    """Return an array with the name of a file wherever it holds a measure's name."""
-    return np.array(["@own.json" if word == measure else word for word in array]) if array.dtype.kind == "U" else array
 
 
 def test_a_learned_measure_is_taken_wherever_a_measure_is(call, folder, prefs):
@@ -151,9 +149,8 @@ def test_a_learned_measure_is_taken_wherever_a_measure_is(call, folder, prefs):
     assert call("design", *runs, "--max-grade", 3, "--measure", name, "--out", "design.csv").code == 0
     drawn = call("sample", *runs, "--max-grade", 3, "--measure", name, "--budget", 5, "--out", "draws.csv")
     assert drawn.code == 0, drawn.err
-    table = (folder / "draws.csv").read_text()
-    assert "Additive(gains=" in table
-    assert name not in table
+    with np.load(folder / "draws.csv.sample.npz") as held:
+        assert held["words"][1].startswith("Additive(gains=")
 
 
 def test_next_asks_for_the_pair_of_the_smallest_difference(call, folder, prefs):

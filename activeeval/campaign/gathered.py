@@ -1,0 +1,69 @@
+"""The part of a sample on file that is there only where its queries were gathered of a larger pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design import Deck, Design, Gathered, PoolTotals, Replacement
+
+Arrays = Mapping[str, NDArray[Any]]
+
+_DECK = ("queries", "cumulative", "costs")
+
+
+def gathered_arrays(design: Design) -> dict[str, NDArray[Any]]:
+    """Return what a design knows of the larger pool, as arrays; none where there is no larger pool."""
+    gathered, scheme = design.order.gathered, design.scheme
+    if gathered is None:
+        return {}
+    totals = [reading.pool_totals for reading in design.readings]
+    arrays: dict[str, NDArray[Any]] = {
+        "gathered": np.array([gathered.horizon, gathered.cost]),
+        "gathered.counts": np.array([(own.n_queries, own.n_open) for own in totals], dtype=np.int64),
+        "gathered.sums": np.array([(t.base, t.settled_squares, t.open_share, t.squares) for t in totals]),
+        "gathered.population": np.array([own.population for own in totals]),
+    }
+    if isinstance(scheme, Replacement) and scheme.gathered is not None:
+        deck = scheme.gathered
+        arrays |= {f"deck.{name}": getattr(deck, name) for name in _DECK}
+        arrays["deck"] = np.array([deck.size, deck.cost, deck.expected_cost])
+    return arrays
+
+
+def with_gathered(design: Design, arrays: Arrays) -> Design:
+    """Return a design that knows again what `gathered_arrays` said of the larger pool."""
+    if "gathered" not in arrays:
+        return design
+    horizon, cost = arrays["gathered"].tolist()
+    order = replace(design.order, gathered=Gathered(key=int(arrays["key"][0]), horizon=horizon, cost=cost))
+    scheme = design.scheme
+    if isinstance(scheme, Replacement):
+        size, of_all, expected = arrays["deck"].tolist()
+        places = {name: arrays[f"deck.{name}"] for name in _DECK}
+        scheme = replace(scheme, gathered=Deck(**places, size=int(size), cost=of_all, expected_cost=expected))
+    rows = zip(
+        design.readings, arrays["gathered.counts"], arrays["gathered.sums"], arrays["gathered.population"], strict=True
+    )
+    readings = tuple(
+        replace(reading, order=order, gathered_totals=_totals(counts.tolist(), sums.tolist(), population))
+        for reading, counts, sums, population in rows
+    )
+    return replace(design, order=order, scheme=scheme, readings=readings)
+
+
+def _totals(counts: list[int], sums: list[float], population: NDArray[np.float64]) -> PoolTotals:
+    base, settled_squares, open_share, squares = sums
+    return PoolTotals(
+        n_queries=counts[0],
+        n_open=counts[1],
+        population=population,
+        base=base,
+        settled_squares=settled_squares,
+        open_share=open_share,
+        squares=squares,
+    )
