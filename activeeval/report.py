@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import WHOLE, Replacement
+from activeeval.design import WHOLE
 from activeeval.errors import InputError
 from activeeval.results import Figure
 
@@ -183,8 +183,6 @@ def _expected_costs(design: Design) -> NDArray[np.float64]:
     """Return what is spent on each query on average; turning to it is paid for where any of its items comes."""
     order, owners, n = design.order, design.order.slot_queries, design.order.n_queries
     pi, a = design.inclusion_probs
-    if isinstance(design.scheme, Replacement):  # once drawn a query is judged whole
-        a = a * pi[owners]
     inside = np.divide(a, pi[owners], out=np.zeros_like(a), where=a > 0)
     with np.errstate(divide="ignore"):
         none = np.exp(np.bincount(owners, np.log1p(-inside), minlength=n))

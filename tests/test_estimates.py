@@ -227,14 +227,14 @@ def test_one_query_tells_a_value_and_no_variance():
 # Exactly unbiased at a fixed level
 
 
-def small(measure, compare, known):
+def small(measure, compare, known, overhead=1.0):
     """Return a target on four queries, one of them with an empty list, a model of two nodes and unrelated labels."""
     random = np.random.default_rng(3)
     pool = pool_of(
         [2, 1, 3, 1],
         query_probs=[0.3, 0.25, 0.25, 0.2],
         item_costs=random.uniform(0.5, 2, 7),
-        query_costs=[0.8, 0.5, 1.5, 1.0],
+        query_costs=overhead * np.array([0.8, 0.5, 1.5, 1.0]),
     )
     lists = [[[0, 1], [0], [2, 0], []], [[1, 0], [], [0, 1], []]]
     target = Target(measure, *(rankings_of(pool, one) for one in lists[: 1 + compare]))
@@ -258,7 +258,8 @@ ENUMERATED = {
 @pytest.mark.parametrize(("method", "measure"), [(m, one) for m, each in ENUMERATED.items() for one in each], ids=str)
 def test_value_and_variance_are_unbiased_over_all_samples_of_a_level(method, measure, compare, known):
     """Also where queries are certain, nothing open has been judged, and V̂ comes out negative."""
-    target, given, labels = small(measure, compare, known)
+    # with large overheads all items of a query come with it
+    target, given, labels = small(measure, compare, known, overhead=0.03 if method == "items_plain" else 1.0)
     design = replace(METHODS[method].design(target, **given), is_fitted=False)
     truth = float(target.pool.query_probs @ target.values(labels))
     judge = design.reading().judge(labels)
@@ -294,7 +295,7 @@ def test_nothing_judged_is_nothing_to_estimate_from():
 def test_certain_queries_alone_leave_the_others_as_predicted_and_bound_nothing():
     found = estimate(sample_of([], [], certain=[0, 2]), "by hand")
     assert found.value == pytest.approx(P[[0, 2]] @ L[[0, 2]] + P[[1, 3]] @ M[[1, 3]])
-    assert (found.std_error, found.n_open) == (math.inf, 0)
+    assert (found.std_error, found.n_open, found.is_uneven) == (math.inf, 0, False)
     assert (found.interval().low, found.interval().high) == (-math.inf, math.inf)
 
 
@@ -320,6 +321,40 @@ def test_an_affine_model_is_fitted_without_residuals_and_bounds_nothing():
         assert found.value == pytest.approx(P @ values, rel=1e-7)  # weights of 400 beside 0.1
         assert found.contributions == pytest.approx(np.zeros(len(s)), abs=1e-7)
         assert found.variance == math.inf
+
+
+@pytest.mark.kernel
+def test_a_fit_without_residuals_is_kept_however_far_it_reaches():
+    """For any g it says the same of the sample: the largest |g − 1| is 30 here."""
+    omega, keep, totals, _, _ = seen(np.random.default_rng(2), 8, 2)
+    within, start = np.zeros((8, 6)), omega @ totals[:, 1:]
+    one = regression(omega, keep, totals, within, np.array([start[0], start[1] + 1]), 2)[1]
+    population = np.array([start[0], start[1] + 30 / np.abs(np.array(one) - 1).max()])
+    totals[:, 0] = 3 - 2 * totals[:, 2]
+    found = found_by((omega, keep, totals, within, population), True)
+    assert found[0] == pytest.approx(population @ [3, -2], rel=1e-9)
+    assert found[1] == math.inf
+
+
+@pytest.mark.kernel
+def test_regressors_of_which_nothing_varies_leave_the_model_its_word():
+    """Queries all in for sure, of which parts were seen: what is unseen of y alone tells no coefficient."""
+    omega, _, totals, _, population = seen(np.random.default_rng(7), 6, 2)
+    within = np.zeros((6, 6))
+    within[:, 0] = np.arange(1.0, 7)
+    found = found_by((omega, np.zeros(6), totals, within, population), True)
+    assert found[0] == pytest.approx(population[1] + omega @ (totals[:, 0] - totals[:, 2]))
+    assert found[1] == pytest.approx(omega**2 @ within[:, 0] * 6 / 4)
+
+
+@pytest.mark.kernel
+def test_predictions_that_are_nothing_but_rounding_are_no_regressor():
+    omega, keep, totals, within, population = seen(np.random.default_rng(1), 8, 2)
+    within[:], totals[:, 2], population[1] = 0.0, 0.0, 0.0
+    flat = found_by((omega, keep, totals, within, population), True)
+    totals[:, 2] = 1e-12 * np.random.default_rng(2).normal(size=8)
+    for found, expected in zip(found_by((omega, keep, totals, within, population), True), flat, strict=True):
+        assert found == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.kernel
@@ -389,10 +424,10 @@ def test_certain_queries_are_exact_in_the_total_and_out_of_everything_else():
 @pytest.mark.parametrize("method", ["whole", "depth", "items"])
 def test_what_a_level_settles_is_certain_and_what_it_leaves_is_open(method):
     measure = ERR(2) if method == "depth" else Additive([0.5, 1.0, 3.0], [1.0, 0.6, 0.3])
-    target, given, labels = small(measure, False, True)
+    target, given, labels = small(measure, False, True, overhead=0.03)
     design = METHODS[method].design(target, **given)
     reading, p, values = design.reading(), target.pool.query_probs, target.values(labels)
-    levels = 1 / np.unique(design.order.roots[design.order.roots > 0])
+    levels, n_entered = 1 / np.unique(design.order.roots[design.order.roots > 0]), 0
     for level in np.concatenate((levels * (1 - 1e-9), levels * (1 + 1e-9))):
         _, a = design.order.inclusion_probs(level)
         owners = design.order.slot_queries
@@ -401,12 +436,14 @@ def test_what_a_level_settles_is_certain_and_what_it_leaves_is_open(method):
             partly = [q for q in range(4) if np.any((a < 1) & (design.order.roots > 0) & (owners == q))]
             seen_open = [q for q in selection.queries[selection.counts > 0].tolist() if q in partly]
             assert sample.query_probs.tolist() == p[seen_open].tolist()
+            n_entered = max(n_entered, selection.queries.size - np.count_nonzero(selection.counts))
             assert sample.open_share == pytest.approx(p[partly].sum())
             certain = [q for q in range(4) if q not in partly]
             assert sample.certain_squares == pytest.approx(p[certain] @ values[certain] ** 2)
             known = reading.sums[partly] @ p[partly] if partly else 0.0
             assert sample.base == pytest.approx(p[certain] @ values[certain] + known)
             assert sample.is_census == (not partly)
+    assert (n_entered > 0) == (method == "items")  # a query of which no item came is not part of the sample
 
 
 def taken_whole(design):

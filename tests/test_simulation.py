@@ -222,6 +222,17 @@ def test_a_repetition_may_use_its_budget_up_to_the_last_unit_as_a_campaign_may()
             assert_is(judge(Campaign(design, 4, rng=seed), grades).estimate(), run, r, 1)
 
 
+@pytest.mark.parametrize("method", ["passive", "random"])
+def test_a_budget_pays_for_what_only_rounding_adds_up_to_more(method):
+    """Costs of the first five queries summed up in another order, which moves the last bit of the sum."""
+    pool = pool_of([1] * 10, item_costs=np.arange(1, 11) / 10)
+    design, grades = METHODS[method].design(Target(DCG(), rankings_of(pool, [[0]] * 10))), np.arange(10) % 3
+    for seed in range(30):
+        units = judge(Campaign(design, 9.9, rng=repetition_seeds(seed, 1)[0]), grades).units
+        budget = sum(sorted(unit.cost for unit in units[:5]))
+        assert replicate(design, grades, [budget], 1, seed).n_queries.tolist() == [[5]]
+
+
 @pytest.mark.kernel
 def test_uniforms_that_run_out_are_drawn_again_longer(monkeypatch):
     designs, labels = labelled()
@@ -559,6 +570,19 @@ def test_a_census_has_no_error():
             assert (summary.selection_error.value, summary.efficiency.value) == (0, 1)
             assert summary.labels_saved is None
             assert math.isnan(summary.degrees_of_freedom)
+
+
+def test_a_census_that_rounds_has_no_error_either():
+    """Sums in another order miss the truth by a last bit, which is no miss and no efficiency of 0 or 1e30."""
+    misses = 0
+    for seed in range(6):
+        target, model, labels = case("DCG", False, seed=seed)
+        designs = {name: METHODS[name].design(target, **model) for name in ("passive", "items", "random")}
+        budget = 1.1 * designs["passive"].cost
+        misses += np.any(replicate(designs["items"], labels, [budget], 1).values != truth_of(designs["items"], labels))
+        for summary in simulate(designs, labels, [budget], 3, rng=0):
+            assert (summary.coverage.value, summary.width.value, summary.efficiency.value) == (1, 0, 1)
+    assert misses > 0
 
 
 def test_labels_saved_on_curves_made_by_hand():
