@@ -560,7 +560,7 @@ def test_everything_is_said_to_be_everything(call):
 def test_a_budget_that_bounds_no_error_is_told(call):
     said = call("sample", *RUN, "--budget", 1.7, "--method", "random", "--out", "d.csv").err.splitlines()
     assert re.fullmatch(
-        r"activeeval: in mean items: budget 13\.\d+ is below what the two dearest queries cost, 16: .*", said[-1]
+        r"activeeval: in mean items: budget 13\.\d+ is below what the two dearest units cost, 16: .*", said[-1]
     ), said
     # the whole budget is enough, its first quarter is not
     said = call("sample", *RUN, "--budget", 6, "--method", "random", "--out", "d.csv").err.splitlines()
