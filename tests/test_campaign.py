@@ -493,6 +493,35 @@ def test_what_cannot_be_judged_is_predicted_and_bounded(method):
     assert campaign.estimate().cannot.n_items == 2
 
 
+def test_what_cannot_be_judged_beyond_the_block_that_is_read_does_not_count():
+    design, labels = labelled(10, "items", n_queries=40)
+    campaign = Campaign(design, 0.6 * design.cost, rng=2, blocks=[0.3 * design.cost])
+    units = list(iter(campaign.ask, None))
+    first = [unit for unit in units if unit.block == 1]
+    campaign.tell(units[-1], [None] * len(units[-1].items))
+    for unit in first:
+        campaign.tell(unit, labels[list(unit.items)].tolist())
+    assert campaign.estimate().cannot is None
+    campaign.judge(first[0].items[0], None)
+    assert campaign.estimate().cannot.n_items == 1
+
+
+def test_what_is_open_are_queries_that_chance_chose_and_somebody_judged():
+    """Not those that entered without an item, nor those that are certain at the level of the sample."""
+    design, labels = labelled(10, "items", n_queries=40)
+    n_empty = 0
+    for seed in range(5):
+        campaign = judge(Campaign(design, 0.5 * design.cost, rng=seed), labels)
+        level = Campaign(design, 0.99 * design.cost, rng=seed).planned[len(campaign.units)].level
+        queries = {unit.query for unit in campaign.units}
+        own = [q for q in queries if level * design.order.least_roots[q] < 1]
+        estimate = campaign.estimate()
+        assert estimate.n_open == len(own)
+        assert estimate.n_queries == len(queries)
+        n_empty += estimate.n_draws > estimate.n_queries
+    assert n_empty > 0
+
+
 def test_an_item_that_cannot_be_judged_has_residual_nothing():
     """By hand, items on their own: R̂ = M + Σ p/π Σ c (g − μ)/G over the items that were judged."""
     design, labels = labelled(11, "items_plain")

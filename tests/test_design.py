@@ -191,6 +191,8 @@ def test_a_defensive_share_is_a_floor_under_the_rates(method):
         per_query = (order.query_roots / p)[is_open]
         assert per_query.min() >= 0.97 * share * mean
         assert share > 0 or per_query.min() < 0.5 * mean
+        if order.is_nested:  # whoever turns to a query judges its first item
+            np.testing.assert_array_equal(order.roots[order.offsets[:-1][is_open]], order.query_roots[is_open])
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, np.nan])

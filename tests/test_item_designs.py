@@ -236,6 +236,35 @@ def test_pooled_stars_are_the_numerical_optimum(seed, share):
 
 
 @pytest.mark.kernel
+@pytest.mark.parametrize("n_nodes", [1, 3])
+def test_a_query_comes_by_what_its_items_leave_of_its_variance(n_nodes):
+    """π ∝ p sqrt((A − ΣB + Σ_joined B) / (λ_0 + Σ_joined λ)) in plain loops; at least a twentieth of A is left."""
+    random = np.random.default_rng(10)
+    lengths = random.integers(1, 6, 10).tolist()
+    pool = pool_of(lengths, query_costs=random.uniform(0.5, 4, 10), query_probs=random.dirichlet(np.full(10, 5.0)))
+    target = Target(
+        Additive(GAINS, [1.0, 0.6, 0.3, 0.3, 0.2]), rankings_of(pool, random_lists(random, lengths, least=1))
+    )
+    nodes, weights = model_of(random, n_nodes, pool.n_items, False)
+    design = METHODS["items"].design(target, nodes, node_weights=weights, defensive_share=0)
+    order, beliefs = design.order, design.beliefs
+    places = ITEMS.places([target], beliefs, design.known)
+    spread = ITEMS.spread(target, places, beliefs)
+    n_left = n_joined = 0
+    for q in range(10):
+        own = slice(*places.open_offsets[q : q + 2])
+        b, costs, whole = spread.of_open[own], places.open_costs[own], spread.of_query[q]
+        n_left += whole - b.sum() > 0.05 * whole
+        top, bottom = max(whole - b.sum(), 0.05 * whole), places.overheads[q]
+        for i in sorted(range(b.size), key=lambda i: -b[i] / costs[i]):
+            if b[i] / costs[i] > top / bottom:
+                top, bottom, n_joined = top + b[i], bottom + costs[i], n_joined + 1
+        assert order.query_roots[q] == pytest.approx(pool.query_probs[q] * math.sqrt(top / bottom), rel=1e-5)
+    assert n_joined > 5
+    assert (n_left > 0) == (n_nodes > 1)
+
+
+@pytest.mark.kernel
 def test_without_an_overhead_items_come_on_their_own():
     """A query of ratio of its best item, none of whose items wait for another."""
     of_query, of_item = np.empty(1), np.empty(3)
