@@ -71,6 +71,10 @@ def place_levels(key, hashes, offsets, query_roots, roots, nested, queries, quer
         level, parent = query_levels[j], query_roots[q]
         for i in range(offsets[q], offsets[q + 1]):
             root = roots[i]
+            if root <= 0.0:
+                if nested:
+                    break
+                continue
             v = number(key, hashes[i])
             if v * parent < root:
                 own = level
