@@ -514,7 +514,7 @@ def test_what_is_open_are_queries_that_chance_chose_and_somebody_judged():
         campaign = judge(Campaign(design, 0.5 * design.cost, rng=seed), labels)
         level = Campaign(design, 0.99 * design.cost, rng=seed).planned[len(campaign.units)].level
         queries = {unit.query for unit in campaign.units}
-        own = [q for q in queries if level * design.order.least_roots[q] < 1]
+        own = [q for q in queries if level * design.readings[0].least_roots[q] < 1]
         estimate = campaign.estimate()
         assert estimate.n_open == len(own)
         assert estimate.n_queries == len(queries)
