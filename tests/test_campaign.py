@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from naive import PAPER, pool_of, random_lists, random_probs, rankings_of
+from naive import PAPER, id_hashes, number_of, pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import (
     DCG,
@@ -22,7 +22,6 @@ from activeeval import (
 )
 from activeeval.campaign import CannotJudge, Drawn, Ended, Judged, Retracted, folded
 from activeeval.campaign.sample import from_arrays, to_arrays
-from activeeval.design import Levels
 from activeeval.estimation import GroupSequential
 from activeeval.pool import Judgments
 from activeeval.significance import mean_interval
@@ -519,8 +518,10 @@ def test_what_is_open_are_queries_that_chance_chose_and_somebody_judged():
         estimate = campaign.estimate()
         assert estimate.n_open == len(own)
         assert estimate.n_queries == len(queries)
-        queue = Levels().queue(design.order, campaign.key, 0.5 * design.cost)
-        n_empty += bool(set(queue.queries[queue.levels < level].tolist()) - queries)
+        order = design.order
+        u = np.array([number_of(int(campaign.key), word) for word in id_hashes(order.pool)[0]])
+        entered = u / order.query_roots < level
+        n_empty += bool(set(np.flatnonzero(entered).tolist()) - queries)
     assert n_empty > 0
 
 

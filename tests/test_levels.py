@@ -31,7 +31,7 @@ from naive import (
 from scipy.stats import chi2
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, BudgetError, InputError, Target
-from activeeval.design import Levels
+from activeeval.design import Levels, schemes
 from activeeval.pool import key_of
 
 pytestmark = pytest.mark.kernel
@@ -162,8 +162,7 @@ def test_looking_below_a_limit_finds_the_beginning_of_the_queue(limit):
         assert part.unit_costs.tolist() == whole.unit_costs[:n].tolist()
         for k in range(n):
             assert part.slots_of(k).tolist() == whole.slots_of(k).tolist()
-        entered = entered_below(order, key, limit)
-        assert part.queries.tolist() == entered
+        assert set(part.unit_queries.tolist()) <= set(entered_below(order, key, limit))
 
 
 def test_levels_never_fall_along_a_nested_query_and_equal_roots_make_one_unit():
@@ -196,8 +195,8 @@ def test_a_budget_takes_the_lowest_units_up_to_the_first_it_cannot_pay(share):
         assert chosen.slots.tolist() == below
         assert chosen.cost == pytest.approx(sum(cost for *_, cost in units), rel=1e-12)
         assert chosen.cost <= budget * (1 + 1e-12)
-        entered = entered_below(order, key, level)
-        assert chosen.queries.tolist() == entered
+        assert chosen.queries.tolist() == sorted({q for _, q, *_ in units})
+        assert set(chosen.queries.tolist()) <= set(entered_below(order, key, level))
         owners = np.repeat(chosen.queries, chosen.counts)
         assert owners.tolist() == order.slot_queries[chosen.slots].tolist()
         if share >= 1:
@@ -442,3 +441,26 @@ def test_the_expected_cost_of_a_level_is_that_of_all_its_samples(method):
 def test_a_budget_is_a_positive_number(budget):
     with pytest.raises(InputError, match="the budget must be a positive number, got"):
         case_of(0, "random")[0].with_budget(budget)
+
+
+@pytest.mark.parametrize("limit", [0.01, 0.5, math.inf])
+def test_many_keys_at_once_take_what_each_takes_alone(monkeypatch, limit):
+    """Whatever level they look up to at first, and however little room there is for what comes."""
+    for number, order in enumerate(orders()):
+        monkeypatch.setattr(schemes, "_ROOM", (1.2, 0.0)[number % 2])
+        keys = np.array([key_of(seed) for seed in range(7)])
+        budgets = np.array([0.3, 0.6]) * order.cost
+        seen = []
+        for which, paid in Levels().samples(order, keys, budgets, limit):
+            seen += which.tolist()
+            for row, r in enumerate(which.tolist()):
+                queue = Levels().queue(order, keys[r], budgets[-1])
+                for budget, found in zip(budgets, paid, strict=True):
+                    alone = queue.selection(int(queue.paid(np.array([budget]))[0]))
+                    own = found.owners == row
+                    assert found.queries[own].tolist() == alone.queries.tolist()
+                    assert found.counts[own].tolist() == alone.counts.tolist()
+                    assert set(found.levels[own].tolist()) <= {alone.level}
+                    assert found.slots[np.repeat(own, found.counts)].tolist() == alone.slots.tolist()
+                    assert found.costs[row] == alone.cost
+        assert sorted(seen) == list(range(7))

@@ -249,7 +249,7 @@ def test_one_seed_gives_one_answer_whatever_the_number_of_workers(monkeypatch, m
     design = METHODS[method].design(target, **model)
     budgets = budgets_of(design)[:2]
     one = replicate(design, labels, budgets, 10, rng=5)
-    monkeypatch.setattr(replications, "_CHUNK", 3)
+    monkeypatch.setattr(replications, "_together", lambda design, budget: 3)
     for n_jobs in (1, 2):
         assert_same_runs(replicate(design, labels, budgets, 10, rng=5, n_jobs=n_jobs), one)
     assert not np.array_equal(replicate(design, labels, budgets, 10, rng=6).values, one.values)

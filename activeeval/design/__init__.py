@@ -14,7 +14,7 @@ from activeeval.design.parts import Part, equal_loss_weights
 from activeeval.design.rates import Rates, Sums, checked_share, defended, optimal_sampling_probs, order_of
 from activeeval.design.readings import Judge, Reading, Totals
 from activeeval.design.schemes import Levels, Queue, Replacement, Scheme, ascending, whole
-from activeeval.design.selections import Selection
+from activeeval.design.selections import Selection, Selections
 from activeeval.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
 from activeeval.design.totals import PoolTotals
 
@@ -39,6 +39,7 @@ __all__ = [
     "Replacement",
     "Scheme",
     "Selection",
+    "Selections",
     "Stage",
     "Sums",
     "Totals",

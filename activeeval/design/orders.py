@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from activeeval.errors import InputError
 from activeeval.kernels import rates
+from activeeval.kernels.bundles import Path
 from activeeval.pool import QueryPool, pool_hashes
 
 Floats = NDArray[np.float64]
@@ -100,6 +101,12 @@ class Order:
     def slot_queries(self) -> Ints:
         """The query of every place."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.offsets))
+
+    @property
+    def path(self) -> Path:
+        """What levels are found on."""
+        rates = (self.offsets, self.query_roots, self.roots)
+        return Path(*rates, self.query_hashes, self.hashes, self.overheads, self.costs, self.is_nested)
 
     @property
     def is_open(self) -> Flags:

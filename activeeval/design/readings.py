@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order
-from activeeval.design.selections import Selection
+from activeeval.design.selections import Selection, Selections
 from activeeval.design.totals import PoolTotals
 from activeeval.errors import InputError
 from activeeval.kernels import items as item_kernel
@@ -26,6 +26,7 @@ from activeeval.measures.doors import sealed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Rows = Selection | Selections
 
 LEAST_LIKELIHOOD = 1e-12
 """Of a label at a node: one that no node allows then says nothing, instead of leaving no node at all."""
@@ -95,12 +96,12 @@ class Reading:
         np.minimum.at(least, order.slot_queries[matters], order.roots[matters])
         return least
 
-    def settled_by(self, selection: Selection) -> NDArray[np.bool_]:
+    def settled_by(self, selection: Rows) -> NDArray[np.bool_]:
         """Return which selected queries are certain at the selection's level: all that matters has probability 1.
 
         Such a query is always among the selected: its numbers are below 1, all its places below level 1 / root.
         """
-        return self.is_open[selection.queries] & (selection.level * self.least_roots[selection.queries] >= 1)
+        return self.is_open[selection.queries] & (selection.levels * self.least_roots[selection.queries] >= 1)
 
     @cached_property
     def sums(self) -> Floats:
@@ -154,7 +155,7 @@ class Reading:
 class Judge:
     """What selections of an order show of a target, its labels at hand."""
 
-    def totals(self, selection: Selection) -> Totals:
+    def totals(self, selection: Rows) -> Totals:
         """Return what a selection shows."""
         raise TypeError("a reading says what judging shows")
 
@@ -166,7 +167,7 @@ class WholeJudge(Judge):
     reading: Reading
     values: Floats
 
-    def totals(self, selection: Selection) -> Totals:
+    def totals(self, selection: Rows) -> Totals:
         """Return what a selection shows; see `Totals`."""
         z = self.reading.regressors[selection.queries]
         totals = np.column_stack((self.values[selection.queries], z))
@@ -211,7 +212,7 @@ class PrefixJudge(Judge):
     reading: PrefixReading
     f: Floats
 
-    def totals(self, selection: Selection) -> Totals:
+    def totals(self, selection: Rows) -> Totals:
         """Return what a selection shows; see `Totals`."""
         order, n = self.reading.order, selection.queries.size
         totals, within = np.empty((n, 4)), np.empty((n, 10))
@@ -293,7 +294,7 @@ class ItemJudge(Judge):
     gains: Floats
     word: Floats
 
-    def totals(self, selection: Selection) -> Totals:
+    def totals(self, selection: Rows) -> Totals:
         """Return what a selection shows; see `Totals`."""
         reading, order, n = self.reading, self.reading.order, selection.queries.size
         totals, within = np.empty((n, 3)), np.empty((n, 6))
@@ -303,24 +304,25 @@ class ItemJudge(Judge):
         self._expect_missing(selection, totals[:, 0])
         return Totals(totals=totals, within=within)
 
-    def _expect_missing(self, selection: Selection, values: Floats) -> None:
+    def _expect_missing(self, selection: Rows, values: Floats) -> None:
         """Add what is expected of items that cannot be judged to the values of certain queries, which have no other.
 
         Of other queries the population's total brings it.
         """
-        reading, missing = self.reading, selection.slots[np.isnan(self.gains[selection.slots])]
-        if missing.size == 0:
+        is_missing = np.isnan(self.gains[selection.slots])
+        if not is_missing.any():
             return
-        rows = np.searchsorted(selection.queries, reading.order.slot_queries[missing])
+        reading, missing = self.reading, selection.slots[is_missing]
+        rows = np.repeat(np.arange(selection.queries.size), selection.counts)[is_missing]
         is_settled = reading.settled_by(selection)[rows]
         expected = reading.open_contrast[missing] * reading.means[missing]
         np.add.at(values, rows[is_settled], expected[is_settled])
 
 
-def _taken(order: Order, selection: Selection) -> tuple[Rates, Taken]:
-    """Return what kernels are given of a selection."""
-    rates = Rates(order.query_roots, order.roots, float(selection.level))
-    return rates, Taken(selection.queries, selection.counts, selection.slots)
+def _taken(order: Order, selection: Rows) -> tuple[Rates, Taken]:
+    """Return what kernels are given of selections."""
+    rates = Rates(order.query_roots, order.roots)
+    return rates, Taken(selection.queries, selection.levels, selection.counts, selection.slots)
 
 
 def walked(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tuple[Any, ...]:

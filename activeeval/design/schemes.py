@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 
 from activeeval.design.decks import ROUNDING, Deck, check_budget
 from activeeval.design.orders import Order
-from activeeval.design.selections import Selection
+from activeeval.design.selections import Selection, Selections
 from activeeval.errors import BudgetError, InputError, StateError
 from activeeval.kernels import levels as kernel
+from activeeval.kernels.bundles import Come
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_ROOM = 1.2
+"""How much more than is expected to come there is room for at first."""
 _AHEAD = 3.0
 """Standard deviations of the cost, were all queries alike, by which levels are looked up beyond the budget at first."""
 
@@ -41,8 +44,6 @@ class Queue:
     order : Order
     limit : float
         All units below it are here.
-    queries, levels : ndarray
-        Queries that have entered below the limit, ascending, and at which level.
     slots, slot_levels : ndarray
         Places that have come, query by query, and at which level.
     ranks : ndarray of int64
@@ -53,8 +54,6 @@ class Queue:
 
     order: Order
     limit: float
-    queries: Ints
-    levels: Floats
     slots: Ints
     slot_levels: Floats
     ranks: Ints
@@ -78,12 +77,10 @@ class Queue:
     def selection(self, n_units: int) -> Selection:
         """Return the selection of the lowest units, with the level of the first that is left out."""
         level = self.level_after(n_units)
-        is_taken = self.ranks < n_units
-        owners = self.unit_queries[self.ranks[is_taken]]
-        inside = self.queries[self.levels < level]
-        counts = np.bincount(np.searchsorted(inside, owners), minlength=inside.size)
+        slots = self.slots[self.slot_levels < level]
+        queries, counts = np.unique(self.order.slot_queries[slots], return_counts=True)
         cost = float(self.spent[n_units - 1]) if n_units else 0.0
-        return Selection(queries=inside, counts=counts, slots=self.slots[is_taken], level=level, cost=cost)
+        return Selection(queries=queries, counts=counts, slots=slots, level=level, cost=cost)
 
     def slots_of(self, unit: int) -> Ints:
         """Return the places of a unit, by its rank."""
@@ -170,41 +167,86 @@ class Levels:
                 return queue
             if order.gathered is not None:
                 raise StateError(f"these queries were gathered for a smaller budget than {budget:g}: gather for it")
-            limit = 2 * limit if queue.unit_levels.size < order.items.size else math.inf
+            limit = _further(order, limit, queue.unit_levels.size)
 
     def below(self, order: Order, key: np.uint64, limit: float) -> Queue:
         """Return the units of a key below a level."""
-        n = order.n_queries
-        queries, levels = np.empty(n, np.int64), np.empty(n)
-        n = kernel.enter(key, order.query_hashes, order.query_roots, 0, n, limit, queries, levels)
-        queries, levels = queries[:n].copy(), levels[:n].copy()
-        room = kernel.count_places(order.offsets, queries)
-        slots, slot_levels = np.empty(room, np.int64), np.empty(room)
-        rates = (order.offsets, order.query_roots, order.roots, order.is_nested)
-        m = kernel.place_levels(key, order.hashes, *rates, queries, levels, limit, slots, slot_levels)
-        slots, slot_levels = slots[:m].copy(), slot_levels[:m].copy()
-        owners, unit_queries = np.empty(m, np.int64), np.empty(m, np.int64)
-        costs, at, ties = np.empty(m), np.empty(m), np.empty(m, np.uint64)
-        where = (order.costs, order.overheads, order.hashes, order.is_nested)
-        out = (owners, unit_queries, costs, at, ties)
-        n_units = kernel.units_of(order.offsets, *where, queries, slots, slot_levels, *out)
-        by_level = np.argsort(at[:n_units], kind="stable")
-        if np.any(np.diff(at[:n_units][by_level]) == 0):
-            by_level = np.lexsort((ties[:n_units], at[:n_units]))
-        ranks = np.empty(n_units, np.int64)
-        ranks[by_level] = np.arange(n_units)
+        come = _come(order, np.array([key], dtype=np.uint64), limit)
+        by_level = np.argsort(come.at, kind="stable")
+        ranks = np.empty(by_level.size, np.int64)
+        ranks[by_level] = np.arange(by_level.size)
         return Queue(
             order=order,
             limit=limit,
-            queries=queries,
-            levels=levels,
-            slots=slots,
-            slot_levels=slot_levels,
-            ranks=ranks[owners],
-            unit_queries=unit_queries[by_level],
-            unit_costs=costs[by_level],
-            unit_levels=at[by_level],
+            slots=come.slots,
+            slot_levels=come.levels,
+            ranks=ranks[come.owners],
+            unit_queries=np.repeat(come.queries, np.diff(come.row_units))[by_level],
+            unit_costs=come.prices[by_level],
+            unit_levels=come.at[by_level],
         )
+
+    def samples(
+        self, order: Order, keys: NDArray[np.uint64], budgets: Floats, limit: float
+    ) -> Iterator[tuple[Ints, list[Selections]]]:
+        """Yield which keys, and what every budget pays for under each of them: `Queue.selection` of all keys at once.
+
+        Parameters
+        ----------
+        limit : float
+            `limit` of the order and the largest budget.
+        """
+        todo = np.arange(keys.size)
+        while todo.size:
+            come = _come(order, keys[todo], limit)
+            levels, costs = np.empty((2, todo.size, budgets.size))
+            kernel.settle(come, budgets * (1 + ROUNDING), levels, costs)
+            is_done = np.isfinite(levels[:, -1]) | math.isinf(limit)
+            levels[~is_done] = 0.0  # nothing lies below
+            yield todo[is_done], [_selected(come, *column, is_done) for column in zip(levels.T, costs.T, strict=True)]
+            todo, limit = todo[~is_done], _further(order, limit, come.at.size // todo.size)
+
+
+def _come(order: Order, keys: NDArray[np.uint64], limit: float) -> Come:
+    """Return all that comes below a level under each key."""
+    n_rows, n_slots = (int(_ROOM * keys.size * p.sum()) + 16 for p in order.inclusion_probs(limit))
+    longest = int(np.diff(order.offsets).max(initial=0))
+    while True:
+        found = Come(
+            keys=np.empty(n_rows, np.int64),
+            queries=np.empty(n_rows, np.int64),
+            row_slots=np.zeros(n_rows + 1, np.int64),
+            row_units=np.zeros(n_rows + 1, np.int64),
+            slots=np.empty(n_slots + longest, np.int64),
+            levels=np.empty(n_slots + longest),
+            owners=np.empty(n_slots, np.int64),
+            at=np.empty(n_slots),
+            prices=np.empty(n_slots),
+        )
+        n = kernel.come(keys, order.path, limit, found, np.empty(longest))
+        if n >= 0:
+            break
+        n_rows, n_slots = 2 * n_rows, 2 * n_slots
+    ends = [n, n, n + 1, n + 1, *3 * [int(found.row_slots[n])], *2 * [int(found.row_units[n])]]
+    return Come._make(array[:end] for array, end in zip(found, ends, strict=True))
+
+
+def _further(order: Order, limit: float, n_units: int) -> float:
+    """Return the level to look up to where a limit, with so many units below it, was too low."""
+    return 2 * limit if n_units < order.items.size else math.inf
+
+
+def _selected(come: Come, levels: Floats, costs: Floats, is_done: NDArray[np.bool_]) -> Selections:
+    owners, taken = kernel.take(come, np.ascontiguousarray(levels))
+    numbers = np.cumsum(is_done) - 1
+    return Selections(
+        owners=numbers[owners],
+        queries=taken.queries,
+        counts=taken.counts,
+        slots=taken.slots,
+        levels=taken.levels,
+        costs=costs[is_done],
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

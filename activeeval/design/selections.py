@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
@@ -33,3 +34,43 @@ class Selection:
     slots: Ints
     level: float
     cost: float
+
+    @property
+    def levels(self) -> Floats:
+        """T once for every query."""
+        return np.full(self.queries.size, self.level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Selections:
+    """Several selections of one order, their rows query by query.
+
+    Attributes
+    ----------
+    owners : ndarray of int64, shape (n,)
+        Which selection each row is of.
+    queries, counts, slots : ndarray of int64
+        As in `Selection`.
+    levels : ndarray, shape (n,)
+        T of each row's selection.
+    costs : ndarray, shape (n_selections,)
+    """
+
+    owners: Ints
+    queries: Ints
+    counts: Ints
+    slots: Ints
+    levels: Floats
+    costs: Floats
+
+    @classmethod
+    def of(cls, one: Selection) -> Selections:
+        """Return a selection as the only one."""
+        return cls(
+            owners=np.zeros(one.queries.size, dtype=np.int64),
+            queries=one.queries,
+            counts=one.counts,
+            slots=one.slots,
+            levels=one.levels,
+            costs=np.array([one.cost]),
+        )

@@ -1,6 +1,6 @@
 """What a judged sample says about the pool: estimates and their intervals."""
 
-from activeeval.estimation.estimators import SCOPES, Evaluated, estimate, evaluate, population_variance
+from activeeval.estimation.estimators import SCOPES, Evaluated, estimate, evaluate, evaluated, population_variance
 from activeeval.estimation.intervals import (
     INTERVALS,
     Bootstrap,
@@ -14,7 +14,7 @@ from activeeval.estimation.intervals import (
     half_widths,
     spending_boundaries,
 )
-from activeeval.estimation.samples import JudgedSample, judged_sample
+from activeeval.estimation.samples import JudgedSample, JudgedSamples, judged_sample, judged_samples
 
 __all__ = [
     "INTERVALS",
@@ -24,15 +24,18 @@ __all__ = [
     "GroupSequential",
     "IntervalKind",
     "JudgedSample",
+    "JudgedSamples",
     "Look",
     "Skewed",
     "Student",
     "crossing_probs",
     "estimate",
     "evaluate",
+    "evaluated",
     "find_interval",
     "half_widths",
     "judged_sample",
+    "judged_samples",
     "population_variance",
     "spending_boundaries",
 ]

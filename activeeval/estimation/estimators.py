@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError, StateError
-from activeeval.estimation.samples import JudgedSample
+from activeeval.estimation.samples import JudgedSample, JudgedSamples
 from activeeval.kernels import estimates
 from activeeval.results import Estimate
 
@@ -96,6 +96,25 @@ def _evaluate(sample: JudgedSample) -> Evaluated:
         contributions=contributions,
         plain_variance=float(plain),
     )
+
+
+def evaluated(samples: JudgedSamples) -> Floats:
+    """Return value, variance and degrees of freedom of each sample for its pool, as `evaluate` does one by one.
+
+    Returns
+    -------
+    ndarray, shape (n_samples, 3)
+    """
+    out = np.empty((samples.base.size, 3))
+    weights, keep = samples.query_probs / samples.inclusion_probs, 1 - samples.inclusion_probs
+    arrays = (weights, keep, samples.totals, samples.within, samples.population)
+    estimates.linear_estimates(samples.starts, *arrays, samples.is_fitted, out)
+    out[:, 0] += samples.base
+    is_census = samples.open_share == 0.0
+    out[is_census] = np.column_stack((samples.base, np.zeros_like(samples.base), np.full_like(samples.base, np.inf)))[
+        is_census
+    ]
+    return out
 
 
 def estimate(sample: JudgedSample, method: str, scope: str = "pool") -> Estimate:

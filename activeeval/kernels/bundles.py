@@ -33,16 +33,43 @@ class Model(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """An order at a level: π = min(1, T r), a_i = min(1, T r_i), G_i = a_i / π."""
+    """An order's rates: by level T come π = min(1, T r) and a_i = min(1, T r_i), G_i = a_i / π."""
 
     query_roots: Any  # (n_queries,) r
     roots: Any  # (places,) r_i
-    level: float  # T
+
+
+class Path(NamedTuple):
+    """An order as levels are found on it."""
+
+    offsets: Any  # (n_queries + 1,) of the places
+    query_roots: Any  # (n_queries,) r
+    roots: Any  # (places,) r_i
+    query_hashes: Any  # (n_queries,) uint64
+    hashes: Any  # (places,) uint64
+    overheads: Any  # (n_queries,)
+    costs: Any  # (places,)
+    nested: bool
+
+
+class Come(NamedTuple):
+    """What comes below a level: a row for every query and key of which something does, ordered by query, then key."""
+
+    keys: Any  # (rows,) which key
+    queries: Any  # (rows,)
+    row_slots: Any  # (rows + 1,) where the places of a row begin
+    row_units: Any  # (rows + 1,) where its units begin
+    slots: Any  # (places that come,) ascending within a row
+    levels: Any  # their levels
+    owners: Any  # their units
+    at: Any  # (units,) levels
+    prices: Any  # (units,) costs
 
 
 class Taken(NamedTuple):
-    """A selection: its queries, how many places of each, and these, ascending within a query."""
+    """Rows of selections: a query, the level of its selection, how many of its places, and these, ascending."""
 
     queries: Any  # (n,)
+    levels: Any  # (n,) T
     counts: Any  # (n,)
     slots: Any  # (Σ counts,)

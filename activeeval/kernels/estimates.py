@@ -171,18 +171,19 @@ def _inverse(h, k):
 
 
 @_jit
-def _fit(h, k, omega, keep, totals, population, coefficients, lift):
+def _fit(h, k, omega, totals, population, coefficients, lift):
     """Fill B and what the g-weights need for the first k regressors; return how many say anything."""
     inverse, rank = _inverse(h, k)
+    gap = population[:k].copy()
+    for j in range(omega.size):
+        for b in range(k):
+            gap[b] -= omega[j] * totals[j, b + 1]
     for a in range(k):
         coefficients[a] = 0.0
         lift[a] = 0.0
         for b in range(k):
             coefficients[a] += inverse[a, b] * h[0, b + 1]
-            gap = population[b]
-            for j in range(omega.size):
-                gap -= omega[j] * totals[j, b + 1]
-            lift[a] += inverse[a, b] * gap
+            lift[a] += inverse[a, b] * gap[b]
     return rank
 
 
@@ -199,39 +200,33 @@ def _largest_weight(omega, keep, totals, lift):
 
 
 @_jit
-def _quadratic(within, coefficients):
-    """Return the quadratic form of (1, −B) and the sum of its terms' sizes; B may be shorter than ``within`` is wide.
-
-    ``within`` is the upper triangle, row by row.
-    """
-    total, size = 0.0, 0.0
-    k = coefficients.size
-    width = int((np.sqrt(8.0 * within.size + 1.0) - 1.0) / 2.0 + 0.5)
-    place = 0
-    for a in range(width):
-        for b in range(a, width):
-            if b <= k:
-                left = 1.0 if a == 0 else -coefficients[a - 1]
-                right = 1.0 if b == 0 else -coefficients[b - 1]
-                term = (1.0 if a == b else 2.0) * left * right * within[place]
-                total += term
-                size += abs(term)
-            place += 1
-    return total, size
+def _direction(coefficients, width):
+    """Return (1, −B) for totals of a width: what is beyond B is left out."""
+    direction = np.zeros(width)
+    direction[0] = 1.0
+    for a in range(coefficients.size):
+        direction[a + 1] = -coefficients[a]
+    return direction
 
 
 @_jit
-def _residual(keep, totals, within, coefficients):
+def _residual(keep, totals, within, direction):
     """Return e and s of a query, and what keep e² + (1 − keep) s were if nothing cancelled, to measure rounding by."""
-    e = totals[0]
-    size = abs(e)
-    for a in range(coefficients.size):
-        part = coefficients[a] * totals[a + 1]
-        e -= part
+    e, size = 0.0, 0.0
+    for a in range(direction.size):
+        part = direction[a] * totals[a]
+        e += part
         size += abs(part)
     if keep == 1.0:
         return e, 0.0, size * size
-    s, size_within = _quadratic(within, coefficients)
+    s, size_within = 0.0, 0.0
+    place = 0
+    for a in range(direction.size):
+        for b in range(a, direction.size):
+            term = (1.0 if a == b else 2.0) * direction[a] * direction[b] * within[place]
+            s += term
+            size_within += abs(term)
+            place += 1
     return e, s, keep * size * size + (1.0 - keep) * size_within
 
 
@@ -239,8 +234,9 @@ def _residual(keep, totals, within, coefficients):
 def _explains(omega, keep, totals, within, coefficients):
     """Return whether B leaves no residual but rounding."""
     spread, scale = 0.0, 0.0
+    direction = _direction(coefficients, totals.shape[1])
     for j in range(omega.size):
-        e, s, size = _residual(keep[j], totals[j], within[j], coefficients)
+        e, s, size = _residual(keep[j], totals[j], within[j], direction)
         spread += omega[j] ** 2 * (keep[j] * e * e + (1.0 - keep[j]) * abs(s))
         scale += omega[j] ** 2 * size
     return spread <= _NO_RESIDUAL * scale
@@ -254,12 +250,12 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
         return 0
     plain = coefficients.copy()
     h = _moment_matrix(omega, keep, totals, within, k)
-    rank = _fit(h, k, omega, keep, totals, population, coefficients, lift)
+    rank = _fit(h, k, omega, totals, population, coefficients, lift)
     reaches_far = rank > 1 and _largest_weight(omega, keep, totals, lift) > _FARTHEST
     if reaches_far and not _explains(omega, keep, totals, within, coefficients):
         coefficients[:] = 0.0
         lift[:] = 0.0
-        rank = _fit(h, 1, omega, keep, totals, population, coefficients, lift)
+        rank = _fit(h, 1, omega, totals, population, coefficients, lift)
     if rank == 0:
         coefficients[:] = plain
     return rank
@@ -297,9 +293,9 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
     for a in range(k):
         estimate += coefficients[a] * population[a]
     conservative, scale = 0.0, 0.0
-    shares = np.zeros(n)
+    shares, direction = np.zeros(n), _direction(coefficients, totals.shape[1])
     for j in range(n):
-        e, s, size = _residual(keep[j], totals[j], within[j], coefficients)
+        e, s, size = _residual(keep[j], totals[j], within[j], direction)
         g = 1.0
         for a in range(k):
             g += omega[j] * keep[j] * lift[a] * totals[j, a + 1]
@@ -322,6 +318,23 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
     if variance <= _NO_RESIDUAL * scale or is_alike:
         return estimate, np.inf, freedom, plain
     return estimate, variance * n / (n - n_fitted), freedom, plain
+
+
+@_jit
+def linear_estimates(starts, omega, keep, totals, within, populations, fitted, out):
+    """Fill ``out`` (n, 3) with `linear_estimate`'s R̂, V̂ and degrees of freedom of samples that follow each other.
+
+    Parameters
+    ----------
+    starts : array, shape (n + 1,)
+        Where the rows of each sample begin.
+    populations : array, shape (n, k)
+    """
+    contributions = np.empty(omega.size)
+    for k in range(out.shape[0]):
+        a, b = starts[k], starts[k + 1]
+        arrays = (omega[a:b], keep[a:b], totals[a:b], within[a:b], populations[k])
+        out[k, 0], out[k, 1], out[k, 2], _ = linear_estimate(*arrays, fitted, contributions[a:b])
 
 
 @_jit

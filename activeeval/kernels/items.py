@@ -60,7 +60,7 @@ def observe_items(offsets, contrast, gains, word, node_weights, rates, taken, to
         last = offsets[q + 1]
         for u in range(n_nodes):
             omega[u], before[u] = node_weights[q, u], 0.0
-        rate = min(1.0, rates.level * rates.query_roots[q])
+        rate = min(1.0, taken.levels[row] * rates.query_roots[q])
         y, z0, z1 = 0.0, 0.0, 0.0
         yy, y0, y1, s00, s01, s11 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for _ in range(taken.counts[row]):
@@ -69,14 +69,17 @@ def observe_items(offsets, contrast, gains, word, node_weights, rates, taken, to
             g = gains[i]
             if np.isnan(g):
                 continue
-            size, mean, moved = 0.0, 0.0, 0.0
+            own, size, mean, moved = word[i], 0.0, 0.0, 0.0
             for u in range(n_nodes):
-                size += omega[u]
-                mean += omega[u] * word[i, MEAN, u]
-                moved += omega[u] * (word[i, SUM, u] - before[u])
+                w = omega[u]
+                size += w
+                mean += w * own[MEAN, u]
+                moved += w * (own[SUM, u] - before[u])
+                omega[u] = w * own[LIKELIHOOD, u]
+                before[u] = own[SUM, u]
             scale = 1.0 / size
             mu = mean * scale
-            chance = min(1.0, rates.level * rates.roots[i]) / rate
+            chance = min(1.0, taken.levels[row] * rates.roots[i]) / rate
             share = contrast[i] / chance
             y += share * g
             z0 += share
@@ -88,11 +91,9 @@ def observe_items(offsets, contrast, gains, word, node_weights, rates, taken, to
             s00 += weight
             s01 += weight * mu
             s11 += weight * mu * mu
-            # weights are scaled anew only when they get small: a sum and a division a label are a third of all time
-            scale = scale if size < _SMALL else 1.0
-            for u in range(n_nodes):
-                omega[u] *= word[i, LIKELIHOOD, u] * scale
-                before[u] = word[i, SUM, u]
+            if size < _SMALL:  # weights are scaled anew only when they get small: that would be a third of all time
+                for u in range(n_nodes):
+                    omega[u] *= scale
         # what follows the last judged place, less all of it as expected beforehand
         size, moved, whole = 0.0, 0.0, 0.0
         for u in range(n_nodes):

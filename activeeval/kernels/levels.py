@@ -21,117 +21,168 @@ Thorup, JACM 2007; Ohlsson 1998; Ting, KDD 2017).
 from __future__ import annotations
 
 import numba
+import numpy as np
 
+from activeeval.kernels.bundles import Taken
 from activeeval.kernels.numbers import number
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 
 @_jit
-def enter(key, hashes, roots, first, last, limit, queries, levels):
-    """Fill ``queries`` and ``levels`` with those of ``first … last − 1`` that enter below ``limit``; return how many.
+def _come_freely(key, hashes, roots, first, last, entry, parent, limit, numbers, slots, levels, n):
+    """Write the places of a query that come below ``limit`` from position ``n`` on; return where they end.
 
-    Parameters
-    ----------
-    key : uint64
-    hashes, roots : arrays, shape (n_queries,)
-        Hash of the id, and r; 0 for a query that is never judged, infinite where turning to it is free.
+    ``numbers`` is room for those of one query.
     """
-    n = 0
-    for q in range(first, last):
-        if roots[q] <= 0.0:
-            continue
-        t = number(key, hashes[q]) / roots[q]
-        if t < limit:
-            queries[n] = q
-            levels[n] = t
-            n += 1
+    for i in range(last - first):  # apart from what follows, so that the compiler makes several at once
+        numbers[i] = number(key, hashes[first + i])
+    within = max(
+        1.0 / parent, limit
+    )  # beyond it times the root a place comes neither with the query nor below the limit
+    start = n
+    for i in range(last - first):
+        slots[n] = first + i
+        n += numbers[i] < within * roots[first + i]
+    for k in range(start, n):
+        v, root = numbers[slots[k] - first], roots[slots[k]]
+        levels[k] = entry if v * parent < root else v / root
     return n
 
 
 @_jit
-def count_places(offsets, queries):
-    """Return how many places the queries have together."""
-    n = 0
-    for j in range(queries.size):
-        n += offsets[queries[j] + 1] - offsets[queries[j]]
-    return n
-
-
-@_jit
-def place_levels(key, hashes, offsets, query_roots, roots, nested, queries, query_levels, limit, slots, levels):
-    """Fill ``slots`` and ``levels`` with the places of queries that come below ``limit``; return how many.
-
-    Places ascend within their query, queries stand as in ``queries``. ``hashes`` and ``roots`` are those of places; a
-    place with root 0 never comes.
-    """
-    n = 0
-    for j in range(queries.size):
-        q = queries[j]
-        level, parent = query_levels[j], query_roots[q]
-        for i in range(offsets[q], offsets[q + 1]):
-            root = roots[i]
-            if root <= 0.0:
-                if nested:
-                    break
-                continue
-            v = number(key, hashes[i])
-            if v * parent < root:
-                own = level
-            elif v < limit * root:  # what comes later needs no division
-                own = v / root
-            elif nested:  # whatever stands below comes later still
+def _come_nested(key, hashes, roots, first, last, entry, parent, limit, slots, levels, n):
+    """Write the prefix of a query that comes below ``limit``; everything else as in `_come_freely`."""
+    level = entry
+    for i in range(first, last):
+        root = roots[i]
+        if root <= 0.0:
+            break
+        v = number(key, hashes[i])
+        if v * parent >= root:
+            if v >= limit * root:  # whatever stands below comes later still
                 break
-            else:
-                continue
-            slots[n] = i
-            levels[n] = own
-            n += 1
-            if nested:
-                level, parent = own, root
+            level = v / root
+        slots[n], levels[n] = i, level
+        n += 1
+        parent = root
     return n
 
 
 @_jit
-def units_of(offsets, slot_costs, overheads, hashes, nested, entered, slots, levels, owners, queries, costs, at, ties):
-    """Group places into units; return how many.
+def _group(slots, levels, first, last, costs, overhead, nested, at, prices, owners, n):
+    """Write the units of a query's places ``first … last − 1`` from unit ``n`` on; return where they end.
+
+    The unit that comes first bears the overhead. In a nested order levels never fall; else only the unit that comes
+    with the query, which is the lowest, can hold more than one place.
+    """
+    lowest = n
+    owners[first], at[n], prices[n] = n, levels[first], costs[slots[first]]
+    for k in range(first + 1, last):
+        shared = n if nested else lowest
+        if at[shared] == levels[k]:
+            prices[shared] += costs[slots[k]]
+            owners[k] = shared
+            continue
+        n += 1
+        at[n], prices[n], owners[k] = levels[k], costs[slots[k]], n
+        if levels[k] < at[lowest]:
+            lowest = n
+    prices[lowest] += overhead
+    return n + 1
+
+
+@_jit
+def come(keys, order, limit, found, numbers):
+    """Write what comes below a level under each of several keys; return how many rows, or −1 if ``found`` has no room.
+
+    Query by query, within it key by key: what belongs to a query is read from memory once for all keys.
 
     Parameters
     ----------
-    slot_costs, hashes : arrays by place
-        Cost and hash of every place of the order.
-    overheads : array, shape (n_queries,)
-    entered : array of int64
-        Queries that the places belong to, ascending; some may have none.
-    slots, levels : arrays, shape (n,)
-        Places below a limit and their levels, as `place_levels` gives them.
-    owners : array of int64, shape (n,)
-        Out: the unit of each place.
-    queries, costs, at, ties : arrays, shape (n,)
-        Out: query of each unit, its cost, its level, the hash of its first place. The unit that comes
-        first of a query bears the overhead.
+    keys : array of uint64
+    order : Path
+    limit : float
+    found : Come
+        Out; its places and levels with room for the longest query beyond what fits its units.
+    numbers : array
+        Room for those of the longest query.
     """
-    n_units = 0
-    lowest = 0  # the unit with the least level: where any place has come with its query, that one
-    q, j = -1, 0
-    for k in range(slots.size):
-        is_first = q < 0 or slots[k] >= offsets[q + 1]
-        if is_first and k > 0:
-            costs[lowest] += overheads[q]
-        while is_first and slots[k] >= offsets[entered[j] + 1]:
-            j += 1
-        q = entered[j]
-        shared = n_units - 1 if nested else lowest
-        if not is_first and at[shared] == levels[k]:
-            owners[k] = shared
-            costs[shared] += slot_costs[slots[k]]
+    offsets, query_roots, roots, query_hashes, hashes, overheads, costs, nested = order
+    row_keys, row_queries, row_slots, row_units, slots, levels, owners, at, prices = found
+    n_rows, n_slots, n_units = 0, 0, 0
+    for q in range(query_roots.size):
+        root, first, last = query_roots[q], offsets[q], offsets[q + 1]
+        if root <= 0.0:
             continue
-        if is_first or levels[k] < at[lowest]:
-            lowest = n_units
-        queries[n_units], costs[n_units], at[n_units] = q, slot_costs[slots[k]], levels[k]
-        ties[n_units] = hashes[slots[k]]
-        owners[k] = n_units
-        n_units += 1
-    if n_units:
-        costs[lowest] += overheads[q]
-    return n_units
+        for r in range(keys.size):
+            entry = number(keys[r], query_hashes[q]) / root
+            if entry >= limit:
+                continue
+            place = (first, last, entry, root, limit)
+            if nested:
+                end = _come_nested(keys[r], hashes, roots, *place, slots, levels, n_slots)
+            else:
+                end = _come_freely(keys[r], hashes, roots, *place, numbers, slots, levels, n_slots)
+            if end == n_slots:  # a query of which no place comes costs nothing
+                continue
+            if n_rows == row_keys.size or end > owners.size:
+                return -1
+            n_units = _group(slots, levels, n_slots, end, costs, overheads[q], nested, at, prices, owners, n_units)
+            row_keys[n_rows], row_queries[n_rows] = r, q
+            n_slots, n_rows = end, n_rows + 1
+            row_slots[n_rows], row_units[n_rows] = n_slots, n_units
+    return n_rows
+
+
+@_jit
+def settle(come, budgets, levels, costs):
+    """Fill ``levels`` and ``costs`` (n_keys, n_budgets) with T and with what is spent below it.
+
+    Parameters
+    ----------
+    come : Come
+        More than every budget pays for, or all there is.
+    budgets : array
+        Ascending.
+    """
+    n_keys = levels.shape[0]
+    ends = np.zeros(n_keys + 1, np.int64)
+    for row in range(come.keys.size):
+        ends[come.keys[row] + 1] += come.row_units[row + 1] - come.row_units[row]
+    ends = np.cumsum(ends)
+    at, prices, filled = np.empty(come.at.size), np.empty(come.at.size), ends[:-1].copy()
+    for row in range(come.keys.size):
+        r = come.keys[row]
+        for j in range(come.row_units[row], come.row_units[row + 1]):
+            at[filled[r]], prices[filled[r]] = come.at[j], come.prices[j]
+            filled[r] += 1
+    for r in range(n_keys):
+        own, paid = at[ends[r] : ends[r + 1]], prices[ends[r] : ends[r + 1]]
+        by_level = np.argsort(own)
+        spent, k = 0.0, 0
+        for j in by_level:
+            while k < budgets.size and spent + paid[j] > budgets[k]:
+                levels[r, k], costs[r, k] = own[j], spent
+                k += 1
+            spent += paid[j]
+        levels[r, k:], costs[r, k:] = np.inf, spent
+
+
+@_jit
+def take(come, thresholds):
+    """Return what lies below the threshold of each key, (n_keys,), query by query, within it key by key."""
+    n_rows, n_slots = 0, 0
+    owners, queries = np.empty(come.keys.size, np.int64), np.empty(come.keys.size, np.int64)
+    counts, slots = np.empty(come.keys.size, np.int64), np.empty(come.slots.size, np.int64)
+    for row in range(come.keys.size):
+        level, before = thresholds[come.keys[row]], n_slots
+        for j in range(come.row_slots[row], come.row_slots[row + 1]):
+            if come.levels[j] < level:
+                slots[n_slots] = come.slots[j]
+                n_slots += 1
+        if n_slots > before:
+            owners[n_rows], queries[n_rows], counts[n_rows] = come.keys[row], come.queries[row], n_slots - before
+            n_rows += 1
+    levels = thresholds[owners[:n_rows]]
+    return owners[:n_rows], Taken(queries[:n_rows], levels, counts[:n_rows], slots[:n_slots])

@@ -33,7 +33,7 @@ def mixed(x):
 @_jit
 def number(key, word):
     """Return a number in (0, 1) for a hash under a key."""
-    return (np.float64(mixed(key ^ word) >> _S11) + 0.5) * _UNIT
+    return (np.float64(np.int64(mixed(key ^ word) >> _S11)) + 0.5) * _UNIT
 
 
 @_jit

@@ -13,7 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from activeeval.design import Design, Levels, Reading, Replacement, ascending
 from activeeval.design.decks import DRAWS_PER_QUERY, ROUNDING
 from activeeval.errors import InputError
-from activeeval.estimation import IntervalKind, Look, Student, evaluate, find_interval, half_widths, judged_sample
+from activeeval.estimation import (
+    Evaluated,
+    IntervalKind,
+    JudgedSample,
+    Look,
+    Student,
+    evaluate,
+    evaluated,
+    find_interval,
+    half_widths,
+    judged_samples,
+)
 from activeeval.kernels import estimates, replication
 from activeeval.measures import Target
 from activeeval.measures.doors import checked_grades
@@ -22,7 +33,8 @@ from activeeval.pool import Seed, key_of, known_digest, pool_hashes
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Keys = Sequence[np.uint64]
-_CHUNK = 250
+_FEWEST, _MOST, _MOST_PLACES = 16, 250, 1_000_000
+"""Repetitions that are run together: as many as share what is read of a query, as few as fit the processor's cache."""
 _MOST_UNIFORMS = 20_000_000
 COLUMNS = ("value", "variance", "degrees_of_freedom", "draws", "queries", "items", "spent", "open", "low", "high")
 """What a repetition leaves for each budget, in the order of its columns."""
@@ -128,7 +140,8 @@ def replicate_with(
         run = _levelled(design, design.scheme, reading, labels, budgets, kind, scope)
     else:
         run = _drawn(design, design.scheme, reading, labels, budgets, kind, scope, expected)
-    chunks = [keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK)]
+    size = _together(design, budgets[-1])
+    chunks = [keys[start : start + size] for start in range(0, len(keys), size)]
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(chunk) for chunk in chunks)
     columns = dict(zip(COLUMNS, np.moveaxis(np.concatenate(parts), 2, 0), strict=True))
     counts = {f"n_{name}": columns[name].astype(np.int64) for name in ("draws", "queries", "items", "open")}
@@ -143,27 +156,57 @@ def replicate_with(
     )
 
 
+def _together(design: Design, budget: float) -> int:
+    """Return how many repetitions are run together."""
+    if not isinstance(design.scheme, Levels):
+        return _MOST
+    n_places = float(design.order.inclusion_probs(design.order.level_for(budget))[1].sum())
+    return int(np.clip(_MOST_PLACES / max(n_places, 1.0), _FEWEST, _MOST))
+
+
 def _levelled(
     design: Design, scheme: Levels, reading: Reading, labels: Ints, budgets: Floats, kind: IntervalKind, scope: str
 ) -> Callable[[Keys], Floats]:
     """Return the function that runs the repetitions of some keys."""
-    judge, limit, largest = reading.judge(labels), scheme.limit(design.order, budgets[-1]), float(budgets[-1])
+    judge, limit = reading.judge(labels), scheme.limit(design.order, budgets[-1])
+    is_plain = isinstance(kind, Student) and scope == "pool"
 
     def run(keys: Keys) -> Floats:
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
-        for r, key in enumerate(keys):
-            queue = scheme.queue(design.order, key, largest, limit)
-            looks: list[Look] = []
-            for k, n_units in enumerate(queue.paid(budgets).tolist()):
-                sample = judged_sample(design, reading, judge, queue.selection(n_units))
-                found = evaluate(sample, scope)
-                looks.append(Look(sample=sample, evaluated=found, share=float(budgets[k] / largest)))
-                ends = kind.interval(looks, 0.95)
-                counts = (sample.n_draws, sample.n_queries, sample.n_items, sample.cost, sample.values.size)
-                out[r, k] = (found.value, found.variance, found.degrees_of_freedom, *counts, ends.low, ends.high)
+        for which, paid in scheme.samples(design.order, np.array(keys), budgets, limit):
+            samples = [judged_samples(design, reading, judge, selections) for selections in paid]
+            for k, own in enumerate(samples):
+                counts = (own.n_queries, own.n_queries, own.n_items, own.costs, np.diff(own.starts))
+                out[which, k, 3:8] = np.column_stack(counts)
+                if is_plain:
+                    out[which, k, :3] = evaluated(own)
+            if not is_plain:
+                shares = (budgets / budgets[-1]).tolist()
+                for row, r in enumerate(which.tolist()):
+                    looks = _looks([own.sample(row) for own in samples], shares, scope)
+                    out[r, :, :3] = [_found(look.evaluated) for look in looks]
+                    ends = [kind.interval(looks[: k + 1], 0.95) for k in range(len(looks))]
+                    out[r, :, 8:] = [(one.low, one.high) for one in ends]
+        if is_plain:
+            _add_half_widths(out)
         return out
 
     return run
+
+
+def _looks(samples: Sequence[JudgedSample], shares: Sequence[float], scope: str) -> list[Look]:
+    parts = zip(samples, shares, strict=True)
+    return [Look(sample=sample, evaluated=evaluate(sample, scope), share=share) for sample, share in parts]
+
+
+def _found(evaluated: Evaluated) -> tuple[float, float, float]:
+    return evaluated.value, evaluated.variance, evaluated.degrees_of_freedom
+
+
+def _add_half_widths(out: Floats) -> None:
+    """Fill the ends of t intervals."""
+    half = half_widths(out[:, :, 1], out[:, :, 2], 0.95)
+    out[:, :, 8], out[:, :, 9] = out[:, :, 0] - half, out[:, :, 0] + half
 
 
 def _drawn(
@@ -202,8 +245,7 @@ def _drawn(
         n = order.n_queries
         out[:, n_sampled:, :7] = (truth, 0.0, np.inf, n, n, order.items.size, costs.sum())
         out[:, :, 7] = out[:, :, 3]
-        half = half_widths(out[:, :, 1], out[:, :, 2], 0.95)
-        out[:, :, 8], out[:, :, 9] = out[:, :, 0] - half, out[:, :, 0] + half
+        _add_half_widths(out)
         return out
 
     return run
