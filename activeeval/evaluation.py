@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
@@ -157,7 +157,7 @@ def _estimate(
         campaign.tell(drawn, oracle(drawn.query_id, list(drawn.item_ids)))
     if unjudged == "error":
         check_judged(oracle.missing, oracle.n_asked, "asked for")
-    return campaign.estimate()
+    return replace(campaign.estimate(), notes=workload.notes)
 
 
 def _nothing(method: str) -> Estimate:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -157,8 +158,7 @@ class Method:
         scheme: Scheme = Levels()
         if self.with_replacement:
             scheme = Replacement(self.draw_probs(p, part.draw_columns, part.places.cheapest, sums.unit, share))
-        design = self.design_of(part, self.order(part, rates, p, sums, share), scheme)
-        design = replace(design, scale=_top(part.targets, max_grade))
+        design = self.design_of(part, self.order(part, rates, p, sums, share), scheme, max_grade)
         return design if budget is None else design.with_budget(budget, blocks, expected=expected)
 
     def part(
@@ -175,6 +175,8 @@ class Method:
         """Return what the method makes of a pool, or of a part of one, query by query; see `design`."""
         asked = _asked(targets)
         known = known_grades(asked[0].pool, judged, _top(asked, max_grade))
+        if not isinstance(bias, Real) or not 0 <= bias < math.inf:
+            raise InputError(f"the bias to be guarded against must be a finite number from 0 on, got {bias!r}")
         if self.with_replacement and (len(asked) > 1 or (known >= 0).any()):
             raise InputError(f"method {self.name!r} draws with replacement: one target, no known grades")
         beliefs = self._beliefs(asked, grade_probs, node_weights, factor, max_grade, known)
@@ -215,8 +217,8 @@ class Method:
         """Return the order of a part; ``query_probs`` (n_queries,) are p(x) over the whole pool, as `sums` are."""
         return order_of(part.places, rates, query_probs, sums, share, is_nested=self.stage.is_nested)
 
-    def design_of(self, part: Part, order: Order, scheme: Scheme) -> Design:
-        """Return the design of a pool, or of what was gathered of a larger one."""
+    def design_of(self, part: Part, order: Order, scheme: Scheme, max_grade: int | None) -> Design:
+        """Return the design of a pool, or of what was gathered of a larger one; ``max_grade`` as in `design`."""
         return Design(
             name=self.name,
             scheme=scheme,
@@ -226,6 +228,7 @@ class Method:
             beliefs=part.beliefs,
             known=part.known,
             is_fitted=self.is_fitted,
+            scale=_top(part.targets, max_grade),
         )
 
     def _beliefs(
@@ -259,18 +262,20 @@ def _target_weights(part: Part, query_probs: Floats, asked: Sequence[float] | st
     """Return the weight of each target of a part; one alone needs none."""
     if len(part.targets) == 1:
         return ()
+    if asked is None:
+        return equal_loss_weights(part.planned(query_probs))
+    if isinstance(asked, Sequence | np.ndarray) and not isinstance(asked, str):
+        return asked
     if asked == "minimax":
         return part.minimax_weights(query_probs)
-    if isinstance(asked, str):
-        raise InputError(f"weights must be a number for each target, or 'minimax', got {asked!r}")
-    return equal_loss_weights(part.planned(query_probs)) if asked is None else asked
+    raise InputError(f"weights must be a number for each target, or 'minimax', got {asked!r}")
 
 
 def _asked(targets: Target | Sequence[Target]) -> list[Target]:
     """Return targets as a list once they are seen to be of one pool."""
-    asked = [targets] if isinstance(targets, Target) else list(targets)
-    if not asked:
-        raise InputError("a design is for at least one target, got none")
+    asked = [targets] if isinstance(targets, Target) else list(targets) if isinstance(targets, Sequence) else []
+    if not asked or not all(isinstance(target, Target) for target in asked):
+        raise InputError(f"a design is for a Target, or a list of them, got {targets!r}")
     for target in asked[1:]:
         if target.pool is not asked[0].pool:
             raise InputError(f"the targets of one sample must be of one pool; {target.name} is of another")
@@ -279,6 +284,8 @@ def _asked(targets: Target | Sequence[Target]) -> list[Target]:
 
 def _top(targets: Sequence[Target], max_grade: int | None) -> int | None:
     """Return the largest grade that all measures know."""
+    if max_grade is not None and (not isinstance(max_grade, Integral) or max_grade < 1):
+        raise InputError(f"max_grade must be a whole number from 1 on, got {max_grade!r}")
     tops = [t.measure.max_grade for t in targets if t.measure.max_grade is not None]
     return min(tops) if tops else max_grade
 

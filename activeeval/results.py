@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,12 @@ from scipy.special import stdtrit
 from activeeval.errors import InputError
 
 Floats = NDArray[np.float64]
+
+
+def check_level(level: float) -> None:
+    """Raise InputError where a confidence level does not lie strictly between 0 and 1."""
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise InputError(f"level must lie strictly between 0 and 1, got {level!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,8 @@ class Estimate:
         The part of the planned budget that it rests on; below 1 an early reading.
     cannot : Cannot or None
         Items that could not be judged.
+    notes : tuple of str
+        What was left out before anything was estimated; told with the cautions.
 
     Examples
     --------
@@ -127,6 +136,7 @@ class Estimate:
     scope: str = "pool"
     share: float = 1.0
     cannot: Cannot | None = None
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def is_uneven(self) -> bool:
@@ -136,7 +146,7 @@ class Estimate:
     @property
     def cautions(self) -> tuple[str, ...]:
         """What a reader should be told of the estimate, a line each."""
-        texts = []
+        texts = list(self.notes)
         if math.isinf(self.std_error):
             texts.append("the judged queries show no spread: they bound nothing, judge more")
         elif self.is_uneven:
@@ -155,7 +165,14 @@ class Estimate:
         return tuple(texts)
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Return the t interval at a confidence level."""
+        """Return the t interval at a confidence level.
+
+        Raises
+        ------
+        InputError
+            Where the level does not lie strictly between 0 and 1.
+        """
+        check_level(level)
         if self.std_error == 0:
             return Interval(self.value, self.value, level)
         if not math.isfinite(self.std_error) or self.degrees_of_freedom <= 0:

@@ -208,13 +208,13 @@ def from_tables(
     tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
     is_irrelevant = unjudged == "irrelevant" and qrels is not None
     notes = []
-    for run, n_missing, n_ignored in zip(runs[:evaluated], tables.n_missing, tables.n_ignored, strict=False):
+    unnamed = ("the first run", "the second run") if evaluated > 1 else ("the run",)
+    for run, nameless, n_missing, n_ignored in zip(runs, unnamed, tables.n_missing, tables.n_ignored, strict=False):
+        name = f"run {run.name!r}" if run.name else nameless
         if n_missing:
-            notes.append(
-                f"{n_missing} of {tables.pool.n_queries} queries are missing from run {run.name!r}: they score 0"
-            )
+            notes.append(f"{n_missing} of {tables.pool.n_queries} queries are missing from {name}: they score 0")
         if n_ignored:
-            notes.append(f"{n_ignored} queries of run {run.name!r} have no judgments: ignored")
+            notes.append(f"{n_ignored} queries of {name} have no judgments: ignored")
     return Workload(
         tables.pool,
         tables.rankings[0],

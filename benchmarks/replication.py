@@ -3,7 +3,9 @@
 `items` for DCG of one ranking, 1,800 queries of 120 items, a query factor of nine nodes, turning to a query costing as
 much as five items, budgets of 15, 60 and 120 queries judged whole. Seconds are those of the processor, the least of
 several rounds. With a checkout of an earlier version its replications are timed beside these, round by round, each in
-a process of its own. Stores benchmarks/results/replication.json.
+a process of its own. What no arrangement can do without is counted: a number hashed for every place of the queries
+that enter (timed alone), and the nodes of the factor weighed for every label.
+Stores benchmarks/results/replication.json.
 """
 
 from __future__ import annotations
@@ -59,6 +61,22 @@ def seconds_each(repetitions: int, rounds: int) -> list[float]:
     return found
 
 
+def least_work(rounds: int) -> list[tuple[int, int, float]]:
+    """Return numbers to hash and labels to weigh in a replication at each budget, and the seconds of hashing alone."""
+    from activeeval.kernels import numbers
+
+    order, found = campaign_to_replay()[0].order, []
+    for queries in BUDGETS:
+        pi, a = order.inclusion_probs(order.level_for(queries * (N_ITEMS + OVERHEAD)))
+        n_numbers, taken = int(pi @ np.diff(order.offsets)), []
+        for _ in range(20 * rounds):
+            started = time.process_time()
+            numbers.uniforms(np.uint64(7), order.hashes[:n_numbers], 1, np.empty((1, n_numbers)))
+            taken.append(time.process_time() - started)
+        found.append((n_numbers, int(a.sum()), min(taken)))
+    return found
+
+
 def run(checkout: Path, repetitions: int) -> list[float]:
     """Return the seconds of one replication with the package of a checkout."""
     command = [sys.executable, str(Path(__file__).resolve()), "--time", str(repetitions)]
@@ -77,10 +95,13 @@ def compare(baseline: Path | None, repetitions: int, rounds: int) -> list[dict[s
         for name, checkout in checkouts.items():
             taken[name].append(run(checkout, repetitions))
     least = {name: np.min(found, axis=0) for name, found in taken.items()}
-    rows = []
+    rows, floors = [], least_work(rounds)
     for k, queries in enumerate(BUDGETS):
         what = f"items, budget of {queries} queries"
         rows.append(figure(what, 1 / least["this"][k], "a second", note=f"{1000 * least['this'][k]:.3f} ms each"))
+        n_numbers, n_labels, hashing = floors[k]
+        note = f"{n_numbers:,} places looked at, {n_labels:,} labels weighed at nine nodes"
+        rows.append(figure(f"{what}, hashing alone", 1000 * hashing, "ms", note=note))
         if baseline:
             ratio, note = least["baseline"][k] / least["this"][k], f"{1000 * least['baseline'][k]:.3f} ms each before"
             rows.append(figure(f"{what}, times as fast", ratio, "x", at_least=TIMES_AS_FAST, note=note))

@@ -13,9 +13,12 @@ from activeeval import (
     DCG,
     ERR,
     METHODS,
+    ActiveEvalError,
+    Additive,
     BudgetError,
     Campaign,
     InputError,
+    Rankings,
     StateError,
     Target,
     replicate,
@@ -578,13 +581,32 @@ def test_an_audit_notices_a_log_that_somebody_changed():
         "too many": [*log[:-1], Drawn(replace(log[places[-1]].unit, number=len(places) + 1))],
     }
     for events in tampered.values():
-        with pytest.raises(StateError, match="the log says Unit"):
-            Campaign.replay(design, events, rng=11).audit()
+        with pytest.raises(StateError, match=r"the log says Unit|belongs to no unit that was drawn"):
+            Campaign.replay(design, events, rng=11)
     Campaign.replay(design, log, rng=11).audit()
     shallow = labelled(9, "items", measure=DCG(cutoff=2))[0].with_budget(design.budget)
     for other, rng in ((design, 12), (shallow, 11)):
         with pytest.raises(StateError, match="but this design and key give"):
-            Campaign.replay(other, log, rng=rng).audit()
+            Campaign.replay(other, log, rng=rng)
+
+
+@pytest.mark.parametrize(
+    ("event", "problem"),
+    [
+        (lambda item: Judged(item, -1), "must be one of 0 … 4"),
+        (lambda item: Judged(item, 7), "must be one of 0 … 4"),
+        (lambda item: Judged(10**6, 1), "belongs to no unit that was drawn"),
+        (lambda item: CannotJudge(10**6), "belongs to no unit that was drawn"),
+        (lambda item: "judged", "a log holds what happened in a campaign, got 'judged'"),
+    ],
+)
+def test_a_log_that_could_not_have_come_about_is_refused(event, problem):
+    design, labels = labelled(9, "items")
+    design = design.with_budget(0.4 * design.cost)
+    log = judge(Campaign(design, rng=11), labels).log
+    item = log[0].unit.items[0]
+    with pytest.raises(ActiveEvalError, match=problem):
+        Campaign.replay(design, [*log, event(item)], rng=11)
 
 
 def test_a_unit_after_the_end_is_refused():
@@ -651,3 +673,85 @@ def test_a_census_reproduces_the_score_and_its_interval(method, known):
     interval = wide.interval()
     assert interval.low == pytest.approx(expected.low, abs=1e-9)
     assert interval.high == pytest.approx(expected.high, abs=1e-9)
+
+
+def test_looks_that_were_planned_for_a_budget_end_with_it():
+    """A top-up would be one look more than the probability to miss was spread over."""
+    design, labels = labelled(5, "depth", n_queries=60)
+    campaign = judge(Campaign(design, 0.4 * design.cost, rng=3), labels)
+    assert campaign.interval("group-sequential").low < campaign.estimate().value
+    more = judge(campaign.topped_up(0.2 * design.cost), labels)
+    assert more.design.planned == campaign.design.budget
+    assert judge(from_arrays(to_arrays(more)), labels).design.planned == campaign.design.budget
+    for late in (more, judge(from_arrays(to_arrays(more)), labels)):
+        with pytest.raises(InputError, match=r"looks end with the budget they were planned for, this sample has 1\.5"):
+            late.interval(GroupSequential())
+        assert late.interval("t").level == 0.95
+    planned = judge(Campaign(design, 0.6 * design.cost, rng=3), labels)
+    assert planned.interval(GroupSequential()).low < planned.estimate().value
+
+
+@pytest.mark.parametrize("method", ["depth", "items", "whole", "random"])
+def test_what_cannot_be_judged_bounds_the_estimate_on_both_sides(method):
+    for seed in range(30):
+        design, labels = labelled(seed, method, compare=seed % 2 == 0)
+        random = np.random.default_rng(seed)
+        campaign = Campaign(design, 0.7 * design.cost, rng=seed)
+        while (unit := campaign.ask()) is not None:
+            campaign.tell(unit, [None if random.random() < 0.2 else int(labels[item]) for item in unit.items])
+        found = campaign.estimate()
+        assert found.cannot.low <= found.value <= found.cannot.high
+
+
+def test_a_question_of_another_discount_or_other_traffic_is_another_question():
+    def same(r):
+        return np.ones(len(r))
+
+    design, labels = labelled(2, "items", measure=Additive([0, 1, 2, 3, 4], lambda r: 1 / r))
+    campaign = judge(Campaign(design, 2 * design.cost), labels)
+    other = Target(Additive([0, 1, 2, 3, 4], same), design.target.ranking)
+    assert campaign.estimate(other).value == pytest.approx(design.pool.query_probs @ other.values(labels))
+    with pytest.raises(InputError, match="cannot be written: its discounts are a function"):
+        to_arrays(campaign)
+    pool = design.pool.replace(query_probs=np.full(25, 0.04))
+    ranking = design.target.ranking
+    with pytest.raises(InputError, match="other probabilities than the sample's"):
+        campaign.estimate(Target(DCG(), Rankings(pool, ranking.offsets, ranking.items)))
+
+
+def told(campaign, grades):
+    """Tell the first unit of a campaign like another."""
+    fresh = Campaign(campaign.design, 2 * campaign.design.cost)
+    fresh.tell(fresh.ask(), grades)
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda c: c.design.with_budget("5"), "the budget must be a positive number, got '5'"),
+        (lambda c: c.topped_up("5"), "the budget must be a positive number, got '5'"),
+        (lambda c: c.topped_up(0), "the budget must be a positive number, got 0"),
+        (lambda c: Campaign(c.design, c.design.cost, rng=-1), "a seed is a number from 0 on"),
+        (lambda c: Campaign(c.design, c.design.cost, rng="a"), "a seed is a number from 0 on"),
+        (lambda c: Campaign(c.design, c.design.cost, key=1.7), "a key is a whole number of 64 bits, got 1.7"),
+        (lambda c: Campaign(c.design, c.design.cost, key=-1), "a key is a whole number of 64 bits, got -1"),
+        (lambda c: c.tell("x", [1]), "tell takes a unit that ask returned, got 'x'"),
+        (lambda c: told(c, np.array(1)), "must be a list, one for each item"),
+        (lambda c: told(c, b"\x01"), "must be a list, one for each item"),
+        (lambda c: c.judge([1], 1), "belongs to no unit that was drawn"),
+        (lambda c: c.estimate("DCG"), "a question is a Target, got 'DCG'"),
+        (lambda c: c.interval("a"), "unknown interval 'a'"),
+        (lambda c: METHODS["items"].design("x"), "a design is for a Target, or a list of them, got 'x'"),
+        (lambda c: METHODS["items"].design(c.design.target, "x"), "grade_probs must be an array of numbers, got 'x'"),
+        (lambda c: METHODS["depth"].design(c.design.target, np.ones((c.design.pool.n_items, 1))), "2 at least, got 1"),
+        (lambda c: METHODS["random"].design(c.design.target, max_grade=1.5), "max_grade must be a whole number"),
+        (lambda c: METHODS["random"].design(c.design.target, bias=math.nan), "the bias to be guarded against"),
+        (lambda c: METHODS["random"].design(c.design.target, defensive_share="a"), "the defensive share must lie"),
+        (lambda c: c.estimate().interval(95), "level must lie strictly between 0 and 1, got 95"),
+    ],
+)
+def test_words_where_numbers_belong_are_refused_in_a_line(call, problem):
+    design, labels = labelled(3, "items")
+    campaign = judge(Campaign(design, 2 * design.cost), labels)
+    with pytest.raises(ActiveEvalError, match=problem):
+        call(campaign)

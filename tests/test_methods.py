@@ -19,8 +19,10 @@ from naive import (
     rankings_of,
 )
 
-from activeeval import AP, DCG, ERR, METHODS, NDCG, RR, BudgetError, Campaign, InputError, Precision, Target
+from activeeval import AP, DCG, ERR, METHODS, NDCG, RR, BudgetError, Campaign, InputError, Precision, Rankings, Target
 from activeeval.design import DEPTH, ITEMS, WHOLE, Items, Levels, Replacement
+from activeeval.design.parts import joint_spread
+from activeeval.design.rates import variance_left, weighed
 from activeeval.methods import default_method, find_method
 
 MEASURES = {
@@ -176,13 +178,56 @@ def test_the_papers_draws_are_for_one_question_and_nothing_known(method):
     refused(method, "the budget must be a positive number, got -1", budget=-1)
 
 
+@pytest.mark.parametrize("overhead", [0.0, 5.0])
+@pytest.mark.parametrize("sure", [1e-3, 1e-8, 1e-20, 0.0])
+def test_a_model_that_is_sure_leaves_its_items_a_tenth_of_the_mean_rate(sure, overhead):
+    """ε = 0.1 holds for items on their own as for queries, however small what the model leaves open."""
+    random = np.random.default_rng(3)
+    pool = pool_of([10] * 50, query_costs=np.full(50, overhead))
+    target = Target(DCG([0, 1]), Rankings.from_scores(pool, random.random(500)))
+    probs = np.tile([0.6, 0.4], (500, 1))
+    probs[:10] = [1 - sure, sure]
+    order = METHODS["items"].design(target, probs).order
+    mean = (
+        order.roots.sum() + order.overheads @ np.where(np.isinf(order.query_roots), 0, order.query_roots)
+    ) / order.cost
+    assert order.roots[order.slot_queries == 0].min() > 0.08 * mean
+
+
+@pytest.mark.parametrize("overhead", [0.0, 3.0])
+@pytest.mark.parametrize("method", ["items", "depth", "whole"])
+def test_minimax_weights_lose_no_more_than_any_others(method, overhead):
+    """The largest planned loss against designs of their own, over a grid of weights of two questions."""
+    random = np.random.default_rng(3)
+    pool = pool_of([12] * 60, query_costs=np.full(60, overhead))
+    one, other = (Rankings.from_scores(pool, random.random(720)) for _ in range(2))
+    measure = DCG([0, 1, 3], cutoff=5)
+    targets = [Target(DCG([0, 1, 3]), one), Target(measure, one, other)]
+    part = METHODS[method].part(targets, random_probs(random, 720, 3))
+    p, is_nested = pool.query_probs, METHODS[method].stage.is_nested
+
+    def losses(weights):
+        ratios = part.stage.pooled(part.places, joint_spread(part.spreads, weights))
+        cost = weighed(part.places, ratios, p)[0].sum()
+        left = [variance_left(part.places, spread, ratios, p, is_nested=is_nested) for spread in part.spreads]
+        return cost * np.array(left) / part.planned(p) ** 2
+
+    found, alone = losses(part.minimax_weights(p)).max(), 1 / part.planned(p) ** 2
+    grid = [losses([x * alone[0], (1 - x) * alone[1]]).max() for x in np.linspace(0.02, 0.98, 49)]
+    assert found <= 1.02 * min(grid)
+    assert found >= 1
+    for k in range(2):
+        own = [float(k == 0), float(k == 1)]
+        assert losses(own)[k] == pytest.approx(1, rel=0.03)
+
+
 def test_questions_are_of_one_pool():
-    refused("items", "a design is for at least one target, got none", targets=[])
+    refused("items", "a design is for a Target, or a list of them", targets=[])
     refused("items", "the targets of one sample must be of one pool", targets=[case()[0], case()[0]])
     target, probs, _ = case()
     other = Target(target.measure, target.ranking, case("DCG", compare=True)[0].ranking)
-    for weights in ([1.0], [1.0, -1.0]):
-        refused("items", "weights must be 2 numbers that are not negative", targets=[target, target], weights=weights)
+    for weights in ([1.0], [1.0, -1.0], [math.nan, 1.0], [math.inf, 1.0], [0.0, 0.0]):
+        refused("items", "weights must be 2 finite numbers from 0 on", targets=[target, target], weights=weights)
     assert other.pool is target.pool
     assert METHODS["items"].design([target, other], probs).targets == (target, other)
 

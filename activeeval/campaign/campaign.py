@@ -7,7 +7,7 @@ live campaign appends an event and applies it, a replay applies the same events 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
@@ -18,9 +18,9 @@ from activeeval.campaign.events import CannotJudge, Drawn, Ended, Event, Judged,
 from activeeval.campaign.reading import looks_at, read
 from activeeval.design import Design
 from activeeval.errors import InputError, StateError
-from activeeval.estimation import IntervalKind
+from activeeval.estimation import IntervalKind, find_interval
 from activeeval.measures import Target
-from activeeval.pool import Seed, key_of, known_digest, pool_hashes
+from activeeval.pool import Seed, checked_key, key_of, known_digest, pool_hashes
 from activeeval.results import Estimate, Interval
 
 Ints = NDArray[np.int64]
@@ -74,7 +74,7 @@ class Campaign:
             design = design.with_budget(given, blocks, expected=design.expected)
         self.design = design
         digest = known_digest(pool_hashes(design.pool)[1], design.known)
-        self.key = key_of(rng, digest) if key is None else np.uint64(key)
+        self.key = key_of(rng, digest) if key is None else checked_key(key)
         self._drawing: Drawing = drawing_of(design, self.key)
         self._log: list[Event] = []
         self._state = State()
@@ -150,10 +150,13 @@ class Campaign:
         InputError
             Where the number of grades is wrong or a grade is not one of the scale.
         """
+        if not isinstance(unit, Unit):
+            raise InputError(f"tell takes a unit that ask returned, got {unit!r}")
         k = unit.number - 1
         if not 0 <= k < len(self._state.units) or self._state.units[k] != unit or not self._state.waits(unit):
             raise StateError(f"unit {unit.number} of query {unit.query_id!r} does not wait for grades")
-        if not isinstance(grades, (Sequence, np.ndarray)) or isinstance(grades, str):
+        is_list = isinstance(grades, Sequence) or (isinstance(grades, np.ndarray) and grades.ndim == 1)
+        if not is_list or isinstance(grades, str | bytes):
             raise InputError(f"the grades of query {unit.query_id!r} must be a list, one for each item, got {grades!r}")
         if len(grades) != len(unit.items):
             raise InputError(f"unit {unit.number} has {len(unit.items)} items to judge, got {len(grades)} grades")
@@ -209,12 +212,13 @@ class Campaign:
         return read(self.design, self._drawing.selection(n_units), self.grades, cannot, target, scope, share)
 
     def interval(
-        self, kind: IntervalKind, level: float = 0.95, target: Target | None = None, *, scope: str = "pool"
+        self, kind: IntervalKind | str, level: float = 0.95, target: Target | None = None, *, scope: str = "pool"
     ) -> Interval:
-        """Return the interval of a kind other than t, which `estimate` has; else as `estimate`."""
+        """Return the interval of a kind, or the name of one, other than t, which `estimate` has; else as `estimate`."""
+        kind = find_interval(kind)() if isinstance(kind, str) else kind
         self._readable(False)
         ends = [end for k, end in enumerate(self._drawing.block_ends) if self._is_complete(k)]
-        shares = [budget / self.design.blocks[-1] for budget in self.design.blocks]
+        shares = [budget / (self.design.planned or budget) for budget in self.design.blocks]
         selections = [self._drawing.selection(end) for end in ends]
         looks = looks_at(self.design, selections, shares, self.grades, target, scope)
         return kind.interval(looks, level)
@@ -229,22 +233,41 @@ class Campaign:
     def replay(cls, design: Design, log: Iterable[Event], *, rng: Seed = 0, key: int | None = None) -> Self:
         """Return the campaign that a log describes, ready to go on.
 
-        The units of the log are taken as they are; `audit` recomputes them.
+        Raises
+        ------
+        StateError
+            Where its units are not those of the design and the key, or something is said of an item in none of them.
+        InputError
+            Where it holds what is no event, or a grade off the scale.
         """
         campaign = cls(design, rng=rng, key=key)
         for event in log:
+            campaign._check_event(event)
             campaign._append(event)
         return campaign
 
     def audit(self) -> None:
         """Raise StateError where a drawn unit is not the one that this design and key give."""
         for k, unit in enumerate(self._state.units):
-            given = self._drawing.unit(k) if k < self._drawing.block_ends[-1] else None
-            if given is None or (unit.query, unit.items) != (given.query, given.items):
-                raise StateError(f"the log says {unit}, but this design and key give {given}")
+            self._check_unit(k, unit)
+
+    def _check_unit(self, k: int, unit: Unit) -> None:
+        given = self._drawing.unit(k) if k < self._drawing.block_ends[-1] else None
+        if given is None or (unit.query, unit.items) != (given.query, given.items):
+            raise StateError(f"the log says {unit}, but this design and key give {given}")
+
+    def _check_event(self, event: Event) -> None:
+        if isinstance(event, Judged | CannotJudge | Retracted):
+            self._check_drawn(event.item)
+        elif isinstance(event, Drawn):
+            self._check_unit(len(self._state.units), event.unit)
+        elif not isinstance(event, Ended):
+            raise InputError(f"a log holds what happened in a campaign, got {event!r}")
+        if isinstance(event, Judged):
+            self._said(event.item, event.grade, event.judge, event.at)
 
     def _check_drawn(self, item: int) -> None:
-        if item not in self._drawn_items:
+        if not isinstance(item, Integral) or item not in self._drawn_items:
             raise StateError(f"item position {item} belongs to no unit that was drawn")
 
     def _said(self, item: int, grade: int | None, judge: str, at: str) -> Event:

@@ -25,7 +25,9 @@ def gathered_arrays(design: Design) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {
         "gathered": np.array([gathered.horizon, gathered.cost]),
         "gathered.counts": np.array([(own.n_queries, own.n_open) for own in totals], dtype=np.int64),
-        "gathered.sums": np.array([(t.base, t.settled_squares, t.open_share, t.squares) for t in totals]),
+        "gathered.sums": np.array(
+            [(t.base, t.settled_squares, t.open_squares, t.open_share, t.squares) for t in totals]
+        ),
         "gathered.population": np.array([own.population for own in totals]),
     }
     if isinstance(scheme, Replacement) and scheme.gathered is not None:
@@ -57,13 +59,14 @@ def with_gathered(design: Design, arrays: Arrays) -> Design:
 
 
 def _totals(counts: list[int], sums: list[float], population: NDArray[np.float64]) -> PoolTotals:
-    base, settled_squares, open_share, squares = sums
+    base, settled_squares, open_squares, open_share, squares = sums
     return PoolTotals(
         n_queries=counts[0],
         n_open=counts[1],
         population=population,
         base=base,
         settled_squares=settled_squares,
+        open_squares=open_squares,
         open_share=open_share,
         squares=squares,
     )

@@ -38,9 +38,10 @@ def read(
     """
     reading = design.reading(target)
     found = _estimate(design, reading, selection, grades, scope)
-    own = [item for item in cannot if item in set(reading.order.items[selection.slots].tolist())]
+    own = sorted(set(cannot) & set(reading.order.items[selection.slots].tolist()))
     if own:
-        ends = [_estimate(design, reading, selection, g, scope).value for g in extreme_grades(reading, grades, own)]
+        extremes = extreme_grades(reading, selection, grades, own)
+        ends = [found.value, *(_estimate(design, reading, selection, g, scope).value for g in extremes)]
         treated = "as no gain" if reading.kind == "whole" else "as predicted"
         found = replace(found, cannot=Cannot(n_items=len(own), low=min(ends), high=max(ends), treated=treated))
     return replace(found, share=share)
@@ -50,22 +51,29 @@ def _estimate(design: Design, reading: Reading, selection: Selection, grades: In
     return estimate(judged_sample(design, reading, reading.judge(grades), selection), design.name, scope)
 
 
-def extreme_grades(reading: Reading, grades: Ints, items: Sequence[int]) -> list[Ints]:
-    """Return grades with each of some items at the grade that lowers, and that raises, its query's value most.
+def extreme_grades(reading: Reading, selection: Selection, grades: Ints, items: Sequence[int]) -> list[Ints]:
+    """Return grades with each of some items at the grade that lowers, and that raises, most what its query brings.
 
-    Item by item, those before it at their extremes: exact where an item's effect has one sign whatever the others are.
+    What a query brings is y, or y − z_1 where there are predictions, times a weight that is not negative. The items of
+    a query are set one after the other, those before at their extremes: exact where the effect of each has one sign.
     """
-    pool, top = reading.target.pool, reading.max_grade
+    top, places = reading.max_grade, np.array(items)
     scale = range((int(grades.max(initial=1)) if top is None else top) + 1)
+    by_query = np.argsort(selection.queries, kind="stable")
+    owners = reading.target.pool.item_queries[places]
+    rows = by_query[np.searchsorted(selection.queries[by_query], owners)]
+    first = np.searchsorted(owners, owners)
     out = []
     for sign in (1.0, -1.0):
         chosen = grades.copy()
-        for item in items:
-            query, found = int(pool.item_queries[item]), []
+        for turn in range(int(np.bincount(owners).max())):
+            own = np.arange(places.size) - first == turn
+            brought = []
             for grade in scale:
-                chosen[item] = grade
-                found.append(sign * float(reading.values(chosen)[query]))
-            chosen[item] = int(np.argmin(found))
+                chosen[places[own]] = grade
+                totals = reading.judge(chosen).totals(selection).totals[rows[own]]
+                brought.append(sign * (totals[:, 0] - totals[:, 2]))
+            chosen[places[own]] = np.argmin(brought, axis=0)
         out.append(chosen)
     return out
 

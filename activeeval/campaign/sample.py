@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,16 @@ _ORDER = ("offsets", "items", "query_probs", "costs", "overheads", "query_roots"
 def to_arrays(campaign: Campaign) -> dict[str, NDArray[Any]]:
     """Return the sample of a campaign as arrays of numbers and text, without its grades."""
     design = campaign.design
+    for target in design.targets:
+        if not target.is_measured_by(_measure(str(target.measure), -1 if design.scale is None else design.scale)):
+            raise InputError(f"{target.name} cannot be written: its discounts are a function, which no text holds")
     lists = _rankings(design)
     arrays: dict[str, NDArray[Any]] = {
         "format": np.array([FORMAT]),
         "words": np.array([design.name, *(str(target.measure) for target in design.targets)]),
         "targets": np.array([_places(target, lists) for target in design.targets], dtype=np.int64),
         "key": np.array([campaign.key], dtype=np.uint64),
-        "budget": np.array([design.budget, design.expected], dtype=np.float64),
+        "budget": np.array([design.budget, design.expected, design.planned], dtype=np.float64),
         "blocks": np.array(design.blocks),
         "scale": np.array([-1 if design.scale is None else design.scale]),
         "known": design.known.astype(np.int32),
@@ -131,7 +135,7 @@ def _design(arrays: Arrays) -> Design:
         **rates,
     )
     _check_order(order)
-    budget, expected = arrays["budget"].tolist()
+    budget, expected, planned = arrays["budget"].tolist()
     design = Design(
         name=name,
         scheme=Replacement(_checked_probs(arrays["sampling_probs"], pool)) if method.with_replacement else Levels(),
@@ -144,7 +148,8 @@ def _design(arrays: Arrays) -> Design:
         scale=scale if scale >= 0 else None,
     )
     whole = with_gathered(design, arrays)
-    return whole.with_budget(budget, arrays["blocks"].tolist()[:-1], expected=bool(expected))
+    whole = whole.with_budget(budget, arrays["blocks"].tolist()[:-1], expected=bool(expected))
+    return replace(whole, planned=planned)
 
 
 def _check_order(order: Order) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,10 +23,24 @@ _FEW = 30
 _method_option = click.option(
     "--method", help="See `activeeval methods`. Default: the best for the measure that a bad model cannot spoil."
 )
+
+
+def _one(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> str:
+    """Return the only one of what an option was given."""
+    if len(given) > 1:
+        raise click.UsageError(
+            f"--measure is given {len(given)} times: a sample is drawn for one measure, and read for others by "
+            "`activeeval estimate --measure`"
+        )
+    return str(given[0])
+
+
 _measure_option = click.option(
     "--measure",
-    default="DCG",
-    show_default=True,
+    multiple=True,
+    callback=_one,
+    default=["DCG"],
+    show_default="DCG",
     help="DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10; @FILE: learned gains.",
 )
 
@@ -89,6 +104,14 @@ def sample(
     campaign = Campaign(design, rng=case.seed)
     drawn = _write(campaign, out)
     _say_what_was_drawn(campaign, out, f"{budget:g}", unit)
+    if design.max_grade is not None:
+        scale = "" if options["max_grade"] else " (--max-grade says otherwise)"
+        say(f"for {target.name}, judges give grades 0 … {design.max_grade}{scale}")
+    if options["runs"] and target.measure.needs_all_items:
+        say(
+            f"{target.measure} compares with the best order of the items of these runs: relevant ones that no run "
+            "holds are not counted, so it is larger than with all judgments of a collection"
+        )
     say(f"seed {options['seed']}, sample {drawn}, kept in {sample_path(out)}, which `activeeval estimate` reads")
     warn_of_weights(design.name, design)
     for caution in design.cautions:

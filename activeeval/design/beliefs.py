@@ -93,10 +93,17 @@ class Beliefs:
         """
         if factor is not None and node_weights is not None:
             raise InputError("give nodes and their weights, or a query factor that makes them: not both")
-        given = np.asarray(grade_probs, dtype=np.float32)
+        try:
+            given = np.asarray(grade_probs, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise InputError(f"grade_probs must be an array of numbers, got {grade_probs!r}") from None
+        if given.shape[-1:] == (1,):
+            raise InputError("grade_probs must have a column for each grade, 2 at least, got 1")
         nodes, own_weights = checked_nodes(pool, given, node_weights)
         grades = known_grades(pool, known, nodes.shape[2] - 1)
         weights = own_weights if factor is None else factor.node_weights
+        if weights.ndim != 1:
+            raise InputError("the nodes of a sample's query factor have one weight each, not one for every query")
         own = _own_nodes(given, factor)
         return cls(
             query_offsets=pool.query_offsets,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ DRAWS_PER_QUERY = 100
 
 def check_budget(budget: float) -> float:
     """Return a budget that is a positive number."""
-    if not (np.isfinite(budget) and budget > 0):
+    if not isinstance(budget, Real) or isinstance(budget, bool) or not (math.isfinite(budget) and budget > 0):
         raise InputError(f"the budget must be a positive number, got {budget!r}")
     return float(budget)
 

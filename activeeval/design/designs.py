@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
+from activeeval.design.decks import check_budget
 from activeeval.design.orders import Order
 from activeeval.design.readings import Reading
 from activeeval.design.schemes import Levels, Replacement, Scheme, check_blocks, quarters
@@ -49,6 +50,8 @@ class Design:
         Λ in mean items of the pool; never exceeded, unless it is `expected`.
     blocks : tuple of float
         Cumulated budgets at which blocks of levels end; the last is the budget.
+    planned : float or None
+        The budget before any top-up: boundaries of several looks are spread over it.
     expected : bool
         Of draws with replacement: a budget that n* draws cost on average.
     """
@@ -64,6 +67,7 @@ class Design:
     scale: int | None = None
     budget: float | None = None
     blocks: tuple[float, ...] = ()
+    planned: float | None = None
     expected: bool = False
 
     @property
@@ -116,12 +120,15 @@ class Design:
             if not isinstance(self.scheme, Replacement):
                 raise InputError(f"{self.name!r} keeps its budget: an expected one is for draws with replacement")
             self.scheme.deck(self.order).n_draws(budget)
-            return replace(self, budget=float(budget), blocks=(float(budget),), expected=True)
+            return self._for(float(budget), (float(budget),), expected=True)
         if blocks and not self.scheme.can_be_topped_up:
             raise InputError(f"{self.name!r} draws with replacement to one planned end: it has no blocks before that")
         self.scheme.check(self.order, budget)
         planned = quarters(self.scheme, self.order, budget) if blocks is None else (*blocks, budget)
-        return replace(self, budget=float(budget), blocks=check_blocks(self.scheme, self.order, planned))
+        return self._for(float(budget), check_blocks(self.scheme, self.order, planned))
+
+    def _for(self, budget: float, blocks: tuple[float, ...], *, expected: bool = False) -> Design:
+        return replace(self, budget=budget, blocks=blocks, planned=budget, expected=expected)
 
     def topped_up(self, more: float) -> Design:
         """Return the design with a larger budget: the same sample and one more block.
@@ -135,7 +142,8 @@ class Design:
             raise InputError("there is no budget yet that could be topped up")
         if not self.scheme.can_be_topped_up:
             raise InputError(f"{self.name!r} draws with replacement to one planned end: it cannot be topped up")
-        return self.with_budget(self.budget + more, self.blocks)
+        check_budget(more)
+        return replace(self.with_budget(self.budget + more, self.blocks), planned=self.planned)
 
     def reading(self, target: Target | None = None) -> Reading:
         """Return the reading of a target on this order; of the first one that it was made for by default.
@@ -148,6 +156,10 @@ class Design:
         """
         if target is None:
             return self.readings[0]
+        if not isinstance(target, Target):
+            raise InputError(f"a question is a Target, got {target!r}")
+        if not np.array_equal(target.pool.query_probs, self.pool.query_probs):
+            raise InputError(f"{target.name} is of a pool whose queries have other probabilities than the sample's")
         for reading in self.readings:
             if reading.target.is_same(target):
                 return reading

@@ -85,7 +85,10 @@ class Part:
         for _ in range(_STEPS):
             ratios = self.stage.pooled(self.places, joint_spread(self.spreads, weights.tolist()))
             cost = math.fsum(weighed(self.places, ratios, query_probs)[0].tolist())
-            left = [variance_left(self.places, spread, ratios, query_probs) for spread in self.spreads]
+            left = [
+                variance_left(self.places, spread, ratios, query_probs, is_nested=self.stage.is_nested)
+                for spread in self.spreads
+            ]
             weights = weights * np.divide(cost * np.array(left), alone, out=np.zeros_like(alone), where=alone > 0)
             weights /= max(float(weights.sum()), np.finfo(float).tiny)
         return [float(w) for w in weights]
@@ -121,8 +124,8 @@ def joint_spread(spreads: Sequence[Spread], weights: Sequence[float]) -> Spread:
     """Return what several targets vary by together, Σ_t ω_t V_t; the spread of one target is its own."""
     if len(spreads) == 1:
         return spreads[0]
-    if len(weights) != len(spreads) or min(weights) < 0:
-        raise InputError(f"weights must be {len(spreads)} numbers that are not negative, got {list(weights)}")
+    if len(weights) != len(spreads) or not all(0 <= w < math.inf for w in weights) or not any(weights):
+        raise InputError(f"weights must be {len(spreads)} finite numbers from 0 on, not all 0, got {list(weights)}")
     return Spread(
         of_query=np.sum([w * s.of_query for w, s in zip(weights, spreads, strict=True)], axis=0),
         of_open=np.sum([w * s.of_open for w, s in zip(weights, spreads, strict=True)], axis=0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,6 @@ Floats = NDArray[np.float64]
 
 LEAST_STAGE_SHARE = 0.05
 """What items leave to a query's own stage, as a share of its variance: a model that thinks nothing is left is wrong."""
-_NOTHING = 1e-9
 
 
 def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: ArrayLike) -> Floats:
@@ -58,7 +58,7 @@ def defended(sampling_probs: Floats, query_probs: Floats, share: float) -> Float
 
 def checked_share(share: float) -> float:
     """Return a defensive share that lies in [0, 1]."""
-    if not 0 <= share <= 1:
+    if not isinstance(share, Real) or not 0 <= share <= 1:
         raise InputError(f"the defensive share must lie in [0, 1], got {share!r}")
     return share
 
@@ -108,6 +108,15 @@ class Rates:
     weighs_costs: bool = True
 
 
+def of_stage(places: Places, spread: Spread, *, is_nested: bool) -> Floats:
+    """Return what is left to each query's own stage: of items on their own nothing where turning to it is free."""
+    if is_nested:
+        return spread.of_query
+    of_places = np.bincount(places.open_queries, spread.of_open, minlength=spread.of_query.size)
+    left = np.maximum(spread.of_query - of_places, LEAST_STAGE_SHARE * spread.of_query)
+    return np.where(places.overheads > 0, left, 0.0)
+
+
 def pooled(places: Places, spread: Spread, *, is_nested: bool) -> Ratios:
     """Return sqrt(variance / cost), pooled: no place's exceeds its query's or, nested, the place's before."""
     offsets, costs = places.open_offsets, places.open_costs
@@ -117,9 +126,8 @@ def pooled(places: Places, spread: Spread, *, is_nested: bool) -> Ratios:
         has_any = np.diff(offsets) > 0
         of_query[has_any] = of_open[offsets[:-1][has_any]]
     else:
-        of_items = np.bincount(places.open_queries, spread.of_open, minlength=of_query.size)
-        left = np.maximum(spread.of_query - of_items, LEAST_STAGE_SHARE * spread.of_query)
-        kernel.pool_star(offsets, spread.of_open, costs, left, places.overheads, of_query, of_open)
+        own = of_stage(places, spread, is_nested=False)
+        kernel.pool_star(offsets, spread.of_open, costs, own, places.overheads, of_query, of_open)
     return Ratios(np.sqrt(of_query), np.sqrt(of_open))
 
 
@@ -131,10 +139,10 @@ def weighed(places: Places, ratios: Ratios, query_probs: Floats) -> tuple[Floats
     return query_probs * top, query_probs * bottom
 
 
-def variance_left(places: Places, spread: Spread, ratios: Ratios, query_probs: Floats) -> float:
+def variance_left(places: Places, spread: Spread, ratios: Ratios, query_probs: Floats, *, is_nested: bool) -> float:
     """Return Σ p V / root over queries and wanted places: the variance that unclipped rates p root leave."""
     owners = places.open_queries
-    of_query = np.maximum(spread.of_query - np.bincount(owners, spread.of_open, minlength=query_probs.size), 0.0)
+    of_query = of_stage(places, spread, is_nested=is_nested)
     left = 0.0
     for v, root, p in ((of_query, ratios.of_query, query_probs), (spread.of_open, ratios.of_open, query_probs[owners])):
         varies = v > 0
@@ -221,19 +229,20 @@ def order_of(places: Places, rates: Rates, query_probs: Floats, sums: Sums, shar
     sums : Sums
         Over the whole pool.
     share : float
-        Least root of a query, as a share of the mean one.
+        Least root of a query, and of items that come on their own, as a share of the mean one.
     """
     of_query, of_open, largest = rates.ratios.of_query, rates.ratios.of_open, sums.largest
     owners = places.open_queries
     if largest == 0:
         of_query, of_open, largest = np.ones_like(of_query), np.ones_like(of_open), 1.0
-    of_query = np.maximum(of_query, max(share * sums.mean_root, LEAST_ROOT * largest))
-    least = of_query
+    floor = max(share * sums.mean_root, LEAST_ROOT * largest)
+    of_query = np.maximum(of_query, floor)
+    least = rates.least_shares * of_query[owners]
     if not is_nested:  # with little overhead a query's root is high: its best item says what an item deserves
         best = np.zeros_like(of_query)
         np.maximum.at(best, owners, of_open)
-        least = np.where(best > _NOTHING * of_query, np.minimum(best, of_query), of_query)
-    of_open = np.clip(of_open, rates.least_shares * least[owners], of_query[owners])
+        least = np.maximum(rates.least_shares * np.minimum(best, of_query)[owners], floor)
+    of_open = np.clip(of_open, least, of_query[owners])
     if is_nested:
         has_any = np.diff(places.open_offsets) > 0
         of_open[places.open_offsets[:-1][has_any]] = of_query[has_any]

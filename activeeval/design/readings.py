@@ -126,6 +126,7 @@ class Reading:
             population=left @ self.regressors,
             base=float(p @ known),
             settled_squares=float((p - left) @ known**2),
+            open_squares=float(left @ self.sums**2),
             open_share=float(left.sum()),
             squares=float(p @ p),
         )

@@ -26,6 +26,8 @@ class PoolTotals:
         What is known: Σ p L of queries that are not open, and the known terms of those that are.
     settled_squares : float
         Σ p L² of queries that are not open.
+    open_squares : float
+        Σ p of the squares of the known terms of open queries.
     open_share : float
         Σ p of open queries.
     squares : float
@@ -37,6 +39,7 @@ class PoolTotals:
     population: Floats
     base: float
     settled_squares: float
+    open_squares: float
     open_share: float
     squares: float
 
@@ -48,6 +51,7 @@ class PoolTotals:
             population=self.population + other.population,
             base=self.base + other.base,
             settled_squares=self.settled_squares + other.settled_squares,
+            open_squares=self.open_squares + other.open_squares,
             open_share=self.open_share + other.open_share,
             squares=self.squares + other.squares,
         )

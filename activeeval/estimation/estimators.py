@@ -138,16 +138,20 @@ def population_variance(sample: JudgedSample, result: Evaluated) -> float:
     """Return S² / N, what the choice of the pool adds to the variance.
 
     S² (1 − Σ p²) is the mean of L² less R² by its unbiased estimate R̂² − V̂, and N is 1 / Σ p². L² is known of certain
-    queries; of the open ones the weighted mean of unbiased squares stands for it.
+    queries; of the open ones the weighted mean of unbiased squares stands for it, less the squares of their known
+    terms, whose total over the pool is known. Where all queries are in and chance chose their items alone, one of which
+    no item came counts too: the weights are then those of the pool.
     """
     if not math.isfinite(result.variance):
         return 0.0
     if sample.pool_size <= 1:
         return math.inf
-    mean = sample.certain_squares
+    mean = sample.certain_squares + sample.open_squares
     if not sample.is_census:
         weights = sample.importance_weights
-        squares = sample.values**2 - sample.within[:, 0]
-        mean += sample.open_share * float(weights @ squares / weights.sum())
+        known = sample.values - sample.totals[:, 0]
+        squares = sample.values**2 - sample.within[:, 0] - known**2
+        are_in = not sample.with_replacement and bool((sample.inclusion_probs == 1).all())
+        mean += float(weights @ squares) * (1.0 if are_in else sample.open_share / float(weights.sum()))
     spread = mean - (result.value**2 - result.variance)
     return max(spread, 0.0) / (sample.pool_size - 1)

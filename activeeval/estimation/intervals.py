@@ -20,7 +20,7 @@ from activeeval.errors import InputError
 from activeeval.estimation.estimators import Evaluated
 from activeeval.estimation.samples import JudgedSample
 from activeeval.kernels import intervals
-from activeeval.results import Interval, t_quantile
+from activeeval.results import Interval, check_level, t_quantile
 
 Floats = NDArray[np.float64]
 
@@ -32,12 +32,6 @@ _N_NODES = 400
 """Gauss–Legendre nodes of the density between the boundaries: boundaries are right to 1e-8."""
 
 
-def check_level(level: float) -> None:
-    """Raise InputError where a confidence level does not lie strictly between 0 and 1."""
-    if not 0 < level < 1:
-        raise InputError(f"level must lie strictly between 0 and 1, got {level!r}")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Look:
     """A sample as it was when somebody looked at it.
@@ -47,7 +41,7 @@ class Look:
     sample : JudgedSample
     evaluated : Evaluated
     share : float
-        The part of the planned budget that had been judged, in (0, 1].
+        The part of the planned budget that had been judged; above 1 after a top-up.
     """
 
     sample: JudgedSample
@@ -97,6 +91,10 @@ def _knows(evaluated: Evaluated) -> bool:
     return math.isfinite(evaluated.variance) and evaluated.variance > 0 and evaluated.degrees_of_freedom > 0
 
 
+def _has_contributions(evaluated: Evaluated) -> bool:
+    return _knows(evaluated) and bool(evaluated.contributions.any())
+
+
 @dataclass(frozen=True, slots=True)
 class Student:
     """R̂ ± t se."""
@@ -142,7 +140,7 @@ class Skewed:
     def interval(self, looks: Sequence[Look], level: float) -> Interval:
         """Return the interval at the last look."""
         sample, last = looks[-1].sample, looks[-1].evaluated
-        if not _knows(last):
+        if not _has_contributions(last):
             return Student().interval(looks, level)
         u, keep = _parts(sample, last)
         shares = keep * u**2
@@ -173,7 +171,7 @@ class Bootstrap:
     def interval(self, looks: Sequence[Look], level: float) -> Interval:
         """Return the interval at the last look."""
         sample, last = looks[-1].sample, looks[-1].evaluated
-        if not _knows(last):
+        if not _has_contributions(last):
             return Student().interval(looks, level)
         check_level(level)
         contributions, keep = _parts(sample, last)
@@ -270,8 +268,19 @@ class GroupSequential:
             raise InputError(f"unknown spending {self.spending!r}; known: {', '.join(SPENDING)}")
 
     def interval(self, looks: Sequence[Look], level: float) -> Interval:
-        """Return the interval at the last of all looks so far; infinite where a variance is not known."""
+        """Return the interval at the last of all looks so far; infinite where a variance is not known.
+
+        Raises
+        ------
+        InputError
+            Where a top-up went beyond the budget that the looks were planned for: all that may miss is spent there.
+        """
         check_level(level)
+        if looks[-1].share > 1 + _ROUNDING:
+            raise InputError(
+                f"group-sequential looks end with the budget they were planned for, this sample has "
+                f"{looks[-1].share:.3g} times as much: plan the larger budget's blocks beforehand, or take one look (t)"
+            )
         last = looks[-1].evaluated
         if last.variance == 0:
             return Interval(last.value, last.value, level)

@@ -38,8 +38,8 @@ class JudgedSample:
         Σ p z over the open queries of the pool.
     base : float
         What is known: Σ p L of certain queries, and the known terms of open ones.
-    certain_squares : float
-        Σ p L² of certain queries.
+    certain_squares, open_squares : float
+        Σ p L² of certain queries, and Σ p of the squares of the known terms of the pool's open ones.
     open_share : float
         Σ p of the pool's open queries; 0 where nothing is open: a census.
     pool_size : float
@@ -60,6 +60,7 @@ class JudgedSample:
     population: Floats
     base: float
     certain_squares: float
+    open_squares: float = 0.0
     open_share: float
     pool_size: float
     n_draws: int
@@ -89,7 +90,7 @@ class JudgedSamples:
     query_probs, inclusion_probs, totals, within, values : ndarray
         By row, as in `JudgedSample`.
     population : ndarray, shape (n_samples, k)
-    base, certain_squares, open_share, costs : ndarray, shape (n_samples,)
+    base, certain_squares, open_squares, open_share, costs : ndarray, shape (n_samples,)
     n_queries, n_items : ndarray of int64, shape (n_samples,)
     is_fitted : bool
     pool_size : float
@@ -104,6 +105,7 @@ class JudgedSamples:
     population: Floats
     base: Floats
     certain_squares: Floats
+    open_squares: Floats
     open_share: Floats
     costs: Floats
     n_queries: Ints
@@ -125,6 +127,7 @@ class JudgedSamples:
             population=self.population[k],
             base=float(self.base[k]),
             certain_squares=float(self.certain_squares[k]),
+            open_squares=float(self.open_squares[k]),
             open_share=float(self.open_share[k]),
             pool_size=self.pool_size,
             n_draws=int(self.n_queries[k]),
@@ -175,6 +178,7 @@ def judged_samples(design: Design, reading: Reading, judge: Judge, selections: S
         population=pool.population - np.column_stack(known),
         base=pool.base + summed(shown.totals[certain, 0]),
         certain_squares=pool.settled_squares + summed(values[certain] ** 2),
+        open_squares=pool.open_squares - summed(reading.sums[queries[certain]] ** 2),
         # a difference would leave a rounding error of a census
         open_share=np.where(n_certain == pool.n_open, 0.0, pool.open_share - summed(np.ones(certain.size))),
         costs=selections.costs,
@@ -203,6 +207,7 @@ def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, 
         # as replications sum, to the last bit
         base=estimates.weighted_sum(p[queries], values[first]) if is_census else 0.0,
         certain_squares=float(p[queries] @ values[first] ** 2) if is_census else 0.0,
+        open_squares=0.0,
         open_share=0.0 if is_census else 1.0,
         pool_size=1.0 / pool.squares,
         n_draws=selection.queries.size,

@@ -17,6 +17,9 @@ unbiased. B minimises V̂: least squares with weights ω² keep for whole querie
 g-weights g = 1 + (Z̄ − Σ ω z)' H⁻¹ ω keep z, with which R̂ = Σ ω g y, and V̂ by n / (n − 2). Where a g exceeds 5 the fit
 reaches far beyond the sample, and the first regressor stands alone, unless the fit leaves no residual: for any g it
 then says the same of the sample. For the same reason nothing is fitted where y = m throughout.
+Without m, whether it was left out there or could not be told from the first regressor, what was seen stands for queries
+of which the model says that they are unlike. By how much m would move R̂ with B_1 = 1, Z̄_1 − Z̄_0 b − Σ ω (z_1 − z_0 b)
+with b of z_1 on z_0, is a bias that may be there: its square is added to V̂.
 
 All sums go over the *open* queries, those that chance chose; what is judged whole with certainty is known, adds its
 p L to both R̂ and the truth, and would count as evidence that it is not: n is the number of open ones, Z̄ their total.
@@ -243,11 +246,24 @@ def _explains(omega, keep, totals, within, coefficients):
 
 
 @_jit
+def _gap(h, omega, totals, population):
+    """Return by how much the second regressor with B = 1 would move an estimate from the first."""
+    b = h[1, 2] / h[1, 1] if h[1, 1] > 0.0 else 0.0
+    gap = population[1] - b * population[0]
+    for j in range(omega.size):
+        gap -= omega[j] * (totals[j, 2] - b * totals[j, 1])
+    return gap
+
+
+@_jit
 def _regress(omega, keep, totals, within, population, coefficients, lift):
-    """Fill B and what the g-weights need; return how many regressors say anything, 0 where B stays as it is."""
+    """Fill B and what the g-weights need; return how many regressors say anything, and the gap where the second is out.
+
+    0 and no gap where B stays as it is.
+    """
     k = coefficients.size
     if omega.size <= 2 or _explains(omega, keep, totals, within, coefficients):
-        return 0
+        return 0, 0.0
     plain = coefficients.copy()
     h = _moment_matrix(omega, keep, totals, within, k)
     rank = _fit(h, k, omega, totals, population, coefficients, lift)
@@ -258,7 +274,8 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
         rank = _fit(h, 1, omega, totals, population, coefficients, lift)
     if rank == 0:
         coefficients[:] = plain
-    return rank
+        return 0, 0.0
+    return rank, _gap(h, omega, totals, population) if coefficients[1] == 0.0 else 0.0
 
 
 @_jit
@@ -288,7 +305,9 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
         k = min(k, 2)
     coefficients, lift = np.zeros(k), np.zeros(k)
     coefficients[1] = 1.0
-    rank = _regress(omega, keep, totals, within, population, coefficients, lift) if fitted else 0
+    rank, gap = 0, 0.0
+    if fitted:
+        rank, gap = _regress(omega, keep, totals, within, population, coefficients, lift)
     estimate = 0.0
     for a in range(k):
         estimate += coefficients[a] * population[a]
@@ -317,7 +336,7 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
     is_alike = fitted and k < totals.shape[1] - 1 and _is_alike(omega, totals)
     if variance <= _NO_RESIDUAL * scale or is_alike:
         return estimate, np.inf, freedom, plain
-    return estimate, variance * n / (n - n_fitted), freedom, plain
+    return estimate, variance * n / (n - n_fitted) + gap * gap, freedom, plain
 
 
 @_jit

@@ -109,7 +109,12 @@ class Target:
     def is_same(self, other: Target) -> bool:
         """Whether another target asks the same of the same rankings."""
         lists = (self.ranking is other.ranking, self.versus is other.versus)
-        return all(lists) and str(self.measure) == str(other.measure)
+        return all(lists) and self.is_measured_by(other.measure)
+
+    def is_measured_by(self, measure: SampledMeasure) -> bool:
+        """Whether a measure is this target's own: the same text, which does not tell functions apart, and discounts."""
+        own, other = (one.discount_vector(self._longest) for one in (self.measure, measure))
+        return str(self.measure) == str(measure) and np.array_equal(own, other)
 
     @property
     def name(self) -> str:

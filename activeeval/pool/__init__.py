@@ -5,7 +5,7 @@ The item axis is flat: query ``q`` owns the items ``query_offsets[q] … query_o
 """
 
 from activeeval.pool.doors import as_ids, whole_grades
-from activeeval.pool.identity import Seed, hashed_uniforms, key_of, known_digest, pool_hashes
+from activeeval.pool.identity import Seed, checked_key, hashed_uniforms, key_of, known_digest, pool_hashes
 from activeeval.pool.judgments import Judgments, check_judged
 from activeeval.pool.queries import QueryPool
 from activeeval.pool.rankings import Rankings
@@ -17,6 +17,7 @@ __all__ = [
     "Seed",
     "as_ids",
     "check_judged",
+    "checked_key",
     "hashed_uniforms",
     "key_of",
     "known_digest",

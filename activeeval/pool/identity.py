@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.errors import InputError
 from activeeval.pool.doors import text_codes
 from activeeval.pool.queries import QueryPool
 
@@ -42,9 +45,21 @@ def key_of(rng: Seed, known: np.uint64 | int = 0) -> np.uint64:
     if isinstance(rng, np.random.Generator):
         word = rng.integers(2**64, dtype=np.uint64)
     else:
-        seeds = rng if isinstance(rng, np.random.SeedSequence) else np.random.SeedSequence(rng)
+        try:
+            seeds = rng if isinstance(rng, np.random.SeedSequence) else np.random.SeedSequence(rng)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"a seed is a number from 0 on, a Generator, a SeedSequence or None, got {rng!r}"
+            ) from None
         word = seeds.generate_state(1, np.uint64)[0]
     return np.uint64(word) ^ np.uint64(known)
+
+
+def checked_key(key: int) -> np.uint64:
+    """Return the key of a sample that was drawn before."""
+    if not isinstance(key, Integral) or isinstance(key, bool) or not 0 <= key < 2**64:
+        raise InputError(f"a key is a whole number of 64 bits, got {key!r}")
+    return np.uint64(key)
 
 
 def hashed_uniforms(seed: int, hashes: Words, n: int) -> Floats:

@@ -114,13 +114,16 @@ def mapped(work: Callable[[int, Chunk], T], chunks: Chunks, n_jobs: int) -> Iter
         yield from starmap(named, tasks)
         return
     waiting: deque[Future[T]] = deque()
-    with ThreadPoolExecutor(n) as threads:
+    threads = ThreadPoolExecutor(n)
+    try:
         for task in tasks:
             waiting.append(threads.submit(named, *task))
             if len(waiting) > n:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    finally:  # without waiting: a generator that is given up may be closed in one of these threads
+        threads.shutdown(wait=False, cancel_futures=True)
 
 
 def joined(parts: Sequence[Chunk]) -> Chunk:

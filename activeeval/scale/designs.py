@@ -114,6 +114,7 @@ class Drawable:
             population=np.array([1.0, float(p @ np.nan_to_num(columns[0]))]),
             base=0.0,
             settled_squares=0.0,
+            open_squares=0.0,
             open_share=1.0,
             squares=float(p @ p),
         )
@@ -244,7 +245,7 @@ class ChunkedDesign:
         rates = recipe.method.rates(part, recipe.weights)
         order = recipe.method.order(part, rates, chosen.weights / sums.weight, sums, recipe.share)
         order = replace(order, gathered=Gathered(key=int(key), horizon=horizon, cost=self.cost))
-        design = recipe.method.design_of(part, order, scheme)
+        design = recipe.method.design_of(part, order, scheme, recipe.max_grade)
         readings = zip(design.readings, totals, strict=True)
         return replace(design, readings=tuple(replace(reading, gathered_totals=own) for reading, own in readings))
 
@@ -300,6 +301,8 @@ def chunked_design(
     """
     if method is None and not isinstance(measure, SampledMeasure):
         raise InputError("name the method: questions that are a function have no default")
+    if isinstance(weights, str):
+        raise InputError(f"weights of a pool in chunks are a number for each target, got {weights!r}")
     chosen = find_method(method) if method is not None else default_method(measure)  # type: ignore[arg-type]
     recipe = Recipe(
         method=chosen,

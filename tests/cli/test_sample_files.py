@@ -198,7 +198,7 @@ def test_text_of_python_objects_is_not_unpacked(call, sampled):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_sample_of_another_sheet_is_refused(call, sampled, method):
     rows = sampled("--method", method, name="e.csv")
-    for options in (("--method", method, "--seed", 4), ("--method", method, "--measure", "DCG@4"), ("--budget", 9)):
+    for options in (("--method", method, "--seed", 4), ("--method", method, "--overhead", 1), ("--budget", 9)):
         sampled(*options, "--force")
         refused = rf"d\.csv: the sheet is of sample '\w+', expected one of sample '{rows[0]['sample']}'"
         one_line(call("estimate", "d.csv", "--record", "e.csv.sample.npz"), refused)

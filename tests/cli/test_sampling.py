@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -534,7 +535,7 @@ def test_the_talk_says_what_was_drawn(call):
     n_queries, sizes = len({row["query_id"] for row in rows}), [0] * 4
     for row in rows:
         sizes[int(row["block"]) - 1] += 1
-    model, wrote, blocks, rough, kept = done.err.splitlines()
+    model, wrote, blocks, rough, scale, kept = done.err.splitlines()
     assert "uniform grade model" in model
     assert re.fullmatch(
         rf"activeeval: wrote x\.csv: {len(rows)} items of {n_queries} queries, cost {len(rows) / 3.9:.4g} of 6; "
@@ -544,10 +545,24 @@ def test_the_talk_says_what_was_drawn(call):
     said = ", ".join(map(str, sizes))
     assert blocks == f"activeeval: 4 blocks of {said} items: the sample may be read once one is complete"
     assert rough == f"activeeval: {n_queries} judged queries make a rough interval; with 30 or more it can be relied on"
+    assert scale == "activeeval: for P(rel=1)@4, judges give grades 0 … 3"
     told = f"seed 2, sample {rows[0]['sample']}, kept in x.csv.sample.npz, which `activeeval estimate` reads"
     assert kept == f"activeeval: {told}"
     assert done.out == ""
     assert call("--quiet", "sample", *RUN, "--budget", 8, "--out", "y.csv").err == ""
+
+
+def test_one_sample_is_drawn_for_one_measure(call):
+    done = call("sample", *RUN, "--measure", "P@4", "--measure", "DCG", "--budget", 6, "--out", "x.csv")
+    assert (done.code, done.out) == (2, "")
+    assert "--measure is given" in done.err
+    assert not Path("x.csv").exists()
+
+
+@pytest.mark.parametrize("measure", ["nDCG@5", "AP"])
+def test_an_ideal_of_the_runs_alone_is_said_to_be_one(call, measure):
+    said = call("sample", *RUN, "--measure", measure, "--budget", 30, "--out", "d.csv").err
+    assert "compares with the best order of the items of these runs: relevant ones that no run holds" in said
 
 
 def test_everything_is_said_to_be_everything(call):
