@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from benchmarks.pools import JudgedPool, load
 
 MODULE = "benchmarks.one_sample"
 SAMPLES = (("items", "DCG"), ("depth", "ERR"))
+WEIGHTS = {None: "equal losses", "minimax": "minimax"}
+"""How questions are balanced: the default, and what makes the largest loss of all least."""
 OVERHEADS = (0.0, 1.0, 5.0)
 SHARES = (0.05, 0.1, 0.2)
 BUDGET_SHARE = 0.1
@@ -47,9 +50,10 @@ def questions(pool: JudgedPool, measure: str, overhead: float) -> dict[str, Targ
     }
 
 
-def designed(pool: JudgedPool, name: str, targets: Target | list[Target]) -> Design:
+def designed(pool: JudgedPool, name: str, targets: Target | list[Target], weights: str | None = None) -> Design:
     """Return a method's design for one question or several."""
-    return METHODS[name].design(targets, **pool.beliefs.for_method(METHODS[name], pool.max_grade + 1))
+    given = pool.beliefs.for_method(METHODS[name], pool.max_grade + 1)
+    return METHODS[name].design(targets, **given, weights=weights)
 
 
 def rmse(found: Replications, truth: float) -> np.ndarray:
@@ -69,9 +73,10 @@ def truth_of(target: Target, grades: np.ndarray) -> float:
 
 def four_questions(pool: JudgedPool, overhead: float, repetitions: int, seed: int) -> Iterator[Row]:
     """Yield what one sample loses against one of its own, for each question, and how often its intervals hold."""
-    for name, measure in SAMPLES:
+    grades = pool.workload.grades
+    for (name, measure), (weights, said) in product(SAMPLES, WEIGHTS.items()):
         targets = questions(pool, measure, overhead)
-        joint, grades = designed(pool, name, list(targets.values())), pool.workload.grades
+        joint = designed(pool, name, list(targets.values()), weights)
         budgets = [share * joint.cost for share in SHARES]
         for question, target in targets.items():
             truth = truth_of(target, grades)
@@ -80,7 +85,7 @@ def four_questions(pool: JudgedPool, overhead: float, repetitions: int, seed: in
             own = replicate(alone, grades, budgets, repetitions, seed + 1)
             lost, held = rmse(one, truth) / rmse(own, truth), covered(one, truth).mean(axis=0)
             for k, share in enumerate(SHARES):
-                what = f"{name}, {measure}, overhead {overhead:g}, {share:.0%}: {question}"
+                what = f"{name}, {measure}, {said}, overhead {overhead:g}, {share:.0%}: {question}"
                 note = f"its own judges {budgets[k] / alone.cost:.0%} of what it needs"
                 yield figure(f"{what}, RMSE", lost[k], "own sample's", at_most=MOST_LOST, note=note)
                 yield _share(f"{what}, coverage", held[k], repetitions, **COVERAGE)
