@@ -48,7 +48,8 @@ def evaluate(
         that is called for every drawn query; its −1 is an item without a judgment.
     run : path, dict of dicts or frame
     measure : str or Measure
-        As `activeeval.parse_measure` reads it, or ``@FILE``: learned gains and discounts.
+        As `activeeval.parse_measure` reads it, or ``@FILE``: learned gains and discounts. nDCG and AP compare with
+        the best order of the items at hand: with a judge function those of the runs alone.
     budget : float, optional
         How much may be judged: in units of the mean cost of judging a query whole. None judges
         everything, and the answer is exact.
@@ -71,6 +72,7 @@ def evaluate(
     Returns
     -------
     Estimate
+        Queries that a run lacks, or that have no judgment, are counted in its `cautions`.
 
     Raises
     ------
@@ -157,7 +159,8 @@ def _estimate(
         campaign.tell(drawn, oracle(drawn.query_id, list(drawn.item_ids)))
     if unjudged == "error":
         check_judged(oracle.missing, oracle.n_asked, "asked for")
-    return replace(campaign.estimate(), notes=workload.notes)
+    found = campaign.estimate()
+    return replace(found, notes=(*workload.notes, *found.notes))
 
 
 def _nothing(method: str) -> Estimate:

@@ -755,3 +755,28 @@ def test_words_where_numbers_belong_are_refused_in_a_line(call, problem):
     campaign = judge(Campaign(design, 2 * design.cost), labels)
     with pytest.raises(ActiveEvalError, match=problem):
         call(campaign)
+
+
+def test_one_query_that_holds_most_of_what_chance_leaves_out_is_named():
+    """By p² Σ c² (1/a − 1): here a dear query with a fifth of the traffic."""
+    random = np.random.default_rng(1)
+    costs = np.ones(160)
+    costs[:4] = 40.0
+    traffic = np.full(40, 0.8 / 39)
+    traffic[0] = 0.2
+    pool = pool_of([4] * 40, item_costs=costs, query_probs=traffic)
+    target = Target(DCG(cutoff=4), Rankings.from_scores(pool, random.random(160)))
+    probs, labels = random.dirichlet(np.ones(3), 160), random.integers(0, 3, 160)
+    for method in ("items", "depth", "whole"):
+        design = METHODS[method].design(target, probs, budget=0.6 * 160)
+        campaign = judge(Campaign(design, rng=1), labels)
+        found = [text for text in campaign.estimate().cautions if "of what chance leaves out is of query" in text]
+        level = campaign._drawing.selection(campaign._drawing.block_ends[-1]).level
+        _, a = design.order.inclusion_probs(level)
+        worth = traffic[design.order.slot_queries] ** 2 * target.contrast[design.order.items] ** 2 * (1 / a - 1)
+        shares = [worth[design.order.slot_queries == q].sum() / worth.sum() for q in range(40)]
+        assert bool(found) == (max(shares) > 0.25), method
+        if found:
+            assert found[0].startswith(
+                f"{max(shares):.0%} of what chance leaves out is of query 'q{np.argmax(shares)}'"
+            )

@@ -8,12 +8,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import Design, Reading, Selection
+from activeeval.design import Design, Levels, Reading, Selection
 from activeeval.estimation import Look, estimate, evaluate, judged_sample
 from activeeval.measures import Target
 from activeeval.results import Cannot, Estimate
 
 Ints = NDArray[np.int64]
+
+MOST_OF_ONE = 0.25
+"""Of what chance leaves out. On 40 queries of very unequal traffic and costs intervals of 95 % held the truth in 84 %
+of the runs where one query had a fifth, in 70 % where it had a third and in 43 % where it had four fifths; on the
+judged collections no query has more than .18, of 20 queries or more."""
 
 
 def read(
@@ -44,7 +49,16 @@ def read(
         ends = [found.value, *(_estimate(design, reading, selection, g, scope).value for g in extremes)]
         treated = "as no gain" if reading.kind == "whole" else "as predicted"
         found = replace(found, cannot=Cannot(n_items=len(own), low=min(ends), high=max(ends), treated=treated))
-    return replace(found, share=share)
+    return replace(found, share=share, notes=_dominated(design, reading, selection.level))
+
+
+def _dominated(design: Design, reading: Reading, level: float) -> tuple[str, ...]:
+    """Return what is to be said where one query holds much of what chance leaves out: the others say little of it."""
+    left = reading.left_to_chance(level) if isinstance(design.scheme, Levels) else np.zeros(1)
+    if left.max() <= MOST_OF_ONE * left.sum():
+        return ()
+    query, share = repr(str(design.pool.query_ids[int(left.argmax())])), left.max() / left.sum()
+    return (f"{share:.0%} of what chance leaves out is of query {query} alone: the interval can be far too short",)
 
 
 def _estimate(design: Design, reading: Reading, selection: Selection, grades: Ints, scope: str) -> Estimate:

@@ -103,6 +103,18 @@ class Reading:
         """
         return self.is_open[selection.queries] & (selection.levels * self.least_roots[selection.queries] >= 1)
 
+    def left_to_chance(self, level: float) -> Floats:
+        """Return p² Σ c² (1/a − 1) of every query's places at a level, shape (n_queries,).
+
+        c is what a place's rank is worth in the target, so these compare as the variances of the queries do where all
+        labels are equally uncertain.
+        """
+        order, n = self.order, self.order.n_queries
+        _, a = order.inclusion_probs(level)
+        left = np.divide(1.0, a, out=np.ones_like(a), where=a > 0) - 1.0
+        worth = self.target.contrast[order.items] ** 2
+        return np.asarray(order.query_probs**2 * np.bincount(order.slot_queries, worth * left, minlength=n))
+
     @cached_property
     def sums(self) -> Floats:
         """What the known grades of each query are worth beside what is estimated of it, shape (n_queries,); 0 here."""

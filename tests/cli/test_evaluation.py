@@ -362,3 +362,15 @@ def test_a_labelled_subset_says_nothing_of_the_rest():
     with pytest.raises(InputError, match=r"^76 of 80 items asked for are not judged, in 38 queries, "):
         evaluation.compare(part, one, other, measure="DCG@1")
     assert evaluation.compare(part, one, other, measure="DCG@1", unjudged="irrelevant").value == pytest.approx(-2 / 40)
+
+
+def test_queries_that_were_left_out_are_told_of():
+    run = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
+    qrels = {"q1": {"a": 2, "b": 0}, "q3": {"a": 1}}
+    alone = evaluation.evaluate(qrels, run, measure="DCG")
+    assert alone.cautions[:2] == (
+        "1 of 2 queries are missing from the run: they score 0",
+        "1 queries of the run have no judgments: ignored",
+    )
+    both = evaluation.compare(qrels, run, run | {"q1": {"a": 1.0, "b": 2.0}}, measure="DCG")
+    assert "1 queries of the second run have no judgments: ignored" in both.cautions
