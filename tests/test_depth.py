@@ -30,7 +30,7 @@ from scipy.optimize import brentq
 
 from activeeval import AP, ERR, METHODS, NDCG, Additive, Cascade, Target
 from activeeval.design import DEPTH, Beliefs, Design, Levels
-from activeeval.design.readings import path_of
+from activeeval.design.paths import path_of
 from activeeval.estimation import evaluate, judged_sample
 from activeeval.kernels import rates
 

@@ -53,8 +53,12 @@ def read(
 
 
 def _dominated(design: Design, reading: Reading, level: float) -> tuple[str, ...]:
-    """Return what is to be said where one query holds much of what chance leaves out: the others say little of it."""
-    left = reading.left_to_chance(level) if isinstance(design.scheme, Levels) else np.zeros(1)
+    """Return what is to be said where one query holds much of what chance leaves out: the others say little of it.
+
+    Nothing is said of a pool that came in chunks, of which only some queries are at hand.
+    """
+    is_known = isinstance(design.scheme, Levels) and design.order.gathered is None
+    left = reading.left_to_chance(level) if is_known else np.zeros(1)
     if left.max() <= MOST_OF_ONE * left.sum():
         return ()
     query, share = repr(str(design.pool.query_ids[int(left.argmax())])), left.max() / left.sum()

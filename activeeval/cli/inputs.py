@@ -285,7 +285,9 @@ def _max_grade(options: PoolOptions, workload: Workload, model: str) -> int:
     if options.max_grade is not None and top > options.max_grade:
         raise InputError(f"labels or probabilities go up to grade {top}, above --max-grade {options.max_grade}")
     if top == 0:
-        raise click.UsageError("--max-grade is needed: without labels nothing tells the largest grade of the scale")
+        raise click.UsageError(
+            "--max-grade is needed: no label of the pool is looked at, and nothing else tells the largest grade"
+        )
     return top
 
 

@@ -10,7 +10,7 @@ import click
 
 from activeeval.cli.inputs import POSITIVE, Case, PoolOptions, check_names, level_option, load_case, pool_options
 from activeeval.cli.output import check_out, emit, output_option, places_option, say, warn_of_weights
-from activeeval.errors import FormatError, InputError
+from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     from activeeval.campaign import Campaign
@@ -137,6 +137,7 @@ def _say_what_was_drawn(campaign: Campaign, out: str, budget: str, unit: float) 
     spent = sum(u.cost for u in units)
     is_everything = n_items == int((design.order.roots > 0).sum())
     sizes = [sum(len(u.items) for u in units if u.block == k + 1) for k in range(len(design.blocks))]
+    sizes = sizes[: next((k for k, _ in enumerate(sizes) if not sum(sizes[k:])), len(sizes))]
     what = "everything is to be judged, " if is_everything else ""
     paid = f"cost {spent / unit:.4g} of {budget}" + (" (met on average)" if design.expected else "")
     say(f"wrote {out}: {what}{n_items} items of {n_queries} queries, {paid}; a unit pays for {unit:.4g} mean items")
@@ -253,11 +254,9 @@ def _judged(draws: str, path: str | None) -> tuple[Campaign, Progress]:
             f"{beside}: no such file, expected the sample that `activeeval sample` wrote beside the sheet; "
             "--record names it where it lies elsewhere"
         )
+    arrays = read_arrays(beside, FIELDS)
     try:
-        arrays = read_arrays(beside, FIELDS)
         campaign = from_arrays(arrays)
-    except FormatError:
-        raise
     except InputError as problem:
         raise InputError(f"{beside}: {problem}") from None
     try:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order
+from activeeval.design.paths import path_of
 from activeeval.design.selections import Selection, Selections
 from activeeval.design.totals import PoolTotals
 from activeeval.errors import InputError
 from activeeval.kernels import items as item_kernel
-from activeeval.kernels import prefixes, reveal
-from activeeval.kernels.bundles import Lists, Model, Rates, Taken, Value
+from activeeval.kernels import prefixes
+from activeeval.kernels.bundles import Rates, Taken
 from activeeval.measures import Target
 from activeeval.measures.doors import sealed
 
@@ -336,24 +337,6 @@ def _taken(order: Order, selection: Rows) -> tuple[Rates, Taken]:
     """Return what kernels are given of selections."""
     rates = Rates(order.query_roots, order.roots)
     return rates, Taken(selection.queries, selection.levels, selection.counts, selection.slots)
-
-
-def walked(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
-    """Return what every walk over the items of a target is given: measure, lists, model and places."""
-    terms = target.terms(beliefs.max_grade + 1)
-    measure = Value(terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
-    lists = Lists(target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
-    model = Model(sealed(beliefs.nodes), sealed(beliefs.weights))
-    return measure, lists, model, target.pool.query_offsets, sealed(offsets, np.int64), sealed(items, np.int64)
-
-
-def path_of(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints, grades: Ints) -> tuple[Floats, Floats]:
-    """Return f_0 of every query and f_k of every place, once all its items up to it have their grades."""
-    f, f0 = np.zeros(items.size), np.empty(offsets.size - 1)
-    labels, no_hashes, no_samples = sealed(grades, np.int64), np.empty(0, np.uint64), np.empty(0, np.int64)
-    arrays = walked(target, beliefs, offsets, items)
-    reveal.reveal(*(*arrays, (0, f0.size), labels, no_hashes, no_samples, f0, f, np.empty(0)))
-    return f0, f
 
 
 def check_reaches(target: Target, order: Order, known: Ints, *, as_prefix: bool) -> None:

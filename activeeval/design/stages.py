@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order, Places
+from activeeval.design.paths import path_of, walked
 from activeeval.design.rates import Ratios, Spread, pooled
-from activeeval.design.readings import ItemReading, PrefixReading, Reading, check_reaches, path_of, walked
+from activeeval.design.readings import ItemReading, PrefixReading, Reading, check_reaches
 from activeeval.errors import InputError
 from activeeval.kernels import rates, reveal
 from activeeval.measures import Measure, Target

@@ -187,7 +187,8 @@ class ChunkedDesign:
         BudgetError
             Where the budget does not pay for the dearest that may have to be judged at once.
         InputError
-            Where the chunks are not those of the design.
+            Where queries or traffic are not those that the design was made of. All else is taken as it comes now: the
+            sample is then one of these chunks, for which the design may be less apt.
         """
         key = key_of(rng, self.survey.digest)
         largest = max(check_budget(budget), 0.0 if up_to is None else check_budget(up_to))

@@ -257,7 +257,7 @@ OPTIONS = [
      r"--expected is for draws with replacement: passive, active, active_uniC, active_uniD"),
     ("an argument to methods", {}, "methods items", 2, r"Got unexpected extra argument \(items\)"),
     ("no scale", {}, "design --run a.run --out x.csv", 2,
-     r"--max-grade is needed: without labels nothing tells the largest grade of the scale"),
+     r"--max-grade is needed: no label of the pool is looked at, and nothing else tells the largest grade"),
     *((f"index update {value}", {}, f"{LETOR} --index-update {value}", 2, rf"Invalid value for '--index-update': {expected}")
       for value, expected in (("1.5", rf"1\.5 {OPEN}"), ("0", rf"0\.0 {OPEN}"), ("nan", r"nan is not a finite number\."))),
     *((f"defensive share {value}", {}, f"{LETOR} --defensive-share {value}", 2,
