@@ -780,3 +780,25 @@ def test_one_query_that_holds_most_of_what_chance_leaves_out_is_named():
             assert found[0].startswith(
                 f"{max(shares):.0%} of what chance leaves out is of query 'q{np.argmax(shares)}'"
             )
+
+
+@pytest.mark.parametrize("method", ["items", "depth", "whole", "random"])
+def test_a_query_that_another_question_needs_is_certain_for_this_one_without_being_judged(method):
+    """Of a comparison, queries with equal lists: they count once, and a census is seen to be one."""
+    random = np.random.default_rng(4)
+    pool = pool_of([4] * 20)
+    one, other = random_lists(random, [4] * 20, least=4), random_lists(random, [4] * 20, least=4)
+    other[:5] = one[:5]
+    a, b = rankings_of(pool, one), rankings_of(pool, other)
+    labels = random.integers(0, 3, 80)
+    questions = [Target(DCG([0, 1, 3]), a), Target(DCG([0, 1, 3]), a, b)]
+    design = METHODS[method].design(questions, random_probs(random, 80, 3), max_grade=2)
+    campaign = judge(Campaign(design, 2 * design.cost), labels)
+    assert {unit.query for unit in campaign.units} == set(range(20))
+    for question in questions:
+        found = campaign.estimate(question)
+        assert found.value == pytest.approx(question.values(labels).mean(), rel=1e-12)
+        assert (found.std_error, found.n_open, found.degrees_of_freedom) == (0, 0, math.inf)
+    early = judge(Campaign(design, 0.5 * design.cost, rng=2), labels)
+    judged = {unit.query for unit in early.units}
+    assert early.estimate(questions[1]).n_open <= len(judged - set(range(5)))
