@@ -28,6 +28,8 @@ from activeeval.kernels.numbers import number
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
+_HIGHEST = 1e300  # an infinite limit times a root of 0 would not be a number
+
 
 @_jit
 def _come_freely(key, hashes, roots, first, last, entry, parent, limit, numbers, slots, levels, n):
@@ -37,9 +39,7 @@ def _come_freely(key, hashes, roots, first, last, entry, parent, limit, numbers,
     """
     for i in range(last - first):  # apart from what follows, so that the compiler makes several at once
         numbers[i] = number(key, hashes[first + i])
-    within = max(
-        1.0 / parent, limit
-    )  # beyond it times the root a place comes neither with the query nor below the limit
+    within = max(1.0 / parent, limit)  # beyond it times its root a place comes neither with the query nor so early
     start = n
     for i in range(last - first):
         slots[n] = first + i
@@ -111,6 +111,7 @@ def come(keys, order, limit, found, numbers):
     offsets, query_roots, roots, query_hashes, hashes, overheads, costs, nested = order
     row_keys, row_queries, row_slots, row_units, slots, levels, owners, at, prices = found
     n_rows, n_slots, n_units = 0, 0, 0
+    limit = min(limit, _HIGHEST)
     for q in range(query_roots.size):
         root, first, last = query_roots[q], offsets[q], offsets[q + 1]
         if root <= 0.0:
