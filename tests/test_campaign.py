@@ -460,7 +460,7 @@ def test_a_later_judgment_takes_an_earlier_ones_place_and_what_is_retracted_wait
         campaign.retract(10**6)
 
 
-@pytest.mark.parametrize("method", ["items", "items_plain", "depth", "depth_plain", "whole"])
+@pytest.mark.parametrize("method", ["items", "items_plain", "depth", "depth_plain", "whole", "random"])
 def test_what_cannot_be_judged_is_predicted_and_bounded(method):
     """Beside the estimate stand two with such items at grades that there are; without a fit the least and the most."""
     design, labels = labelled(10, method, n_queries=40, compare=True)
@@ -475,7 +475,7 @@ def test_what_cannot_be_judged_is_predicted_and_bounded(method):
     assert cannot.n_items == 3
     assert not campaign.waiting
     assert sum(isinstance(event, CannotJudge) for event in campaign.log) == 3
-    assert cannot.treated == ("as no gain" if method == "whole" else "as predicted")
+    assert cannot.treated == ("as no gain" if method == "random" else "as predicted")
     assert f"3 items could not be judged, taken {cannot.treated}: between" in estimate.cautions[-1]
     tried = []
     for grades in np.ndindex(5, 5, 5):
@@ -802,3 +802,28 @@ def test_a_query_that_another_question_needs_is_certain_for_this_one_without_bei
     early = judge(Campaign(design, 0.5 * design.cost, rng=2), labels)
     judged = {unit.query for unit in early.units}
     assert early.estimate(questions[1]).n_open <= len(judged - set(range(5)))
+
+
+@pytest.mark.parametrize("measure", [DCG(), ERR(4), ERR(4, cutoff=3)])
+@pytest.mark.parametrize("compare", [False, True])
+def test_of_a_query_judged_whole_what_is_missing_is_as_the_model_expects(measure, compare):
+    """E[L | all other labels], by enumeration of the missing ones; without a model they are of no gain."""
+    for seed in range(5):
+        design, labels = labelled(seed, "whole", n_queries=12, measure=measure, compare=compare)
+        random, probs, target = np.random.default_rng(seed), design.beliefs.nodes[0], design.target
+        gone = random.choice(np.flatnonzero(target.matters), 3, replace=False).tolist()
+        told = {item: None if item in gone else int(labels[item]) for item in range(labels.size)}
+        expected = 0.0
+        for grades in np.ndindex(5, 5, 5):
+            other = labels.copy()
+            other[gone] = grades
+            expected += math.prod(probs[gone, grades]) * (design.pool.query_probs @ target.values(other))
+        other = labels.copy()
+        other[gone] = -1
+        nothing = design.pool.query_probs @ target.values(other)
+        plain = METHODS["random"].design(target, max_grade=4)
+        for own, wanted in ((design, expected), (plain, nothing)):
+            campaign = Campaign(own, 2 * own.cost)
+            while (unit := campaign.ask()) is not None:
+                campaign.tell(unit, [told[item] for item in unit.items])
+            assert campaign.estimate().value == pytest.approx(wanted, rel=1e-10)

@@ -47,7 +47,7 @@ def read(
     if own:
         extremes = extreme_grades(reading, selection, grades, own)
         ends = [found.value, *(_estimate(design, reading, selection, g, scope).value for g in extremes)]
-        treated = "as no gain" if reading.kind == "whole" else "as predicted"
+        treated = "as no gain" if reading.beliefs is None else "as predicted"
         found = replace(found, cannot=Cannot(n_items=len(own), low=min(ends), high=max(ends), treated=treated))
     return replace(found, share=share, notes=_dominated(design, reading, selection.level))
 

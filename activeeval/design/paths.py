@@ -26,10 +26,17 @@ def walked(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tupl
     return measure, lists, model, target.pool.query_offsets, sealed(offsets, np.int64), sealed(items, np.int64)
 
 
-def path_of(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints, grades: Ints) -> tuple[Floats, Floats]:
-    """Return f_0 of every query and f_k of every place, once all its items up to it have their grades."""
-    f, f0 = np.zeros(items.size), np.empty(offsets.size - 1)
+def path_of(
+    target: Target, beliefs: Beliefs, offsets: Ints, items: Ints, grades: Ints, queries: Ints | None = None
+) -> tuple[Floats, Floats]:
+    """Return f_0 of every query and f_k of every place, once all its items up to it have their grades.
+
+    An item whose grade is −1 stays as the model expects it. Of some ``queries`` alone the rest is 0.
+    """
+    f, f0 = np.zeros(items.size), np.zeros(offsets.size - 1)
     labels, no_hashes, no_samples = sealed(grades, np.int64), np.empty(0, np.uint64), np.empty(0, np.int64)
     arrays = walked(target, beliefs, offsets, items)
-    reveal.reveal(*(*arrays, (0, f0.size), labels, no_hashes, no_samples, f0, f, np.empty(0)))
+    blocks = [(0, f0.size)] if queries is None else [(q, q + 1) for q in queries.tolist()]
+    for block in blocks:
+        reveal.reveal(*(*arrays, block, labels, no_hashes, no_samples, f0, f, np.empty(0)))
     return f0, f

@@ -62,6 +62,8 @@ class Reading:
         Grades that are known beforehand, −1 where there is none.
     predictions : ndarray, shape (n_queries,)
         m(x) = E[L | x] given what is known; NaN without a grade model.
+    beliefs : Beliefs or None
+        The grade model: what cannot be judged is as it expects, without one of no gain.
     gathered_totals : PoolTotals or None
         Of the larger pool, where the order was gathered of one.
     """
@@ -70,6 +72,7 @@ class Reading:
     order: Order
     known: Ints
     predictions: Floats
+    beliefs: Beliefs | None = None
     gathered_totals: PoolTotals | None = None
     kind: ClassVar[str] = "whole"
 
@@ -156,7 +159,8 @@ class Reading:
         grades : ndarray of int64, shape (n_items,)
             Read for the selected places alone; −1 where an item cannot be judged.
         """
-        return WholeJudge(self, self.values(grades))
+        own = self._all_grades(grades)
+        return WholeJudge(self, own, self.target.values(own))
 
     def _all_grades(self, grades: Ints) -> Ints:
         """Return the grades of open places, and what is known elsewhere."""
@@ -179,13 +183,26 @@ class WholeJudge(Judge):
     """Queries judged whole: y = L."""
 
     reading: Reading
+    grades: Ints
     values: Floats
 
     def totals(self, selection: Rows) -> Totals:
         """Return what a selection shows; see `Totals`."""
         z = self.reading.regressors[selection.queries]
-        totals = np.column_stack((self.values[selection.queries], z))
+        totals = np.column_stack((self._expected(selection)[selection.queries], z))
         return Totals(totals=totals, within=np.zeros((len(totals), 6)))
+
+    def _expected(self, selection: Rows) -> Floats:
+        """Return L of the queries, as the model expects it given all other labels where an item cannot be judged."""
+        reading, order = self.reading, self.reading.order
+        missing = selection.slots[self.grades[order.items[selection.slots]] < 0]
+        if reading.beliefs is None or missing.size == 0:
+            return self.values
+        queries = np.unique(order.slot_queries[missing])
+        path = path_of(reading.target, reading.beliefs, order.offsets, order.items, self.grades, queries)[1]
+        values = self.values.copy()
+        values[queries] = path[order.offsets[queries + 1] - 1]
+        return values
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

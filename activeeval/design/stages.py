@@ -138,7 +138,7 @@ class Whole:
         check_reaches(target, order, known, as_prefix=False)
         unknown = np.full(order.n_queries, np.nan)
         predictions = unknown if beliefs is None else self.moments(target, beliefs).mean
-        return Reading(target=target, order=order, known=known, predictions=predictions)
+        return Reading(target=target, order=order, known=known, predictions=predictions, beliefs=beliefs)
 
 
 @dataclass(frozen=True, slots=True)

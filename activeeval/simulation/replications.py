@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.design import Design, Levels, Reading, Replacement, ascending
+from activeeval.design import Design, Levels, Reading, Replacement, ascending, whole
 from activeeval.design.decks import DRAWS_PER_QUERY, ROUNDING
 from activeeval.errors import InputError
 from activeeval.estimation import (
@@ -223,7 +223,8 @@ def _drawn(
     order = design.order
     if not isinstance(kind, Student) or scope != "pool":
         raise InputError(f"draws with replacement are replayed for t intervals of the pool, not for {kind.name!r}")
-    deck, values = scheme.deck(order), reading.values(labels)
+    everything = whole(order, np.arange(order.n_queries), 0.0)
+    deck, values = scheme.deck(order), reading.judge(labels).totals(everything).totals[:, 0].copy()
     by_hash, costs = deck.queries, deck.costs
     limits = np.full(budgets.size, DRAWS_PER_QUERY * order.n_queries)
     bounds = budgets * (1 + ROUNDING)
