@@ -33,8 +33,8 @@ from activeeval.pool import Seed, key_of, known_digest, pool_hashes
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Keys = Sequence[np.uint64]
-_FEWEST, _MOST, _MOST_PLACES = 16, 250, 1_000_000
-"""Repetitions that are run together: as many as share what is read of a query, as few as fit the processor's cache."""
+_MOST, _MOST_PLACES = 250, 1_000_000
+"""Repetitions that are run together, so that what is read of a query serves all: 50 MB at most."""
 _MOST_UNIFORMS = 20_000_000
 COLUMNS = ("value", "variance", "degrees_of_freedom", "draws", "queries", "items", "spent", "open", "low", "high")
 """What a repetition leaves for each budget, in the order of its columns."""
@@ -161,7 +161,7 @@ def _together(design: Design, budget: float) -> int:
     if not isinstance(design.scheme, Levels):
         return _MOST
     n_places = float(design.order.inclusion_probs(design.order.level_for(budget))[1].sum())
-    return int(np.clip(_MOST_PLACES / max(n_places, 1.0), _FEWEST, _MOST))
+    return int(np.clip(_MOST_PLACES / max(n_places, 1.0), 1, _MOST))
 
 
 def _levelled(
