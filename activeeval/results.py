@@ -15,12 +15,6 @@ from activeeval.errors import InputError
 Floats = NDArray[np.float64]
 
 
-def check_level(level: float) -> None:
-    """Raise InputError where a confidence level does not lie strictly between 0 and 1."""
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise InputError(f"level must lie strictly between 0 and 1, got {level!r}")
-
-
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A two-sided interval ``[low, high]`` at a confidence ``level``."""
@@ -46,10 +40,15 @@ class Moments:
     variance: Floats
 
 
+def check_level(level: float) -> None:
+    """Raise InputError where a confidence level does not lie strictly between 0 and 1."""
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise InputError(f"level must lie strictly between 0 and 1, got {level!r}")
+
+
 def t_quantile(level: float, degrees_of_freedom: float | Floats) -> Floats:
     """Return the two-sided Student-t quantile for a confidence level, as an array of floats."""
-    if not 0 < level < 1:
-        raise InputError(f"level must lie strictly between 0 and 1, got {level!r}")
+    check_level(level)
     return np.asarray(stdtrit(degrees_of_freedom, 0.5 + level / 2), dtype=np.float64)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Design, Levels, Reading, Selection
-from activeeval.estimation import Look, estimate, evaluate, judged_sample
+from activeeval.estimation import Look, estimate, judged_sample, looks_of
 from activeeval.measures import Target
 from activeeval.results import Cannot, Estimate
 
@@ -108,7 +108,4 @@ def looks_at(
     reading = design.reading(target)
     judge = reading.judge(grades)
     samples = [judged_sample(design, reading, judge, selection) for selection in selections]
-    return [
-        Look(sample=sample, evaluated=evaluate(sample, scope), share=part)
-        for sample, part in zip(samples, shares, strict=False)
-    ]
+    return looks_of(samples, shares, scope)

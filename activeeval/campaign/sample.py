@@ -36,8 +36,9 @@ _ORDER = ("offsets", "items", "query_probs", "costs", "overheads", "query_roots"
 def to_arrays(campaign: Campaign) -> dict[str, NDArray[Any]]:
     """Return the sample of a campaign as arrays of numbers and text, without its grades."""
     design = campaign.design
+    scale = -1 if design.scale is None else design.scale
     for target in design.targets:
-        if not target.is_measured_by(_measure(str(target.measure), -1 if design.scale is None else design.scale)):
+        if not target.is_measured_by(_measure(str(target.measure), scale)):
             raise InputError(f"{target.name} cannot be written: its discounts are a function, which no text holds")
     lists = _rankings(design)
     arrays: dict[str, NDArray[Any]] = {
@@ -47,7 +48,7 @@ def to_arrays(campaign: Campaign) -> dict[str, NDArray[Any]]:
         "key": np.array([campaign.key], dtype=np.uint64),
         "budget": np.array([design.budget, design.expected, design.planned], dtype=np.float64),
         "blocks": np.array(design.blocks),
-        "scale": np.array([-1 if design.scale is None else design.scale]),
+        "scale": np.array([scale]),
         "known": design.known.astype(np.int32),
     }
     arrays |= {f"pool.{name}": getattr(design.pool, name) for name in _POOL}

@@ -137,7 +137,8 @@ def _say_what_was_drawn(campaign: Campaign, out: str, budget: str, unit: float) 
     spent = sum(u.cost for u in units)
     is_everything = n_items == int((design.order.roots > 0).sum())
     sizes = [sum(len(u.items) for u in units if u.block == k + 1) for k in range(len(design.blocks))]
-    sizes = sizes[: next((k for k, _ in enumerate(sizes) if not sum(sizes[k:])), len(sizes))]
+    while sizes and sizes[-1] == 0:
+        sizes.pop()
     what = "everything is to be judged, " if is_everything else ""
     paid = f"cost {spent / unit:.4g} of {budget}" + (" (met on average)" if design.expected else "")
     say(f"wrote {out}: {what}{n_items} items of {n_queries} queries, {paid}; a unit pays for {unit:.4g} mean items")

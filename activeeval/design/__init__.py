@@ -12,11 +12,11 @@ from activeeval.design.designs import Design
 from activeeval.design.orders import Gathered, Order, Places
 from activeeval.design.parts import Part, equal_loss_weights
 from activeeval.design.rates import Rates, Sums, checked_share, defended, optimal_sampling_probs, order_of
-from activeeval.design.readings import Judge, Reading, Totals
+from activeeval.design.readings import Judge, Reading
 from activeeval.design.schemes import Levels, Queue, Replacement, Scheme, ascending, whole
 from activeeval.design.selections import Selection, Selections
 from activeeval.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
-from activeeval.design.totals import PoolTotals
+from activeeval.design.totals import PoolTotals, Totals
 
 __all__ = [
     "DEPTH",

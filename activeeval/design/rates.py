@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Real
 
 import numpy as np
@@ -197,16 +197,8 @@ class Sums:
 
     def __add__(self, other: Sums) -> Sums:
         """Return the sums over two parts together."""
-        return Sums(
-            weight=self.weight + other.weight,
-            n_queries=self.n_queries + other.n_queries,
-            n_items=self.n_items + other.n_items,
-            item_costs=self.item_costs + other.item_costs,
-            cost=self.cost + other.cost,
-            top=self.top + other.top,
-            bottom=self.bottom + other.bottom,
-            largest=max(self.largest, other.largest),
-        )
+        added = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
+        return Sums(**added | {"largest": max(self.largest, other.largest)})
 
     @property
     def unit(self) -> float:

@@ -17,7 +17,7 @@ from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order
 from activeeval.design.paths import path_of
 from activeeval.design.selections import Selection, Selections
-from activeeval.design.totals import PoolTotals
+from activeeval.design.totals import PoolTotals, Totals
 from activeeval.errors import InputError
 from activeeval.kernels import items as item_kernel
 from activeeval.kernels import prefixes
@@ -31,23 +31,6 @@ Rows = Selection | Selections
 
 LEAST_LIKELIHOOD = 1e-12
 """Of a label at a node: one that no node allows then says nothing, instead of leaving no node at all."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Totals:
-    """What a judged selection says of a target, query by query.
-
-    Attributes
-    ----------
-    totals : ndarray, shape (n, 1 + k)
-        y, unbiased for what is unknown of each query's value, and its regressors z.
-    within : ndarray, shape (n, (1 + k)(2 + k) / 2)
-        Unbiased variance of what is seen within the query, the quadratic form of (y, z), its upper triangle row
-        by row: yy, y0, y1 …
-    """
-
-    totals: Floats
-    within: Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,13 +1,30 @@
-"""What an estimate needs of the queries of a pool that nobody judges."""
+"""What an estimate is made of: what judged queries show, and what it needs of those of a pool that nobody judges."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Totals:
+    """What a judged selection says of a target, query by query.
+
+    Attributes
+    ----------
+    totals : ndarray, shape (n, 1 + k)
+        y, unbiased for what is unknown of each query's value, and its regressors z.
+    within : ndarray, shape (n, (1 + k)(2 + k) / 2)
+        Unbiased variance of what is seen within the query, the quadratic form of (y, z), its upper triangle row
+        by row: yy, y0, y1 …
+    """
+
+    totals: Floats
+    within: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -45,13 +62,4 @@ class PoolTotals:
 
     def __add__(self, other: PoolTotals) -> PoolTotals:
         """Return the totals of two parts together."""
-        return PoolTotals(
-            n_queries=self.n_queries + other.n_queries,
-            n_open=self.n_open + other.n_open,
-            population=self.population + other.population,
-            base=self.base + other.base,
-            settled_squares=self.settled_squares + other.settled_squares,
-            open_squares=self.open_squares + other.open_squares,
-            open_share=self.open_share + other.open_share,
-            squares=self.squares + other.squares,
-        )
+        return PoolTotals(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})

@@ -12,6 +12,7 @@ from activeeval.estimation.intervals import (
     crossing_probs,
     find_interval,
     half_widths,
+    looks_of,
     spending_boundaries,
 )
 from activeeval.estimation.samples import JudgedSample, JudgedSamples, judged_sample, judged_samples
@@ -36,6 +37,7 @@ __all__ = [
     "half_widths",
     "judged_sample",
     "judged_samples",
+    "looks_of",
     "population_variance",
     "spending_boundaries",
 ]

@@ -111,9 +111,7 @@ def evaluated(samples: JudgedSamples) -> Floats:
     estimates.linear_estimates(samples.starts, *arrays, samples.is_fitted, out)
     out[:, 0] += samples.base
     is_census = samples.open_share == 0.0
-    out[is_census] = np.column_stack((samples.base, np.zeros_like(samples.base), np.full_like(samples.base, np.inf)))[
-        is_census
-    ]
+    out[is_census, 0], out[is_census, 1:] = samples.base[is_census], (0.0, np.inf)
     return out
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
 from activeeval.errors import InputError
-from activeeval.estimation.estimators import Evaluated
+from activeeval.estimation.estimators import Evaluated, evaluate
 from activeeval.estimation.samples import JudgedSample
 from activeeval.kernels import intervals
 from activeeval.results import Interval, check_level, t_quantile
@@ -47,6 +47,12 @@ class Look:
     sample: JudgedSample
     evaluated: Evaluated
     share: float = 1.0
+
+
+def looks_of(samples: Sequence[JudgedSample], shares: Sequence[float], scope: str) -> list[Look]:
+    """Return a look for each of the samples that a growing one was; there may be more shares than samples so far."""
+    parts = zip(samples, shares, strict=False)
+    return [Look(sample=sample, evaluated=evaluate(sample, scope), share=share) for sample, share in parts]
 
 
 class IntervalKind(Protocol):

@@ -16,14 +16,12 @@ from activeeval.errors import InputError
 from activeeval.estimation import (
     Evaluated,
     IntervalKind,
-    JudgedSample,
-    Look,
     Student,
-    evaluate,
     evaluated,
     find_interval,
     half_widths,
     judged_samples,
+    looks_of,
 )
 from activeeval.kernels import estimates, replication
 from activeeval.measures import Target
@@ -136,11 +134,13 @@ def replicate_with(
     reading = design.reading(target)
     labels = checked_grades(design.pool, grades, design.max_grade)[0]
     kind = find_interval(interval)()
+    limit = None
     if isinstance(design.scheme, Levels):
-        run = _levelled(design, design.scheme, reading, labels, budgets, kind, scope)
+        limit = design.scheme.limit(design.order, budgets[-1])
+        run = _levelled(design, design.scheme, reading, labels, budgets, limit, kind, scope)
     else:
         run = _drawn(design, design.scheme, reading, labels, budgets, kind, scope, expected)
-    size = _together(design, budgets[-1])
+    size = _together(design, limit)
     chunks = [keys[start : start + size] for start in range(0, len(keys), size)]
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(chunk) for chunk in chunks)
     columns = dict(zip(COLUMNS, np.moveaxis(np.concatenate(parts), 2, 0), strict=True))
@@ -156,19 +156,26 @@ def replicate_with(
     )
 
 
-def _together(design: Design, budget: float) -> int:
-    """Return how many repetitions are run together."""
-    if not isinstance(design.scheme, Levels):
+def _together(design: Design, limit: float | None) -> int:
+    """Return how many repetitions are run together that look up to a level."""
+    if limit is None:
         return _MOST
-    n_places = float(design.order.inclusion_probs(design.order.level_for(budget))[1].sum())
+    n_places = float(design.order.inclusion_probs(limit)[1].sum())
     return int(np.clip(_MOST_PLACES / max(n_places, 1.0), 1, _MOST))
 
 
 def _levelled(
-    design: Design, scheme: Levels, reading: Reading, labels: Ints, budgets: Floats, kind: IntervalKind, scope: str
+    design: Design,
+    scheme: Levels,
+    reading: Reading,
+    labels: Ints,
+    budgets: Floats,
+    limit: float,
+    kind: IntervalKind,
+    scope: str,
 ) -> Callable[[Keys], Floats]:
     """Return the function that runs the repetitions of some keys."""
-    judge, limit = reading.judge(labels), scheme.limit(design.order, budgets[-1])
+    judge = reading.judge(labels)
     is_plain = isinstance(kind, Student) and scope == "pool"
 
     def run(keys: Keys) -> Floats:
@@ -183,7 +190,7 @@ def _levelled(
             if not is_plain:
                 shares = (budgets / budgets[-1]).tolist()
                 for row, r in enumerate(which.tolist()):
-                    looks = _looks([own.sample(row) for own in samples], shares, scope)
+                    looks = looks_of([own.sample(row) for own in samples], shares, scope)
                     out[r, :, :3] = [_found(look.evaluated) for look in looks]
                     ends = [kind.interval(looks[: k + 1], 0.95) for k in range(len(looks))]
                     out[r, :, 8:] = [(one.low, one.high) for one in ends]
@@ -192,11 +199,6 @@ def _levelled(
         return out
 
     return run
-
-
-def _looks(samples: Sequence[JudgedSample], shares: Sequence[float], scope: str) -> list[Look]:
-    parts = zip(samples, shares, strict=True)
-    return [Look(sample=sample, evaluated=evaluate(sample, scope), share=share) for sample, share in parts]
 
 
 def _found(evaluated: Evaluated) -> tuple[float, float, float]:
