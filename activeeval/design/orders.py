@@ -120,6 +120,13 @@ class Order:
             return self.gathered.cost
         return float(self.costs[self.roots > 0].sum() + self.overheads.sum())
 
+    def cost_of(self, queries: Ints, counts: Ints, slots: Ints) -> float:
+        """Return what judging some places costs, in mean items, query by query added up as replications do."""
+        rows = np.repeat(np.arange(queries.size), counts)
+        prices = np.zeros(queries.size)
+        np.add.at(prices, rows, self.costs[slots])
+        return float(np.cumsum(np.append(0.0, prices + self.overheads[queries]))[-1])
+
     @cached_property
     def dearest_units(self) -> Floats:
         """The dearest unit that can occur of each query, in mean items, shape (n_queries,).

@@ -79,7 +79,7 @@ class Queue:
         level = self.level_after(n_units)
         slots = self.slots[self.slot_levels < level]
         queries, counts = np.unique(self.order.slot_queries[slots], return_counts=True)
-        cost = float(self.spent[n_units - 1]) if n_units else 0.0
+        cost = self.order.cost_of(queries, counts, slots)
         return Selection(queries=queries, counts=counts, slots=slots, level=level, cost=cost)
 
     def slots_of(self, unit: int) -> Ints:
@@ -172,18 +172,25 @@ class Levels:
     def below(self, order: Order, key: np.uint64, limit: float) -> Queue:
         """Return the units of a key below a level."""
         come = _come(order, np.array([key], dtype=np.uint64), limit)
-        by_level = np.argsort(come.at, kind="stable")
+        queries = np.repeat(come.queries, np.diff(come.row_slots))
+        by_level = np.lexsort((queries, come.levels))
+        levels, owners = come.levels[by_level], queries[by_level]
+        firsts = (np.diff(levels, prepend=-1.0) > 0) | (np.diff(owners, prepend=-1) != 0)
         ranks = np.empty(by_level.size, np.int64)
-        ranks[by_level] = np.arange(by_level.size)
+        ranks[by_level] = np.cumsum(firsts) - 1
+        unit_queries, unit_costs = owners[firsts], np.zeros(np.count_nonzero(firsts))
+        np.add.at(unit_costs, ranks, order.costs[come.slots])
+        turned_to, first_units = np.unique(unit_queries, return_index=True)
+        unit_costs[first_units] += order.overheads[turned_to]
         return Queue(
             order=order,
             limit=limit,
             slots=come.slots,
             slot_levels=come.levels,
-            ranks=ranks[come.owners],
-            unit_queries=np.repeat(come.queries, np.diff(come.row_units))[by_level],
-            unit_costs=come.prices[by_level],
-            unit_levels=come.at[by_level],
+            ranks=ranks,
+            unit_queries=unit_queries,
+            unit_costs=unit_costs,
+            unit_levels=levels[firsts],
         )
 
     def samples(
@@ -199,35 +206,31 @@ class Levels:
         todo = np.arange(keys.size)
         while todo.size:
             come = _come(order, keys[todo], limit)
-            levels, costs = np.empty((2, todo.size, budgets.size))
-            kernel.settle(come, budgets * (1 + ROUNDING), levels, costs)
+            levels = np.empty((todo.size, budgets.size))
+            kernel.settle(come, order.path, budgets * (1 + ROUNDING), levels)
             is_done = np.isfinite(levels[:, -1]) | math.isinf(limit)
             levels[~is_done] = 0.0  # nothing lies below
-            yield todo[is_done], [_selected(come, *column, is_done) for column in zip(levels.T, costs.T, strict=True)]
-            todo, limit = todo[~is_done], _further(order, limit, come.at.size // todo.size)
+            yield todo[is_done], [_selected(come, order, column, is_done) for column in levels.T.copy()]
+            todo, limit = todo[~is_done], _further(order, limit, come.slots.size // todo.size)
 
 
 def _come(order: Order, keys: NDArray[np.uint64], limit: float) -> Come:
     """Return all that comes below a level under each key."""
     n_rows, n_slots = (int(_ROOM * keys.size * p.sum()) + 16 for p in order.inclusion_probs(limit))
-    longest = int(np.diff(order.offsets).max(initial=0))
+    longest = int(np.diff(order.offsets).max(initial=0)) + 16
     while True:
         found = Come(
             keys=np.empty(n_rows, np.int64),
             queries=np.empty(n_rows, np.int64),
             row_slots=np.zeros(n_rows + 1, np.int64),
-            row_units=np.zeros(n_rows + 1, np.int64),
             slots=np.empty(n_slots + longest, np.int64),
             levels=np.empty(n_slots + longest),
-            owners=np.empty(n_slots, np.int64),
-            at=np.empty(n_slots),
-            prices=np.empty(n_slots),
         )
-        n = kernel.come(keys, order.path, limit, found, np.empty(longest))
+        n = kernel.come(keys, order.path, limit, found)
         if n >= 0:
             break
         n_rows, n_slots = 2 * n_rows, 2 * n_slots
-    ends = [n, n, n + 1, n + 1, *3 * [int(found.row_slots[n])], *2 * [int(found.row_units[n])]]
+    ends = (n, n, n + 1, *2 * [int(found.row_slots[n])])
     return Come._make(array[:end] for array, end in zip(found, ends, strict=True))
 
 
@@ -236,8 +239,9 @@ def _further(order: Order, limit: float, n_units: int) -> float:
     return 2 * limit if n_units < order.items.size else math.inf
 
 
-def _selected(come: Come, levels: Floats, costs: Floats, is_done: NDArray[np.bool_]) -> Selections:
-    owners, taken = kernel.take(come, np.ascontiguousarray(levels))
+def _selected(come: Come, order: Order, levels: Floats, is_done: NDArray[np.bool_]) -> Selections:
+    costs = np.empty(levels.size)
+    owners, taken = kernel.take(come, order.path, levels, costs)
     numbers = np.cumsum(is_done) - 1
     return Selections(
         owners=numbers[owners],

@@ -172,8 +172,8 @@ def judged_samples(design: Design, reading: Reading, judge: Judge, selections: S
         starts=np.concatenate(([0], np.cumsum(np.bincount(owners[own], minlength=n)))),
         query_probs=p[queries[own]],
         inclusion_probs=pi,
-        totals=shown.totals[own],
-        within=shown.within[own],
+        totals=shown.totals.take(own, axis=0),  # rows are taken several times as fast as indexed
+        within=shown.within.take(own, axis=0),
         values=values[own],
         population=pool.population - np.column_stack(known),
         base=pool.base + summed(shown.totals[certain, 0]),

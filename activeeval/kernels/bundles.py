@@ -58,12 +58,8 @@ class Come(NamedTuple):
     keys: Any  # (rows,) which key
     queries: Any  # (rows,)
     row_slots: Any  # (rows + 1,) where the places of a row begin
-    row_units: Any  # (rows + 1,) where its units begin
     slots: Any  # (places that come,) ascending within a row
     levels: Any  # their levels
-    owners: Any  # their units
-    at: Any  # (units,) levels
-    prices: Any  # (units,) costs
 
 
 class Taken(NamedTuple):

@@ -213,24 +213,24 @@ def _direction(coefficients, width):
 
 
 @_jit
-def _residual(keep, totals, within, direction):
-    """Return e and s of a query, and what keep e² + (1 − keep) s were if nothing cancelled, to measure rounding by."""
+def _residual(j, keep, totals, within, direction):
+    """Return e and s of the j-th query, and what keep e² + (1 − keep) s were if nothing cancelled: rounding's measure."""
     e, size = 0.0, 0.0
     for a in range(direction.size):
-        part = direction[a] * totals[a]
+        part = direction[a] * totals[j, a]
         e += part
         size += abs(part)
-    if keep == 1.0:
+    if keep[j] == 1.0:
         return e, 0.0, size * size
     s, size_within = 0.0, 0.0
     place = 0
     for a in range(direction.size):
         for b in range(a, direction.size):
-            term = (1.0 if a == b else 2.0) * direction[a] * direction[b] * within[place]
+            term = (1.0 if a == b else 2.0) * direction[a] * direction[b] * within[j, place]
             s += term
             size_within += abs(term)
             place += 1
-    return e, s, keep * size * size + (1.0 - keep) * size_within
+    return e, s, keep[j] * size * size + (1.0 - keep[j]) * size_within
 
 
 @_jit
@@ -239,7 +239,7 @@ def _explains(omega, keep, totals, within, coefficients):
     spread, scale = 0.0, 0.0
     direction = _direction(coefficients, totals.shape[1])
     for j in range(omega.size):
-        e, s, size = _residual(keep[j], totals[j], within[j], direction)
+        e, s, size = _residual(j, keep, totals, within, direction)
         spread += omega[j] ** 2 * (keep[j] * e * e + (1.0 - keep[j]) * abs(s))
         scale += omega[j] ** 2 * size
     return spread <= _NO_RESIDUAL * scale
@@ -314,7 +314,7 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
     conservative, scale = 0.0, 0.0
     shares, direction = np.zeros(n), _direction(coefficients, totals.shape[1])
     for j in range(n):
-        e, s, size = _residual(keep[j], totals[j], within[j], direction)
+        e, s, size = _residual(j, keep, totals, within, direction)
         g = 1.0
         for a in range(k):
             g += omega[j] * keep[j] * lift[a] * totals[j, a + 1]

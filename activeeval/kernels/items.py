@@ -69,14 +69,14 @@ def observe_items(offsets, contrast, gains, word, node_weights, rates, taken, to
             g = gains[i]
             if np.isnan(g):
                 continue
-            own, size, mean, moved = word[i], 0.0, 0.0, 0.0
+            size, mean, moved = 0.0, 0.0, 0.0
             for u in range(n_nodes):
                 w = omega[u]
                 size += w
-                mean += w * own[MEAN, u]
-                moved += w * (own[SUM, u] - before[u])
-                omega[u] = w * own[LIKELIHOOD, u]
-                before[u] = own[SUM, u]
+                mean += w * word[i, MEAN, u]
+                moved += w * (word[i, SUM, u] - before[u])
+                omega[u] = w * word[i, LIKELIHOOD, u]
+                before[u] = word[i, SUM, u]
             scale = 1.0 / size
             mu = mean * scale
             chance = min(1.0, taken.levels[row] * rates.roots[i]) / rate

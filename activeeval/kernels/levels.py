@@ -28,72 +28,62 @@ from activeeval.kernels.numbers import number
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
+_BINS = 64  # of 16, 64 and 256 the fastest at 15 to 120 queries of 120 items
 _HIGHEST = 1e300  # an infinite limit times a root of 0 would not be a number
 
 
 @_jit
-def _come_freely(key, hashes, roots, first, last, entry, parent, limit, numbers, slots, levels, n):
-    """Write the places of a query that come below ``limit`` from position ``n`` on; return where they end.
+def _come_freely(keys, entries, order, q, limit, numbers, slots, levels, n, ends):
+    """Write the places of a query that come below ``limit``, key by key, from position ``n`` on, and where each ends.
 
-    ``numbers`` is room for those of one query.
+    Parameters
+    ----------
+    keys, entries : arrays
+        Those under which the query comes, and at which levels.
+    numbers : array
+        Room for those of one query.
     """
-    for i in range(last - first):  # apart from what follows, so that the compiler makes several at once
-        numbers[i] = number(key, hashes[first + i])
+    first, last, parent = order.offsets[q], order.offsets[q + 1], order.query_roots[q]
+    hashes, roots = order.hashes[first:last], order.roots[first:last]
     within = max(1.0 / parent, limit)  # beyond it times its root a place comes neither with the query nor so early
-    start = n
-    for i in range(last - first):
-        slots[n] = first + i
-        n += numbers[i] < within * roots[first + i]
-    for k in range(start, n):
-        v, root = numbers[slots[k] - first], roots[slots[k]]
-        levels[k] = entry if v * parent < root else v / root
-    return n
+    for r in range(keys.size):
+        key, start = keys[r], n
+        for i in range(hashes.size):  # apart from what follows, so that the compiler makes several at once
+            numbers[i] = number(key, hashes[i])
+        for i in range(roots.size):
+            slots[n] = i
+            n += numbers[i] < within * roots[i]
+        for k in range(start, n):
+            v, root = numbers[slots[k]], roots[slots[k]]
+            alone = v / root  # whether it is needed or not: no branch is taken that cannot be foreseen
+            levels[k] = entries[r] if v * parent < root else alone
+            slots[k] += first
+        ends[r] = n
 
 
 @_jit
-def _come_nested(key, hashes, roots, first, last, entry, parent, limit, slots, levels, n):
-    """Write the prefix of a query that comes below ``limit``; everything else as in `_come_freely`."""
-    level = entry
-    for i in range(first, last):
-        root = roots[i]
-        if root <= 0.0:
-            break
-        v = number(key, hashes[i])
-        if v * parent >= root:
-            if v >= limit * root:  # whatever stands below comes later still
+def _come_nested(keys, entries, order, q, limit, slots, levels, n, ends):
+    """Write the prefixes of a query that come below ``limit``; everything else as in `_come_freely`."""
+    first, last, roots, hashes = order.offsets[q], order.offsets[q + 1], order.roots, order.hashes
+    for r in range(keys.size):
+        level, parent = entries[r], order.query_roots[q]
+        for i in range(first, last):
+            root = roots[i]
+            if root <= 0.0:
                 break
-            level = v / root
-        slots[n], levels[n] = i, level
-        n += 1
-        parent = root
-    return n
+            v = number(keys[r], hashes[i])
+            if v * parent >= root:
+                if v >= limit * root:  # whatever stands below comes later still
+                    break
+                level = v / root
+            slots[n], levels[n] = i, level
+            n += 1
+            parent = root
+        ends[r] = n
 
 
 @_jit
-def _group(slots, levels, first, last, costs, overhead, nested, at, prices, owners, n):
-    """Write the units of a query's places ``first … last − 1`` from unit ``n`` on; return where they end.
-
-    The unit that comes first bears the overhead. In a nested order levels never fall; else only the unit that comes
-    with the query, which is the lowest, can hold more than one place.
-    """
-    lowest = n
-    owners[first], at[n], prices[n] = n, levels[first], costs[slots[first]]
-    for k in range(first + 1, last):
-        shared = n if nested else lowest
-        if at[shared] == levels[k]:
-            prices[shared] += costs[slots[k]]
-            owners[k] = shared
-            continue
-        n += 1
-        at[n], prices[n], owners[k] = levels[k], costs[slots[k]], n
-        if levels[k] < at[lowest]:
-            lowest = n
-    prices[lowest] += overhead
-    return n + 1
-
-
-@_jit
-def come(keys, order, limit, found, numbers):
+def come(keys, order, limit, found):
     """Write what comes below a level under each of several keys; return how many rows, or −1 if ``found`` has no room.
 
     Query by query, within it key by key: what belongs to a query is read from memory once for all keys.
@@ -104,86 +94,158 @@ def come(keys, order, limit, found, numbers):
     order : Path
     limit : float
     found : Come
-        Out; its places and levels with room for the longest query beyond what fits its units.
-    numbers : array
-        Room for those of the longest query.
+        Out.
     """
-    offsets, query_roots, roots, query_hashes, hashes, overheads, costs, nested = order
-    row_keys, row_queries, row_slots, row_units, slots, levels, owners, at, prices = found
-    n_rows, n_slots, n_units = 0, 0, 0
+    longest = np.max(np.diff(order.offsets))
+    own, which = np.empty(keys.size, np.uint64), np.empty(keys.size, np.int64)
+    entries, ends, numbers = np.empty(keys.size), np.empty(keys.size, np.int64), np.empty(longest)
+    n_rows, n_slots = 0, 0
     limit = min(limit, _HIGHEST)
-    for q in range(query_roots.size):
-        root, first, last = query_roots[q], offsets[q], offsets[q + 1]
+    for q in range(order.query_roots.size):
+        root, n = order.query_roots[q], 0
         if root <= 0.0:
             continue
         for r in range(keys.size):
-            entry = number(keys[r], query_hashes[q]) / root
-            if entry >= limit:
-                continue
-            place = (first, last, entry, root, limit)
-            if nested:
-                end = _come_nested(keys[r], hashes, roots, *place, slots, levels, n_slots)
-            else:
-                end = _come_freely(keys[r], hashes, roots, *place, numbers, slots, levels, n_slots)
-            if end == n_slots:  # a query of which no place comes costs nothing
-                continue
-            if n_rows == row_keys.size or end > owners.size:
-                return -1
-            n_units = _group(slots, levels, n_slots, end, costs, overheads[q], nested, at, prices, owners, n_units)
-            row_keys[n_rows], row_queries[n_rows] = r, q
-            n_slots, n_rows = end, n_rows + 1
-            row_slots[n_rows], row_units[n_rows] = n_slots, n_units
+            entries[r] = number(keys[r], order.query_hashes[q]) / root
+        for r in range(keys.size):
+            which[n], own[n], entries[n] = r, keys[r], entries[r]
+            n += entries[r] < limit
+        if n_slots + n * (order.offsets[q + 1] - order.offsets[q]) > found.slots.size or n_rows + n > found.keys.size:
+            return -1
+        if order.nested:
+            _come_nested(own[:n], entries, order, q, limit, found.slots, found.levels, n_slots, ends)
+        else:
+            _come_freely(own[:n], entries, order, q, limit, numbers, found.slots, found.levels, n_slots, ends)
+        for r in range(n):
+            if ends[r] > n_slots:  # a query of which no place comes costs nothing
+                found.keys[n_rows], found.queries[n_rows] = which[r], q
+                n_slots, n_rows = ends[r], n_rows + 1
+                found.row_slots[n_rows] = n_slots
     return n_rows
 
 
 @_jit
-def settle(come, budgets, levels, costs):
-    """Fill ``levels`` and ``costs`` (n_keys, n_budgets) with T and with what is spent below it.
+def _binned(come, order, scale, spent, sizes, lowest):
+    """Add up what is paid, and count the places, in bins of levels, (n_keys, _BINS); note the lowest of every row."""
+    keys, queries, starts, slots, levels = come
+    costs, overheads = order.costs, order.overheads
+    for row in range(keys.size):
+        r, least = keys[row], np.inf
+        for j in range(starts[row], starts[row + 1]):
+            b = np.uint64(levels[j] * scale)
+            spent[r, b] += costs[slots[j]]
+            sizes[r, b] += 1
+            least = min(least, levels[j])
+        spent[r, np.uint64(least * scale)] += overheads[queries[row]]
+        lowest[row] = least
+
+
+@_jit
+def _ending(spent, sizes, budgets, bins, starts):
+    """Find the bins in which budgets end, and where the places of each start among those of all such; count these.
+
+    ``spent`` becomes what is spent below each bin.
+    """
+    n, bins[:], starts[:] = 0, _BINS, -1
+    for r in range(spent.shape[0]):
+        total, k = 0.0, 0
+        for b in range(spent.shape[1]):
+            before, total = total, total + spent[r, b]
+            spent[r, b] = before
+            if k < budgets.size and total > budgets[k]:
+                starts[r, b] = n
+                n += sizes[r, b]
+            while k < budgets.size and total > budgets[k]:
+                bins[r, k] = b
+                k += 1
+    return n
+
+
+@_jit
+def _listed(come, order, scale, lowest, ends, at, prices):
+    """List levels and costs of the places of the bins that have an end, which moves on from their start."""
+    keys, queries, starts, slots, levels = come
+    costs, overheads = order.costs, order.overheads
+    for row in range(keys.size):
+        r, overhead = keys[row], overheads[queries[row]]
+        for j in range(starts[row], starts[row + 1]):
+            b = np.uint64(levels[j] * scale)
+            n = ends[r, b]
+            if n >= 0:
+                at[n], prices[n] = levels[j], costs[slots[j]]
+                if levels[j] == lowest[row]:
+                    prices[n] += overhead
+                    overhead = 0.0
+                ends[r, b] += 1
+
+
+@_jit
+def _end(at, prices, spent, budget):
+    """Return the level of the first unit that a budget does not pay, of places by level."""
+    j, level = 0, at[0]
+    while j < at.size and spent <= budget:
+        level = at[j]
+        while j < at.size and at[j] == level:
+            spent += prices[j]
+            j += 1
+    return level
+
+
+@_jit
+def settle(come, order, budgets, levels):
+    """Fill ``levels`` (n_keys, n_budgets) with T.
+
+    Places are counted out by level into a few bins; only those of a bin in which a budget ends are sorted.
 
     Parameters
     ----------
     come : Come
         More than every budget pays for, or all there is.
+    order : Path
     budgets : array
         Ascending.
     """
-    n_keys = levels.shape[0]
-    ends = np.zeros(n_keys + 1, np.int64)
-    for row in range(come.keys.size):
-        ends[come.keys[row] + 1] += come.row_units[row + 1] - come.row_units[row]
-    ends = np.cumsum(ends)
-    at, prices, filled = np.empty(come.at.size), np.empty(come.at.size), ends[:-1].copy()
-    for row in range(come.keys.size):
-        r = come.keys[row]
-        for j in range(come.row_units[row], come.row_units[row + 1]):
-            at[filled[r]], prices[filled[r]] = come.at[j], come.prices[j]
-            filled[r] += 1
-    for r in range(n_keys):
-        own, paid = at[ends[r] : ends[r + 1]], prices[ends[r] : ends[r + 1]]
-        by_level = np.argsort(own)
-        spent, k = 0.0, 0
-        for j in by_level:
-            while k < budgets.size and spent + paid[j] > budgets[k]:
-                levels[r, k], costs[r, k] = own[j], spent
-                k += 1
-            spent += paid[j]
-        levels[r, k:], costs[r, k:] = np.inf, spent
+    shape, scale = (levels.shape[0], _BINS), 0.0
+    for level in come.levels:
+        scale = max(scale, level)
+    scale = (_BINS - 1) / scale if scale > 0.0 else 0.0
+    spent, sizes, lowest = np.zeros(shape), np.zeros(shape, np.int64), np.empty(come.keys.size)
+    _binned(come, order, scale, spent, sizes, lowest)
+    bins, ends = np.empty(levels.shape, np.int64), np.empty(shape, np.int64)
+    n = _ending(spent, sizes, budgets, bins, ends)
+    at, prices = np.empty(n), np.empty(n)
+    _listed(come, order, scale, lowest, ends, at, prices)
+    for r in range(shape[0]):
+        for k in range(budgets.size):
+            b = bins[r, k]
+            if b == _BINS:
+                levels[r, k] = np.inf
+                continue
+            own = slice(ends[r, b] - sizes[r, b], ends[r, b])
+            by_level = np.argsort(at[own])
+            levels[r, k] = _end(at[own][by_level], prices[own][by_level], spent[r, b], budgets[k])
 
 
 @_jit
-def take(come, thresholds):
-    """Return what lies below the threshold of each key, (n_keys,), query by query, within it key by key."""
+def take(come, order, thresholds, costs):
+    """Return what lies below the threshold of each key, (n_keys,), query by query, within it key by key.
+
+    ``costs`` (n_keys,) takes what it costs, added up in this order: the same whatever other keys there are.
+    """
     n_rows, n_slots = 0, 0
     owners, queries = np.empty(come.keys.size, np.int64), np.empty(come.keys.size, np.int64)
     counts, slots = np.empty(come.keys.size, np.int64), np.empty(come.slots.size, np.int64)
+    costs[:] = 0.0
     for row in range(come.keys.size):
-        level, before = thresholds[come.keys[row]], n_slots
+        r, q, before, price = come.keys[row], come.queries[row], n_slots, 0.0
         for j in range(come.row_slots[row], come.row_slots[row + 1]):
-            if come.levels[j] < level:
+            if come.levels[j] < thresholds[r]:
                 slots[n_slots] = come.slots[j]
+                price += order.costs[slots[n_slots]]
                 n_slots += 1
         if n_slots > before:
-            owners[n_rows], queries[n_rows], counts[n_rows] = come.keys[row], come.queries[row], n_slots - before
+            owners[n_rows], queries[n_rows], counts[n_rows] = r, q, n_slots - before
+            costs[r] += price + order.overheads[q]
             n_rows += 1
     levels = thresholds[owners[:n_rows]]
     return owners[:n_rows], Taken(queries[:n_rows], levels, counts[:n_rows], slots[:n_slots])

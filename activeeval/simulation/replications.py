@@ -31,7 +31,7 @@ from activeeval.pool import Seed, key_of, known_digest, pool_hashes
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Keys = Sequence[np.uint64]
-_MOST, _MOST_PLACES = 250, 1_000_000
+_MOST, _MOST_PLACES = 1000, 2_000_000
 """Repetitions that are run together, so that what is read of a query serves all: 50 MB at most."""
 _MOST_UNIFORMS = 20_000_000
 COLUMNS = ("value", "variance", "degrees_of_freedom", "draws", "queries", "items", "spent", "open", "low", "high")
