@@ -323,14 +323,18 @@ class ItemJudge(Judge):
 
         Of other queries the population's total brings it.
         """
-        is_missing = np.isnan(self.gains[selection.slots])
-        if not is_missing.any():
+        if not self._lacks_any:
             return
+        is_missing = np.isnan(self.gains[selection.slots])
         reading, missing = self.reading, selection.slots[is_missing]
         rows = np.repeat(np.arange(selection.queries.size), selection.counts)[is_missing]
         is_settled = reading.settled_by(selection)[rows]
         expected = reading.open_contrast[missing] * reading.means[missing]
         np.add.at(values, rows[is_settled], expected[is_settled])
+
+    @cached_property
+    def _lacks_any(self) -> bool:
+        return bool(np.isnan(self.gains).any())
 
 
 def _taken(order: Order, selection: Rows) -> tuple[Rates, Taken]:

@@ -242,9 +242,8 @@ def _further(order: Order, limit: float, n_units: int) -> float:
 def _selected(come: Come, order: Order, levels: Floats, is_done: NDArray[np.bool_]) -> Selections:
     costs = np.empty(levels.size)
     owners, taken = kernel.take(come, order.path, levels, costs)
-    numbers = np.cumsum(is_done) - 1
     return Selections(
-        owners=numbers[owners],
+        owners=owners if is_done.all() else (np.cumsum(is_done) - 1)[owners],
         queries=taken.queries,
         counts=taken.counts,
         slots=taken.slots,

@@ -106,9 +106,7 @@ def evaluated(samples: JudgedSamples) -> Floats:
     ndarray, shape (n_samples, 3)
     """
     out = np.empty((samples.base.size, 3))
-    weights, keep = samples.query_probs / samples.inclusion_probs, 1 - samples.inclusion_probs
-    arrays = (weights, keep, samples.totals, samples.within, samples.population)
-    estimates.linear_estimates(samples.starts, *arrays, samples.is_fitted, out)
+    estimates.linear_estimates(samples.starts, samples.rows, samples.population, samples.is_fitted, out)
     out[:, 0] += samples.base
     is_census = samples.open_share == 0.0
     out[is_census, 0], out[is_census, 1:] = samples.base[is_census], (0.0, np.inf)

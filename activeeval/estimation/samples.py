@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from activeeval.design import Design, Judge, Reading, Replacement, Selection, Selections
 from activeeval.kernels import estimates
+from activeeval.kernels import gathering as kernel
+from activeeval.kernels.bundles import Queries, Rows, Taken
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -81,14 +83,13 @@ class JudgedSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgedSamples:
-    """What judging several selections of one order by levels showed of a target; rows sample by sample.
+    """What judging several selections of one order by levels showed of a target.
 
     Attributes
     ----------
     starts : ndarray of int64, shape (n_samples + 1,)
         Where the rows of each sample begin: its open queries, ascending.
-    query_probs, inclusion_probs, totals, within, values : ndarray
-        By row, as in `JudgedSample`.
+    rows : Rows
     population : ndarray, shape (n_samples, k)
     base, certain_squares, open_squares, open_share, costs : ndarray, shape (n_samples,)
     n_queries, n_items : ndarray of int64, shape (n_samples,)
@@ -97,11 +98,7 @@ class JudgedSamples:
     """
 
     starts: Ints
-    query_probs: Floats
-    inclusion_probs: Floats
-    totals: Floats
-    within: Floats
-    values: Floats
+    rows: Rows
     population: Floats
     base: Floats
     certain_squares: Floats
@@ -115,15 +112,15 @@ class JudgedSamples:
 
     def sample(self, k: int) -> JudgedSample:
         """Return one of them."""
-        own = slice(int(self.starts[k]), int(self.starts[k + 1]))
+        own = Rows._make(array[self.starts[k] : self.starts[k + 1]] for array in self.rows)
         return JudgedSample(
             with_replacement=False,
             is_fitted=self.is_fitted,
-            query_probs=self.query_probs[own],
-            inclusion_probs=self.inclusion_probs[own],
-            totals=self.totals[own],
-            within=self.within[own],
-            values=self.values[own],
+            query_probs=own.probs,
+            inclusion_probs=own.inclusion_probs,
+            totals=own.totals,
+            within=own.within,
+            values=own.values,
             population=self.population[k],
             base=float(self.base[k]),
             certain_squares=float(self.certain_squares[k]),
@@ -152,38 +149,28 @@ def judged_sample(design: Design, reading: Reading, judge: Judge, selection: Sel
 
 def judged_samples(design: Design, reading: Reading, judge: Judge, selections: Selections) -> JudgedSamples:
     """Return what judging selections by levels, 65,535 at most, showed of a reading; see `judged_sample`."""
-    pool, shown, n = reading.pool_totals, judge.totals(selections), selections.costs.size
-    queries, owners, p = selections.queries, selections.owners, reading.order.query_probs
-    is_settled = reading.settled_by(selections)
-    certain = np.flatnonzero(is_settled)
-    values = shown.totals[:, 0] + reading.sums[queries]
-
-    def summed(column: Floats) -> Floats:
-        """Sum p times a column over the certain queries of each sample."""
-        return np.asarray(np.bincount(owners[certain], p[queries[certain]] * column, minlength=n), dtype=np.float64)
-
-    known = [summed(column) for column in reading.regressors[queries[certain]].T]
-    n_certain = np.bincount(owners[certain], minlength=n)
-    own = np.flatnonzero(reading.is_open[queries] & ~is_settled & (selections.counts > 0))
-    own = own[np.argsort(owners[own].astype(np.uint16), kind="stable")]  # small integers sort ten times as fast
-    with np.errstate(invalid="ignore"):
-        pi = np.minimum(1.0, selections.levels[own] * reading.order.query_roots[queries[own]])
+    pool, order, shown, n = reading.pool_totals, reading.order, judge.totals(selections), selections.costs.size
+    of_queries = (order.query_probs, order.query_roots, reading.least_roots, reading.is_open, reading.sums)
+    queries = Queries(*of_queries, reading.regressors)
+    owners, taken = selections.owners, Taken(selections.queries, selections.levels, selections.counts, selections.slots)
+    sums, starts = np.empty((n, kernel.FIRST + pool.population.size)), np.empty(n + 1, dtype=np.int64)
+    n_queries, n_items = np.empty((2, n), dtype=np.int64)
+    kernel.add_up(owners, taken, queries, shown.totals, sums, starts, n_queries, n_items)
+    shapes = (starts[-1:], starts[-1:], starts[-1:], *((starts[-1], a.shape[1]) for a in (shown.totals, shown.within)))
+    rows = Rows(*(np.empty(shape) for shape in shapes))
+    kernel.gather(owners, taken, queries, shown.totals, shown.within, starts, rows)
     return JudgedSamples(
-        starts=np.concatenate(([0], np.cumsum(np.bincount(owners[own], minlength=n)))),
-        query_probs=p[queries[own]],
-        inclusion_probs=pi,
-        totals=shown.totals.take(own, axis=0),  # rows are taken several times as fast as indexed
-        within=shown.within.take(own, axis=0),
-        values=values[own],
-        population=pool.population - np.column_stack(known),
-        base=pool.base + summed(shown.totals[certain, 0]),
-        certain_squares=pool.settled_squares + summed(values[certain] ** 2),
-        open_squares=pool.open_squares - summed(reading.sums[queries[certain]] ** 2),
+        starts=starts,
+        rows=rows,
+        population=pool.population - sums[:, kernel.FIRST :],
+        base=pool.base + sums[:, kernel.BASE],
+        certain_squares=pool.settled_squares + sums[:, kernel.SQUARES],
+        open_squares=pool.open_squares - sums[:, kernel.KNOWN_SQUARES],
         # a difference would leave a rounding error of a census
-        open_share=np.where(n_certain == pool.n_open, 0.0, pool.open_share - summed(np.ones(certain.size))),
+        open_share=np.where(sums[:, kernel.CERTAIN] == pool.n_open, 0.0, pool.open_share - sums[:, kernel.SHARE]),
         costs=selections.costs,
-        n_queries=np.bincount(owners[selections.counts > 0], minlength=n),
-        n_items=np.bincount(owners, selections.counts, minlength=n).astype(np.int64),
+        n_queries=n_queries,
+        n_items=n_items,
         is_fitted=design.is_fitted,
         pool_size=1.0 / pool.squares,
     )

@@ -69,3 +69,24 @@ class Taken(NamedTuple):
     levels: Any  # (n,) T
     counts: Any  # (n,)
     slots: Any  # (Σ counts,)
+
+
+class Queries(NamedTuple):
+    """What is known of the queries of a reading, each (n_queries,)."""
+
+    probs: Any
+    roots: Any
+    least_roots: Any  # of places that matter
+    is_open: Any
+    sums: Any  # what known grades are worth beside what is estimated
+    regressors: Any  # (n_queries, k)
+
+
+class Rows(NamedTuple):
+    """The open queries of several samples, sample by sample, each (rows,)."""
+
+    probs: Any  # p
+    inclusion_probs: Any  # π
+    values: Any  # unbiased for L
+    totals: Any  # (rows, 1 + k)
+    within: Any  # (rows, (1 + k)(2 + k) / 2)

@@ -204,17 +204,22 @@ def _largest_weight(omega, keep, totals, lift):
 
 @_jit
 def _direction(coefficients, width):
-    """Return (1, −B) for totals of a width: what is beyond B is left out."""
-    direction = np.zeros(width)
+    """Return (1, −B) for totals of a width, what is beyond B left out, and its products as ``within`` has them."""
+    direction, products = np.zeros(width), np.zeros(width * (width + 1) // 2)
     direction[0] = 1.0
     for a in range(coefficients.size):
         direction[a + 1] = -coefficients[a]
-    return direction
+    place = 0
+    for a in range(width):
+        for b in range(a, width):
+            products[place] = (1.0 if a == b else 2.0) * direction[a] * direction[b]
+            place += 1
+    return direction, products
 
 
 @_jit
-def _residual(j, keep, totals, within, direction):
-    """Return e and s of the j-th query, and what keep e² + (1 − keep) s were if nothing cancelled: rounding's measure."""
+def _residual(j, keep, totals, within, direction, products):
+    """Return e and s of a query, and what keep e² + (1 − keep) s were if nothing cancelled: the measure of rounding."""
     e, size = 0.0, 0.0
     for a in range(direction.size):
         part = direction[a] * totals[j, a]
@@ -223,13 +228,10 @@ def _residual(j, keep, totals, within, direction):
     if keep[j] == 1.0:
         return e, 0.0, size * size
     s, size_within = 0.0, 0.0
-    place = 0
-    for a in range(direction.size):
-        for b in range(a, direction.size):
-            term = (1.0 if a == b else 2.0) * direction[a] * direction[b] * within[j, place]
-            s += term
-            size_within += abs(term)
-            place += 1
+    for a in range(products.size):
+        term = products[a] * within[j, a]
+        s += term
+        size_within += abs(term)
     return e, s, keep[j] * size * size + (1.0 - keep[j]) * size_within
 
 
@@ -237,9 +239,9 @@ def _residual(j, keep, totals, within, direction):
 def _explains(omega, keep, totals, within, coefficients):
     """Return whether B leaves no residual but rounding."""
     spread, scale = 0.0, 0.0
-    direction = _direction(coefficients, totals.shape[1])
+    direction, products = _direction(coefficients, totals.shape[1])
     for j in range(omega.size):
-        e, s, size = _residual(j, keep, totals, within, direction)
+        e, s, size = _residual(j, keep, totals, within, direction, products)
         spread += omega[j] ** 2 * (keep[j] * e * e + (1.0 - keep[j]) * abs(s))
         scale += omega[j] ** 2 * size
     return spread <= _NO_RESIDUAL * scale
@@ -312,9 +314,10 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
     for a in range(k):
         estimate += coefficients[a] * population[a]
     conservative, scale = 0.0, 0.0
-    shares, direction = np.zeros(n), _direction(coefficients, totals.shape[1])
+    shares = np.zeros(n)
+    direction, products = _direction(coefficients, totals.shape[1])
     for j in range(n):
-        e, s, size = _residual(j, keep, totals, within, direction)
+        e, s, size = _residual(j, keep, totals, within, direction, products)
         g = 1.0
         for a in range(k):
             g += omega[j] * keep[j] * lift[a] * totals[j, a + 1]
@@ -340,20 +343,25 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
 
 
 @_jit
-def linear_estimates(starts, omega, keep, totals, within, populations, fitted, out):
-    """Fill ``out`` (n, 3) with `linear_estimate`'s R̂, V̂ and degrees of freedom of samples that follow each other.
+def linear_estimates(starts, rows, populations, fitted, out):
+    """Fill ``out`` (n, 3) with `linear_estimate`'s R̂, V̂ and degrees of freedom of several samples.
 
     Parameters
     ----------
     starts : array, shape (n + 1,)
         Where the rows of each sample begin.
+    rows : Rows
     populations : array, shape (n, k)
     """
-    contributions = np.empty(omega.size)
-    for k in range(out.shape[0]):
-        a, b = starts[k], starts[k + 1]
-        arrays = (omega[a:b], keep[a:b], totals[a:b], within[a:b], populations[k])
-        out[k, 0], out[k, 1], out[k, 2], _ = linear_estimate(*arrays, fitted, contributions[a:b])
+    most = np.max(np.diff(starts))
+    omega, keep, contributions = np.empty(most), np.empty(most), np.empty(most)
+    for r in range(out.shape[0]):
+        first, n = starts[r], starts[r + 1] - starts[r]
+        for j in range(n):
+            omega[j] = rows.probs[first + j] / rows.inclusion_probs[first + j]
+            keep[j] = 1.0 - rows.inclusion_probs[first + j]
+        own = (rows.totals[first : first + n], rows.within[first : first + n], populations[r])
+        out[r, 0], out[r, 1], out[r, 2], _ = linear_estimate(omega[:n], keep[:n], *own, fitted, contributions[:n])
 
 
 @_jit

@@ -47,12 +47,13 @@ def _come_freely(keys, entries, order, q, limit, numbers, slots, levels, n, ends
     hashes, roots = order.hashes[first:last], order.roots[first:last]
     within = max(1.0 / parent, limit)  # beyond it times its root a place comes neither with the query nor so early
     for r in range(keys.size):
-        key, start = keys[r], n
+        key, start, end = keys[r], n, np.uint64(n)  # unsigned: an index that cannot count from behind
         for i in range(hashes.size):  # apart from what follows, so that the compiler makes several at once
             numbers[i] = number(key, hashes[i])
         for i in range(roots.size):
-            slots[n] = i
-            n += numbers[i] < within * roots[i]
+            slots[end] = i
+            end += np.uint64(numbers[i] < within * roots[i])
+        n = np.int64(end)
         for k in range(start, n):
             v, root = numbers[slots[k]], roots[slots[k]]
             alone = v / root  # whether it is needed or not: no branch is taken that cannot be foreseen

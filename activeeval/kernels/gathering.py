@@ -1,0 +1,79 @@
+"""What judged selections showed, sample by sample: the rows of open queries, and sums over the certain ones."""
+
+from __future__ import annotations
+
+import numba
+
+_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+
+CERTAIN, SHARE, BASE, SQUARES, KNOWN_SQUARES, FIRST = 0, 1, 2, 3, 4, 5
+
+
+@_jit
+def _is_settled(taken, queries, row):
+    return taken.levels[row] * queries.least_roots[taken.queries[row]] >= 1.0
+
+
+@_jit
+def add_up(owners, taken, queries, shown, sums, starts, n_queries, n_items):
+    """Fill the sums of every sample, and where its rows begin: those of open queries of which something was judged.
+
+    Parameters
+    ----------
+    owners : array, shape (rows,)
+        The sample of every row.
+    taken : Taken
+    queries : Queries
+    shown : array, shape (rows, 1 + k)
+        y and z of every row.
+    sums : array, shape (n, 5 + k)
+        Out, over certain queries: how many, Σ p, Σ p y, Σ p L², Σ p s² with s what is known of it, and from FIRST on
+        Σ p z.
+    starts, n_queries, n_items : arrays, shapes (n + 1,), (n,), (n,)
+        Out.
+    """
+    sums[:], starts[:], n_queries[:], n_items[:] = 0.0, 0, 0, 0
+    for row in range(owners.size):
+        r, q = owners[row], taken.queries[row]
+        n_queries[r] += taken.counts[row] > 0
+        n_items[r] += taken.counts[row]
+        if not queries.is_open[q]:
+            continue
+        if not _is_settled(taken, queries, row):
+            starts[r + 1] += taken.counts[row] > 0
+            continue
+        p, known = queries.probs[q], queries.sums[q]
+        value = shown[row, 0] + known
+        sums[r, CERTAIN] += 1.0
+        sums[r, SHARE] += p
+        sums[r, BASE] += p * shown[row, 0]
+        sums[r, SQUARES] += p * (value * value)
+        sums[r, KNOWN_SQUARES] += p * (known * known)
+        for a in range(queries.regressors.shape[1]):
+            sums[r, FIRST + a] += p * queries.regressors[q, a]
+    for r in range(n_items.size):
+        starts[r + 1] += starts[r]
+
+
+@_jit
+def gather(owners, taken, queries, shown, within, starts, rows):
+    """Fill the rows of every sample.
+
+    Parameters
+    ----------
+    within : array, shape (rows, (1 + k)(2 + k) / 2)
+    rows : Rows
+    """
+    ends = starts.copy()
+    for row in range(owners.size):
+        r, q = owners[row], taken.queries[row]
+        if not queries.is_open[q] or taken.counts[row] == 0 or _is_settled(taken, queries, row):
+            continue
+        n = ends[r]
+        ends[r] += 1
+        rows.probs[n], rows.inclusion_probs[n] = queries.probs[q], min(1.0, taken.levels[row] * queries.roots[q])
+        rows.values[n] = shown[row, 0] + queries.sums[q]
+        for a in range(shown.shape[1]):
+            rows.totals[n, a] = shown[row, a]
+        for a in range(within.shape[1]):
+            rows.within[n, a] = within[row, a]
