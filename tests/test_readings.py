@@ -162,7 +162,7 @@ def test_targets_that_do_not_go_together_are_refused():
         ("whole", NDCG(cutoff=2), [ERR(2), AP(), DCG(cutoff=1)]),
         ("random", DCG(), [ERR(2), Precision(2)]),
     ],
-    ids=str,
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else str(value),
 )
 def test_every_reading_of_an_order_is_exactly_unbiased(method, made_for, read_for):
     """All samples of a hard budget, integrated over T, of a sample that was made for another measure."""

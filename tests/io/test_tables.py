@@ -40,7 +40,7 @@ def pairs(table):
 
 
 @pytest.mark.parametrize("names", VOCABULARIES, ids="/".join)
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table], ids=lambda kind: str(kind))
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table], ids=lambda kind: kind.__name__)
 def test_frames_of_every_kind_and_vocabulary(kind, names):
     assert pairs(load_qrels(kind(columns(names)))) == ROWS
 
