@@ -9,10 +9,10 @@ demo: $(VENV)/installed
 	$(BIN)/activeeval demo
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow"
 
 test-all: $(VENV)/installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -22,7 +22,7 @@ types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
 nojit: $(VENV)/installed-dev
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests -m kernel
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto tests -m kernel
 
 notebooks: $(VENV)/installed-dev
 	$(BIN)/python -m pytest tests/test_notebooks.py
