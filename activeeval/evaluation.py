@@ -148,7 +148,7 @@ def _estimate(
     is_unknown = probs is None and chosen.stage.needs_model
     beliefs = _uniform(target, max_grade, chosen) if is_unknown else {"grade_probs": probs}
     if target.versus is not None and _are_equal(target.ranking, target.versus):
-        return _nothing(chosen.name)
+        return _nothing(chosen.name, workload.notes)
     try:
         design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE, budget=limit)
     except BudgetError as problem:
@@ -163,7 +163,7 @@ def _estimate(
     return replace(found, notes=(*workload.notes, *found.notes))
 
 
-def _nothing(method: str) -> Estimate:
+def _nothing(method: str, notes: tuple[str, ...]) -> Estimate:
     """Return the difference of two equal rankings: 0, and nothing is judged."""
     return Estimate(
         value=0.0,
@@ -175,6 +175,7 @@ def _nothing(method: str) -> Estimate:
         n_items=0,
         cost=0.0,
         method=method,
+        notes=notes,
     )
 
 

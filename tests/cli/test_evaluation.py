@@ -374,3 +374,5 @@ def test_queries_that_were_left_out_are_told_of():
     )
     both = evaluation.compare(qrels, run, run | {"q1": {"a": 1.0, "b": 2.0}}, measure="DCG")
     assert "1 queries of the second run have no judgments: ignored" in both.cautions
+    equal = evaluation.compare(qrels, run, run, measure="DCG")
+    assert (equal.value, equal.notes) == (0, both.notes)
