@@ -4,7 +4,7 @@
 much as five items, budgets of 15, 60 and 120 queries judged whole. Seconds are those of the processor, the least of
 several rounds. With a checkout of an earlier version its replications are timed beside these, round by round, each in
 a process of its own. What no arrangement can do without is counted: a number hashed for every place of the queries
-that enter (timed alone), and the nodes of the factor weighed for every label.
+that enter, and the nodes of the factor weighed for every label; both are timed alone.
 Stores benchmarks/results/replication.json.
 """
 
@@ -25,7 +25,7 @@ from activeeval import DCG, METHODS, QueryFactor, QueryPool, Rankings, Target, r
 
 N_QUERIES, N_ITEMS, OVERHEAD = 1800, 120, 5.0
 BUDGETS = (15, 60, 120)
-FEW = 20
+FEW, TOGETHER = 20, 400
 TIMES_AS_FAST = 4
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -61,19 +61,29 @@ def seconds_each(repetitions: int, rounds: int) -> list[float]:
     return found
 
 
-def least_work(rounds: int) -> list[tuple[int, int, float]]:
-    """Return numbers to hash and labels to weigh in a replication at each budget, and the seconds of hashing alone."""
+def least_work(rounds: int) -> list[tuple[int, int, float, float]]:
+    """Return numbers to hash and labels to weigh in a replication at each budget, and the seconds of either alone."""
     from activeeval.kernels import numbers
+    from activeeval.pool import key_of
 
-    order, found = campaign_to_replay()[0].order, []
+    design, grades = campaign_to_replay()
+    order, judge, found = design.order, design.reading().judge(grades), []
+    keys = np.array([key_of(r) for r in range(TOGETHER)])
     for queries in BUDGETS:
-        pi, a = order.inclusion_probs(order.level_for(queries * (N_ITEMS + OVERHEAD)))
-        n_numbers, taken = int(pi @ np.diff(order.offsets)), []
-        for _ in range(20 * rounds):
+        budget = np.array([queries * (N_ITEMS + OVERHEAD)])
+        pi, a = order.inclusion_probs(order.level_for(budget[0]))
+        n_numbers, room = int(pi @ np.diff(order.offsets)), np.empty((1, order.items.size))
+        limit = design.scheme.limit(order, budget[-1])
+        _, (selections,) = next(iter(design.scheme.samples(order, keys, budget, limit)))
+        hashing, weighing = [], []
+        for _ in range(10 * rounds):
             started = time.process_time()
-            numbers.uniforms(np.uint64(7), order.hashes[:n_numbers], 1, np.empty((1, n_numbers)))
-            taken.append(time.process_time() - started)
-        found.append((n_numbers, int(a.sum()), min(taken)))
+            numbers.uniforms(np.uint64(7), order.hashes[:n_numbers], 1, room[:, :n_numbers])
+            hashing.append(time.process_time() - started)
+            started = time.process_time()
+            judge.totals(selections)
+            weighing.append((time.process_time() - started) / selections.costs.size)
+        found.append((n_numbers, int(a.sum()), min(hashing), min(weighing)))
     return found
 
 
@@ -99,9 +109,10 @@ def compare(baseline: Path | None, repetitions: int, rounds: int) -> list[dict[s
     for k, queries in enumerate(BUDGETS):
         what = f"items, budget of {queries} queries"
         rows.append(figure(what, 1 / least["this"][k], "a second", note=f"{1000 * least['this'][k]:.3f} ms each"))
-        n_numbers, n_labels, hashing = floors[k]
-        note = f"{n_numbers:,} places looked at, {n_labels:,} labels weighed at nine nodes"
-        rows.append(figure(f"{what}, hashing alone", 1000 * hashing, "ms", note=note))
+        n_numbers, n_labels, hashing, weighing = floors[k]
+        rows.append(figure(f"{what}, hashing alone", 1000 * hashing, "ms", note=f"{n_numbers:,} places looked at"))
+        note = f"{n_labels:,} labels at nine nodes"
+        rows.append(figure(f"{what}, weighing alone", 1000 * weighing, "ms", note=note))
         if baseline:
             ratio, note = least["baseline"][k] / least["this"][k], f"{1000 * least['baseline'][k]:.3f} ms each before"
             rows.append(figure(f"{what}, times as fast", ratio, "x", at_least=TIMES_AS_FAST, note=note))
@@ -112,7 +123,7 @@ def main() -> None:
     """Measure, print, store."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--baseline", type=Path, help="a checkout of the version to compare with")
-    parser.add_argument("--repetitions", type=int, default=300)
+    parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--time", type=int, metavar="N", help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "replication.json")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from activeeval.design import Design, Judge, Reading, Replacement, Selection, Selections
 from activeeval.kernels import estimates
-from activeeval.kernels import gathering as kernel
+from activeeval.kernels import samples as kernel
 from activeeval.kernels.bundles import Queries, Rows, Taken
 
 Floats = NDArray[np.float64]

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Keys = Sequence[np.uint64]
 _MOST, _MOST_PLACES = 1000, 2_000_000
-"""Repetitions that are run together, so that what is read of a query serves all: 100 MB, at 500,000 no slower by 10 %."""
+"""Repetitions that are run together, so that what is read of a query serves all; up to 100 MB."""
 _MOST_UNIFORMS = 20_000_000
 COLUMNS = ("value", "variance", "degrees_of_freedom", "draws", "queries", "items", "spent", "open", "low", "high")
 """What a repetition leaves for each budget, in the order of its columns."""
