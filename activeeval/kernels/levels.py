@@ -182,14 +182,12 @@ def _listed(come, order, scale, lowest, ends, at, prices):
 
 @_jit
 def _end(at, prices, spent, budget):
-    """Return the level of the first unit that a budget does not pay, of places by level."""
-    j, level = 0, at[0]
-    while j < at.size and spent <= budget:
-        level = at[j]
-        while j < at.size and at[j] == level:
-            spent += prices[j]
-            j += 1
-    return level
+    """Return the level of the first place that a budget does not pay, of places by level: that of its unit."""
+    for j in range(at.size):
+        spent += prices[j]
+        if spent > budget:
+            return at[j]
+    return at[-1]
 
 
 @_jit
