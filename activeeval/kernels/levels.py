@@ -28,7 +28,7 @@ from activeeval.kernels.numbers import number
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
-_BINS = 64  # of 16, 64 and 256 the fastest at 15 to 120 queries of 120 items
+_BINS = 64  # 16 take a third longer, 256 as long: 1,000 replications of 15 to 120 queries of 120 items
 _HIGHEST = 1e300  # an infinite limit times a root of 0 would not be a number
 
 
