@@ -10,10 +10,10 @@ from activeeval.generated import GeneratedPool, generate_pool, ranked_by_expecte
 from activeeval.grade_models import ForestGradeModel, QueryFactor, cross_fitted_probs
 from activeeval.measures import DCG, ERR, SampledMeasure, Target
 from activeeval.methods import METHODS, default_method
-from activeeval.modelling import GradeBeliefs
 from activeeval.pool import Rankings
+from activeeval.session.modelling import GradeBeliefs
+from activeeval.session.workload import budget_unit
 from activeeval.simulation import Summary, simulate
-from activeeval.workload import budget_unit
 
 MAX_GRADE = 4
 NAMES = ("passive", "active", "whole")

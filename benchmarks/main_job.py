@@ -19,7 +19,7 @@ from activeeval.generated import generate_pool, noisy_scores
 from activeeval.grade_models import ForestGradeModel
 from activeeval.io.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
 from activeeval.methods import default_method
-from activeeval.workload import Workload, budget_unit, from_letor, from_tables
+from activeeval.session.workload import Workload, budget_unit, from_letor, from_tables
 
 N_QUERIES = 60
 PAPERS = ("passive", "active", "active_uniC", "active_uniD")

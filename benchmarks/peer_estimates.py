@@ -22,8 +22,8 @@ from activeeval import Target
 from activeeval.estimation import JudgedSample, evaluate
 from activeeval.methods import METHODS
 from activeeval.results import t_quantile
+from activeeval.session.workload import budget_unit
 from activeeval.simulation import replicate
-from activeeval.workload import budget_unit
 from benchmarks.machine import data_folder
 from benchmarks.pools import JudgedPool, generated, load
 

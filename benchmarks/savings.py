@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from activeeval.cli import cli, run
-from activeeval.cli.inputs import PoolOptions, load_case
 from activeeval.methods import METHODS
+from activeeval.session.cases import prepare
+from activeeval.session.choices import Choices
 from benchmarks.machine import ROOT, data_folder, describe, store
 
 BUDGETS = {"mq2008": (20, 40, 63, 125, 190), "robust03": (5, 10, 15)}
@@ -79,7 +80,7 @@ def rows_of(arguments: list[str]) -> list[dict]:
 def plain_random(arguments: list[str], budgets: tuple[float, ...], repetitions: int) -> dict[str, list[float]]:
     """Return the error of random sampling without replacement for the pool that command line options mean."""
     given = cli.commands["simulate"].make_context("simulate", arguments[1:]).params
-    case = load_case(PoolOptions(**{f.name: given[f.name] for f in dataclasses.fields(PoolOptions)}), use_labels=True)
+    case = prepare(Choices(**{f.name: given[f.name] for f in dataclasses.fields(Choices)}), use_labels=True)
     reference = {}
     for text in given["measures"]:
         target = case.target(text)

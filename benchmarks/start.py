@@ -17,7 +17,7 @@ from activeeval.generated import generate_pool, noisy_scores
 from activeeval.grade_models import ForestGradeModel
 from activeeval.io.letor import read_letor
 from activeeval.io.scores import read_scores_of
-from activeeval.workload import budget_unit
+from activeeval.session.workload import budget_unit
 from benchmarks.machine import ROOT, data_folder, figure, seconds
 from benchmarks.main_job import PAPERS
 

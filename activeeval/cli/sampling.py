@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import POSITIVE, Case, PoolOptions, check_names, level_option, load_case, pool_options
+from activeeval.cli.inputs import POSITIVE, level_option, pool_options, prepared
 from activeeval.cli.output import check_out, emit, output_option, places_option, say, warn_of_weights
 from activeeval.errors import InputError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from activeeval.campaign.sheet import Progress
     from activeeval.design import Design
     from activeeval.measures import Target
+    from activeeval.session.cases import Case
 
 _FEW = 30
 """Below 30 judged queries the bias of a fitted estimate was measured up to .4 of its root mean squared error."""
@@ -49,10 +50,11 @@ def _asked(method: str | None, measure: str, out: str, options: dict[str, Any]) 
     """Return the case of some options, what is to be estimated, and the name of the method."""
     from activeeval.io.sheets import SUFFIXES
     from activeeval.methods import default_method
+    from activeeval.session.cases import check_fits
 
-    check_names([measure], [method] if method else [])
+    check_fits([measure], [method] if method else [])
     check_out(out, SUFFIXES)
-    case = load_case(PoolOptions(**options), use_labels=False)
+    case = prepared(options, use_labels=False)
     target = case.target(measure)
     return case, target, method or default_method(target.measure).name
 
@@ -87,7 +89,7 @@ def sample(
     from activeeval.campaign import Campaign
     from activeeval.errors import BudgetError
     from activeeval.methods import find_method
-    from activeeval.workload import budget_unit, in_units
+    from activeeval.session.workload import budget_unit, in_units
 
     if expected and not (method and find_method(method).with_replacement):
         raise click.UsageError("--expected is for draws with replacement: passive, active, active_uniC, active_uniD")
@@ -269,7 +271,7 @@ def _judged(draws: str, path: str | None) -> tuple[Campaign, Progress]:
 def _target(design: Design, measure: str | None, question: str | None) -> tuple[str, Target]:
     """Return which question is asked of a sample, and its target."""
     from activeeval.measures import Target
-    from activeeval.workload import on_scale, sampled_measure
+    from activeeval.session.workload import on_scale, sampled_measure
 
     own, top = design.target, design.max_grade
     drawn_for = "run" if own.versus is None else "difference"
@@ -302,7 +304,7 @@ def design(measure: str, method: str | None, budget: float | None, out: str, plo
     from activeeval.errors import BudgetError
     from activeeval.io.export import write_columns
     from activeeval.report import PICTURES, design_columns, plot_design
-    from activeeval.workload import budget_unit, in_units
+    from activeeval.session.workload import budget_unit, in_units
 
     if plot:
         check_out(plot, PICTURES)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import POSITIVE, Case, PoolOptions, check_names, distinct, load_case, pool_options
+from activeeval.cli.inputs import POSITIVE, distinct, pool_options, prepared
 from activeeval.cli.output import (
     check_out,
     emit,
@@ -21,6 +21,7 @@ from activeeval.cli.output import (
 
 if TYPE_CHECKING:
     from activeeval.measures import Target
+    from activeeval.session.cases import Case
     from activeeval.simulation import Summary
 
 DEFAULT_BUDGETS = (20.0, 50.0, 100.0)
@@ -94,12 +95,13 @@ def simulate(
     from activeeval.estimation import find_interval
     from activeeval.methods import METHODS
     from activeeval.report import PICTURES, plot_errors
+    from activeeval.session.cases import check_fits
 
     find_interval(interval)
-    check_names(measures, [name for name in methods if name != "all"])
+    check_fits(measures, [name for name in methods if name != "all"])
     if plot:
         check_out(plot, PICTURES)
-    case = load_case(PoolOptions(**options), use_labels=True)
+    case = prepared(options, use_labels=True)
     for text in measures:
         case.target(text).check_judged(case.workload.grades)
     chosen = distinct(budgets or DEFAULT_BUDGETS)
@@ -145,8 +147,8 @@ def _simulate(
 ) -> tuple[str, list[Summary]]:
     from activeeval.errors import BudgetError, InputError
     from activeeval.methods import METHODS
+    from activeeval.session.workload import budget_unit, in_units
     from activeeval.simulation import simulate as run
-    from activeeval.workload import budget_unit, in_units
 
     target = case.target(measure)
     _tell_of_equal_rankings(target)

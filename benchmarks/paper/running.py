@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from activeeval import DCG, ERR, QueryPool, Rankings, Target
 from activeeval.measures import SampledMeasure
 from activeeval.methods import METHODS, default_method
+from activeeval.session.workload import budget_unit
 from activeeval.simulation import Summary, simulate
-from activeeval.workload import budget_unit
 from benchmarks.machine import store
 from benchmarks.paper.cases import CASES, MEASURES, OWN_BUDGETS, PAPER_METHODS, REMOVED, UPDATE, Case, budgets_for
 from benchmarks.paper.folds import Collection

@@ -5,8 +5,9 @@ from __future__ import annotations
 from cli_files import csv_rows, write_csv
 
 from activeeval import Campaign
-from activeeval.cli.inputs import PoolOptions, load_case
-from activeeval.workload import budget_unit
+from activeeval.session.cases import prepare
+from activeeval.session.choices import Choices
+from activeeval.session.workload import budget_unit
 
 RUN = ("--run", "a.run", "--max-grade", 3)
 LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")
@@ -23,13 +24,7 @@ CASES = {
 
 def case_of(*, use_labels=False, **given):
     """Return the case of some options, the others as the command line has them by default."""
-    empty = dict.fromkeys(("letor", "runs", "pool_runs", "scores", "versus_scores", "train"), ())
-    empty |= dict.fromkeys(
-        ("qrels", "versus_run", "index_update", "model", "train_qrels", "train_fraction", "max_grade", "traffic")
-    )
-    plain = {"ties": "id", "tune": False, "overhead": 0.0, "cost": "uniform", "defensive_share": None, "seed": 0}
-    plain |= {"query_factor": True, "unjudged": "error"}
-    return load_case(PoolOptions(**(empty | plain | given)), use_labels=use_labels)
+    return prepare(Choices(**given), use_labels=use_labels)
 
 
 def campaign_of(measure, method, budget, *, seed=0, expected=False, **given):

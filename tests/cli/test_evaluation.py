@@ -7,11 +7,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from activeeval import DCG, ERR, BudgetError, Campaign, InputError, QueryFactor, Target, evaluation, parse_measure
+from activeeval import DCG, ERR, BudgetError, Campaign, InputError, QueryFactor, Target, parse_measure
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.methods import find_method
 from activeeval.scoring import compare_runs, score_run
-from activeeval.workload import budget_unit, from_tables
+from activeeval.session import evaluation
+from activeeval.session.workload import budget_unit, from_tables
 
 # The judgments of the folder leave out documents of the runs.
 evaluate = partial(evaluation.evaluate, unjudged="irrelevant")

@@ -17,7 +17,7 @@ from activeeval import Campaign, Target, parse_measure
 from activeeval.estimation import INTERVALS
 from activeeval.io.draws import read_draws
 from activeeval.methods import METHODS
-from activeeval.workload import budget_unit
+from activeeval.session.workload import budget_unit
 
 COLUMNS = ["sample", "block", "query_id", "doc_id", "grade"]
 SPREADSHEETS = {

@@ -17,10 +17,10 @@ from activeeval.errors import BudgetError, InputError
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.methods import Method, default_method, find_method
-from activeeval.modelling import uniform_beliefs
 from activeeval.pool import Rankings, Seed, check_judged
 from activeeval.results import Estimate
-from activeeval.workload import Workload, budget_unit, from_tables, in_units, sampled_measure, whole_cost
+from activeeval.session.modelling import uniform_beliefs
+from activeeval.session.workload import Workload, budget_unit, from_tables, in_units, sampled_measure, whole_cost
 
 DEFENSIVE_SHARE = 0.1
 Judge = Callable[[str, list[str]], Sequence[int]]
@@ -58,7 +58,7 @@ def evaluate(
         spoil.
     grade_probs : array of shape (n_items, n_grades), or callable of the pool, optional
         The grade model, taken as it is; without one all grades are taken as equally likely, and those
-        of a query as alike (`activeeval.modelling.UNTRAINED_FACTOR`).
+        of a query as alike (`activeeval.session.modelling.UNTRAINED_FACTOR`).
     max_grade : int, optional
         Largest grade of the scale; taken from the judgments where there are some. A judge function
         does not tell it.

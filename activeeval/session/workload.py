@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.arguments import asked_measure
 from activeeval.errors import BudgetError, InputError
 from activeeval.grade_models import run_features
 from activeeval.io.letor import LetorData, read_letor
@@ -22,6 +21,7 @@ from activeeval.io.tables import Costs, Probabilities, pool_from_tables
 from activeeval.io.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, Target, check_sampled, shown_name
 from activeeval.pool import QueryPool, Rankings, pool_hashes
+from activeeval.session.arguments import asked_measure
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
