@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.errors import ChoiceError
+from activeeval.errors import ChoiceError, InputError
 
 if TYPE_CHECKING:
+    from activeeval.session.budgets import Budget
     from activeeval.session.cases import Case
 
 
@@ -26,6 +27,25 @@ class FiniteRange(click.FloatRange):
         return number
 
 
+class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
+    """A number of judgments, as 200, or a share of judging everything, as 10%."""
+
+    name = "N|P%"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Budget:
+        """Return the budget that a text stands for."""
+        from activeeval.session.budgets import Budget
+
+        if isinstance(value, Budget):
+            return value
+        try:
+            return Budget.parse(str(value))
+        except InputError as problem:
+            self.fail(str(problem), param, ctx)
+
+
+BUDGET = BudgetType()
+BUDGET_HELP = "Judgments, or cost in mean items (200), or a share of judging everything (10%)"
 POSITIVE = FiniteRange(0, min_open=True)
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
 level_option = click.option("--level", type=SHARE, default=0.95, show_default=True, help="Confidence of the intervals.")
@@ -106,8 +126,3 @@ def prepared(options: Mapping[str, Any], *, use_labels: bool) -> Case:
     for note in case.notes:
         say(note)
     return case
-
-
-def distinct(values: Sequence[float]) -> list[float]:
-    """Return repeated numbers once each, ascending."""
-    return sorted(set(values))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import POSITIVE, level_option, pool_options, prepared
+from activeeval.cli.inputs import BUDGET, BUDGET_HELP, level_option, pool_options, prepared
 from activeeval.cli.output import check_out, emit, output_option, places_option, say, warn_of_weights
 from activeeval.errors import InputError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from activeeval.campaign.sheet import Progress
     from activeeval.design import Design
     from activeeval.measures import Target
+    from activeeval.session.budgets import Budget
     from activeeval.session.cases import Case
 
 _FEW = 30
@@ -63,19 +64,14 @@ def _asked(method: str | None, measure: str, out: str, options: dict[str, Any]) 
 @pool_options
 @_measure_option
 @_method_option
-@click.option(
-    "--budget",
-    type=POSITIVE,
-    required=True,
-    help="In mean costs of judging a query whole; never exceeded.",
-)
+@click.option("--budget", type=BUDGET, required=True, help=f"{BUDGET_HELP}; never exceeded.")
 @click.option(
     "--expected", is_flag=True, help="Draws with replacement meet the budget in expectation, not as a hard limit."
 )
 @click.option("--out", required=True, metavar="FILE", help="Sheet to write: .csv, .tsv, .jsonl or .parquet.")
 @click.option("--force", is_flag=True, help="Overwrite a sheet that holds grades.")
 def sample(
-    measure: str, method: str | None, budget: float, expected: bool, out: str, force: bool, **options: Any
+    measure: str, method: str | None, budget: Budget, expected: bool, out: str, force: bool, **options: Any
 ) -> None:
     """Draw what to judge for a budget; no label of the pool is looked at.
 
@@ -84,12 +80,11 @@ def sample(
     name with .sample.npz behind it; `activeeval estimate` reads both, also once the first blocks alone are judged.
 
     \b
-    activeeval sample --run new.run --measure DCG@10 --max-grade 3 --budget 40 --out draws.csv
+    activeeval sample --run new.run --measure DCG@10 --max-grade 3 --budget 200 --out draws.csv
     """
     from activeeval.campaign import Campaign
     from activeeval.errors import BudgetError
     from activeeval.methods import find_method
-    from activeeval.session.workload import budget_unit, in_units
 
     if expected and not (method and find_method(method).with_replacement):
         raise click.UsageError("--expected is for draws with replacement: passive, active, active_uniC, active_uniD")
@@ -98,14 +93,13 @@ def sample(
     case, target, name = _asked(method, measure, out, options)
     if not target.matters.any():
         raise InputError(f"no label can change {target.name} of these rankings: there is nothing to judge")
-    unit = budget_unit(target)
     try:
-        design = case.design(name, target, options["defensive_share"], budget=budget * unit, expected=expected)
+        design = case.design(name, target, options["defensive_share"], budget=budget.of(target), expected=expected)
     except BudgetError as problem:
-        raise InputError(f"--{in_units(problem, unit)}") from None
+        raise InputError(f"--{budget.refused(problem, target)}") from None
     campaign = Campaign(design, rng=case.seed)
     drawn = _write(campaign, out)
-    _say_what_was_drawn(campaign, out, f"{budget:g}", unit)
+    _say_what_was_drawn(campaign, out)
     if design.max_grade is not None:
         scale = "" if options["max_grade"] else " (--max-grade says otherwise)"
         say(f"for {target.name}, judges give grades 0 … {design.max_grade}{scale}")
@@ -117,7 +111,7 @@ def sample(
     say(f"seed {options['seed']}, sample {drawn}, kept in {sample_path(out)}, which `activeeval estimate` reads")
     warn_of_weights(design.name, design)
     for caution in design.cautions:
-        say(f"in mean items: {caution}")
+        say(caution)
 
 
 def _write(campaign: Campaign, out: str) -> str:
@@ -133,7 +127,7 @@ def _write(campaign: Campaign, out: str) -> str:
     return id_of(arrays)
 
 
-def _say_what_was_drawn(campaign: Campaign, out: str, budget: str, unit: float) -> None:
+def _say_what_was_drawn(campaign: Campaign, out: str) -> None:
     units, design = campaign.planned, campaign.design
     n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
     spent = sum(u.cost for u in units)
@@ -142,8 +136,8 @@ def _say_what_was_drawn(campaign: Campaign, out: str, budget: str, unit: float) 
     while sizes and sizes[-1] == 0:
         sizes.pop()
     what = "everything is to be judged, " if is_everything else ""
-    paid = f"cost {spent / unit:.4g} of {budget}" + (" (met on average)" if design.expected else "")
-    say(f"wrote {out}: {what}{n_items} items of {n_queries} queries, {paid}; a unit pays for {unit:.4g} mean items")
+    paid = f"cost {spent:.6g} of {design.budget:.6g}" + (" (met on average)" if design.expected else "")
+    say(f"wrote {out}: {what}{n_items} items of {n_queries} queries, {paid}; 1 is the judging of one mean item")
     if len(sizes) > 1:
         say(f"{len(sizes)} blocks of {', '.join(map(str, sizes))} items: the sample may be read once one is complete")
     if not is_everything and n_queries < min(_FEW, design.pool.n_queries):
@@ -291,10 +285,10 @@ def _target(design: Design, measure: str | None, question: str | None) -> tuple[
 @pool_options
 @_measure_option
 @_method_option
-@click.option("--budget", type=POSITIVE, help="In mean costs of judging a query whole; default: a tenth of the pool.")
+@click.option("--budget", type=BUDGET, default="10%", show_default=True, help=f"{BUDGET_HELP}.")
 @click.option("--out", required=True, metavar="FILE", help="Table to write: .parquet, .csv, .tsv or .jsonl.")
 @click.option("--plot", metavar="FILE", help="Draw q/p over cost and expected performance (.png, .svg, .pdf).")
-def design(measure: str, method: str | None, budget: float | None, out: str, plot: str | None, **options: Any) -> None:
+def design(measure: str, method: str | None, budget: Budget, out: str, plot: str | None, **options: Any) -> None:
     """Write the sampling distribution, moments and costs of every query of a pool, without any label.
 
     Columns: query_id, query_prob (p), sampling_prob (q of a draw, or the probability π of being in the sample), weight
@@ -304,18 +298,16 @@ def design(measure: str, method: str | None, budget: float | None, out: str, plo
     from activeeval.errors import BudgetError
     from activeeval.io.export import write_columns
     from activeeval.report import PICTURES, design_columns, plot_design
-    from activeeval.session.workload import budget_unit, in_units
 
     if plot:
         check_out(plot, PICTURES)
     case, target, name = _asked(method, measure, out, options)
-    unit = budget_unit(target)
     made = case.design(name, target, options["defensive_share"])
     is_draw = not made.scheme.can_be_topped_up
     try:
-        made = made if is_draw else made.with_budget(unit * (budget or target.pool.n_queries / 10))
+        made = made if is_draw else made.with_budget(budget.of(target))
     except BudgetError as problem:
-        raise InputError(f"--{in_units(problem, unit)}") from None
+        raise InputError(f"--{budget.refused(problem, target)}") from None
     warn_of_weights(made.name, made)
     if plot:
         plot_design(made, plot)
@@ -323,7 +315,7 @@ def design(measure: str, method: str | None, budget: float | None, out: str, plo
     write_columns(columns, out)
     say(
         f"wrote {out}: {made.pool.n_queries} queries, {target.name}, "
-        f"{'a draw' if is_draw else 'the sample'} costs {columns['expected_cost'].sum() / unit:.4g} on average"
+        f"{'a draw' if is_draw else 'the sample'} costs {columns['expected_cost'].sum():.6g} on average"
     )
     if plot:
         say(f"wrote {plot}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from cli_files import csv_rows, write_csv
 
 from activeeval import Campaign
+from activeeval.session.budgets import Budget
 from activeeval.session.cases import prepare
 from activeeval.session.choices import Choices
-from activeeval.session.workload import budget_unit
 
 RUN = ("--run", "a.run", "--max-grade", 3)
 LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")
@@ -31,7 +31,7 @@ def campaign_of(measure, method, budget, *, seed=0, expected=False, **given):
     """Return the campaign that the command line's options mean."""
     case = case_of(seed=seed, **given)
     target = case.target(measure)
-    design = case.design(method, target, budget=budget * budget_unit(target), expected=expected)
+    design = case.design(method, target, budget=Budget.parse(str(budget)).of(target), expected=expected)
     return Campaign(design, rng=case.seed)
 
 

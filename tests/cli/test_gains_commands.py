@@ -122,7 +122,7 @@ def test_a_file_by_hand_is_a_measure(call, folder):
 def test_what_comes_back_names_no_file(call, folder, method):
     """A caller may write @FILE; a sample that is handed back may not, and no file is looked for."""
     (folder / "own.json").write_text(OWN)
-    options = ("--run", "a.run", "--max-grade", 3, "--measure", "@own.json", "--method", method, "--budget", 5)
+    options = ("--run", "a.run", "--max-grade", 3, "--measure", "@own.json", "--method", method, "--budget", "17%")
     assert call("sample", *options, "--out", "d.csv").code == 0
     rows = [row | {"grade": 1} for row in csv_rows("d.csv")]
     write_csv("d.csv", rows)
@@ -144,10 +144,10 @@ def test_a_learned_measure_is_taken_wherever_a_measure_is(call, folder, prefs):
     call(*QUICK)
     name, runs = "@gains.json", ["--run", "a.run", "--versus-run", "b.run"]
     labelled = ["--qrels", "q.qrels", *runs, "--train-fraction", 0.3, "--measure", name, "--unjudged", "irrelevant"]
-    assert call("simulate", *labelled, "--budget", 5, "--repetitions", 20).out.startswith(name)
+    assert call("simulate", *labelled, "--budget", "17%", "--repetitions", 20).out.startswith(name)
     assert name in call("calibration", *labelled).out
     assert call("design", *runs, "--max-grade", 3, "--measure", name, "--out", "design.csv").code == 0
-    drawn = call("sample", *runs, "--max-grade", 3, "--measure", name, "--budget", 5, "--out", "draws.csv")
+    drawn = call("sample", *runs, "--max-grade", 3, "--measure", name, "--budget", "17%", "--out", "draws.csv")
     assert drawn.code == 0, drawn.err
     with np.load(folder / "draws.csv.sample.npz") as held:
         assert held["words"][1].startswith("Additive(gains=")

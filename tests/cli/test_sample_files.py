@@ -28,7 +28,7 @@ def sampled(call):
     """Return a function from options to the rows of a judged sheet, d.csv, whose sample is d.csv.sample.npz."""
 
     def sample(*options, name="d.csv"):
-        done = call("sample", *RUN, "--budget", 8, *options, "--out", name)
+        done = call("sample", *RUN, "--budget", "27%", *options, "--out", name)
         assert done.code == 0, done.err
         return judge_file(name)
 
@@ -51,7 +51,7 @@ def one_line(done, expected):
     + [("DCG@5", method) for method in ("whole", "random", "passive", "active", "active_uniD")],
 )
 def test_what_a_file_says_is_the_campaign_to_the_last_bit(folder, given, measure, method):
-    live = campaign_of(measure, method, 12, seed=5, **given)
+    live = campaign_of(measure, method, "40%", seed=5, **given)
     arrays = to_arrays(live)
     with arrays_beside("x.npz", arrays):
         write_draws(sheet_of(live, id_of(arrays)), "x.csv")
@@ -198,7 +198,7 @@ def test_text_of_python_objects_is_not_unpacked(call, sampled):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_sample_of_another_sheet_is_refused(call, sampled, method):
     rows = sampled("--method", method, name="e.csv")
-    for options in (("--method", method, "--seed", 4), ("--method", method, "--overhead", 1), ("--budget", 9)):
+    for options in (("--method", method, "--seed", 4), ("--method", method, "--overhead", 1), ("--budget", "30%")):
         sampled(*options, "--force")
         refused = rf"d\.csv: the sheet is of sample '\w+', expected one of sample '{rows[0]['sample']}'"
         one_line(call("estimate", "d.csv", "--record", "e.csv.sample.npz"), refused)
@@ -239,7 +239,7 @@ def test_no_estimate_without_its_sample(call, folder, sampled, method):
 def test_the_work_of_judges_keeps_its_sample(call, folder, sampled, method):
     sampled("--method", method)
     before = [(folder / name).read_bytes() for name in FILES]
-    refused = call("sample", *RUN, "--budget", 8, "--seed", 3, "--method", method, "--out", "d.csv")
+    refused = call("sample", *RUN, "--budget", "27%", "--seed", 3, "--method", method, "--out", "d.csv")
     one_line(refused, r"d\.csv holds \d+ grades already: --force overwrites them")
     assert [(folder / name).read_bytes() for name in FILES] == before
 
@@ -249,14 +249,14 @@ def test_a_sheet_of_another_suffix_does_not_take_the_sample_of_a_judged_one(call
     """Each sheet has a sample of its own, by its whole name."""
     sampled()
     before = call("estimate", "d.csv", "-o", "jsonl").rows
-    call("sample", *RUN, "--budget", 8, "--seed", 3, "--out", f"d.{suffix}")
+    call("sample", *RUN, "--budget", "27%", "--seed", 3, "--out", f"d.{suffix}")
     assert call("estimate", "d.csv", "-o", "jsonl").rows == before
 
 
 def test_a_sheet_that_cannot_be_read_is_not_overwritten(call, folder, sampled):
     rows = sampled()
     write_csv("d.csv", [rows[0] | {"grade": "two"}, *rows[1:]])
-    refused = call("sample", *RUN, "--budget", 8, "--out", "d.csv")
+    refused = call("sample", *RUN, "--budget", "27%", "--out", "d.csv")
     one_line(refused, r"d\.csv:2: column grade: .*two.*; --force overwrites it")
     assert "two" in (folder / "d.csv").read_text()
 
@@ -265,7 +265,7 @@ def test_a_full_disk_leaves_neither_file(call, folder):
     (folder / "full.csv").symlink_to("/dev/full")
     before = sorted(path.name for path in folder.iterdir())
     one_line(
-        call("--quiet", "sample", *RUN, "--budget", 8, "--out", "full.csv"),
+        call("--quiet", "sample", *RUN, "--budget", "27%", "--out", "full.csv"),
         r"full\.csv: cannot write: No space left on device",
     )
     assert sorted(path.name for path in folder.iterdir()) == before
@@ -273,10 +273,10 @@ def test_a_full_disk_leaves_neither_file(call, folder):
 
 def test_a_sample_that_cannot_be_written_leaves_no_sheet(call, folder):
     (folder / "x.csv.sample.npz").mkdir()
-    one_line(call("--quiet", "sample", *RUN, "--budget", 8, "--out", "x.csv"), r"x\.csv\.sample\.npz: .*")
+    one_line(call("--quiet", "sample", *RUN, "--budget", "27%", "--out", "x.csv"), r"x\.csv\.sample\.npz: .*")
     assert not (folder / "x.csv").exists()
     (folder / "y.csv.sample.npz").symlink_to("/dev/full")
-    refused = call("--quiet", "sample", *RUN, "--budget", 8, "--out", "y.csv")
+    refused = call("--quiet", "sample", *RUN, "--budget", "27%", "--out", "y.csv")
     one_line(refused, r"y\.csv\.sample\.npz: cannot write: No space .*")
     assert not (folder / "y.csv").exists()
 
@@ -288,7 +288,7 @@ def test_a_failed_write_keeps_the_earlier_files(call, folder, monkeypatch):
     def fail(*_):
         raise InputError("d.csv: cannot write: No space left on device")
 
-    options = (*RUN, "--budget", 8, "--out", "d.csv")
+    options = (*RUN, "--budget", "27%", "--out", "d.csv")
     assert call("sample", *options).code == 0
     before = [(folder / name).read_bytes() for name in FILES]
     monkeypatch.setattr(draws, "write_draws", fail)
