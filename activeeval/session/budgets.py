@@ -76,16 +76,16 @@ class Budget:
             return cls(share, is_share=True)
         return None if budget is None else cls(budget)
 
-    def of(self, target: Target) -> float:
+    def of(self, *targets: Target) -> float:
         """Return the budget in mean items."""
-        return self.amount * whole_cost(target) if self.is_share else float(self.amount)
+        return self.amount * whole_cost(*targets) if self.is_share else float(self.amount)
 
-    def refused(self, problem: BudgetError, target: Target) -> BudgetError:
+    def refused(self, problem: BudgetError, *targets: Target) -> BudgetError:
         """Return a refusal in the words in which the budget was said, with the smallest that works."""
         if not self.is_share:
             text = f"{problem}; the smallest that works is {_enough(problem.needed)}"
             return BudgetError(text, budget=problem.budget, needed=problem.needed)
-        needed = problem.needed / whole_cost(target)
+        needed = problem.needed / whole_cost(*targets)
         text = (
             f"budget {self} is too small: in mean items, {problem}; the smallest that works is {_enough(100 * needed)}%"
         )
@@ -101,17 +101,20 @@ def _enough(needed: float) -> str:
     return f"{math.ceil(needed / step - 1e-9) * step:.4g}"
 
 
-def whole_cost(target: Target) -> float:
-    """Return what judging every query whole costs, in mean items of the pool.
+def whole_cost(*targets: Target) -> float:
+    """Return what judging every query whole costs, in mean items of the pool; an item of several targets once.
 
     Raises
     ------
     InputError
         Where it costs nothing.
     """
-    pool, (offsets, items) = target.pool, target.judging_lists()
-    overheads = pool.query_costs[np.diff(offsets) > 0].sum()
-    cost = float((pool.item_costs[items].sum() + overheads) / pool.item_costs.mean())
+    pool = targets[0].pool
+    is_judged = np.zeros(pool.n_items, dtype=np.bool_)
+    for target in targets:
+        is_judged[target.judging_lists()[1]] = True
+    is_turned_to = np.bincount(pool.item_queries, is_judged, minlength=pool.n_queries) > 0
+    cost = float((pool.item_costs[is_judged].sum() + pool.query_costs[is_turned_to].sum()) / pool.item_costs.mean())
     if cost == 0:
         raise InputError("the ranking holds no item of the pool: there is nothing to judge")
     return cost

@@ -52,35 +52,65 @@ class Case:
     seed: np.random.SeedSequence
     notes: tuple[str, ...] = ()
 
-    def target(self, text: str) -> Target:
-        """Return what a measure string asks to estimate."""
-        measure = on_scale(sampled_measure(text), self.max_grade)
-        return Target(measure, self.workload.ranking, self.workload.versus)
+    @property
+    def question(self) -> str:
+        """What is asked where nobody says: the difference where there are two rankings, else the one."""
+        return "run" if self.workload.versus is None else "difference"
 
-    def n_grades(self, target: Target) -> int:
-        """Return how many grades the scale of a target has."""
-        return (target.measure.max_grade or self.max_grade) + 1
+    def target(self, measure: str, question: str | None = None) -> Target:
+        """Return what a measure string and a question ask to estimate."""
+        return self.targets([measure], [question or self.question])[0]
+
+    def targets(self, measures: Sequence[str], questions: Sequence[str]) -> list[Target]:
+        """Return a target for each measure and question, of one scale.
+
+        Parameters
+        ----------
+        measures : sequence of str
+        questions : sequence of {"difference", "run", "versus"}
+
+        Raises
+        ------
+        InputError
+            Where there is no second ranking to ask of, or a measure does not know every grade of the scale.
+        """
+        asked = [sampled_measure(text) for text in measures]
+        top = max([self.max_grade, *(measure.bound_to(self.max_grade).max_grade or 0 for measure in asked)])
+        first, second = self.workload.ranking, self.workload.versus
+        found = []
+        for measure in (on_scale(one, top) for one in asked):
+            for question in questions:
+                if question != "run" and second is None:
+                    raise InputError(f"there is one ranking: no second one, and no question {question!r}")
+                ranking = second if question == "versus" and second is not None else first
+                found.append(Target(measure, ranking, second if question == "difference" else None))
+        return found
 
     def design(
         self,
         method: str,
-        target: Target,
+        targets: Target | Sequence[Target],
         defensive_share: float | None = None,
         *,
         budget: float | None = None,
         expected: bool = False,
     ) -> Design:
-        """Return a method's design for a target, with what is believed of the grades; ``budget`` in mean items."""
-        chosen, n_grades = find_method(method), self.n_grades(target)
+        """Return a method's design for targets, with what is believed of the grades; ``budget`` in mean items."""
+        chosen, asked = find_method(method), [targets] if isinstance(targets, Target) else targets
+        n_grades = self.n_grades(asked[0])
         beliefs = self.beliefs.for_method(chosen, n_grades)
         return chosen.design(
-            target,
+            asked,
             **beliefs,
             max_grade=n_grades - 1,
             budget=budget,
             expected=expected,
             defensive_share=defensive_share,
         )
+
+    def n_grades(self, target: Target) -> int:
+        """Return how many grades the scale of a target has."""
+        return (target.measure.max_grade or self.max_grade) + 1
 
 
 def prepare(

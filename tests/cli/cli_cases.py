@@ -55,3 +55,13 @@ def judge_file(name, upto=99):
     rows = judged(csv_rows(name), upto)
     write_csv(name, rows)
     return rows
+
+
+def files(sheet):
+    """Return the options that name a sheet, and its sample beside it."""
+    return "--out", f"{sheet}.sample.npz", "--sheet", sheet
+
+
+def both(sheet):
+    """Return the arguments that name a sample and its sheet."""
+    return f"{sheet}.sample.npz", sheet
