@@ -42,7 +42,6 @@ def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
         query_id=np.repeat(np.array([unit.query_id for unit in units], dtype=np.str_), sizes),
         doc_id=np.array(doc_ids, dtype=np.str_),
         grade=np.full(len(doc_ids), EMPTY, dtype=np.int64),
-        judge=np.full(len(doc_ids), "", dtype=np.str_),
     )
 
 
@@ -85,7 +84,7 @@ def _said(campaign: Campaign, sheets: Mapping[str, Draws]) -> dict[int, tuple[in
     places = {(u.query_id, doc): item for u in campaign.units for item, doc in zip(u.items, u.item_ids, strict=True)}
     said: dict[int, tuple[int, str]] = {}
     for name, sheet in sheets.items():
-        columns = (sheet.query_id, sheet.doc_id, sheet.grade, sheet.judge)
+        columns = (sheet.query_id, sheet.doc_id, sheet.grade, np.asarray(sheet.judge))
         for query, doc, grade, judge in zip(*(column.tolist() for column in columns), strict=True):
             item = places.get((query, doc))
             if item is None:

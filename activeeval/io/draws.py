@@ -43,7 +43,7 @@ class Draws:
     grade : ndarray of int64, shape (n,)
         `EMPTY` while an item waits, `CANNOT` where it cannot be judged.
     judge : ndarray of str, shape (n,)
-        Who judged it; empty where nobody says.
+        Who judged it; empty where nobody says, throughout by default.
     """
 
     sample: str
@@ -51,12 +51,12 @@ class Draws:
     query_id: Texts
     doc_id: Texts
     grade: Ints
-    judge: Texts
+    judge: Texts | None = None
 
     def __post_init__(self) -> None:
         n_rows = np.size(self.block)
         for name in ("block", "query_id", "doc_id", "grade", "judge"):
-            given = getattr(self, name)
+            given = np.full(n_rows, "") if name == "judge" and self.judge is None else getattr(self, name)
             kind = "i" if name in ("block", "grade") else "U"
             # nobody need say who judged, an id must not be empty
             column = np.array(given, dtype=np.str_) if name == "judge" else typed_column(given, name, kind).view()
@@ -80,7 +80,7 @@ def write_draws(draws: Draws, path: PathLike, files: Together | None = None) -> 
     words = {EMPTY: None, CANNOT: _CANNOT}
     grades = [words.get(grade, str(grade)) for grade in draws.grade.tolist()]
     samples = [draws.sample] * draws.n_rows
-    judges, notes = [name or None for name in draws.judge.tolist()], [None] * draws.n_rows
+    judges, notes = [name or None for name in np.asarray(draws.judge).tolist()], [None] * draws.n_rows
     columns = (samples, draws.block, draws.query_id, draws.doc_id, judges, grades, notes)
     write_columns(dict(zip(COLUMNS, columns, strict=True)), path, files)
 

@@ -178,7 +178,7 @@ def test_without_a_model_grades_are_uniform_and_those_of_a_query_alike(folder, m
     target = Target(parse_measure(measure).bound_to(3), workload.ranking, workload.versus)
     factor = QueryFactor(sigma=1.2)
     probs = np.full((workload.pool.n_items, 4), 0.25)
-    model = {"factor": factor, "budget": 800.0, "defensive_share": 0.1}
+    model = {"factor": factor, "budget": 80.0, "defensive_share": 0.1}
     campaign = Campaign(find_method(method).design(target, probs, **model), rng=6)
     places, index = workload.pool.item_positions(), {q: i for i, q in enumerate(workload.pool.query_ids.tolist())}
     expected = campaign.run(lambda q, items: [int(workload.grades[places[index[q], d]]) for d in items])
