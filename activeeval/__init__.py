@@ -33,9 +33,9 @@ _HOMES = {
     "activeeval.rankers": ("ExpectedGradeRanker", "ForestRegressionRanker", "RankingSVM"),
     "activeeval.preferences": ("PreferenceData", "coherence", "load_preferences"),
     "activeeval.gains": ("GainDiscountLearner", "SimpleMargin", "bootstrap_gains"),
-    "activeeval.modelling": ("GradeBeliefs",),
+    "activeeval.session.modelling": ("GradeBeliefs",),
     "activeeval.campaign": ("Campaign", "Unit"),
-    "activeeval.evaluation": ("compare", "evaluate"),
+    "activeeval.session.evaluation": ("compare", "evaluate"),
     "activeeval.generated": ("generate_pool",),
     "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
     "activeeval.simulation": ("replicate", "simulate"),
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from activeeval.campaign import Campaign, Unit
     from activeeval.design import Design, optimal_sampling_probs
     from activeeval.errors import ActiveEvalError, BudgetError, FormatError, InputError, SolverError, StateError
-    from activeeval.evaluation import compare, evaluate
     from activeeval.gains import GainDiscountLearner, SimpleMargin, bootstrap_gains
     from activeeval.generated import generate_pool
     from activeeval.grade_models import QueryFactor, calibration_report
@@ -68,12 +67,13 @@ if TYPE_CHECKING:
         parse_measure,
     )
     from activeeval.methods import METHODS, Method, default_method
-    from activeeval.modelling import GradeBeliefs
     from activeeval.pool import Judgments, QueryPool, Rankings
     from activeeval.preferences import PreferenceData, coherence, load_preferences
     from activeeval.rankers import ExpectedGradeRanker, ForestRegressionRanker, RankingSVM
     from activeeval.results import Cannot, Estimate, Figure, Interval, Moments
     from activeeval.scale import Chunk, ChunkedDesign, chunked_design
+    from activeeval.session.evaluation import compare, evaluate
+    from activeeval.session.modelling import GradeBeliefs
     from activeeval.significance import compare_scores, holm, mean_interval
     from activeeval.simulation import replicate, simulate
 

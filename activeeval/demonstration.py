@@ -10,14 +10,15 @@ from activeeval.generated import GeneratedPool, generate_pool, ranked_by_expecte
 from activeeval.grade_models import ForestGradeModel, QueryFactor, cross_fitted_probs
 from activeeval.measures import DCG, ERR, SampledMeasure, Target
 from activeeval.methods import METHODS, default_method
-from activeeval.modelling import GradeBeliefs
 from activeeval.pool import Rankings
+from activeeval.session.budgets import whole_cost
+from activeeval.session.modelling import GradeBeliefs
 from activeeval.simulation import Summary, simulate
-from activeeval.workload import budget_unit
 
 MAX_GRADE = 4
 NAMES = ("passive", "active", "whole")
-BUDGETS = (15.0, 30.0, 60.0, 120.0)
+SHARES = (0.01, 0.02, 0.04, 0.08)
+"""Budgets, of judging everything."""
 
 
 def recipe_forest(seed: int) -> ForestGradeModel:
@@ -43,15 +44,14 @@ def cases(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[],
     beliefs = recipe_beliefs(training, evaluated, seed)
     ranking = ranked_by_expected_grade(evaluated.pool, beliefs.probs)
     updated = ranking.without(0.1, update_rng)
-    budgets = [b for b in BUDGETS if b < evaluated.pool.n_queries]
 
     def case(measure: SampledMeasure, versus: Rankings | None, seeds: np.random.Generator) -> list[Summary]:
         target = Target(measure, ranking, versus)
         methods = [METHODS[name] for name in (*NAMES, default_method(measure).name)]
         designs = {m.name: m.design(target, **beliefs.for_method(m, MAX_GRADE + 1)) for m in methods}
-        unit, dearest = budget_unit(target), float(designs["passive"].order.dearest_units.max())
-        payable = [b for b in budgets if b * unit >= dearest]
-        return simulate(designs, evaluated.grades, payable, repetitions, seeds, unit=unit)
+        cost, dearest = whole_cost(target), float(designs["passive"].order.dearest_units.max())
+        payable = [share * cost for share in SHARES if share * cost >= dearest]
+        return simulate(designs, evaluated.grades, payable, repetitions, seeds)
 
     named = [
         (f"{measure}, {what}", measure, versus)

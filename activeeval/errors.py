@@ -25,6 +25,10 @@ class InputError(ActiveEvalError, ValueError):
     """An argument or a table is wrong; the text names the place and what was expected."""
 
 
+class ChoiceError(InputError):
+    """Choices contradict each other, or one is missing; nothing has been read yet, or nothing that helps."""
+
+
 class FormatError(InputError):
     """A file is wrong at a line: ``path:line: what is wrong, the text, what was expected``.
 

@@ -105,6 +105,11 @@ def _latex(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     return "\n".join(body)
 
 
+def amount(budget: float) -> str:
+    """Return a budget as a reader wants it: whole numbers from 100 on."""
+    return f"{budget:,.0f}" if budget >= 100 else f"{budget:.4g}"
+
+
 def summary_rows(measure: str, summaries: Sequence[Summary], *, with_errors: bool = True) -> list[dict[str, Any]]:
     """Return one row for each summary, its fields in the order of `Summary`, the measure first."""
     return [{"measure": measure, **summary.row(with_errors=with_errors)} for summary in summaries]
@@ -124,7 +129,7 @@ def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
     )
     rows = []
     for summary in summaries:
-        row, figures = {"method": summary.method, "budget": f"{summary.budget:g}"}, summary.row()
+        row, figures = {"method": summary.method, "budget": amount(summary.budget)}, summary.row()
         row |= {name: f"{figures[name]:.{places}f}" for name, places in named}
         if summary.undetermined.value > 0:
             row["coverage"] += f" ({summary.undetermined.value:.1%} none)"
@@ -148,7 +153,7 @@ def compact_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
     for method in dict.fromkeys(s.method for s in summaries):
         own = [s for s in summaries if s.method == method]
         row = {"method": method}
-        row |= {f"error at {s.budget:g}": f"{s.rmse.value:.3g} ({s.efficiency.value:.2f})" for s in own}
+        row |= {f"error at {amount(s.budget)}": f"{s.rmse.value:.3g} ({s.efficiency.value:.2f})" for s in own}
         row["labels saved"] = "" if own[-1].labels_saved is None else f"{own[-1].labels_saved.value:.0%}"
         row["coverage"] = f"{own[-1].coverage.value:.1%}"
         rows.append(row)
@@ -235,9 +240,9 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> No
             bars = [2 * s.rmse.se for s in own]
             line = axis.errorbar([s.budget for s in own], [s.rmse.value for s in own], bars, **styles[method])
             shown.setdefault(method, line)
-        axis.set(xscale="log", yscale="log", title=title, xlabel="budget (mean cost of a query)")
+        axis.set(xscale="log", yscale="log", title=title, xlabel="budget (judgments, or cost in mean items)")
         budgets = sorted({s.budget for s in summaries})
-        axis.set_xticks(budgets, [f"{b:g}" for b in budgets])
+        axis.set_xticks(budgets, [amount(b) for b in budgets])
         axis.minorticks_off()
         _plain_ticks(axis.yaxis)
         axis.grid(alpha=0.3)

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from activeeval import Target
 from activeeval.errors import BudgetError
 from activeeval.methods import default_method
-from activeeval.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.results import FEWEST_DEGREES
+from activeeval.session.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.simulation import Replications, replicate
 from benchmarks.coverage_cells import COLLECTIONS, WORST_COLLECTIONS, Cell, cells, sample_of
 from benchmarks.coverage_report import markdown

@@ -23,7 +23,7 @@ from joblib import Parallel, delayed
 
 from activeeval.errors import BudgetError
 from activeeval.methods import METHODS, default_method
-from activeeval.modelling import GradeBeliefs, uniform_beliefs
+from activeeval.session.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.simulation import Summary, simulate
 from benchmarks.efficiency_report import KEYS, Row, markdown
 from benchmarks.machine import ROOT, describe, store

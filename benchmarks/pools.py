@@ -13,8 +13,8 @@ import numpy as np
 from activeeval import Rankings, Target, parse_measure
 from activeeval.demonstration import recipe_beliefs
 from activeeval.generated import generate_pool, noisy_scores
-from activeeval.modelling import GradeBeliefs, believe
-from activeeval.workload import Workload, from_letor
+from activeeval.session.modelling import GradeBeliefs, believe
+from activeeval.session.workload import Workload, from_letor
 from benchmarks.machine import data_folder
 
 SEED = 2013

@@ -19,11 +19,13 @@ from pathlib import Path
 import numpy as np
 
 from activeeval.cli import cli, run
-from activeeval.cli.inputs import PoolOptions, load_case
 from activeeval.methods import METHODS
+from activeeval.session.budgets import Budget
+from activeeval.session.cases import prepare
+from activeeval.session.choices import Choices
 from benchmarks.machine import ROOT, data_folder, describe, store
 
-BUDGETS = {"mq2008": (20, 40, 63, 125, 190), "robust03": (5, 10, 15)}
+BUDGETS = {"mq2008": ("3%", "6%", "10%", "20%", "30%"), "robust03": ("16%", "33%", "50%")}
 GRADED_TOPICS = range(601, 651)
 
 
@@ -76,15 +78,15 @@ def rows_of(arguments: list[str]) -> list[dict]:
     return [json.loads(line) for line in printed.getvalue().splitlines()]
 
 
-def plain_random(arguments: list[str], budgets: tuple[float, ...], repetitions: int) -> dict[str, list[float]]:
+def plain_random(arguments: list[str], budgets: tuple[str, ...], repetitions: int) -> dict[str, list[float]]:
     """Return the error of random sampling without replacement for the pool that command line options mean."""
     given = cli.commands["simulate"].make_context("simulate", arguments[1:]).params
-    case = load_case(PoolOptions(**{f.name: given[f.name] for f in dataclasses.fields(PoolOptions)}), use_labels=True)
+    case = prepare(Choices(**{f.name: given[f.name] for f in dataclasses.fields(Choices)}), use_labels=True)
     reference = {}
     for text in given["measures"]:
         target = case.target(text)
         costs = METHODS["passive"].design(target).order.dearest_units
-        paid = [budget * float(costs.mean()) for budget in budgets]
+        paid = [Budget.parse(budget).of(target) for budget in budgets]
         values = target.values(case.workload.grades)
         reference[str(target.measure)] = without_replacement(values, costs, paid, repetitions)
     return reference
@@ -114,7 +116,7 @@ def show(title: str, rows: list[dict]) -> None:
         saved = "" if row["labels_saved"] is None else f"{row['labels_saved']:5.0%}"
         wrong = "" if row["selection_error"] is None else f"{row['selection_error']:.3f}"
         print(
-            f"  {row['measure']:24} {row['method']:12} {row['budget']:5g}  rmse {row['rmse']:.4f}  "
+            f"  {row['measure']:24} {row['method']:12} {row['budget']:8.0f}  rmse {row['rmse']:.4f}  "
             f"efficiency {row['efficiency']:5.2f} ± {row['efficiency_se']:.2f}  saved {saved:5}  "
             f"coverage {row['coverage']:.3f}  queries {row['queries']:6.1f}  wrong {wrong}".rstrip()
         )

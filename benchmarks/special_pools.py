@@ -7,7 +7,7 @@ import numpy as np
 from activeeval import QueryPool, Rankings
 from activeeval.demonstration import MAX_GRADE, recipe_beliefs
 from activeeval.generated import GeneratedPool, generate_pool, noisy_scores
-from activeeval.workload import Workload
+from activeeval.session.workload import Workload
 from benchmarks.pools import SEED, JudgedPool
 
 RELEVANT_SHARE = 0.04

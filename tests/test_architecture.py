@@ -17,15 +17,7 @@ HOUSE = Path(activeeval.__file__).parent
 GROUND = {"errors", "kernels", "pool", "results"}
 BELOW_CAMPAIGN = GROUND | {"measures", "grade_models", "design", "methods", "estimation", "io"}
 BELOW_REPORT = BELOW_CAMPAIGN | {"campaign", "significance", "simulation", "generated", "preferences", "gains"}
-EVERYTHING = BELOW_REPORT | {
-    "arguments",
-    "report",
-    "workload",
-    "modelling",
-    "scoring",
-    "evaluation",
-    "demonstration",
-}
+EVERYTHING = BELOW_REPORT | {"report", "scoring", "session", "demonstration"}
 ALLOWED = {
     # ground
     "errors": set(),
@@ -50,13 +42,11 @@ ALLOWED = {
     # show
     "simulation": GROUND | {"measures", "design", "estimation"},
     "scale": GROUND | {"measures", "design", "methods", "campaign"},
-    "arguments": {"errors", "measures", "io"},
-    "workload": GROUND | {"arguments", "measures", "grade_models", "io"},
-    "modelling": GROUND | {"grade_models", "methods", "workload"},
     "scoring": GROUND | {"measures", "significance", "io"},
     "report": BELOW_REPORT,
-    "demonstration": BELOW_REPORT | {"modelling", "workload"},
-    "evaluation": EVERYTHING - {"evaluation", "demonstration"},
+    # assembly
+    "session": BELOW_CAMPAIGN | {"campaign"},
+    "demonstration": BELOW_REPORT | {"session"},
     # faces
     "cli": EVERYTHING,
     "__main__": {"cli"},

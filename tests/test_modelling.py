@@ -9,8 +9,8 @@ from scipy.special import expit, logit
 
 from activeeval import METHODS, Rankings, Target, generate_pool, parse_measure, replicate
 from activeeval.design import Beliefs
-from activeeval.modelling import UNTRAINED_FACTOR, believe, uniform_beliefs
-from activeeval.workload import Workload
+from activeeval.session.modelling import UNTRAINED_FACTOR, believe, uniform_beliefs
+from activeeval.session.workload import Workload
 
 PAPER = [name for name, method in METHODS.items() if method.ignores_factor]
 

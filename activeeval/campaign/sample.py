@@ -33,8 +33,14 @@ _POOL = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", 
 _ORDER = ("offsets", "items", "query_probs", "costs", "overheads", "query_roots", "roots")
 
 
-def to_arrays(campaign: Campaign) -> dict[str, NDArray[Any]]:
-    """Return the sample of a campaign as arrays of numbers and text, without its grades."""
+def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDArray[Any]]:
+    """Return the sample of a campaign as arrays of numbers and text, without its grades.
+
+    Parameters
+    ----------
+    beside : mapping of str to ndarray, optional
+        What else is to be kept, under names of its own; the digest is over it too.
+    """
     design = campaign.design
     scale = -1 if design.scale is None else design.scale
     for target in design.targets:
@@ -60,6 +66,7 @@ def to_arrays(campaign: Campaign) -> dict[str, NDArray[Any]]:
     if design.beliefs is not None:
         arrays |= _model_arrays(design.beliefs)
     arrays |= gathered_arrays(design)
+    arrays |= beside or {}
     return arrays | {"digest": np.array([digest_of(arrays)])}
 
 

@@ -14,7 +14,7 @@ from activeeval.cli.coherence import coherence
 from activeeval.cli.demo import demo
 from activeeval.cli.gains import gains
 from activeeval.cli.methods import methods
-from activeeval.cli.sampling import design, estimate, sample
+from activeeval.cli.sampling import design, estimate, sample, top_up
 from activeeval.cli.score import score
 from activeeval.cli.simulate import simulate
 from activeeval.errors import ActiveEvalError
@@ -30,7 +30,7 @@ def cli(quiet: bool) -> None:
     """
 
 
-for _command in (demo, score, simulate, sample, estimate, design, methods, calibration, gains, coherence):
+for _command in (demo, score, simulate, sample, estimate, top_up, design, methods, calibration, gains, coherence):
     cli.add_command(_command)
 
 

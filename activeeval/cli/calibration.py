@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import PoolOptions, check_names, load_case, pool_options
+from activeeval.cli.inputs import pool_options, prepared
 from activeeval.cli.output import emit, output_option, places_option, say, show_table
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
     predicted variance of the measure is far from the observed one, sampling probabilities are far from the best ones.
     """
     from activeeval.grade_models import calibration_report
+    from activeeval.session.cases import check_fits
 
-    check_names([measure], [])
-    case = load_case(PoolOptions(**options), use_labels=True)
+    check_fits([measure], [])
+    case = prepared(options, use_labels=True)
     target = case.target(measure)
     reports = {
         name: calibration_report(target, nodes, weights, case.workload.grades)

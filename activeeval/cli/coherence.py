@@ -69,8 +69,8 @@ def coherence(
 
 
 def _additive(text: str) -> Additive:
-    from activeeval.arguments import asked_measure
     from activeeval.measures import Additive
+    from activeeval.session.arguments import asked_measure
 
     measure = asked_measure(text)
     if not isinstance(measure, Additive):

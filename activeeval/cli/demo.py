@@ -39,6 +39,8 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     for title, summaries in panels.items():
         show_table(compact_rows(summaries), f"{title}: truth {summaries[0].truth:.4f}, {repetitions} repetitions")
     plot_errors(panels, picture)
-    click.echo("A budget of 1 pays for judging one query whole. Error: root mean squared; in brackets the efficiency,")
-    click.echo("how many times the labels passive would need for it. The last columns are for the largest budget.")
+    click.echo(
+        "A budget of 1 pays for judging one item. Error: root mean squared; in brackets the efficiency, how many"
+    )
+    click.echo("times the labels passive would need for it. The last columns are for the largest budget.")
     say(f"wrote {picture}")

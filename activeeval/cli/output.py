@@ -52,9 +52,9 @@ def emit(rows: Sequence[Mapping[str, Any]], form: str, places: int = 4) -> None:
 
 
 def check_out(path: str, suffixes: Sequence[str]) -> None:
-    """Raise where a file could not be written in the end, before anything is computed for it."""
+    """Raise where a file could not be written in the end, before anything is computed; no suffixes: any will do."""
     place = Path(path.lower().removesuffix(".gz"))
-    if place.suffix not in suffixes:
+    if suffixes and place.suffix not in suffixes:
         raise InputError(f"{path}: expected a name that ends in {', '.join(suffixes)}")
     if Path(path).is_dir():
         raise InputError(f"{path}: cannot write: Is a directory")

@@ -1,156 +1,156 @@
-"""``activeeval sample``, ``estimate`` and ``design``: from a pool without labels to an estimate."""
+"""``activeeval sample``, ``estimate``, ``top-up`` and ``design``: from a pool without labels to an estimate."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import POSITIVE, Case, PoolOptions, check_names, level_option, load_case, pool_options
+from activeeval.cli.inputs import BUDGET, BUDGET_HELP, level_option, pool_options, prepared
 from activeeval.cli.output import check_out, emit, output_option, places_option, say, warn_of_weights
-from activeeval.errors import InputError
+from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
-    from activeeval.campaign import Campaign
-    from activeeval.campaign.sheet import Progress
-    from activeeval.design import Design
-    from activeeval.measures import Target
+    from activeeval.session.budgets import Budget
+    from activeeval.session.samples import Sample
 
-_FEW = 30
-"""Below 30 judged queries the bias of a fitted estimate was measured up to .4 of its root mean squared error."""
+QUESTION = click.Choice(("difference", "run", "versus"))
+_MEASURES = "DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10; @FILE: learned gains"
+_QUESTIONS = "The first ranking less the second, the first alone, or the second"
 _method_option = click.option(
-    "--method", help="See `activeeval methods`. Default: the best for the measure that a bad model cannot spoil."
+    "--method", help="See `activeeval methods`. Default: the best for the measures that a bad model cannot spoil."
 )
-
-
-def _one(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> str:
-    """Return the only one of what an option was given."""
-    if len(given) > 1:
-        raise click.UsageError(
-            f"--measure is given {len(given)} times: a sample is drawn for one measure, and read for others by "
-            "`activeeval estimate --measure`"
-        )
-    return str(given[0])
-
-
-_measure_option = click.option(
-    "--measure",
-    multiple=True,
-    callback=_one,
-    default=["DCG"],
-    show_default="DCG",
-    help="DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10; @FILE: learned gains.",
+_out_option = click.option("--out", required=True, metavar="FILE", help="Sample to write, as week1.sample.")
+_sheet_option = click.option(
+    "--sheet", required=True, metavar="FILE", help="Sheet for the judges: .csv, .tsv, .jsonl or .parquet."
 )
-
-
-def _asked(method: str | None, measure: str, out: str, options: dict[str, Any]) -> tuple[Case, Target, str]:
-    """Return the case of some options, what is to be estimated, and the name of the method."""
-    from activeeval.io.sheets import SUFFIXES
-    from activeeval.methods import default_method
-
-    check_names([measure], [method] if method else [])
-    check_out(out, SUFFIXES)
-    case = load_case(PoolOptions(**options), use_labels=False)
-    target = case.target(measure)
-    return case, target, method or default_method(target.measure).name
+_force_option = click.option("--force", is_flag=True, help="Overwrite a sheet that holds grades.")
 
 
 @click.command()
 @pool_options
-@_measure_option
-@_method_option
 @click.option(
-    "--budget",
-    type=POSITIVE,
-    required=True,
-    help="In mean costs of judging a query whole; never exceeded.",
+    "--measure", "measures", multiple=True, default=["DCG"], show_default="DCG", help=f"{_MEASURES}; repeatable."
 )
+@click.option(
+    "--question",
+    "questions",
+    multiple=True,
+    type=QUESTION,
+    help=f"{_QUESTIONS}; repeatable. Default: the difference of two rankings, else the one there is.",
+)
+@_method_option
+@click.option("--budget", type=BUDGET, required=True, help=f"{BUDGET_HELP}; never exceeded.")
 @click.option(
     "--expected", is_flag=True, help="Draws with replacement meet the budget in expectation, not as a hard limit."
 )
-@click.option("--out", required=True, metavar="FILE", help="Sheet to write: .csv, .tsv, .jsonl or .parquet.")
-@click.option("--force", is_flag=True, help="Overwrite a sheet that holds grades.")
+@_out_option
+@_sheet_option
+@_force_option
 def sample(
-    measure: str, method: str | None, budget: float, expected: bool, out: str, force: bool, **options: Any
+    measures: tuple[str, ...],
+    questions: tuple[str, ...],
+    method: str | None,
+    budget: Budget,
+    expected: bool,
+    out: str,
+    sheet: str,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Draw what to judge for a budget; no label of the pool is looked at.
 
+    One sample answers every measure and question that is named here; what is not named may be out of its reach later.
     Writes two files. The sheet goes to the judges: one row an item, block by block. They fill in the column `grade`, in
-    a spreadsheet if they like, and write `cannot` where an item cannot be judged. The sample stays beside it, under its
-    name with .sample.npz behind it; `activeeval estimate` reads both, also once the first blocks alone are judged.
+    a spreadsheet if they like, and write `cannot` where an item cannot be judged. The sample stays with you;
+    `activeeval estimate` reads both, also once the first blocks alone are judged.
 
     \b
-    activeeval sample --run new.run --measure DCG@10 --max-grade 3 --budget 40 --out draws.csv
+    activeeval sample --run new.run --measure DCG@10 --max-grade 3 --budget 200 --out week1.sample --sheet week1.csv
     """
-    from activeeval.campaign import Campaign
-    from activeeval.errors import BudgetError
     from activeeval.methods import find_method
-    from activeeval.workload import budget_unit, in_units
+    from activeeval.session.cases import check_fits
+    from activeeval.session.samples import draw
 
     if expected and not (method and find_method(method).with_replacement):
         raise click.UsageError("--expected is for draws with replacement: passive, active, active_uniC, active_uniD")
-    if not force:
-        _check_no_grades(out)
-    case, target, name = _asked(method, measure, out, options)
-    if not target.matters.any():
-        raise InputError(f"no label can change {target.name} of these rankings: there is nothing to judge")
-    unit = budget_unit(target)
-    try:
-        design = case.design(name, target, options["defensive_share"], budget=budget * unit, expected=expected)
-    except BudgetError as problem:
-        raise InputError(f"--{in_units(problem, unit)}") from None
-    campaign = Campaign(design, rng=case.seed)
-    drawn = _write(campaign, out)
-    _say_what_was_drawn(campaign, out, f"{budget:g}", unit)
-    if design.max_grade is not None:
-        scale = "" if options["max_grade"] else " (--max-grade says otherwise)"
-        say(f"for {target.name}, judges give grades 0 … {design.max_grade}{scale}")
-    if options["runs"] and target.measure.needs_all_items:
-        say(
-            f"{target.measure} compares with the best order of the items of these runs: relevant ones that no run "
-            "holds are not counted, so it is larger than with all judgments of a collection"
+    _check_files(out, sheet, force)
+    check_fits(measures, [method] if method else [])
+    case = prepared(options, use_labels=False)
+    with _told():
+        drawn = draw(
+            case,
+            measures,
+            questions,
+            budget,
+            method=method,
+            expected=expected,
+            defensive_share=options["defensive_share"],
         )
-    say(f"seed {options['seed']}, sample {drawn}, kept in {sample_path(out)}, which `activeeval estimate` reads")
-    warn_of_weights(design.name, design)
-    for caution in design.cautions:
-        say(f"in mean items: {caution}")
+    _write(drawn, out, sheet, f"seed {options['seed']}")
+    if options["runs"] and any(target.measure.needs_all_items for target in drawn.campaign.design.targets):
+        say(
+            "nDCG and AP compare with the best order of the items of these runs: relevant ones that no run holds are "
+            "not counted, so they are larger than with all judgments of a collection"
+        )
+    warn_of_weights(drawn.campaign.design.name, drawn.campaign.design)
 
 
-def _write(campaign: Campaign, out: str) -> str:
-    """Write the sheet and the sample, both or neither; return the id of the sample."""
-    from activeeval.campaign.sample import id_of, to_arrays
-    from activeeval.campaign.sheet import sheet_of
-    from activeeval.io.arrays import arrays_beside
-    from activeeval.io.draws import write_draws
+@click.command("top-up")
+@click.argument("path", metavar="SAMPLE")
+@click.option("--budget", type=BUDGET, required=True, help=f"What is added. {BUDGET_HELP}.")
+@_out_option
+@_sheet_option
+@_force_option
+def top_up(path: str, budget: Budget, out: str, sheet: str, force: bool) -> None:
+    """Add to the budget of a sample: the same sample, and more of it.
 
-    arrays = to_arrays(campaign)
-    with arrays_beside(sample_path(out), arrays):
-        write_draws(sheet_of(campaign, id_of(arrays)), out)
-    return id_of(arrays)
+    The new sheet holds only what is new. `activeeval estimate` then takes the new sample and all sheets. A top-up that
+    was decided by looking at estimates is a look: see `estimate --interval group-sequential`.
 
+    \b
+    activeeval top-up week1.sample --budget 100 --out week2.sample --sheet week2.csv
+    activeeval estimate week2.sample week1.csv week2.csv
+    """
+    from activeeval.session.samples import read_sample
 
-def _say_what_was_drawn(campaign: Campaign, out: str, budget: str, unit: float) -> None:
-    units, design = campaign.planned, campaign.design
-    n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
-    spent = sum(u.cost for u in units)
-    is_everything = n_items == int((design.order.roots > 0).sum())
-    sizes = [sum(len(u.items) for u in units if u.block == k + 1) for k in range(len(design.blocks))]
-    while sizes and sizes[-1] == 0:
-        sizes.pop()
-    what = "everything is to be judged, " if is_everything else ""
-    paid = f"cost {spent / unit:.4g} of {budget}" + (" (met on average)" if design.expected else "")
-    say(f"wrote {out}: {what}{n_items} items of {n_queries} queries, {paid}; a unit pays for {unit:.4g} mean items")
-    if len(sizes) > 1:
-        say(f"{len(sizes)} blocks of {', '.join(map(str, sizes))} items: the sample may be read once one is complete")
-    if not is_everything and n_queries < min(_FEW, design.pool.n_queries):
-        say(f"{n_queries} judged queries make a rough interval; with {_FEW} or more it can be relied on")
+    _check_files(out, sheet, force)
+    before, own = read_sample(path)
+    with _told():
+        grown = before.topped_up(budget, own)
+    _write(grown, out, sheet, f"topped up from {path}")
 
 
-def sample_path(sheet: str) -> str:
-    """Return where the sample of a sheet lies: beside it, under its whole name with .sample.npz behind it."""
-    return f"{sheet}.sample.npz"
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say what is wrong with a budget in the words of the option."""
+    try:
+        yield
+    except BudgetError as problem:
+        raise InputError(f"--{problem}") from None
+
+
+def _check_files(out: str, sheet: str, force: bool) -> None:
+    from activeeval.io.sheets import SUFFIXES
+
+    check_out(sheet, SUFFIXES)
+    check_out(out, ())
+    if os.path.realpath(out) == os.path.realpath(sheet):
+        raise InputError(f"{out}: the sample and its sheet are two files, got one name for both")
+    if not force:
+        _check_no_grades(sheet)
+
+
+def _write(drawn: Sample, out: str, sheet: str, whence: str) -> None:
+    own = drawn.write(out, sheet)
+    first, *rest = drawn.notes()
+    say(f"wrote {sheet}: {first}")
+    for note in rest:
+        say(note)
+    say(f"{whence}, sample {own}, kept in {out}, which `activeeval estimate` reads beside the sheet")
 
 
 def _check_no_grades(path: str) -> None:
@@ -169,13 +169,20 @@ def _check_no_grades(path: str) -> None:
 
 
 @click.command()
-@click.argument("draws", metavar="SHEET")
-@click.option("--record", metavar="FILE", help="The sample of the sheet. Default: SHEET with .sample.npz behind it.")
-@click.option("--measure", help="Any that the sample reaches. Default: the one that it was drawn for.")
+@click.argument("path", metavar="SAMPLE")
+@click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    help="Any that the sample reaches; repeatable. Default: what it was made for.",
+)
 @click.option(
     "--question",
-    type=click.Choice(("difference", "run", "versus")),
-    help="The first ranking less the second, the first alone, or the second. Default: what was drawn for.",
+    "questions",
+    multiple=True,
+    type=QUESTION,
+    help=f"{_QUESTIONS}; repeatable. Default: what it was made for.",
 )
 @click.option(
     "--scope",
@@ -197,123 +204,88 @@ def _check_no_grades(path: str) -> None:
 @places_option
 @output_option
 def estimate(
-    draws: str,
-    record: str | None,
-    measure: str | None,
-    question: str | None,
+    path: str,
+    sheets: tuple[str, ...],
+    measures: tuple[str, ...],
+    questions: tuple[str, ...],
     scope: str,
     kind: str,
     level: float,
     places: int,
     form: str,
 ) -> None:
-    """Turn a judged sheet into an estimate with its interval.
+    """Turn a sample and its judged sheets into estimates with their intervals, a row for each measure and question.
 
     An empty grade waits, `cannot` is an item that cannot be judged. Reads the highest block of which no item waits; how
     many do, and what else a reader should know, is said on stderr.
     """
-    from activeeval.estimation import INTERVALS
+    from activeeval.session.samples import judged
 
-    campaign, progress = _judged(draws, record)
-    asked, target = _target(campaign.design, measure, question)
-    result = campaign.estimate(target, scope=scope)
-    interval = campaign.interval(INTERVALS[kind](), level, target, scope=scope)
-    for caution in result.cautions:
+    sample, progress = judged(path, sheets)
+    asked = sample.asked(measures, questions)
+    results = [(one, sample.campaign.estimate(target, scope=scope), target) for one, target in asked]
+    for caution in dict.fromkeys(caution for _, result, _ in results for caution in result.cautions):
         say(caution)
     if progress.waiting:
         say(f"{progress.waiting} of {sum(progress)} items wait for a grade")
-    row = {
-        "measure": target.name,
-        "question": asked,
-        "scope": result.scope,
-        "value": result.value,
-        "std_error": result.std_error,
-        "low": interval.low,
-        "high": interval.high,
-        "level": level,
-        "interval": kind,
-        "method": result.method,
-        **progress._asdict(),
-        "draws": result.n_draws,
-        "queries": result.n_queries,
-        "items": result.n_items,
-        "spent": result.cost,
-    }
-    emit([row], form, places)
-
-
-def _judged(draws: str, path: str | None) -> tuple[Campaign, Progress]:
-    """Return the campaign of a sheet and its sample, with all that was judged."""
-    from activeeval.campaign.sample import FIELDS, from_arrays, id_of
-    from activeeval.campaign.sheet import take
-    from activeeval.io.arrays import read_arrays
-    from activeeval.io.draws import read_draws
-
-    sheet, beside = read_draws(draws), path or sample_path(draws)
-    if path is None and not os.path.exists(beside):
-        raise InputError(
-            f"{beside}: no such file, expected the sample that `activeeval sample` wrote beside the sheet; "
-            "--record names it where it lies elsewhere"
+    rows = []
+    for question, result, target in results:
+        interval = sample.campaign.interval(kind, level, target, scope=scope)
+        rows.append(
+            {
+                "measure": target.name,
+                "question": question,
+                "scope": result.scope,
+                "value": result.value,
+                "std_error": result.std_error,
+                "low": interval.low,
+                "high": interval.high,
+                "level": level,
+                "interval": kind,
+                "method": result.method,
+                **progress._asdict(),
+                "draws": result.n_draws,
+                "queries": result.n_queries,
+                "items": result.n_items,
+                "spent": result.cost,
+            }
         )
-    arrays = read_arrays(beside, FIELDS)
-    try:
-        campaign = from_arrays(arrays)
-    except InputError as problem:
-        raise InputError(f"{beside}: {problem}") from None
-    try:
-        return campaign, take(campaign, sheet, id_of(arrays))
-    except InputError as problem:
-        raise InputError(f"{draws}: {problem}") from None
-
-
-def _target(design: Design, measure: str | None, question: str | None) -> tuple[str, Target]:
-    """Return which question is asked of a sample, and its target."""
-    from activeeval.measures import Target
-    from activeeval.workload import on_scale, sampled_measure
-
-    own, top = design.target, design.max_grade
-    drawn_for = "run" if own.versus is None else "difference"
-    asked = question or drawn_for
-    if asked != "run" and own.versus is None:
-        raise InputError(f"the sample is of one ranking: there is no second one, and no --question {asked}")
-    if measure is None and asked == drawn_for:
-        return asked, own
-    chosen = own.measure if measure is None else sampled_measure(measure)
-    if top is not None:
-        chosen = on_scale(chosen, top)
-    ranking = own.other if asked == "versus" else own.ranking
-    return asked, Target(chosen, ranking, own.versus if asked == "difference" else None)
+    emit(rows, form, places)
 
 
 @click.command()
 @pool_options
-@_measure_option
+@click.option("--measure", default="DCG", show_default=True, help=f"{_MEASURES}.")
 @_method_option
-@click.option("--budget", type=POSITIVE, help="In mean costs of judging a query whole; default: a tenth of the pool.")
+@click.option("--budget", type=BUDGET, default="10%", show_default=True, help=f"{BUDGET_HELP}.")
 @click.option("--out", required=True, metavar="FILE", help="Table to write: .parquet, .csv, .tsv or .jsonl.")
 @click.option("--plot", metavar="FILE", help="Draw q/p over cost and expected performance (.png, .svg, .pdf).")
-def design(measure: str, method: str | None, budget: float | None, out: str, plot: str | None, **options: Any) -> None:
+def design(measure: str, method: str | None, budget: Budget, out: str, plot: str | None, **options: Any) -> None:
     """Write the sampling distribution, moments and costs of every query of a pool, without any label.
 
     Columns: query_id, query_prob (p), sampling_prob (q of a draw, or the probability π of being in the sample), weight
     (p over that), mean, variance, cost (of judging the query whole), expected_cost (spent on it on average, by a draw
     or by the sample), n_items. Costs are in mean items.
     """
-    from activeeval.errors import BudgetError
     from activeeval.io.export import write_columns
+    from activeeval.io.sheets import SUFFIXES
+    from activeeval.methods import default_method
     from activeeval.report import PICTURES, design_columns, plot_design
-    from activeeval.workload import budget_unit, in_units
+    from activeeval.session.cases import check_fits
 
+    check_fits([measure], [method] if method else [])
+    check_out(out, SUFFIXES)
     if plot:
         check_out(plot, PICTURES)
-    case, target, name = _asked(method, measure, out, options)
-    unit = budget_unit(target)
+    case = prepared(options, use_labels=False)
+    target = case.target(measure)
+    name = method or default_method(target.measure).name
     made = case.design(name, target, options["defensive_share"])
     is_draw = not made.scheme.can_be_topped_up
     try:
-        made = made if is_draw else made.with_budget(unit * (budget or target.pool.n_queries / 10))
+        made = made if is_draw else made.with_budget(budget.of(target))
     except BudgetError as problem:
-        raise InputError(f"--{in_units(problem, unit)}") from None
+        raise InputError(f"--{budget.refused(problem, target)}") from None
     warn_of_weights(made.name, made)
     if plot:
         plot_design(made, plot)
@@ -321,7 +293,7 @@ def design(measure: str, method: str | None, budget: float | None, out: str, plo
     write_columns(columns, out)
     say(
         f"wrote {out}: {made.pool.n_queries} queries, {target.name}, "
-        f"{'a draw' if is_draw else 'the sample'} costs {columns['expected_cost'].sum() / unit:.4g} on average"
+        f"{'a draw' if is_draw else 'the sample'} costs {columns['expected_cost'].sum():.6g} on average"
     )
     if plot:
         say(f"wrote {plot}")

@@ -50,9 +50,9 @@ def score(
     A judged query that the run lacks scores 0; a query without judgments is ignored; an item nobody judged earns
     nothing and keeps its rank. All three are counted.
     """  # fmt: skip
-    from activeeval.arguments import asked_measure
     from activeeval.io.tables import load_tables, pool_from_tables
     from activeeval.scoring import compare_runs, score_run
+    from activeeval.session.arguments import asked_measure
 
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")

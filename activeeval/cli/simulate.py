@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import POSITIVE, Case, PoolOptions, check_names, distinct, load_case, pool_options
+from activeeval.cli.inputs import BUDGET, BUDGET_HELP, pool_options, prepared
 from activeeval.cli.output import (
     check_out,
     emit,
@@ -21,9 +21,11 @@ from activeeval.cli.output import (
 
 if TYPE_CHECKING:
     from activeeval.measures import Target
+    from activeeval.session.budgets import Budget
+    from activeeval.session.cases import Case
     from activeeval.simulation import Summary
 
-DEFAULT_BUDGETS = (20.0, 50.0, 100.0)
+DEFAULT_BUDGETS = ("5%", "10%", "20%")
 _OFTEN = 0.1
 """What the estimate says of itself in one run of ten is worth saying before there is any."""
 
@@ -48,8 +50,10 @@ _OFTEN = 0.1
     "--budget",
     "budgets",
     multiple=True,
-    type=POSITIVE,
-    help="Repeatable, in mean costs of judging a query whole. Default: 20, 50, 100.",
+    type=BUDGET,
+    default=DEFAULT_BUDGETS,
+    show_default=True,
+    help=f"{BUDGET_HELP}; repeatable.",
 )
 @click.option("--expected", is_flag=True, help="Draws with replacement meet budgets in expectation, by n* draws.")
 @click.option("--repetitions", type=click.IntRange(2), default=2000, show_default=True, help="Replays of each method.")
@@ -67,7 +71,7 @@ _OFTEN = 0.1
 def simulate(
     measures: tuple[str, ...],
     methods: tuple[str, ...],
-    budgets: tuple[float, ...],
+    budgets: tuple[Budget, ...],
     expected: bool,
     repetitions: int,
     interval: str,
@@ -81,28 +85,29 @@ def simulate(
     passive is the reference and always run; `activeeval methods` lists the others. Without --method the best one that
     a bad grade model cannot spoil is run beside it: items for DCG, RBP and P, depth for the others.
 
-    The pool comes from --letor with --scores, or from --qrels with --run. A budget of 1 pays for judging one query
-    whole on average: its overhead and the items down to the measure's cutoff, of both rankings in a comparison. It is
-    never exceeded: spent, spent_sd and spent_max say how much of it went.
+    The pool comes from --letor with --scores, or from --qrels with --run. A budget of 1 pays for judging one mean item:
+    without an overhead it is a number of judgments. A percentage is of judging every query whole: its overhead and the
+    items down to the measure's cutoff, of both rankings in a comparison. No budget is exceeded: spent, spent_sd and
+    spent_max say how much of it went.
 
     Every item that a measure needs must be judged, or --unjudged irrelevant say that the others are of grade 0.
 
     \b
-    activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --measure DCG --budget 30 --budget 60
+    activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --measure DCG --budget 500 --budget 1000
     activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 --measure ERR@10
     """  # fmt: skip
     from activeeval.estimation import find_interval
     from activeeval.methods import METHODS
     from activeeval.report import PICTURES, plot_errors
+    from activeeval.session.cases import check_fits
 
     find_interval(interval)
-    check_names(measures, [name for name in methods if name != "all"])
+    check_fits(measures, [name for name in methods if name != "all"])
     if plot:
         check_out(plot, PICTURES)
-    case = load_case(PoolOptions(**options), use_labels=True)
+    case = prepared(options, use_labels=True)
     for text in measures:
         case.target(text).check_judged(case.workload.grades)
-    chosen = distinct(budgets or DEFAULT_BUDGETS)
     panels: dict[str, list[Summary]] = {}
     runs = {text: _chosen(case, text, methods) for text in dict.fromkeys(measures)}
     if interval != "t":
@@ -111,7 +116,7 @@ def simulate(
     with progress(sum(map(len, runs.values())), "simulating") as advance:
         for text, names in runs.items():
             name, summaries = _simulate(
-                case, text, names, chosen, repetitions, expected, interval, options["defensive_share"], advance
+                case, text, names, budgets, repetitions, expected, interval, options["defensive_share"], advance
             )
             panels[name] = summaries
             _warn_of_uneven_estimates(name, summaries)
@@ -136,7 +141,7 @@ def _simulate(
     case: Case,
     measure: str,
     names: list[str],
-    budgets: list[float],
+    given: Sequence[Budget],
     repetitions: int,
     expected: bool,
     interval: str,
@@ -146,39 +151,40 @@ def _simulate(
     from activeeval.errors import BudgetError, InputError
     from activeeval.methods import METHODS
     from activeeval.simulation import simulate as run
-    from activeeval.workload import budget_unit, in_units
 
     target = case.target(measure)
     _tell_of_equal_rankings(target)
-    unit = budget_unit(target)
+    budgets = {budget.of(target): budget for budget in given}
+    paid = sorted(budgets)
     designs = {name: case.design(name, target, defensive_share) for name in names}
     try:
         for name, design in designs.items():
             is_met_on_average = expected and METHODS[name].with_replacement
-            least = design.with_budget(budgets[0] * unit, expected=is_met_on_average)
+            least = design.with_budget(paid[0], expected=is_met_on_average)
             warn_of_weights(f"{name}, {target.name}", least)
         summaries = run(
             designs,
             case.workload.grades,
-            budgets,
+            paid,
             repetitions,
             case.seed,
-            unit=unit,
             expected=expected,
             interval={name: "t" if METHODS[name].with_replacement else interval for name in names},
             progress=lambda name: advance(f"{target.name}, {name}"),
         )
     except BudgetError as problem:
-        raise InputError(f"{target.name}, {name}: --{in_units(problem, unit)}") from None
+        raise InputError(f"{target.name}, {name}: --{budgets[paid[0]].refused(problem, target)}") from None
     return target.name, summaries
 
 
 def _warn_of_uneven_estimates(measure: str, summaries: Sequence[Summary]) -> None:
     """Say for each method at which budgets a few queries make up its estimates, and what their intervals did."""
+    from activeeval.report import amount
+
     for method in dict.fromkeys(s.method for s in summaries):
         uneven = [s for s in summaries if s.method == method and s.uneven.value > _OFTEN and s.rmse.value > 0]
         if uneven:
-            told = [f"{s.uneven.value:.0%} at {s.budget:g} (coverage {s.coverage.value:.1%})" for s in uneven]
+            told = [f"{s.uneven.value:.0%} at {amount(s.budget)} (coverage {s.coverage.value:.1%})" for s in uneven]
             say(f"{method}, {measure}: few judged queries dominate many estimates, by budget: {', '.join(told)}")
 
 

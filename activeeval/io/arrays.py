@@ -7,8 +7,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError
-from activeeval.io.files import PathLike, read_binary, write_atomically
+from activeeval.io.files import PathLike, Together, read_binary
 
 _EXPECTED = "expected a drawn sample"
 _FEW = 3
@@ -27,19 +26,13 @@ _BROKEN = (
 )
 
 
-@contextmanager
-def arrays_beside(path: PathLike, arrays: Mapping[str, NDArray[Any]]) -> Iterator[None]:
-    """Write arrays by name, then run the body; the file takes its name once the body has done its part.
-
-    So two files that belong together are both replaced or both kept.
-    """
+def write_arrays(path: PathLike, arrays: Mapping[str, NDArray[Any]], files: Together) -> None:
+    """Write arrays by name, beside other files."""
     name = os.fspath(path)
     if os.path.isdir(path):
-        raise FormatError(name, None, "is a folder, expected a file of arrays (.npz)")
-    with write_atomically(path, binary=True) as handle:
+        raise FormatError(name, None, "is a folder, expected the name of a file")
+    with files.open(path, binary=True) as handle:
         np.savez(handle, **arrays)  # type: ignore[arg-type]
-        handle.flush()
-        yield
 
 
 def read_arrays(path: PathLike, needed: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from activeeval.errors import FormatError, InputError
 from activeeval.io.columns import typed_column
 from activeeval.io.export import write_columns
-from activeeval.io.files import PathLike, shown
+from activeeval.io.files import PathLike, Together, shown
 from activeeval.io.sheets import Sheet, read_sheet
 from activeeval.pool.doors import Texts
 
@@ -23,7 +23,8 @@ EMPTY = -2
 CANNOT = -1
 """The grade of an item that cannot be judged: the word `cannot`."""
 
-COLUMNS = ("sample", "block", "query_id", "doc_id", "grade")
+COLUMNS = ("sample", "block", "query_id", "doc_id", "judge", "grade", "note")
+_NEEDED = ("sample", "block", "query_id", "doc_id", "grade")
 _CANNOT = "cannot"
 _EXPECTED = f"expected a whole number from 0 on, `{_CANNOT}` where the item cannot be judged, or nothing while it waits"
 
@@ -41,6 +42,8 @@ class Draws:
     query_id, doc_id : ndarray of str, shape (n,)
     grade : ndarray of int64, shape (n,)
         `EMPTY` while an item waits, `CANNOT` where it cannot be judged.
+    judge : ndarray of str, shape (n,)
+        Who judged it; empty where nobody says, throughout by default.
     """
 
     sample: str
@@ -48,11 +51,15 @@ class Draws:
     query_id: Texts
     doc_id: Texts
     grade: Ints
+    judge: Texts | None = None
 
     def __post_init__(self) -> None:
         n_rows = np.size(self.block)
-        for name in COLUMNS[1:]:
-            column = typed_column(getattr(self, name), name, "U" if name.endswith("_id") else "i").view()
+        for name in ("block", "query_id", "doc_id", "grade", "judge"):
+            given = np.full(n_rows, "") if name == "judge" and self.judge is None else getattr(self, name)
+            kind = "i" if name in ("block", "grade") else "U"
+            # nobody need say who judged, an id must not be empty
+            column = np.array(given, dtype=np.str_) if name == "judge" else typed_column(given, name, kind).view()
             if column.shape != (n_rows,):
                 raise InputError(f"{name} must have shape ({n_rows},), got {column.shape}")
             column.setflags(write=False)
@@ -64,7 +71,7 @@ class Draws:
         return self.block.size
 
 
-def write_draws(draws: Draws, path: PathLike) -> None:
+def write_draws(draws: Draws, path: PathLike, files: Together | None = None) -> None:
     """Write a sheet by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 
     Grades are text, so that a judge can write a word; one that is waited for is an empty cell, null in JSON lines
@@ -73,8 +80,9 @@ def write_draws(draws: Draws, path: PathLike) -> None:
     words = {EMPTY: None, CANNOT: _CANNOT}
     grades = [words.get(grade, str(grade)) for grade in draws.grade.tolist()]
     samples = [draws.sample] * draws.n_rows
-    columns = (samples, draws.block, draws.query_id, draws.doc_id, grades)
-    write_columns(dict(zip(COLUMNS, columns, strict=True)), path)
+    judges, notes = [name or None for name in np.asarray(draws.judge).tolist()], [None] * draws.n_rows
+    columns = (samples, draws.block, draws.query_id, draws.doc_id, judges, grades, notes)
+    write_columns(dict(zip(COLUMNS, columns, strict=True)), path, files)
 
 
 def read_draws(path: PathLike) -> Draws:
@@ -89,7 +97,7 @@ def read_draws(path: PathLike) -> Draws:
         ``path:line: column <name>: what is wrong``.
     """
     sheet = _plainly_named(read_sheet(path))
-    missing = [name for name in COLUMNS if name not in sheet.columns]
+    missing = [name for name in _NEEDED if name not in sheet.columns]
     if missing:
         line, held = None if sheet.lines is None else 1, ", ".join(sheet.columns)
         raise FormatError(
@@ -101,6 +109,7 @@ def read_draws(path: PathLike) -> Draws:
         query_id=sheet.texts("query_id"),
         doc_id=sheet.texts("doc_id"),
         grade=_grades(sheet),
+        judge=np.array(sheet.words("judge") if "judge" in sheet.columns else [""] * sheet.n_rows, dtype=np.str_),
     )
 
 

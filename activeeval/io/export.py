@@ -9,16 +9,18 @@ from typing import Any
 import polars as pl
 
 from activeeval.errors import InputError
-from activeeval.io.files import PathLike, bare_suffix, write_atomically
+from activeeval.io.files import PathLike, Together, bare_suffix, write_atomically
 
 
-def write_columns(columns: Mapping[str, Any], path: PathLike) -> None:
+def write_columns(columns: Mapping[str, Any], path: PathLike, files: Together | None = None) -> None:
     """Write equally long columns by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 
     Parameters
     ----------
     columns : mapping of str to ndarray or list of str
         None in a list is an empty cell.
+    files : Together, optional
+        Others that the file belongs to.
 
     Raises
     ------
@@ -31,7 +33,8 @@ def write_columns(columns: Mapping[str, Any], path: PathLike) -> None:
     suffix = bare_suffix(path)
     if suffix not in (".csv", ".tsv", ".jsonl", ".parquet"):
         raise InputError(f"{os.fspath(path)}: expected a name that ends in .csv, .tsv, .jsonl or .parquet")
-    with write_atomically(path, binary=suffix == ".parquet") as handle:
+    opened = write_atomically if files is None else files.open
+    with opened(path, binary=suffix == ".parquet") as handle:
         if suffix == ".parquet":
             frame.write_parquet(handle)
         elif suffix == ".jsonl":

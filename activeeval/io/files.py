@@ -147,41 +147,80 @@ def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints
     values.reshape(-1)[slow[:, 0]] = numbers
 
 
-@contextmanager
-def write_atomically(path: PathLike, binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a file for writing that appears under its name only when all of it is written.
+class Together:
+    """Files that take their names together: each is written whole and synced before the first one does.
 
-    The text goes to a temporary name in the same folder, which replaces `path` at the end and is
-    removed on any exception. A name that ends in ``.gz`` is packed. What is there and no regular
-    file, as ``/dev/stdout``, is written to directly.
+    They take them in the order in which they were opened, and none does where writing any of them fails.
 
-    Raises
-    ------
-    InputError
-        ``path: cannot write: <reason>`` where the system refuses.
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Together() as files:
+    ...     for name in ("one", "two"):
+    ...         with files.open(f"{folder}/{name}") as handle:
+    ...             _ = handle.write(name)
     """
-    target = os.path.realpath(path)
-    special = _is_special(path, target)
-    folder, name = os.path.split(target)
-    temporary = os.fspath(path) if special else os.path.join(folder, f".{name}.{os.getpid()}.tmp")
-    try:
-        with _opened(temporary, special) as raw:
+
+    def __init__(self) -> None:
+        self._pending: list[tuple[PathLike, str, str]] = []
+
+    def __enter__(self) -> Together:
+        return self
+
+    @contextmanager
+    def open(self, path: PathLike, binary: bool = False) -> Iterator[IO[Any]]:
+        """Open a file for writing under a temporary name in the same folder.
+
+        A name that ends in ``.gz`` is packed. What is there and no regular file, as ``/dev/stdout``, is written to
+        directly.
+
+        Raises
+        ------
+        InputError
+            ``path: cannot write: <reason>`` where the system refuses.
+        """
+        target = os.path.realpath(path)
+        special = _is_special(path, target)
+        folder, name = os.path.split(target)
+        temporary = os.fspath(path) if special else os.path.join(folder, f".{name}.{os.getpid()}.tmp")
+        if not special:
+            self._pending.append((path, temporary, target))
+        with _telling(path), _opened(temporary, special) as raw:
             with _encoded(raw, str(path), binary) as handle:
                 yield handle
             raw.flush()
             if not special:
                 os.fsync(raw.fileno())
-        if not special:
-            if os.path.exists(target):
-                shutil.copymode(target, temporary)
-            os.replace(temporary, target)
-    except BaseException as problem:
-        if not special:
-            with suppress(OSError):
-                os.unlink(temporary)
-        if isinstance(problem, OSError) and not isinstance(problem, BrokenPipeError):
-            raise InputError(f"{os.fspath(path)}: cannot write: {problem.strerror or problem}") from None
+
+    def __exit__(self, kind: type[BaseException] | None, *_problem: object) -> None:
+        try:
+            for path, temporary, target in self._pending if kind is None else ():
+                with _telling(path):
+                    if os.path.exists(target):
+                        shutil.copymode(target, temporary)
+                    os.replace(temporary, target)
+        finally:
+            for _, temporary, _ in self._pending:
+                with suppress(OSError):
+                    os.unlink(temporary)
+
+
+@contextmanager
+def write_atomically(path: PathLike, binary: bool = False) -> Iterator[IO[Any]]:
+    """Open a file for writing that appears under its name only when all of it is written; see `Together.open`."""
+    with Together() as files, files.open(path, binary) as handle:
+        yield handle
+
+
+@contextmanager
+def _telling(path: PathLike) -> Iterator[None]:
+    """Turn what the system refuses into one line that names the file."""
+    try:
+        yield
+    except BrokenPipeError:
         raise
+    except OSError as problem:
+        raise InputError(f"{os.fspath(path)}: cannot write: {problem.strerror or problem}") from None
 
 
 def _opened(path: str, special: bool) -> IO[bytes]:

@@ -60,7 +60,7 @@ def parse_measure(text: str) -> Measure:
     one; ``str`` of the result prints every parameter.
 
     The text may come from anywhere, so no file is opened: ``@FILE`` is refused, which
-    `activeeval.arguments.asked_measure` takes from a caller's own arguments.
+    `activeeval.session.arguments.asked_measure` takes from a caller's own arguments.
 
     Raises
     ------

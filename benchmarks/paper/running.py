@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from activeeval import DCG, ERR, QueryPool, Rankings, Target
 from activeeval.measures import SampledMeasure
 from activeeval.methods import METHODS, default_method
+from activeeval.session.budgets import whole_cost
 from activeeval.simulation import Summary, simulate
-from activeeval.workload import budget_unit
 from benchmarks.machine import store
 from benchmarks.paper.cases import CASES, MEASURES, OWN_BUDGETS, PAPER_METHODS, REMOVED, UPDATE, Case, budgets_for
 from benchmarks.paper.folds import Collection
@@ -102,7 +102,14 @@ def run_case(job: Run, case: Case, fold: int) -> dict[str, Any]:
                 designs = {one: METHODS[one].design(target, **family.model) for one in family.methods(target.measure)}
             seed = np.random.SeedSequence([SEED, fold, CASES.index(case), k])
             with _timed(seconds, f"{family.name} repetitions"):
-                found = simulate(designs, grades, family.budgets, family.repetitions, seed, unit=budget_unit(target))
+                found = simulate(
+                    designs,
+                    grades,
+                    family.budgets,
+                    family.repetitions,
+                    seed,
+                    unit=whole_cost(target) / target.pool.n_queries,
+                )
             where = {"figure": case.figure, "case": case.title, "measure": name, "fold": fold + 1}
             is_known = {(row["measure"], row["method"]) for row in rows}
             rows += [where | _kept(summary) for summary in found if (name, summary.method) not in is_known]

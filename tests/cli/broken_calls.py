@@ -11,31 +11,29 @@ import gzip
 
 from broken_preferences import BROKEN_PREFERENCES
 
-LETOR = "simulate --letor a.txt --scores a.score --budget 6 --repetitions 20"
-RUNS = "simulate --qrels q.qrels --run a.run --budget 6 --repetitions 20"
+LETOR = "simulate --letor a.txt --scores a.score --budget 20% --repetitions 20"
+RUNS = "simulate --qrels q.qrels --run a.run --budget 20% --repetitions 20"
 SAMPLE = "sample --run a.run --max-grade 3"
 DESIGN = "design --run a.run --max-grade 3"
 SCORE = "score q.qrels a.run"
 ROW = "{} qid:{} 1:0.5 2:1 3:10 #docid = {}\n"
 PROBS = "qid,docid,p0,p1\n"
 TINY = {"x.qrels": "1 0 a 1\n1 0 b 0\n2 0 a 1\n", "x.run": "1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n2 Q0 a 1 1 r\n"}
-TINY_POOL = "simulate --qrels x.qrels --run x.run --budget 2 --repetitions 20"
+TINY_POOL = "simulate --qrels x.qrels --run x.run --budget 3 --repetitions 20"
 SHEET = "sample,block,query_id,doc_id,grade\n"
 ENDINGS = r"\.csv, \.tsv, \.jsonl, \.parquet"
 PICTURES = r"\.png, \.svg, \.pdf"
 ONE_GRADE = "".join(ROW.format(1, 5000 + i // 3, i) for i in range(30))
 METHODS = "passive, active, active_uniC, active_uniD, random, whole, .*, depth, .*, items"
-ANY_BUDGET = r"is not in the range x>0\."
 OPEN = r"is not in the range 0<x<1\."
 
 
 TOO_SMALL = (
-    r"DCG\(dcg='exp-log2'\), passive: --budget {} is too small: in mean items, budget {} is below the cost of the dearest "
-    r"query, {} for '\w+'; the smallest that works is {} \(1 pays for {} mean items\)"
+    r"DCG\(dcg='exp-log2'\), passive: --budget {} is below the cost of the dearest query, {} for '\w+'; "
+    r"the smallest that works is {}"
 )
 LEVELS_TOO_SMALL = (
-    r"--budget 1 is too small: in mean items, budget 1\.5 is below the dearest that may have to be judged at once, 2 for "
-    r"'1'; the smallest that works is 1\.334 \(1 pays for 1\.5 mean items\)"
+    r"--budget 1\.5 is below the dearest that may have to be judged at once, 2 for '1'; the smallest that works is 2"
 )
 
 FILES = [
@@ -65,7 +63,7 @@ FILES = [
     ("missing pool run", {}, RUNS + " --pool-run gone", 1, r"gone: no such file"),
     ("missing costs", {}, LETOR + " --cost gone", 1, r"gone: no such file"),
     ("missing probabilities", {}, LETOR + " --model probs=gone.csv", 1, r"gone\.csv: no such file"),
-    ("missing draws", {}, "estimate gone.csv", 1, r"gone\.csv: no such file"),
+    ("missing draws", {}, "estimate gone.sample gone.csv", 1, r"gone\.csv: no such file"),
     ("a directory for a run", {}, "score q.qrels . P@2", 1, r"\.: is a directory, expected a file"),
     ("a directory for scores", {}, LETOR.replace("a.score", "."), 1, r"\.: is a directory, expected a file"),
     ("gzip cut short", {"x.gz": gzip.compress(b"1 qid:1 1:2\n" * 99)[:-9]}, LETOR.replace("a.txt", "x.gz"), 1,
@@ -156,18 +154,18 @@ MEASURES = [
      r"grade [23] of item 'd\d+' of query 'q\d+' is above the measure's largest, 1"),
     *((f"Judged@10 to {command.split()[0]}", {}, f"{command} --measure Judged@10", 1,
        r"Judged@10 has no moments to sample by; choose DCG, ERR, RBP, P, RR, nDCG or AP")
-      for command in (LETOR.replace("a.txt", "gone"), "sample --run gone --budget 5 --out x.csv",
+      for command in (LETOR.replace("a.txt", "gone"), "sample --run gone --budget 17% --out x.sample --sheet x.csv",
                       "design --run gone --out x.csv", "calibration --run gone")),
     *((f"unknown method to {command.split()[0]}", {}, f"{command} --method best", 1,
        rf"unknown method 'best'; known: {METHODS}")
-      for command in (LETOR.replace("a.txt", "gone"), SAMPLE + " --budget 5 --out x.csv", DESIGN + " --out x.csv")),
+      for command in (LETOR.replace("a.txt", "gone"), SAMPLE + " --budget 17% --out x.sample --sheet x.csv", DESIGN + " --out x.csv")),
     ("items for ERR", {}, "--quiet " + RUNS + " --method items --measure ERR@5", 1,
      r"method 'items' is for additive measures \(DCG, RBP, P\), not for ERR@5"),
     ("items for one measure of two", {}, "--quiet " + RUNS + " --method items --measure DCG --measure AP", 1,
      r"method 'items' is for additive measures \(DCG, RBP, P\), not for AP\(rel=1\)"),
     *((f"{method} for {measure} to {command.split()[0]}", {}, f"{command} --method {method} --measure {measure}", 1,
        rf".*additive measures \(DCG, RBP, P\), not for {printed}")
-      for command in (SAMPLE + " --budget 5 --out x.csv", DESIGN + " --out x.csv")
+      for command in (SAMPLE + " --budget 17% --out x.sample --sheet x.csv", DESIGN + " --out x.csv")
       for method, measure, printed in (("items", "ERR@5", r"ERR@5"), ("items", "AP", r"AP\(rel=1\)"),
                                        ("items_plain", "nDCG@3", r"nDCG\(dcg='log2'\)@3"))),
 ]  # fmt: skip
@@ -198,35 +196,44 @@ COSTS = [
 BUDGETS = [
     *((f"budget {value} to {command.split()[0]}", {}, f"{command} --budget {value}", 2,
        rf"Invalid value for '--budget': {expected}")
-      for command in (LETOR, SAMPLE + " --out x.csv", DESIGN + " --out x.csv")
-      for value, expected in (("0", rf"0\.0 {ANY_BUDGET}"), ("-3", rf"-3\.0 {ANY_BUDGET}"), ("nan", r"nan is not a finite number\."),
-                              ("inf", r"inf is not a finite number\."), ("much", r"'much' is not a valid float range\."))),
-    ("below the dearest query", TINY, "--quiet " + TINY_POOL.replace("--budget 2", "--budget 1"), 1,
-     TOO_SMALL.format(1, r"1\.5", 2, r"1\.334", r"1\.5")),
-    ("one budget of two below it", TINY, "--quiet " + TINY_POOL + " --budget 0.25", 1,
-     TOO_SMALL.format(r"0\.25", r"0\.375", 2, r"1\.334", r"1\.5")),
+      for command in (LETOR, SAMPLE + " --out x.sample --sheet x.csv", DESIGN + " --out x.csv")
+      for value, expected in (("0", r"the budget must be a positive number, got '0'"),
+                              ("-3", r"the budget must be a positive number, got '-3'"),
+                              ("nan", r"the budget must be a positive number, got 'nan'"),
+                              ("inf", r"the budget must be a positive number, got 'inf'"),
+                              ("0%", r"the budget must be a percentage above 0, at most 100, got '0%'"),
+                              ("101%", r"the budget must be a percentage above 0, at most 100, got '101%'"),
+                              ("%", r"a budget is a number of judgments, as 200, or a share, as 10%, got '%'"),
+                              ("much", r"a budget is a number of judgments, as 200, or a share, as 10%, got 'much'"))),
+    ("below the dearest query", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 1.5"), 1,
+     TOO_SMALL.format(r"1\.5", 2, 2)),
+    ("one budget of two below it", TINY, "--quiet " + TINY_POOL + " --budget 0.375", 1,
+     TOO_SMALL.format(r"0\.375", 2, 2)),
+    ("a share below it", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 50%"), 1,
+     r"DCG\(dcg='exp-log2'\), passive: --budget 50% is too small: in mean items, budget 1\.5 is below the cost of the dearest "
+     r"query, 2 for '\w+'; the smallest that works is 66\.67%"),
     *((f"{method} below the dearest query", TINY,
-       f"--quiet sample --run x.run --max-grade 1 --budget 1 --out x.csv --method {method}", 1,
-       TOO_SMALL.removeprefix(r"DCG\(dcg='exp-log2'\), passive: ").format(1, r"1\.5", 2, r"1\.334", r"1\.5"))
+       f"--quiet sample --run x.run --max-grade 1 --budget 1.5 --out x.sample --sheet x.csv --method {method}", 1,
+       TOO_SMALL.removeprefix(r"DCG\(dcg='exp-log2'\), passive: ").format(r"1\.5", 2, 2))
       for method in ("passive", "active", "active_uniD")),
     *((f"{method} below its dearest unit", TINY,
-       f"--quiet sample --run x.run --max-grade 1 --budget 1 --out x.csv --method {method}", 1, LEVELS_TOO_SMALL)
+       f"--quiet sample --run x.run --max-grade 1 --budget 1.5 --out x.sample --sheet x.csv --method {method}", 1, LEVELS_TOO_SMALL)
       for method in ("random", "whole", "depth", "depth_plain")),
     ("items below its dearest unit", TINY,
-     "--quiet sample --run x.run --max-grade 1 --budget 1 --overhead 5 --out x.csv", 1,
-     LEVELS_TOO_SMALL.replace(r"1\.5 ", r"6\.5 ").replace("2 for", "7 for").replace("334", "077")),
-    ("a design below its dearest unit", TINY, "--quiet design --run x.run --max-grade 1 --budget 1 --out x.csv --method whole", 1,
-     LEVELS_TOO_SMALL),
+     "--quiet sample --run x.run --max-grade 1 --budget 6.5 --overhead 5 --out x.sample --sheet x.csv", 1,
+     LEVELS_TOO_SMALL.replace(r"1\.5 ", r"6\.5 ").replace("2 for", "7 for").replace("works is 2", "works is 7")),
+    ("a design below its dearest unit", TINY,
+     "--quiet design --run x.run --max-grade 1 --budget 1.5 --out x.csv --method whole", 1, LEVELS_TOO_SMALL),
     ("items beside passive below the dearest query", TINY,
-     "--quiet " + TINY_POOL.replace("--budget 2", "--budget 1") + " --method items", 1,
-     TOO_SMALL.format(1, r"1\.5", 2, r"1\.334", r"1\.5")),
-    ("below one draw", TINY, "--quiet " + TINY_POOL.replace("2", "0.5", 1) + " --expected --method passive", 1,
-     r"DCG\(dcg='exp-log2'\), passive: --budget 0\.5 is too small: in mean items, budget 0\.75 does not pay for one draw, "
-     r"which costs 1\.5 on average; the smallest that works is 1 \(1 pays for 1\.5 mean items\)"),
+     "--quiet " + TINY_POOL.replace("--budget 3", "--budget 1.5") + " --method items", 1,
+     TOO_SMALL.format(r"1\.5", 2, 2)),
+    ("below one draw", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 0.75") + " --expected --method passive", 1,
+     r"DCG\(dcg='exp-log2'\), passive: --budget 0\.75 does not pay for one draw, which costs 1\.5 on average; "
+     r"the smallest that works is 1\.5"),
 ]  # fmt: skip
 
 OPTIONS = [
-    ("no pool", {}, "simulate --budget 5", 2, r"give either --letor with --scores, or --run \(with --qrels to simulate\)"),
+    ("no pool", {}, "simulate --budget 17%", 2, r"give either --letor with --scores, or --run \(with --qrels to simulate\)"),
     ("two pools", {}, LETOR + " --run a.run", 2, r"give either --letor with --scores, or --run \(with --qrels to simulate\)"),
     ("no scores", {}, "simulate --letor a.txt", 2,
      r"--letor needs --scores: one score file for each --letor, aligned with its lines"),
@@ -241,7 +248,7 @@ OPTIONS = [
      r"give one ranking to compare with: --versus-scores, --versus-run or --index-update"),
     ("two ways to train", {}, LETOR + " --train t.txt --train-fraction 0.5", 2, r"give one of --train, --train-qrels and --train-fraction"),
     ("nothing to tune on", {}, LETOR + " --tune", 2, r"--tune needs labels to tune on: --train, --train-qrels or --train-fraction"),
-    ("no labels to train on", {}, SAMPLE + " --train-fraction 0.5 --budget 5 --out x.csv", 2,
+    ("no labels to train on", {}, SAMPLE + " --train-fraction 0.5 --budget 17% --out x.sample --sheet x.csv", 2,
      r"--train-fraction needs --qrels: labels to train on"),
     ("given probabilities trained", {}, LETOR + " --model probs=a.probs.csv --train t.txt", 2,
      r"given probabilities are recalibrated with --train-fraction, not with --train"),
@@ -253,7 +260,7 @@ OPTIONS = [
      r"Invalid value for '--question': 'both' is not one of 'difference', 'run', 'versus'\."),
     ("an unknown interval", {}, "estimate x.csv --interval asympcs", 2,
      r"Invalid value for '--interval': 'asympcs' is not one of 't', 'skewed', 'bootstrap', 'group-sequential'\."),
-    ("an expected budget of levels", {}, SAMPLE + " --budget 5 --out x.csv --expected --method items", 2,
+    ("an expected budget of levels", {}, SAMPLE + " --budget 17% --out x.sample --sheet x.csv --expected --method items", 2,
      r"--expected is for draws with replacement: passive, active, active_uniC, active_uniD"),
     ("an argument to methods", {}, "methods items", 2, r"Got unexpected extra argument \(items\)"),
     ("no scale", {}, "design --run a.run --out x.csv", 2,
@@ -270,20 +277,21 @@ OPTIONS = [
      r"Invalid value for '-o' / '--output': 'xml' is not one of 'text', 'jsonl', 'tsv', 'md', 'latex'\."),
     ("places below -1", {}, SCORE + " P@2 -p -2", 2, r"Invalid value for '-p' / '--places': -2 is not in the range x>=-1\."),
     ("level 1", {}, SCORE + " P@2 --level 1", 2, rf"Invalid value for '--level': 1\.0 {OPEN}"),
-    ("level NaN", {}, "estimate x.csv --level nan", 2, r"Invalid value for '--level': nan is not a finite number\."),
+    ("level NaN", {}, "estimate x.sample x.csv --level nan", 2, r"Invalid value for '--level': nan is not a finite number\."),
     ("nothing to print", {}, SCORE + " P@2 -n", 2,
      r"-n leaves out the summary: give -q too, or nothing is left to print"),
     ("no measure", {}, SCORE, 2, r"Missing argument 'MEASURE\.\.\.'\."),
-    ("no budget", {}, SAMPLE + " --out x.csv", 2, r"Missing option '--budget'\."),
-    ("no out", {}, SAMPLE + " --budget 5", 2, r"Missing option '--out'\."),
+    ("no budget", {}, SAMPLE + " --out x.sample --sheet x.csv", 2, r"Missing option '--budget'\."),
+    ("no out", {}, SAMPLE + " --budget 17%", 2, r"Missing option '--out'\."),
+    ("no sheet", {}, SAMPLE + " --budget 17% --out x.sample", 2, r"Missing option '--sheet'\."),
     ("unknown ties", {}, RUNS + " --ties random", 2, r"Invalid value for '--ties': 'random' is not one of 'id', 'rank', 'input'\."),
     ("unknown command", {}, "sampel", 2, r"No such command 'sampel'\..*"),
     ("unknown option", {}, "score --fast q.qrels a.run P@2", 2, r"No such option:? '?--fast'?\.?.*"),
 ]  # fmt: skip
 
 OUTPUTS = [
-    *((f"{name} to {command.split()[0]}", {}, f"{command} --out {name}", 1, expected)
-      for command in (SAMPLE + " --budget 5", DESIGN)
+    *((f"{name} to {command.split()[0]}", {}, f"{command} {name}", 1, expected)
+      for command in (SAMPLE + " --budget 17% --out x.sample --sheet", DESIGN + " --out")
       for name, expected in (
           ("no/x.csv", r"no/x\.csv: cannot write: there is no folder 'no'"),
           ("folder.csv", r"folder\.csv: cannot write: Is a directory"),
@@ -302,18 +310,27 @@ OUTPUTS = [
 ]  # fmt: skip
 
 ESTIMATES = [
-    ("unknown suffix", {}, "estimate a.txt", 1, rf"a\.txt: no table by its name, expected it to end in {ENDINGS}"),
-    ("a sheet without its sample", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.csv", 1,
-     r"x\.csv\.sample\.npz: no such file, expected the sample that `activeeval sample` wrote beside the sheet; --record .*"),
-    ("a table of draws", {"x.csv": "draw,query_id,doc_id,weight,grade\n1,q1,a,1,1\n"}, "estimate x.csv", 1,
+    ("unknown suffix", {}, "estimate x.sample a.txt", 1, rf"a\.txt: no table by its name, expected it to end in {ENDINGS}"),
+    ("a sheet without its sample", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.sample x.csv", 1,
+     r"x\.sample: no such file.*"),
+    ("a sheet alone", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.csv", 2, r"Missing argument 'SHEET\.\.\.'\."),
+    ("a sheet for its sample", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.csv x.csv", 1,
+     r"x\.csv: cannot be read as a file of arrays \(\.npz\): expected a drawn sample"),
+    ("a table of draws", {"x.csv": "draw,query_id,doc_id,weight,grade\n1,q1,a,1,1\n"}, "estimate x.sample x.csv", 1,
      r"x\.csv:1: no column sample, block in: draw, query_id, doc_id, weight, grade; expected the sheet of a sample"),
-    ("half a grade", {"x.csv": SHEET + "f0,1,q1,a,1.5\n"}, "estimate x.csv", 1,
+    ("half a grade", {"x.csv": SHEET + "f0,1,q1,a,1.5\n"}, "estimate x.sample x.csv", 1,
      r"x\.csv:2: column grade: holds 1\.5, expected a whole number"),
-    ("a grade of -1", {"x.csv": SHEET + "f0,1,q1,a,-1\n"}, "estimate x.csv", 1,
+    ("a grade of -1", {"x.csv": SHEET + "f0,1,q1,a,-1\n"}, "estimate x.sample x.csv", 1,
      r"x\.csv:2: column grade: holds -1, expected a whole number from 0 on, `cannot` where .*"),
-    ("no rows", {"x.csv": SHEET}, "estimate x.csv", 1, r".*no rows"),
-    ("a sample that is text", {"x.csv": SHEET + "f0,1,q1,a,1\n", "x.csv.sample.npz": "words"}, "estimate x.csv", 1,
-     r"x\.csv\.sample\.npz: cannot be read as a file of arrays \(\.npz\): expected a drawn sample"),
+    ("no rows", {"x.csv": SHEET}, "estimate x.sample x.csv", 1, r".*no rows"),
+    ("a sample that is text", {"x.csv": SHEET + "f0,1,q1,a,1\n", "x.sample": "words"}, "estimate x.sample x.csv", 1,
+     r"x\.sample: cannot be read as a file of arrays \(\.npz\): expected a drawn sample"),
+    ("a top-up of nothing", {}, "top-up gone.sample --budget 5 --out n.sample --sheet n.csv", 1,
+     r"gone\.sample: no such file.*"),
+    ("one name for both", {}, SAMPLE + " --budget 5 --out x.csv --sheet x.csv", 1,
+     r"x\.csv: the sample and its sheet are two files, got one name for both"),
+    ("a question without a second ranking", {}, SAMPLE + " --budget 20% --question versus --out x.sample --sheet x.csv", 1,
+     r"there is one ranking: no second one, and no question 'versus'"),
 ]  # fmt: skip
 
 BROKEN_CALLS = [*FILES, *MODELS, *MEASURES, *COSTS, *BUDGETS, *OPTIONS, *OUTPUTS, *ESTIMATES, *BROKEN_PREFERENCES]

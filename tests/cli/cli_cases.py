@@ -5,8 +5,9 @@ from __future__ import annotations
 from cli_files import csv_rows, write_csv
 
 from activeeval import Campaign
-from activeeval.cli.inputs import PoolOptions, load_case
-from activeeval.workload import budget_unit
+from activeeval.session.budgets import Budget
+from activeeval.session.cases import prepare
+from activeeval.session.choices import Choices
 
 RUN = ("--run", "a.run", "--max-grade", 3)
 LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")
@@ -23,20 +24,14 @@ CASES = {
 
 def case_of(*, use_labels=False, **given):
     """Return the case of some options, the others as the command line has them by default."""
-    empty = dict.fromkeys(("letor", "runs", "pool_runs", "scores", "versus_scores", "train"), ())
-    empty |= dict.fromkeys(
-        ("qrels", "versus_run", "index_update", "model", "train_qrels", "train_fraction", "max_grade", "traffic")
-    )
-    plain = {"ties": "id", "tune": False, "overhead": 0.0, "cost": "uniform", "defensive_share": None, "seed": 0}
-    plain |= {"query_factor": True, "unjudged": "error"}
-    return load_case(PoolOptions(**(empty | plain | given)), use_labels=use_labels)
+    return prepare(Choices(**given), use_labels=use_labels)
 
 
 def campaign_of(measure, method, budget, *, seed=0, expected=False, **given):
     """Return the campaign that the command line's options mean."""
     case = case_of(seed=seed, **given)
     target = case.target(measure)
-    design = case.design(method, target, budget=budget * budget_unit(target), expected=expected)
+    design = case.design(method, target, budget=Budget.parse(str(budget)).of(target), expected=expected)
     return Campaign(design, rng=case.seed)
 
 
@@ -60,3 +55,13 @@ def judge_file(name, upto=99):
     rows = judged(csv_rows(name), upto)
     write_csv(name, rows)
     return rows
+
+
+def files(sheet):
+    """Return the options that name a sheet, and its sample beside it."""
+    return "--out", f"{sheet}.sample.npz", "--sheet", sheet
+
+
+def both(sheet):
+    """Return the arguments that name a sample and its sheet."""
+    return f"{sheet}.sample.npz", sheet

@@ -18,8 +18,8 @@ from broken_calls import BROKEN_CALLS, METHODS
 
 from activeeval import ERR, ActiveEvalError, BudgetError, InputError, QueryPool, Rankings, StateError, Target
 from activeeval.cli import cli
-from activeeval.evaluation import compare, evaluate
 from activeeval.methods import find_method
+from activeeval.session.evaluation import compare, evaluate
 
 COMMANDS = [[], *([name] for name in cli.commands)]
 QRELS = {"q1": {"a": 2, "b": 0}, "q2": {"a": 0, "b": 1}}
@@ -118,10 +118,15 @@ CALLS = [
        rf"method '{method}' needs a grade model: give grade_probs; passive and random need none")
       for method in ("whole", "active", "active_uniC")),
     ("budget too small", evaluated(QRELS, RUN, budget=0.25, method="passive"), BudgetError,
-     r"budget 0\.25 is too small: in mean items, budget 0\.5 is below the cost of the dearest query, 2 for 'q1'; "
-     r"the smallest that works is 1 \(1 pays for 2 mean items\)"),
+     r"budget 0\.25 is below the cost of the dearest query, 2 for 'q1'; the smallest that works is 2"),
+    ("share too small", evaluated(QRELS, RUN, share=0.0625, method="passive"), BudgetError,
+     r"budget 6\.25% is too small: in mean items, budget 0\.25 is below the cost .*, 2 for 'q1'; the smallest that works is 50%"),
+    ("budget and share", evaluated(QRELS, RUN, budget=2, share=0.5), InputError,
+     r"give a budget or a share, got budget=2 and share=0\.5"),
+    *((f"share {value}", evaluated(QRELS, RUN, share=value), InputError, rf"the share must lie in \(0, 1\], got {value!r}")
+      for value in (0, -0.1, 1.5, math.nan)),
     ("comparison budget too small", compared(QRELS, RUN, {q: {"a": 1.0, "b": 2.0} for q in RUN}, budget=0.25, method="random"), BudgetError,
-     r"budget 0\.25 is too small: .*; the smallest that works is 1 \(1 pays for 2 mean items\)"),
+     r"budget 0\.25 is below .*; the smallest that works is 2"),
     ("negative overhead", evaluated(QRELS, RUN, overhead=-1), InputError,
      r"the overhead must be a number that is not negative, got -1"),
     ("probabilities off 1", evaluated(QRELS, RUN, grade_probs=np.full((4, 3), 0.5)), InputError,
@@ -237,7 +242,7 @@ def test_a_full_disk_under_stdout_is_one_line(start, arguments):
 
 def test_ctrl_c_is_one_line_and_leaves_no_file(start, folder):
     before = listing(folder)
-    budgets = [x for budget in range(5, 40) for x in ("--budget", budget)]
+    budgets = [x for budget in range(10, 80) for x in ("--budget", budget)]
     options = ("--letor", "a.txt", "--scores", "a.score", "--repetitions", 10**7, *budgets, "--plot", "x.png")
     process = start("simulate", *options)
     assert "uniform grade model" in process.stderr.readline()

@@ -74,7 +74,7 @@ def test_the_names_on_offer_are_those_that_commands_take(call):
     for row in call("methods", "-o", "jsonl").rows:
         measure = "DCG@3" if METHODS[row["method"]].stage.name == "items" else "ERR@3"
         options = ("--run", "a.run", "--max-grade", 3, "--method", row["method"], "--measure", measure)
-        answer = call("design", *options, "--budget", 9, "--out", "x.csv")
+        answer = call("design", *options, "--budget", "30%", "--out", "x.csv")
         assert answer.code == 0, answer.err
 
 
@@ -102,13 +102,15 @@ def test_figures_of_both_models(report, measure):
 
 def test_what_was_observed_is_the_score(call, report):
     figures, _ = report(*TRAINED, "--measure", "DCG@3")
-    truth = call("--quiet", "simulate", *LETOR, "--measure", "DCG@3", "--budget", 6, "--repetitions", 2, "-o", "jsonl")
+    truth = call(
+        "--quiet", "simulate", *LETOR, "--measure", "DCG@3", "--budget", "20%", "--repetitions", 2, "-o", "jsonl"
+    )
     assert figures["with factor"]["mean of L, observed"] == pytest.approx(truth.rows[0]["truth"], rel=1e-12)
 
 
 def test_of_a_comparison(call, report):
     figures, _ = report(*TRAINED, "--versus-scores", "a.second", "--measure", "DCG@3")
-    options = (*LETOR, "--versus-scores", "a.second", "--measure", "DCG@3", "--budget", 6, "--repetitions", 2)
+    options = (*LETOR, "--versus-scores", "a.second", "--measure", "DCG@3", "--budget", "20%", "--repetitions", 2)
     truth = call("--quiet", "simulate", *options, "-o", "jsonl").rows[0]["truth"]
     assert figures["without factor"]["mean of L, observed"] == pytest.approx(truth, rel=1e-9)
 

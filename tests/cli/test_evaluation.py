@@ -7,11 +7,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from activeeval import DCG, ERR, BudgetError, Campaign, InputError, QueryFactor, Target, evaluation, parse_measure
+from activeeval import DCG, ERR, BudgetError, Campaign, InputError, QueryFactor, Target, parse_measure
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.methods import find_method
 from activeeval.scoring import compare_runs, score_run
-from activeeval.workload import budget_unit, from_tables
+from activeeval.session import evaluation
+from activeeval.session.workload import from_tables
 
 # The judgments of the folder leave out documents of the runs.
 evaluate = partial(evaluation.evaluate, unjudged="irrelevant")
@@ -73,8 +74,8 @@ def sources(request, folder):
 
 def test_whatever_they_come_as(sources, folder):
     qrels, first, second = sources
-    assert evaluate(qrels, first, budget=9, rng=4) == evaluate(*dicts(folder)[:2], budget=9, rng=4)
-    assert compare(qrels, first, second, budget=9, rng=4) == compare(*dicts(folder), budget=9, rng=4)
+    assert evaluate(qrels, first, share=0.3, rng=4) == evaluate(*dicts(folder)[:2], share=0.3, rng=4)
+    assert compare(qrels, first, second, share=0.3, rng=4) == compare(*dicts(folder), share=0.3, rng=4)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -106,7 +107,7 @@ def test_a_judge_is_asked_for_drawn_items_and_no_others(folder):
         asked[query_id] = item_ids
         return [qrels[query_id].get(item, -1) if query_id in qrels else 0 for item in item_ids]
 
-    estimate = compare(judge, first, second, measure="DCG@3", max_grade=3, budget=8, method="active_uniD", rng=2)
+    estimate = compare(judge, first, second, measure="DCG@3", max_grade=3, share=0.27, method="active_uniD", rng=2)
     assert len(asked) == estimate.n_queries < 30
     assert sum(map(len, asked.values())) == estimate.n_items
     assert all(
@@ -118,18 +119,20 @@ def test_a_judge_and_the_same_judgments_agree(folder):
     qrels, first, second = dicts(folder)
     # the pool of a judge is what the runs hold, in their order
     first = {query: first.get(query, second.get(query)) for query in qrels}
-    looked_up = evaluate(qrels, first, budget=8, rng=3, max_grade=3)
-    judged = evaluate(lambda q, items: [qrels[q].get(d, -1) for d in items], first, budget=8, rng=3, max_grade=3)
+    looked_up = evaluate(qrels, first, share=0.27, rng=3, max_grade=3)
+    judged = evaluate(lambda q, items: [qrels[q].get(d, -1) for d in items], first, share=0.27, rng=3, max_grade=3)
     assert looked_up.value == pytest.approx(judged.value, rel=1e-12)
     assert looked_up.n_queries == judged.n_queries
 
 
 def test_one_seed_one_answer(folder):
     qrels, first, second = dicts(folder)
-    answers = [compare(qrels, first, second, budget=8, rng=seed) for seed in (1, 1, 2)]
+    answers = [compare(qrels, first, second, share=0.27, rng=seed) for seed in (1, 1, 2)]
     assert answers[0] == answers[1] != answers[2]
     generators = [np.random.default_rng(1) for _ in range(2)]
-    assert evaluate(qrels, first, budget=8, rng=generators[0]) == evaluate(qrels, first, budget=8, rng=generators[1])
+    assert evaluate(qrels, first, share=0.27, rng=generators[0]) == evaluate(
+        qrels, first, share=0.27, rng=generators[1]
+    )
 
 
 def test_it_is_the_campaign(folder):
@@ -138,12 +141,12 @@ def test_it_is_the_campaign(folder):
     workload = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 1.5)
     target = Target(DCG(cutoff=5), workload.ranking, workload.versus)
     design = find_method("passive").design(target)
-    campaign = Campaign(design, 8 * budget_unit(target), rng=6)
+    campaign = Campaign(design, 80.0, rng=6)
     places, index = workload.pool.item_positions(), {q: i for i, q in enumerate(workload.pool.query_ids.tolist())}
     expected = campaign.run(lambda q, items: [int(workload.grades[places[index[q], d]]) for d in items])
-    options = {"measure": "DCG@5", "method": "passive", "budget": 8, "overhead": 1.5}
+    options = {"measure": "DCG@5", "method": "passive", "budget": 80, "overhead": 1.5}
     assert compare(qrels, first, second, **options, rng=6) == expected
-    assert expected.cost <= 8 * budget_unit(target)
+    assert expected.cost <= 80.0
 
 
 def test_the_grade_model_is_an_array_or_a_callable_of_the_pool(folder):
@@ -154,15 +157,15 @@ def test_the_grade_model_is_an_array_or_a_callable_of_the_pool(folder):
         seen.append(pool)
         return np.random.default_rng(0).dirichlet(np.ones(4), pool.n_items)
 
-    called = evaluate(qrels, first, budget=8, method="active", grade_probs=model, rng=1)
+    called = evaluate(qrels, first, share=0.27, method="active", grade_probs=model, rng=1)
     (pool,) = seen
-    given = evaluate(qrels, first, budget=8, method="active", grade_probs=model(pool), rng=1)
+    given = evaluate(qrels, first, share=0.27, method="active", grade_probs=model(pool), rng=1)
     assert called == given
-    assert evaluate(qrels, first, budget=8, grade_probs=model, rng=1).method == "items"
-    without = evaluate(qrels, first, budget=8, method="active_uniD", rng=1)
+    assert evaluate(qrels, first, share=0.27, grade_probs=model, rng=1).method == "items"
+    without = evaluate(qrels, first, share=0.27, method="active_uniD", rng=1)
     assert (without.method, without.value == called.value) == ("active_uniD", False)
     uniform = evaluate(
-        qrels, first, budget=8, method="active", grade_probs=lambda pool: np.full((pool.n_items, 4), 0.25), rng=1
+        qrels, first, share=0.27, method="active", grade_probs=lambda pool: np.full((pool.n_items, 4), 0.25), rng=1
     )
     assert uniform.value == without.value
 
@@ -175,11 +178,11 @@ def test_without_a_model_grades_are_uniform_and_those_of_a_query_alike(folder, m
     target = Target(parse_measure(measure).bound_to(3), workload.ranking, workload.versus)
     factor = QueryFactor(sigma=1.2)
     probs = np.full((workload.pool.n_items, 4), 0.25)
-    model = {"factor": factor, "budget": 8 * budget_unit(target), "defensive_share": 0.1}
+    model = {"factor": factor, "budget": 80.0, "defensive_share": 0.1}
     campaign = Campaign(find_method(method).design(target, probs, **model), rng=6)
     places, index = workload.pool.item_positions(), {q: i for i, q in enumerate(workload.pool.query_ids.tolist())}
     expected = campaign.run(lambda q, items: [int(workload.grades[places[index[q], d]]) for d in items])
-    options = {"measure": measure, "budget": 8, "overhead": 5, "rng": 6}
+    options = {"measure": measure, "budget": 80, "overhead": 5, "rng": 6}
     assert compare(qrels, first, second, **options) == expected
     given = compare(qrels, first, second, **options, grade_probs=lambda pool: np.full((pool.n_items, 4), 0.25))
     assert given.value != expected.value
@@ -189,7 +192,7 @@ def test_compare_is_antisymmetric_and_a_run_does_not_differ_from_itself(folder):
     qrels, first, second = dicts(folder)
     one, other = (compare(qrels, *runs) for runs in ((first, second), (second, first)))
     assert one.value == pytest.approx(-other.value, rel=1e-12)
-    assert compare(qrels, first, first, budget=8, rng=0).value == 0
+    assert compare(qrels, first, first, share=0.27, rng=0).value == 0
 
 
 @pytest.mark.parametrize("method", ["passive", "active_uniD", "random", "depth", "items"])
@@ -213,8 +216,8 @@ def test_a_budget_of_queries_that_cost_the_same(folder):
     for overhead in (0.1, 0.7):
         for budget in (1, 3, 16):
             for method in ("passive", "random"):
-                options = {"method": method, "overhead": overhead}
-                assert evaluate(qrels, run, budget=budget, **options, rng=0).n_queries == budget
+                options = {"method": method, "overhead": overhead, "budget": budget * (3 + overhead)}
+                assert evaluate(qrels, run, **options, rng=0).n_queries == budget
 
 
 @pytest.mark.parametrize(
@@ -223,14 +226,14 @@ def test_a_budget_of_queries_that_cost_the_same(folder):
 )
 def test_the_default_is_the_best_for_the_measure_where_the_scale_is_known(folder, measure, method):
     qrels, first, second = dicts(folder)
-    default = compare(qrels, first, second, measure=measure, budget=8, rng=5)
-    assert default == compare(qrels, first, second, measure=measure, budget=8, method=method, rng=5)
+    default = compare(qrels, first, second, measure=measure, share=0.27, rng=5)
+    assert default == compare(qrels, first, second, measure=measure, share=0.27, method=method, rng=5)
     assert default.method == method
 
     def judge(query_id, item_ids):
         return [qrels.get(query_id, {}).get(item, -1) for item in item_ids]
 
-    of_judge = {"measure": measure, "budget": 8, "rng": 5}
+    of_judge = {"measure": measure, "budget": 80, "rng": 5}
     assert compare(judge, first, second, **of_judge, max_grade=3).method == method
     if "max_rel" not in measure:
         with pytest.raises(InputError, match=r"give max_grade\b"):
@@ -245,9 +248,9 @@ def test_a_scale_that_a_judge_does_not_tell_is_asked_for():
 
     for measure in ("DCG@10", "P@1", "AP"):
         with pytest.raises(InputError, match=r"^a judge function does not tell the grade scale of .*: give max_grade$"):
-            evaluate(judge, run, measure=measure, budget=5)
-        assert evaluate(judge, run, measure=measure, budget=5, method="passive", rng=0).method == "passive"
-        known = evaluate(judge, run, measure=measure, budget=5, max_grade=2, rng=0)
+            evaluate(judge, run, measure=measure, share=0.17)
+        assert evaluate(judge, run, measure=measure, share=0.17, method="passive", rng=0).method == "passive"
+        known = evaluate(judge, run, measure=measure, share=0.17, max_grade=2, rng=0)
         assert known.method == ("depth" if measure == "AP" else "items")
 
 
@@ -265,12 +268,12 @@ def test_every_method_is_its_campaign(folder, measure, method):
     workload = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 0.5)
     target = Target(parse_measure(measure).bound_to(3), workload.ranking, workload.versus)
     probs = np.random.default_rng(0).dirichlet(np.ones(4), workload.pool.n_items)
-    budget = 8 * budget_unit(target)
+    budget = 80.0
     design = find_method(method).design(target, probs, budget=budget, defensive_share=0.1)
     campaign = Campaign(design, rng=6)
     places, index = workload.pool.item_positions(), {q: i for i, q in enumerate(workload.pool.query_ids.tolist())}
     expected = campaign.run(lambda q, items: [int(workload.grades[places[index[q], d]]) for d in items])
-    options = {"measure": measure, "method": method, "budget": 8, "overhead": 0.5, "grade_probs": probs}
+    options = {"measure": measure, "method": method, "budget": 80, "overhead": 0.5, "grade_probs": probs}
     assert compare(qrels, first, second, **options, rng=6) == expected
     assert expected.method == method
 
@@ -280,7 +283,7 @@ def test_every_method_is_its_campaign(folder, measure, method):
 def test_a_budget_beyond_the_pool_is_exact(folder, method, budget):
     mean, _ = scored(folder, "DCG@5")
     qrels, first, _ = dicts(folder)
-    estimate = evaluate(qrels, first, measure="DCG@5", method=method, budget=30 * budget, rng=0)
+    estimate = evaluate(qrels, first, measure="DCG@5", method=method, budget=1000 * budget, rng=0)
     assert (estimate.value, estimate.std_error) == (pytest.approx(mean, rel=1e-12), 0)
     assert estimate.n_queries == (30 if method == "passive" else 29)
 

@@ -7,12 +7,13 @@ import warnings
 
 import numpy as np
 import pytest
+from cli_cases import both, files
 from cli_files import csv_rows, write_csv
 
 from activeeval import GainDiscountLearner, PreferenceData, compare, evaluate, load_preferences, parse_measure
-from activeeval.arguments import asked_measure
 from activeeval.campaign.sample import digest_of
 from activeeval.gains import UndeterminedWarning, bootstrap_gains, read_out
+from activeeval.session.arguments import asked_measure
 
 K, GAINS, DISCOUNTS = 4, np.array([0, 1, 2, 5.0]), np.array([1, 0.7, 0.5, 0.4])
 LEARN = ["gains", "learn", "prefs.jsonl", "--out", "gains.json"]
@@ -122,11 +123,11 @@ def test_a_file_by_hand_is_a_measure(call, folder):
 def test_what_comes_back_names_no_file(call, folder, method):
     """A caller may write @FILE; a sample that is handed back may not, and no file is looked for."""
     (folder / "own.json").write_text(OWN)
-    options = ("--run", "a.run", "--max-grade", 3, "--measure", "@own.json", "--method", method, "--budget", 5)
-    assert call("sample", *options, "--out", "d.csv").code == 0
+    options = ("--run", "a.run", "--max-grade", 3, "--measure", "@own.json", "--method", method, "--budget", "17%")
+    assert call("sample", *options, *files("d.csv")).code == 0
     rows = [row | {"grade": 1} for row in csv_rows("d.csv")]
     write_csv("d.csv", rows)
-    assert call("estimate", "d.csv").code == call("estimate", "d.csv", "--measure", "@own.json").code == 0
+    assert call("estimate", *both("d.csv")).code == call("estimate", *both("d.csv"), "--measure", "@own.json").code == 0
     with np.load("d.csv.sample.npz") as held:
         arrays = {name: held[name] for name in held.files}
     arrays["words"] = np.array([arrays["words"][0], "@own.json"])
@@ -134,7 +135,7 @@ def test_what_comes_back_names_no_file(call, folder, method):
     np.savez("d.csv.sample.npz", **arrays)
     write_csv("d.csv", [row | {"sample": str(arrays["digest"][0])} for row in rows])
     (folder / "own.json").unlink()
-    answer = call("estimate", "d.csv")
+    answer = call("estimate", *both("d.csv"))
     assert (answer.code, answer.out) == (1, "")
     assert "measure '@own.json' names a file, which only a caller's own argument may" in answer.err
     assert answer.err.count("\n") == 1
@@ -144,10 +145,10 @@ def test_a_learned_measure_is_taken_wherever_a_measure_is(call, folder, prefs):
     call(*QUICK)
     name, runs = "@gains.json", ["--run", "a.run", "--versus-run", "b.run"]
     labelled = ["--qrels", "q.qrels", *runs, "--train-fraction", 0.3, "--measure", name, "--unjudged", "irrelevant"]
-    assert call("simulate", *labelled, "--budget", 5, "--repetitions", 20).out.startswith(name)
+    assert call("simulate", *labelled, "--budget", "17%", "--repetitions", 20).out.startswith(name)
     assert name in call("calibration", *labelled).out
     assert call("design", *runs, "--max-grade", 3, "--measure", name, "--out", "design.csv").code == 0
-    drawn = call("sample", *runs, "--max-grade", 3, "--measure", name, "--budget", 5, "--out", "draws.csv")
+    drawn = call("sample", *runs, "--max-grade", 3, "--measure", name, "--budget", "17%", *files("draws.csv"))
     assert drawn.code == 0, drawn.err
     with np.load(folder / "draws.csv.sample.npz") as held:
         assert held["words"][1].startswith("Additive(gains=")

@@ -6,17 +6,19 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from cli_cases import CASES, answer, campaign_of, judge_file
+from cli_cases import CASES, answer, both, campaign_of, files, judge_file
 from cli_files import csv_rows, write_csv
 
 from activeeval import Target, parse_measure
 from activeeval.campaign.sample import FORMAT, digest_of, from_arrays, id_of, to_arrays
 from activeeval.campaign.sheet import sheet_of, take
-from activeeval.io.arrays import arrays_beside, read_arrays
+from activeeval.io.arrays import read_arrays, write_arrays
 from activeeval.io.draws import read_draws, write_draws
+from activeeval.io.files import Together
 
 RUN = ("--run", "a.run", "--max-grade", 3, "--measure", "DCG@5")
 METHODS = ("items", "depth", "whole", "random", "active")
@@ -28,7 +30,7 @@ def sampled(call):
     """Return a function from options to the rows of a judged sheet, d.csv, whose sample is d.csv.sample.npz."""
 
     def sample(*options, name="d.csv"):
-        done = call("sample", *RUN, "--budget", 8, *options, "--out", name)
+        done = call("sample", *RUN, "--budget", "27%", *options, *files(name))
         assert done.code == 0, done.err
         return judge_file(name)
 
@@ -51,10 +53,11 @@ def one_line(done, expected):
     + [("DCG@5", method) for method in ("whole", "random", "passive", "active", "active_uniD")],
 )
 def test_what_a_file_says_is_the_campaign_to_the_last_bit(folder, given, measure, method):
-    live = campaign_of(measure, method, 12, seed=5, **given)
+    live = campaign_of(measure, method, "40%", seed=5, **given)
     arrays = to_arrays(live)
-    with arrays_beside("x.npz", arrays):
-        write_draws(sheet_of(live, id_of(arrays)), "x.csv")
+    with Together() as both_files:
+        write_arrays("x.npz", arrays, both_files)
+        write_draws(sheet_of(live, id_of(arrays)), "x.csv", both_files)
     stored = read_arrays("x.npz")
     restored = from_arrays(stored)
     assert digest_of(to_arrays(restored)) == id_of(stored) == id_of(arrays)
@@ -64,8 +67,8 @@ def test_what_a_file_says_is_the_campaign_to_the_last_bit(folder, given, measure
     sheet = read_draws("x.csv")
     grades = [grade for pair in zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), strict=True)
               for grade in answer(pair[0], [pair[1]])]  # fmt: skip
-    progress = take(restored, type(sheet)(sample=sheet.sample, block=sheet.block, query_id=sheet.query_id,
-                                          doc_id=sheet.doc_id, grade=np.array(grades)), id_of(arrays))  # fmt: skip
+    sheet = replace(sheet, grade=np.array(grades))
+    progress = take(restored, {"x.csv": sheet}, [id_of(arrays)])
     expected = live.run(answer)
     assert progress == (expected.n_items, 0, 0)
     for scope in ("pool", "population"):
@@ -97,7 +100,7 @@ def test_every_array_damaged_in_turn_is_one_clear_line(call, folder, sampled):
         for changed in (touched, array[:-1], array[:0], array.astype("S4"), None):
             rest = {key: held for key, held in whole.items() if key != name}
             np.savez("d.csv.sample.npz", **rest | ({} if changed is None else {name: changed}))
-            done = call("estimate", "d.csv")
+            done = call("estimate", *both("d.csv"))
             if name == "format" and changed is not None:
                 one_line(done, r"d\.csv\.sample\.npz: the sample has the format .*, this release reads '.*'")
             else:
@@ -139,7 +142,7 @@ import sys, warnings
 from activeeval.cli import run
 warnings.simplefilter("error")
 for name in sys.argv[1:]:
-    print(name, run(["estimate", name]), flush=True)
+    print(name, run(["estimate", f"{name}.sample.npz", name]), flush=True)
 """
 
 
@@ -167,7 +170,7 @@ def test_another_format_is_refused(call, sampled):
     sampled()
     resealed(format=lambda a: np.array(["activeeval sample 2"]))
     one_line(
-        call("estimate", "d.csv"),
+        call("estimate", *both("d.csv")),
         rf"d\.csv\.sample\.npz: the sample has the format 'activeeval sample 2', this release reads '{FORMAT}'",
     )
 
@@ -186,40 +189,29 @@ def test_a_file_that_cannot_be_read(call, folder, sampled, spoil):
     path = folder / "d.csv.sample.npz"
     path.write_bytes(spoil(path.read_bytes()))
     expected = r"cannot be read as a file of arrays \(\.npz\): expected a drawn sample|lacks .*|holds other arrays, .*"
-    one_line(call("estimate", "d.csv"), rf"d\.csv\.sample\.npz: ({expected}|the file is empty|the sample .*)")
+    one_line(call("estimate", *both("d.csv")), rf"d\.csv\.sample\.npz: ({expected}|the file is empty|the sample .*)")
 
 
 def test_text_of_python_objects_is_not_unpacked(call, sampled):
     sampled()
     np.savez("d.csv.sample.npz", **arrays_of() | {"words": np.array(["items", object()], dtype=object)})
-    one_line(call("estimate", "d.csv"), r"d\.csv\.sample\.npz: cannot be read as a file of arrays .*")
+    one_line(call("estimate", *both("d.csv")), r"d\.csv\.sample\.npz: cannot be read as a file of arrays .*")
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_sample_of_another_sheet_is_refused(call, sampled, method):
     rows = sampled("--method", method, name="e.csv")
-    for options in (("--method", method, "--seed", 4), ("--method", method, "--overhead", 1), ("--budget", 9)):
+    for options in (("--method", method, "--seed", 4), ("--method", method, "--overhead", 1), ("--budget", "30%")):
         sampled(*options, "--force")
         refused = rf"d\.csv: the sheet is of sample '\w+', expected one of sample '{rows[0]['sample']}'"
-        one_line(call("estimate", "d.csv", "--record", "e.csv.sample.npz"), refused)
-
-
-def test_a_sample_may_lie_elsewhere(call, folder, sampled):
-    sampled()
-    before = call("estimate", "d.csv", "-o", "jsonl").rows
-    (folder / "r").mkdir()
-    shutil.move("d.csv.sample.npz", "r/other.npz")
-    assert call("estimate", "d.csv", "--record", "r/other.npz", "-o", "jsonl").rows == before
-    shutil.copy("d.csv", "r/other.csv")
-    shutil.move("r/other.npz", "r/other.csv.sample.npz")
-    assert call("estimate", "r/other.csv", "-o", "jsonl").rows == before
+        one_line(call("estimate", "e.csv.sample.npz", "d.csv"), refused)
 
 
 @pytest.mark.parametrize("record", ["a.run", "d.csv", ".", "gone.npz"])
 def test_a_sample_that_is_none(call, sampled, record):
     sampled()
     one_line(
-        call("estimate", "d.csv", "--record", record),
+        call("estimate", record, "d.csv"),
         rf"{re.escape(record)}: .*(no such file|directory|cannot be read).*",
     )
 
@@ -228,8 +220,7 @@ def test_a_sample_that_is_none(call, sampled, record):
 def test_no_estimate_without_its_sample(call, folder, sampled, method):
     sampled("--method", method)
     (folder / "d.csv.sample.npz").unlink()
-    told = r"expected the sample that `activeeval sample` wrote beside the sheet; --record names it where .*"
-    one_line(call("estimate", "d.csv"), rf"d\.csv\.sample\.npz: no such file, {told}")
+    one_line(call("estimate", *both("d.csv")), r"d\.csv\.sample\.npz: no such file.*")
 
 
 # Both files or neither
@@ -239,24 +230,15 @@ def test_no_estimate_without_its_sample(call, folder, sampled, method):
 def test_the_work_of_judges_keeps_its_sample(call, folder, sampled, method):
     sampled("--method", method)
     before = [(folder / name).read_bytes() for name in FILES]
-    refused = call("sample", *RUN, "--budget", 8, "--seed", 3, "--method", method, "--out", "d.csv")
+    refused = call("sample", *RUN, "--budget", "27%", "--seed", 3, "--method", method, *files("d.csv"))
     one_line(refused, r"d\.csv holds \d+ grades already: --force overwrites them")
     assert [(folder / name).read_bytes() for name in FILES] == before
-
-
-@pytest.mark.parametrize("suffix", ["tsv", "parquet", "csv.gz"])
-def test_a_sheet_of_another_suffix_does_not_take_the_sample_of_a_judged_one(call, sampled, suffix):
-    """Each sheet has a sample of its own, by its whole name."""
-    sampled()
-    before = call("estimate", "d.csv", "-o", "jsonl").rows
-    call("sample", *RUN, "--budget", 8, "--seed", 3, "--out", f"d.{suffix}")
-    assert call("estimate", "d.csv", "-o", "jsonl").rows == before
 
 
 def test_a_sheet_that_cannot_be_read_is_not_overwritten(call, folder, sampled):
     rows = sampled()
     write_csv("d.csv", [rows[0] | {"grade": "two"}, *rows[1:]])
-    refused = call("sample", *RUN, "--budget", 8, "--out", "d.csv")
+    refused = call("sample", *RUN, "--budget", "27%", *files("d.csv"))
     one_line(refused, r"d\.csv:2: column grade: .*two.*; --force overwrites it")
     assert "two" in (folder / "d.csv").read_text()
 
@@ -265,7 +247,7 @@ def test_a_full_disk_leaves_neither_file(call, folder):
     (folder / "full.csv").symlink_to("/dev/full")
     before = sorted(path.name for path in folder.iterdir())
     one_line(
-        call("--quiet", "sample", *RUN, "--budget", 8, "--out", "full.csv"),
+        call("--quiet", "sample", *RUN, "--budget", "27%", *files("full.csv")),
         r"full\.csv: cannot write: No space left on device",
     )
     assert sorted(path.name for path in folder.iterdir()) == before
@@ -273,24 +255,54 @@ def test_a_full_disk_leaves_neither_file(call, folder):
 
 def test_a_sample_that_cannot_be_written_leaves_no_sheet(call, folder):
     (folder / "x.csv.sample.npz").mkdir()
-    one_line(call("--quiet", "sample", *RUN, "--budget", 8, "--out", "x.csv"), r"x\.csv\.sample\.npz: .*")
+    one_line(call("--quiet", "sample", *RUN, "--budget", "27%", *files("x.csv")), r"x\.csv\.sample\.npz: .*")
     assert not (folder / "x.csv").exists()
     (folder / "y.csv.sample.npz").symlink_to("/dev/full")
-    refused = call("--quiet", "sample", *RUN, "--budget", 8, "--out", "y.csv")
+    refused = call("--quiet", "sample", *RUN, "--budget", "27%", *files("y.csv"))
     one_line(refused, r"y\.csv\.sample\.npz: cannot write: No space .*")
     assert not (folder / "y.csv").exists()
 
 
 def test_a_failed_write_keeps_the_earlier_files(call, folder, monkeypatch):
     from activeeval.errors import InputError
-    from activeeval.io import draws
+    from activeeval.session import samples
 
     def fail(*_):
         raise InputError("d.csv: cannot write: No space left on device")
 
-    options = (*RUN, "--budget", 8, "--out", "d.csv")
+    options = (*RUN, "--budget", "27%", *files("d.csv"))
     assert call("sample", *options).code == 0
     before = [(folder / name).read_bytes() for name in FILES]
-    monkeypatch.setattr(draws, "write_draws", fail)
+    monkeypatch.setattr(samples, "write_draws", fail)
     one_line(call("--quiet", "sample", *options, "--seed", 1), r"d\.csv: cannot write: No space left on device")
     assert [(folder / name).read_bytes() for name in FILES] == before
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_kill_never_leaves_a_new_sheet_beside_an_old_sample(folder, call, step, n):
+    """The process dies at the n-th fsync or rename: both files old, or the sample new and its sheet refused."""
+    options = [str(option) for option in (*RUN, "--budget", "27%", *files("d.csv"))]
+    assert call("sample", *options).code == 0
+    old = [(folder / name).read_bytes() for name in FILES]
+    code = f"""
+import os, sys
+from activeeval.cli import run
+calls, real = [0], os.{step}
+def dying(*given):
+    calls[0] += 1
+    if calls[0] == {n}:
+        os._exit(9)
+    return real(*given)
+os.{step} = dying
+run(sys.argv[1:])
+"""
+    command = [sys.executable, "-c", code, "sample", *options, "--seed", "3"]
+    assert subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode == 9
+    sheet, sample = ((folder / name).read_bytes() == before for name, before in zip(FILES, old, strict=True))
+    assert sheet
+    if not sample:
+        judge_file("d.csv")
+        one_line(
+            call("estimate", *both("d.csv")), r"d\.csv: the sheet is of sample '\w+', expected one of sample '\w+'"
+        )

@@ -15,7 +15,7 @@ LETOR = ("--letor", "a.txt", "--scores", "a.score")
 JUDGED = ("--qrels", "q.qrels", "--run", "a.run")
 RUNS = (*JUDGED, "--unjudged", "irrelevant")
 BRIEF = ("--repetitions", 40, "-o", "jsonl")
-TWO = ("--budget", 6, "--budget", 12)
+TWO = ("--budget", "20%", "--budget", "40%")
 FIELDS = {"measure", "method", "interval", "scope", "budget", "repetitions", "truth", "spent_sd", "spent_max"}
 SIMULATED = {
     *("rmse", "mae", "bias", "coverage", "width", "undetermined", "uneven", "queries", "items", "spent"),
@@ -48,7 +48,9 @@ def test_every_field_with_its_standard_error(simulate, pool):
         assert row["rmse"] >= max(row["mae"], abs(row["bias"])) > 0
         assert row["selection_error"] is None
         assert all(row[f"{name}_se"] >= 0 for name in SIMULATED - {"labels_saved", "selection_error"})
-    assert [(row["method"], row["budget"]) for row in rows] == [(m, b) for m in PAPER for b in (6.0, 12.0)]
+    budgets = sorted({row["budget"] for row in rows})
+    assert [(row["method"], row["budget"]) for row in rows] == [(m, b) for m in PAPER for b in budgets]
+    assert budgets[1] == pytest.approx(2 * budgets[0])
     for row in rows[:2]:
         assert (row["efficiency"], row["efficiency_se"], row["labels_saved"]) == (1, 0, 0)
 
@@ -61,7 +63,7 @@ def test_efficiency_is_the_ratio_of_mean_squared_errors(simulate):
 
 
 def test_labels_saved_needs_two_budgets(simulate):
-    assert all(row["labels_saved"] is None for row in simulate(*LETOR, "--budget", 6))
+    assert all(row["labels_saved"] is None for row in simulate(*LETOR, "--budget", "20%"))
 
 
 @pytest.mark.parametrize(
@@ -70,19 +72,19 @@ def test_labels_saved_needs_two_budgets(simulate):
 )
 def test_the_truth_is_the_score(call, simulate, measure):
     mean = call("--quiet", "score", "q.qrels", "a.run", measure, "-o", "jsonl").rows[0]
-    rows = simulate(*RUNS, "--measure", measure, "--budget", 6)
+    rows = simulate(*RUNS, "--measure", measure, "--budget", "20%")
     assert {row["measure"] for row in rows} == {mean["measure"]}
     assert [row["method"] for row in rows] == ["passive", "items" if measure in ADDITIVE else "depth"]
     assert [row["truth"] for row in rows] == pytest.approx([mean["value"]] * 2, rel=1e-12)
     versus = call("--quiet", "score", "q.qrels", "a.run", measure, "--versus", "b.run", "-o", "jsonl").rows[0]
-    rows = simulate(*RUNS, "--measure", measure, "--budget", 6, "--versus-run", "b.run")
+    rows = simulate(*RUNS, "--measure", measure, "--budget", "20%", "--versus-run", "b.run")
     assert [row["truth"] for row in rows] == pytest.approx([versus["difference"]] * 2, rel=1e-12)
     assert all(0 <= row["selection_error"] <= 1 for row in rows)
 
 
 @pytest.mark.parametrize("methods", [["active"], ["active_uniC", "active_uniD"], ["passive"], ["whole", "items"]])
 def test_passive_is_always_there(simulate, methods):
-    rows = simulate(*LETOR, "--budget", 6, *(x for name in methods for x in ("--method", name)))
+    rows = simulate(*LETOR, "--budget", "20%", *(x for name in methods for x in ("--method", name)))
     assert [row["method"] for row in rows] == list(dict.fromkeys(["passive", *methods]))
 
 
@@ -107,11 +109,11 @@ def test_one_seed_one_answer(call, options):
 
 @pytest.mark.parametrize("measure", ["DCG@3", "ERR@5", "nDCG@5", "AP"])
 def test_all_is_every_method_that_fits(simulate, measure):
-    rows = simulate(*RUNS, "--measure", measure, "--budget", 6, "--method", "all")
+    rows = simulate(*RUNS, "--measure", measure, "--budget", "20%", "--method", "all")
     fitting = [name for name in METHODS if measure in ADDITIVE or not name.startswith("items")]
     assert [row["method"] for row in rows] == fitting
-    assert simulate(*RUNS, "--measure", measure, "--budget", 6, "--method", "all", "--method", "active") == rows
-    one = simulate(*RUNS, "--measure", measure, "--budget", 6, "--method", "depth")
+    assert simulate(*RUNS, "--measure", measure, "--budget", "20%", "--method", "all", "--method", "active") == rows
+    one = simulate(*RUNS, "--measure", measure, "--budget", "20%", "--method", "depth")
     assert {row["method"]: row for row in rows}["depth"] == one[1]
 
 
@@ -123,10 +125,11 @@ def test_the_default_is_passive_and_the_best_safe_method(simulate):
 
 @pytest.mark.parametrize("method", ["items", "depth", "whole", "random"])
 def test_levels_spend_nearly_all_of_a_budget_and_never_more(simulate, method):
-    options = (*RUNS, "--measure", "DCG@5", "--budget", 5, "--overhead", 1, "--method", method)
+    options = (*RUNS, "--measure", "DCG@5", "--budget", "17%", "--overhead", 1, "--method", method)
     row = simulate(*options)[1]
-    # what is left over is below the cost of the dearest unit: five items and an overhead, 1.2 times the mean
-    assert 5 - 1.3 < row["spent"] <= row["spent_max"] <= 5 * (1 + 1e-12)
+    # what is left over is below the cost of the dearest unit: five items and an overhead
+    assert row["budget"] == pytest.approx(0.17 * 29 * 6)
+    assert row["budget"] - 6 < row["spent"] <= row["spent_max"] <= row["budget"] * (1 + 1e-12)
     expected = simulate(*options, "--expected")
     assert expected[1] == {**row, **{k: expected[1][k] for k in row if k.startswith(("efficiency", "labels"))}}
 
@@ -143,24 +146,25 @@ def test_the_query_factor_can_be_left_out(simulate):
 
 
 def test_budgets_may_be_unsorted_and_repeated(simulate):
-    assert simulate(*LETOR, "--budget", 12, "--budget", 6, "--budget", 12.0) == simulate(*LETOR, *TWO)
+    assert simulate(*LETOR, "--budget", "40%", "--budget", "20%", "--budget", "40%") == simulate(*LETOR, *TWO)
 
 
 def test_measures_may_be_repeated(simulate):
-    rows = simulate(*LETOR, "--measure", "ERR@5", "--measure", "DCG", "--measure", "ERR@5", "--budget", 6)
+    rows = simulate(*LETOR, "--measure", "ERR@5", "--measure", "DCG", "--measure", "ERR@5", "--budget", "20%")
     assert [row["measure"] for row in rows[::2]] == ["ERR(max_rel=3)@5", "DCG(dcg='exp-log2')"]
     assert [row["method"] for row in rows] == ["passive", "depth", "passive", "items"]
 
 
 def test_no_budget_is_overspent_and_a_large_one_is_exact(simulate):
-    options = ("--budget", 1000, "--budget", 7.3, "--overhead", 2, "--cost", "log-length:3", "--method", "all")
+    options = ("--budget", 1000, "--budget", "24%", "--overhead", 2, "--cost", "log-length:3", "--method", "all")
     rows = simulate(*LETOR, *options)
     assert [row["method"] for row in rows[::2]] == list(METHODS)
     for row in rows:
         assert row["spent_max"] <= row["budget"] * (1 + 1e-12)
         if row["budget"] == 1000:
             assert (row["rmse"], row["width"], row["coverage"]) == (pytest.approx(0, abs=1e-12), 0, 1)
-            assert (row["queries"], row["spent"], row["spent_sd"]) == (40, pytest.approx(40), pytest.approx(0))
+            assert row["queries"] == 40
+            assert (row["spent"], row["spent_sd"]) == (pytest.approx(row["items"] + 2 * 40), pytest.approx(0))
 
 
 def test_the_budget_of_one_query_where_all_cost_the_same(simulate, folder):
@@ -170,52 +174,56 @@ def test_the_budget_of_one_query_where_all_cost_the_same(simulate, folder):
     write_lines(folder / "x.run", [f"q{q} Q0 {d} 1 {-i} r" for q in range(41) for i, d in enumerate(documents)])
     write_lines(folder / "x.costs", ["0.1"] * 41 * 7)
     pool = ("--qrels", "x.qrels", "--run", "x.run", "--cost", "x.costs", "--method", "passive")
-    one, three, all_but_one = simulate(*pool, "--budget", 1, "--budget", 3, "--budget", 40)
+    one, three, all_but_one = simulate(*pool, "--budget", 7, "--budget", 21, "--budget", 280)
     assert (one["queries"], three["queries"], all_but_one["queries"]) == (1, 3, 40)
 
 
 def test_expected_budgets_are_met_in_the_mean(simulate):
-    rows = simulate(*LETOR, "--budget", 4, "--expected", "--repetitions", 400, "--method", "passive")
+    rows = simulate(*LETOR, "--budget", "13%", "--expected", "--repetitions", 400, "--method", "passive")
     # redrawn queries are free and n* is rounded down, so the mean lies below the budget, not above by 4 errors
-    assert 3 < rows[0]["spent"] < 4 + 4 * rows[0]["spent_se"]
+    assert 0.75 * rows[0]["budget"] < rows[0]["spent"] < rows[0]["budget"] + 4 * rows[0]["spent_se"]
 
 
 def test_index_update_removes_a_share_of_each_list(simulate):
-    rows = simulate(*LETOR, "--index-update", 0.25, "--budget", 6)
+    rows = simulate(*LETOR, "--index-update", 0.25, "--budget", "20%")
     assert rows[0]["truth"] > 0
     assert rows[0]["selection_error"] is not None
-    little = simulate(*LETOR, "--index-update", 0.001, "--budget", 6)
+    little = simulate(*LETOR, "--index-update", 0.001, "--budget", "20%")
     assert little[0]["truth"] == 0
     assert little[0]["selection_error"] is None
 
 
 def test_versus_scores(simulate, folder):
-    alone = [simulate("--letor", "a.txt", "--scores", s, "--budget", 6)[0]["truth"] for s in ("a.score", "a.second")]
-    both = simulate(*LETOR, "--versus-scores", "a.second", "--budget", 6)
+    alone = [
+        simulate("--letor", "a.txt", "--scores", s, "--budget", "20%")[0]["truth"] for s in ("a.score", "a.second")
+    ]
+    both = simulate(*LETOR, "--versus-scores", "a.second", "--budget", "20%")
     assert both[0]["truth"] == pytest.approx(alone[0] - alone[1], rel=1e-9)
 
 
 def test_several_letor_files_with_one_score_file_each(simulate, folder):
     files = ("--letor", "a.txt", "--letor", "b.txt", "--scores", "a.score", "--scores", "b.score")
-    rows = simulate(*files, "--budget", 6)
-    parts = [simulate("--letor", f"{x}.txt", "--scores", f"{x}.score", "--budget", 6)[0]["truth"] for x in "ab"]
+    rows = simulate(*files, "--budget", "20%")
+    parts = [simulate("--letor", f"{x}.txt", "--scores", f"{x}.score", "--budget", "20%")[0]["truth"] for x in "ab"]
     assert rows[0]["truth"] == pytest.approx((40 * parts[0] + 30 * parts[1]) / 70, rel=1e-12)
     joined = [line for x in "ab" for line in (folder / f"{x}.score").read_text().split()]
     write_lines(folder / "ab.score", joined)
-    assert simulate(*files[:4], "--scores", "ab.score", "--budget", 6) == rows
+    assert simulate(*files[:4], "--scores", "ab.score", "--budget", "20%") == rows
 
 
 def test_a_packed_file_is_the_same_pool(simulate):
-    assert simulate("--letor", "a.txt.gz", *LETOR[2:], "--budget", 6) == simulate(*LETOR, "--budget", 6)
+    assert simulate("--letor", "a.txt.gz", *LETOR[2:], "--budget", "20%") == simulate(*LETOR, "--budget", "20%")
 
 
-@pytest.mark.parametrize(("option", "unit"), [("0", "items"), ("2", "items and overhead")])
-def test_the_unit_is_the_mean_cost_of_a_query(simulate, folder, option, unit):
+@pytest.mark.parametrize("overhead", [0.0, 2.0])
+def test_the_unit_is_the_judging_of_one_mean_item(simulate, folder, overhead):
     lists = np.array([int(line.split()[1][4:]) for line in (folder / "a.txt").read_text().splitlines()])
     lengths = np.minimum(np.unique(lists, return_counts=True)[1], 3)
-    row = simulate(*LETOR, "--overhead", option, "--measure", "P@3", "--budget", 10, "--method", "passive")[0]
-    mean_cost = row["items"] + float(option) * row["queries"]
-    assert row["spent"] == pytest.approx(mean_cost / (lengths.mean() + float(option)), rel=1e-9), unit
+    options = ("--overhead", overhead, "--measure", "P@3", "--method", "passive")
+    number, share = simulate(*LETOR, *options, "--budget", 40, "--budget", "40%")[:2]
+    assert (number["budget"], share["budget"]) == (40, pytest.approx(0.4 * (lengths + overhead).sum()))
+    for row in (number, share):
+        assert row["spent"] == pytest.approx(row["items"] + overhead * row["queries"], rel=1e-9)
 
 
 def test_costs_by_length_and_from_a_file_agree(simulate, folder):
@@ -251,16 +259,16 @@ def test_costs_by_length_and_from_a_file_agree(simulate, folder):
 )
 def test_models_change_the_sampling_and_not_the_truth(simulate, pool, options):
     more = (*OF_PAPER, "--method", "items", "--method", "depth")
-    rows = {row["method"]: row for row in simulate(*pool, *options, *more, "--budget", 5)}
+    rows = {row["method"]: row for row in simulate(*pool, *options, *more, "--budget", "17%")}
     if "--train-fraction" in options:
         uniform = ("--model", "uniform", *more)
-        plain = {row["method"]: row for row in simulate(*pool, *options, *uniform, "--budget", 5)}
+        plain = {row["method"]: row for row in simulate(*pool, *options, *uniform, "--budget", "17%")}
         fraction = float(options[options.index("--train-fraction") + 1])
         n = {LETOR: 40, RUNS: 30}[pool]
         census = simulate(*pool, *options, "--budget", 1000, "--method", "passive")[0]
         assert census["queries"] == n - round(fraction * n)
     else:
-        plain = {row["method"]: row for row in simulate(*pool, "--model", "uniform", *more, "--budget", 5)}
+        plain = {row["method"]: row for row in simulate(*pool, "--model", "uniform", *more, "--budget", "17%")}
         assert rows["active"]["truth"] == plain["active"]["truth"]
         assert {**rows["active_uniD"], "efficiency": 0} == {**plain["active_uniD"], "efficiency": 0}
     for method in ("active", "items", "depth"):
@@ -287,13 +295,13 @@ def test_a_full_defence_is_passive(simulate):
 
 
 def test_max_grade_opens_the_scale(simulate):
-    rows = simulate(*LETOR, "--measure", "ERR@5", "--max-grade", 4, "--budget", 6)
+    rows = simulate(*LETOR, "--measure", "ERR@5", "--max-grade", 4, "--budget", "20%")
     assert rows[0]["measure"] == "ERR(max_rel=4)@5"
-    assert simulate(*LETOR, "--measure", "ERR(max_rel=4)@5", "--budget", 6)[0]["truth"] == rows[0]["truth"]
+    assert simulate(*LETOR, "--measure", "ERR(max_rel=4)@5", "--budget", "20%")[0]["truth"] == rows[0]["truth"]
 
 
 def test_missing_and_ignored_queries_are_told(call):
-    *notes, model = call("simulate", *RUNS, "--versus-run", "b.run", "--budget", 6, *BRIEF).err.splitlines()
+    *notes, model = call("simulate", *RUNS, "--versus-run", "b.run", "--budget", "20%", *BRIEF).err.splitlines()
     assert model.startswith("activeeval: no training data: the uniform grade model is used (")
     assert notes == [
         "activeeval: 1 of 30 queries are missing from run 'A': they score 0",
@@ -345,14 +353,14 @@ def test_estimates_that_few_queries_dominate_are_told_with_what_their_intervals_
     write_lines(folder / "x.qrels", [f"q{q} 0 {d} {2 * (d == 'a')}" for q in range(60) for d in documents])
     write_lines(folder / "x.run", [f"q{q} Q0 {d} 1 {-i} r" for q in range(60) for i, d in enumerate(documents)])
     write_lines(folder / "y.run", [f"q{q} Q0 {d} 1 {-i} r" for q, ds in swapped.items() for i, d in enumerate(ds)])
-    pool = ("simulate", "--qrels", "x.qrels", "--run", "x.run", "--budget", 20, "--repetitions", 200)
+    pool = ("simulate", "--qrels", "x.qrels", "--run", "x.run", "--budget", 40, "--repetitions", 200)
     answer = call(*pool, "--versus-run", "y.run", "-o", "jsonl")
     often = {row["method"]: row for row in answer.rows if row["uneven"] > 0.1 and row["rmse"] > 0}
     assert "passive" in often
     told = [line for line in answer.err.splitlines() if "dominate" in line]
     assert told == [
         f"activeeval: {name}, {row['measure']}: few judged queries dominate many estimates, by budget: "
-        f"{row['uneven']:.0%} at 20 (coverage {row['coverage']:.1%})"
+        f"{row['uneven']:.0%} at {row['budget']:g} (coverage {row['coverage']:.1%})"
         for name, row in often.items()
     ]
     even = call(*pool, "--method", "passive", "-o", "jsonl")
@@ -402,13 +410,13 @@ def test_traffic_weighs_the_queries(call, folder, simulate):
 
 
 def test_two_equal_rankings_are_told(call):
-    answer = call("simulate", *RUNS, "--versus-run", "a.run", "--budget", 6, *BRIEF, "--method", "all")
+    answer = call("simulate", *RUNS, "--versus-run", "a.run", "--budget", "20%", *BRIEF, "--method", "all")
     assert answer.err.splitlines()[-1] == (
         "activeeval: the two rankings are equal: "
         "their difference in DCG(dcg='exp-log2') is 0, there is nothing to judge"
     )
     assert {(row["truth"], row["rmse"], row["coverage"]) for row in answer.rows} == {(0, 0, 1)}
-    assert call("simulate", *RUNS, "--versus-run", "b.run", "--budget", 6, *BRIEF).err.count("equal") == 0
+    assert call("simulate", *RUNS, "--versus-run", "b.run", "--budget", "20%", *BRIEF).err.count("equal") == 0
 
 
 def unjudged_by_hand(folder, depth):
@@ -427,7 +435,7 @@ def unjudged_by_hand(folder, depth):
 @pytest.mark.parametrize(("measure", "depth"), [("DCG@3", 3), ("ERR@5", 5), ("RR", 8)])
 def test_items_that_the_truth_needs_and_nobody_judged_are_an_error(call, folder, measure, depth):
     n, n_missing, n_queries = unjudged_by_hand(folder, depth)
-    answer = call("simulate", *JUDGED, "--measure", measure, "--budget", 6, *BRIEF)
+    answer = call("simulate", *JUDGED, "--measure", measure, "--budget", "20%", *BRIEF)
     assert (answer.code, answer.out) == (1, "")
     last = answer.err.splitlines()[-1]
     counted = (
@@ -444,7 +452,7 @@ def test_only_what_the_measure_needs_must_be_judged(call, folder):
         query, _, document, _, score, _ = line.split()
         top[query] = max(top.get(query, (-9.0, "")), (float(score), document))
     write_lines(folder / "top.qrels", [f"{query} 0 {document} 1" for query, (_, document) in top.items()])
-    options = ("simulate", "--qrels", "top.qrels", "--run", "a.run", "--budget", 6, *BRIEF)
+    options = ("simulate", "--qrels", "top.qrels", "--run", "a.run", "--budget", "20%", *BRIEF)
     assert call(*options, "--measure", "P@1").rows[0]["truth"] == pytest.approx(1)
     refused = call(*options, "--measure", "P@1", "--measure", "P@2")
     assert refused.code == 1
@@ -452,11 +460,11 @@ def test_only_what_the_measure_needs_must_be_judged(call, folder):
 
 
 def test_a_budget_that_passive_cannot_pay_is_told_as_its_own(call):
-    answer = call("--quiet", "simulate", *LETOR, "--budget", 0.5, "--method", "items")
+    answer = call("--quiet", "simulate", *LETOR, "--budget", "2%", "--method", "items")
     assert answer.code == 1
-    assert re.fullmatch(r"activeeval: DCG\(dcg='exp-log2'\), passive: --budget 0\.5 is too small.*\n", answer.err)
-    expected = call("--quiet", "simulate", *LETOR, "--budget", 1.2, "--method", "random", "--expected")
-    assert re.fullmatch(r"activeeval: DCG\(dcg='exp-log2'\), random: --budget 1\.2 is too small.*\n", expected.err)
+    assert re.fullmatch(r"activeeval: DCG\(dcg='exp-log2'\), passive: --budget 2% is too small.*\n", answer.err)
+    expected = call("--quiet", "simulate", *LETOR, "--budget", "4%", "--method", "random", "--expected")
+    assert re.fullmatch(r"activeeval: DCG\(dcg='exp-log2'\), random: --budget 4% is too small.*\n", expected.err)
 
 
 @pytest.mark.parametrize(
@@ -468,7 +476,7 @@ def test_a_budget_that_passive_cannot_pay_is_told_as_its_own(call):
     ],
 )
 def test_heavy_weights_are_told_with_advice_that_helps(call, share, advice):
-    options = ("--versus-scores", "a.second", "--budget", 10, "--method", "active_uniD", *share)
+    options = ("--versus-scores", "a.second", "--budget", "33%", "--method", "active_uniD", *share)
     told = [
         line for line in call("simulate", *LETOR, *options, *BRIEF).err.splitlines() if "plain random sample" in line
     ]

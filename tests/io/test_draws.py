@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from activeeval.errors import InputError
-from activeeval.io.draws import CANNOT, COLUMNS, EMPTY, Draws, read_draws, write_draws
+from activeeval.io.draws import CANNOT, EMPTY, Draws, read_draws, write_draws
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".csv.gz", ".jsonl.gz")
 IDS = ["007", "1e5", "a,\"b\";'c'", "é☃𝔘", "=1+1", " padded ", "-", "NULL", "nan", "true"]
@@ -28,12 +28,13 @@ def draws(ids=IDS, sample="31270dbe"):
         query_id=np.array(ids[::-1]),
         doc_id=np.array(ids),
         grade=np.array([EMPTY, CANNOT, 0, 7])[whole % 4],
+        judge=np.array(["", "Ann"])[whole % 2],
     )
 
 
 def assert_same(one, other):
     assert one.sample == other.sample
-    for name in COLUMNS[1:]:
+    for name in ("block", "query_id", "doc_id", "judge", "grade"):
         assert getattr(one, name).tolist() == getattr(other, name).tolist(), name
 
 
@@ -103,7 +104,9 @@ def test_typed_grades(tmp_path, cell, suffix):
 def test_the_header_and_a_row_as_text(tmp_path):
     path = tmp_path / "a.csv"
     write_draws(draws(["d1", "d2"]), path)
-    assert path.read_text() == ("sample,block,query_id,doc_id,grade\n31270dbe,1,d2,d1,\n31270dbe,1,d1,d2,cannot\n")
+    assert path.read_text() == (
+        "sample,block,query_id,doc_id,judge,grade,note\n31270dbe,1,d2,d1,,,\n31270dbe,1,d1,d2,Ann,cannot,\n"
+    )
 
 
 def test_a_wrong_name_and_wrong_lengths(tmp_path):

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.campaign import Campaign
-from activeeval.design import check_budget
 from activeeval.errors import BudgetError, InputError
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.methods import Method, default_method, find_method
-from activeeval.modelling import uniform_beliefs
 from activeeval.pool import Rankings, Seed, check_judged
 from activeeval.results import Estimate
-from activeeval.workload import Workload, budget_unit, from_tables, in_units, sampled_measure, whole_cost
+from activeeval.session.budgets import Budget, whole_cost
+from activeeval.session.modelling import uniform_beliefs
+from activeeval.session.workload import Workload, from_tables, sampled_measure
 
 DEFENSIVE_SHARE = 0.1
 Judge = Callable[[str, list[str]], Sequence[int]]
@@ -32,6 +32,7 @@ def evaluate(
     *,
     measure: str | Measure = "DCG@10",
     budget: float | None = None,
+    share: float | None = None,
     method: str | None = None,
     grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None = None,
     max_grade: int | None = None,
@@ -51,14 +52,16 @@ def evaluate(
         As `activeeval.parse_measure` reads it, or ``@FILE``: learned gains and discounts. nDCG and AP compare with
         the best order of the items at hand: with a judge function those of the runs alone.
     budget : float, optional
-        How much may be judged: in units of the mean cost of judging a query whole. None judges
-        everything, and the answer is exact.
+        How much may be judged, in mean items of the pool: without an overhead a number of judgments.
+    share : float, optional
+        The same as a share of what judging everything costs. Without either everything is judged, and the answer is
+        exact.
     method : str, optional
         A key of `activeeval.METHODS`. By default the best for the measure that a bad model cannot
         spoil.
     grade_probs : array of shape (n_items, n_grades), or callable of the pool, optional
         The grade model, taken as it is; without one all grades are taken as equally likely, and those
-        of a query as alike (`activeeval.modelling.UNTRAINED_FACTOR`).
+        of a query as alike (`activeeval.session.modelling.UNTRAINED_FACTOR`).
     max_grade : int, optional
         Largest grade of the scale; taken from the judgments where there are some. A judge function
         does not tell it.
@@ -77,7 +80,7 @@ def evaluate(
     Raises
     ------
     BudgetError
-        Where the budget does not pay for the dearest query; names the smallest that works.
+        Where the budget does not pay for the dearest that may have to be judged at once; names the smallest that works.
     InputError
         Where an argument is wrong, the budget so small that nothing was drawn, or an item that was
         asked for is not judged.
@@ -89,7 +92,8 @@ def evaluate(
     >>> round(evaluate(qrels, run, measure="DCG").value, 3)
     1.446
     """
-    return _estimate(qrels_or_judge, [run], measure, budget, method, grade_probs, max_grade, overhead, unjudged, rng)
+    paid = Budget.given(budget, share)
+    return _estimate(qrels_or_judge, [run], measure, paid, method, grade_probs, max_grade, overhead, unjudged, rng)
 
 
 def compare(
@@ -99,6 +103,7 @@ def compare(
     *,
     measure: str | Measure = "DCG@10",
     budget: float | None = None,
+    share: float | None = None,
     method: str | None = None,
     grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None = None,
     max_grade: int | None = None,
@@ -118,15 +123,15 @@ def compare(
     >>> round(compare(qrels, first, second, measure="DCG").value, 3)
     -0.554
     """
-    runs = [run_a, run_b]
-    return _estimate(qrels_or_judge, runs, measure, budget, method, grade_probs, max_grade, overhead, unjudged, rng)
+    runs, paid = [run_a, run_b], Budget.given(budget, share)
+    return _estimate(qrels_or_judge, runs, measure, paid, method, grade_probs, max_grade, overhead, unjudged, rng)
 
 
 def _estimate(
     qrels_or_judge: Any,
     runs: Sequence[Any],
     measure: str | Measure,
-    budget: float | None,
+    budget: Budget | None,
     method: str | None,
     grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None,
     max_grade: int | None,
@@ -142,8 +147,7 @@ def _estimate(
         max_grade = max(workload.max_grade, max_grade or 0)
     target = Target(_bound(measure, max_grade), workload.ranking, workload.versus)
     probs = grade_probs(workload.pool) if callable(grade_probs) else grade_probs
-    unit = budget_unit(target)
-    limit = whole_cost(target) if budget is None else check_budget(budget) * unit
+    limit = whole_cost(target) if budget is None else budget.of(target)
     chosen = find_method(method) if method else _default(target, probs, max_grade)
     is_unknown = probs is None and chosen.stage.needs_model
     beliefs = _uniform(target, max_grade, chosen) if is_unknown else {"grade_probs": probs}
@@ -152,7 +156,7 @@ def _estimate(
     try:
         design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE, budget=limit)
     except BudgetError as problem:
-        raise in_units(problem, unit) from None
+        raise problem if budget is None else budget.refused(problem, target) from None
     oracle = _Oracle(qrels_or_judge if is_judge else _lookup(workload))
     campaign = Campaign(design, rng=rng)
     while (drawn := campaign.ask()) is not None:

@@ -18,7 +18,7 @@ from activeeval.grade_models import (
     tune_grade_model,
 )
 from activeeval.methods import Method
-from activeeval.workload import Training, Workload
+from activeeval.session.workload import Training, Workload
 
 Floats = NDArray[np.float64]
 _GRIDS: dict[str, dict[str, list[Any]]] = {

@@ -6,22 +6,21 @@ for `activeeval.evaluate` and `activeeval.compare` alike.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.arguments import asked_measure
-from activeeval.errors import BudgetError, InputError
+from activeeval.errors import InputError
 from activeeval.grade_models import run_features
 from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.scores import read_scores_of
 from activeeval.io.tables import Costs, Probabilities, pool_from_tables
 from activeeval.io.trec import Qrels, Run
-from activeeval.measures import Measure, SampledMeasure, Target, check_sampled, shown_name
+from activeeval.measures import Measure, SampledMeasure, check_sampled, shown_name
 from activeeval.pool import QueryPool, Rankings, pool_hashes
+from activeeval.session.arguments import asked_measure
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -262,34 +261,6 @@ def on_scale(measure: SampledMeasure, max_grade: int) -> SampledMeasure:
             f"the scale goes up to grade {max_grade}, above the largest of {shown_name(bound)}, {bound.max_grade}"
         )
     return bound
-
-
-def budget_unit(target: Target) -> float:
-    """Return the cost of a budget of 1, in mean items of the pool: the mean cost of judging a query whole."""
-    unit = whole_cost(target) / target.pool.n_queries
-    if unit == 0:
-        raise InputError("the ranking holds no item of the pool: there is nothing to judge")
-    return unit
-
-
-def whole_cost(target: Target) -> float:
-    """Return what judging every query whole costs, in mean items of the pool."""
-    pool, (offsets, items) = target.pool, target.judging_lists()
-    overheads = pool.query_costs[np.diff(offsets) > 0].sum()
-    return float((pool.item_costs[items].sum() + overheads) / pool.item_costs.mean())
-
-
-def in_units(problem: BudgetError, unit: float) -> BudgetError:
-    """Return a refusal of a budget in the unit that the budget was given in."""
-    budget, needed = problem.budget / unit, problem.needed / unit
-    step = 10.0 ** (math.floor(math.log10(needed)) - 3)
-    enough = math.ceil(needed / step) * step
-    return BudgetError(
-        f"budget {budget:g} is too small: in mean items, {problem}; "
-        f"the smallest that works is {enough:.4g} (1 pays for {unit:g} mean items)",
-        budget=budget,
-        needed=needed,
-    )
 
 
 def given_probabilities(workload: Workload, probs: Probabilities) -> Workload:

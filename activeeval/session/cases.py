@@ -1,0 +1,228 @@
+"""Cases: choices turned into a workload with its grade model, ready for any method and measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+
+from activeeval.design import Design
+from activeeval.errors import ChoiceError, InputError
+from activeeval.io.tables import load_probabilities, load_qrels, load_run, read_costs
+from activeeval.io.traffic import read_traffic
+from activeeval.measures import Target, shown_name
+from activeeval.methods import find_method
+from activeeval.session.choices import Choices
+from activeeval.session.modelling import GradeBeliefs, believe
+from activeeval.session.workload import (
+    Workload,
+    from_letor,
+    from_tables,
+    given_probabilities,
+    item_costs,
+    on_scale,
+    sampled_measure,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """A workload with its grade model.
+
+    Attributes
+    ----------
+    workload : Workload
+    beliefs : GradeBeliefs
+    max_grade : int
+        The largest grade of the scale.
+    model : str
+        Of which kind the grade model is.
+    seed : SeedSequence
+        For what is drawn of it.
+    notes : tuple of str
+        What the caller should be told.
+    """
+
+    workload: Workload
+    beliefs: GradeBeliefs
+    max_grade: int
+    model: str
+    seed: np.random.SeedSequence
+    notes: tuple[str, ...] = ()
+
+    @property
+    def question(self) -> str:
+        """What is asked where nobody says: the difference where there are two rankings, else the one."""
+        return "run" if self.workload.versus is None else "difference"
+
+    def target(self, measure: str, question: str | None = None) -> Target:
+        """Return what a measure string and a question ask to estimate."""
+        return self.targets([measure], [question or self.question])[0]
+
+    def targets(self, measures: Sequence[str], questions: Sequence[str]) -> list[Target]:
+        """Return a target for each measure and question, of one scale.
+
+        Parameters
+        ----------
+        measures : sequence of str
+        questions : sequence of {"difference", "run", "versus"}
+
+        Raises
+        ------
+        InputError
+            Where there is no second ranking to ask of, or a measure does not know every grade of the scale.
+        """
+        asked = [sampled_measure(text) for text in measures]
+        top = max([self.max_grade, *(measure.bound_to(self.max_grade).max_grade or 0 for measure in asked)])
+        first, second = self.workload.ranking, self.workload.versus
+        found = []
+        for measure in (on_scale(one, top) for one in asked):
+            for question in questions:
+                if question != "run" and second is None:
+                    raise InputError(f"there is one ranking: no second one, and no question {question!r}")
+                ranking = second if question == "versus" and second is not None else first
+                found.append(Target(measure, ranking, second if question == "difference" else None))
+        return found
+
+    def design(
+        self,
+        method: str,
+        targets: Target | Sequence[Target],
+        defensive_share: float | None = None,
+        *,
+        budget: float | None = None,
+        expected: bool = False,
+    ) -> Design:
+        """Return a method's design for targets, with what is believed of the grades; ``budget`` in mean items."""
+        chosen, asked = find_method(method), [targets] if isinstance(targets, Target) else targets
+        n_grades = self.n_grades(asked[0])
+        beliefs = self.beliefs.for_method(chosen, n_grades)
+        return chosen.design(
+            asked,
+            **beliefs,
+            max_grade=n_grades - 1,
+            budget=budget,
+            expected=expected,
+            defensive_share=defensive_share,
+        )
+
+    def n_grades(self, target: Target) -> int:
+        """Return how many grades the scale of a target has."""
+        return (target.measure.max_grade or self.max_grade) + 1
+
+
+def prepare(
+    choices: Choices,
+    *,
+    use_labels: bool,
+    fitting: Callable[[str], AbstractContextManager[object]] = lambda model: nullcontext(),
+) -> Case:
+    """Read the files, set costs, set training queries aside, fit the model.
+
+    Parameters
+    ----------
+    choices : Choices
+    use_labels : bool
+        Without, no label of the pool is looked at, only those of the training rows.
+    fitting : callable
+        What the fit of a model, given its kind, is done within; a progress bar, say.
+
+    Raises
+    ------
+    ChoiceError
+        Where choices contradict each other or one is missing.
+    InputError
+        Where a file or a number is wrong.
+    """
+    choices.check(use_labels=use_labels)
+    *streams, seed = np.random.SeedSequence(choices.seed).spawn(4)
+    split_rng, update_rng, model_rng = map(np.random.default_rng, streams)
+    workload, model = _trained(choices, split_rng)
+    notes = list(workload.notes)
+    if workload.training is not None and (n_left_out := workload.training.n_left_out):
+        notes.append(f"{n_left_out} ranked items of the training queries are not judged: left out of training")
+    if not use_labels:
+        workload = workload.without_labels()
+    elif not (workload.grades >= 0).any():
+        raise InputError("no item of the pool is judged, so there is no truth to compare with")
+    workload = workload.with_costs(workload.pool.item_costs, choices.overhead)
+    if choices.traffic is not None:
+        workload = workload.with_traffic(read_traffic(choices.traffic).align(workload.pool))
+    if choices.index_update is not None:
+        workload = workload.updated_index(choices.index_update, update_rng)
+    max_grade = _max_grade(choices, workload, model)
+    if model == "uniform" and choices.model is None:
+        notes.append(
+            "no training data: the uniform grade model is used (--train, --train-qrels or --train-fraction train one)"
+        )
+    with fitting(model):
+        beliefs = believe(workload, model, max_grade, model_rng, tune=choices.tune, with_factor=choices.query_factor)
+    return Case(workload=workload, beliefs=beliefs, max_grade=max_grade, model=model, seed=seed, notes=tuple(notes))
+
+
+def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
+    """Raise where a measure or a method is not on offer, or one not for the other, before any file is read."""
+    asked = [sampled_measure(text) for text in measures]
+    for method in map(find_method, methods):
+        for measure in asked:
+            if not method.fits(measure):
+                raise InputError(
+                    f"method {method.name!r} is for additive measures (DCG, RBP, P), not for {shown_name(measure)}"
+                )
+
+
+def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, str]:
+    """Return the workload in the order of its ids, with rows to train on where there are any, and the kind of model."""
+    loaded, judged = _load(choices)
+    workload, model = _with_model_inputs(choices, loaded)
+    workload = workload.in_id_order()
+    if choices.train_fraction is not None:
+        workload = workload.held_out(choices.train_fraction, rng)
+    elif judged is not None:
+        workload = workload.trained_on(_with_model_inputs(choices, judged, with_costs=False)[0].in_id_order())
+    return workload, model
+
+
+def _load(choices: Choices) -> tuple[Workload, Workload | None]:
+    """Return the workload to evaluate and, with judgments to train on, the one to train on."""
+    if choices.letor:
+        return from_letor(choices.letor, choices.scores, choices.versus_scores, choices.train), None
+    names = [*choices.runs, *([choices.versus_run] if choices.versus_run else []), *choices.pool_runs]
+    runs = [load_run(name) for name in names]
+
+    def put_together(qrels: str | None) -> Workload:
+        evaluated = 2 if choices.versus_run else 1
+        judgments = load_qrels(qrels) if qrels else None
+        return from_tables(judgments, runs, evaluated=evaluated, ties=choices.ties, unjudged=choices.unjudged)
+
+    return put_together(choices.qrels), put_together(choices.train_qrels) if choices.train_qrels else None
+
+
+def _with_model_inputs(choices: Choices, workload: Workload, *, with_costs: bool = True) -> tuple[Workload, str]:
+    """Return the workload with item costs and, for given probabilities, those as features; and the kind of model."""
+    kind = choices.cost if with_costs else "uniform"
+    is_file = kind != "uniform" and not kind.startswith("log-length")
+    workload = workload.with_costs(item_costs(read_costs(kind) if is_file else kind, workload), 0.0)
+    default = "forest" if choices.has_training else "uniform"
+    model = default if choices.model is None else choices.model
+    name, _, path = model.partition("=")
+    if name != "probs":
+        return workload, model
+    if choices.train:
+        raise ChoiceError("given probabilities are recalibrated with --train-fraction, not with --train")
+    return given_probabilities(workload, load_probabilities(path)), "given"
+
+
+def _max_grade(choices: Choices, workload: Workload, model: str) -> int:
+    seen = workload.max_grade if workload.has_labels else 0
+    columns = workload.features.shape[1] - 1 if model == "given" else 0
+    top = max(seen, columns, choices.max_grade or 0)
+    if choices.max_grade is not None and top > choices.max_grade:
+        raise InputError(f"labels or probabilities go up to grade {top}, above --max-grade {choices.max_grade}")
+    if top == 0:
+        raise ChoiceError(
+            "--max-grade is needed: no label of the pool is looked at, and nothing else tells the largest grade"
+        )
+    return top

@@ -1,0 +1,110 @@
+"""What a caller chooses of a pool, its rankings and its grade model, before any file is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from activeeval.errors import ChoiceError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """A pool with one ranking or two, what it costs to judge, and a model of its grades.
+
+    Fields are named as the options of the command line are.
+
+    Attributes
+    ----------
+    letor, scores, versus_scores, train : sequence of str
+        LETOR files of the pool, score files aligned with them, and LETOR files to train on.
+    runs, pool_runs : sequence of str
+        The TREC run to evaluate, and others for features only.
+    versus_run, qrels, train_qrels : str or None
+        The run to compare with, judgments of the pool, and judgments to train on.
+    index_update : float or None
+        Compare with the ranking less this share of its items.
+    ties : {"id", "rank", "input"}
+        Order of equal scores in a run.
+    model : str or None
+        forest, logit, uniform or probs=FILE.
+    train_fraction : float or None
+        Share of the queries that is set aside to train on.
+    tune, query_factor : bool
+    max_grade : int or None
+        Largest grade of the scale; by default the largest label.
+    unjudged : {"error", "irrelevant"}
+    overhead : float
+        Cost of turning to a query, in mean item costs.
+    cost : str
+        uniform, log-length:FEATURE or a file.
+    traffic : str or None
+        A file that says how often each query is asked.
+    defensive_share : float or None
+    seed : int
+    """
+
+    letor: Sequence[str] = ()
+    qrels: str | None = None
+    runs: Sequence[str] = ()
+    pool_runs: Sequence[str] = ()
+    scores: Sequence[str] = ()
+    versus_scores: Sequence[str] = ()
+    versus_run: str | None = None
+    index_update: float | None = None
+    ties: str = "id"
+    model: str | None = None
+    train: Sequence[str] = ()
+    train_qrels: str | None = None
+    train_fraction: float | None = None
+    tune: bool = False
+    query_factor: bool = True
+    max_grade: int | None = None
+    unjudged: str = "error"
+    overhead: float = 0.0
+    cost: str = "uniform"
+    traffic: str | None = None
+    defensive_share: float | None = None
+    seed: int = 0
+
+    def check(self, *, use_labels: bool) -> None:
+        """Raise ChoiceError where choices contradict each other or one is missing.
+
+        Parameters
+        ----------
+        use_labels : bool
+            Whether the labels of the pool will be looked at.
+        """
+        self._check_pool()
+        if sum(map(bool, (self.versus_scores, self.versus_run, self.index_update is not None))) > 1:
+            raise ChoiceError("give one ranking to compare with: --versus-scores, --versus-run or --index-update")
+        if sum(map(bool, (self.train, self.train_qrels, self.train_fraction is not None))) > 1:
+            raise ChoiceError("give one of --train, --train-qrels and --train-fraction")
+        if self.tune and not self.has_training:
+            raise ChoiceError("--tune needs labels to tune on: --train, --train-qrels or --train-fraction")
+        if self.model == "probs=":
+            raise ChoiceError("--model probs=FILE needs the name of a file")
+        if self.runs and use_labels and self.qrels is None:
+            raise ChoiceError("--run needs --qrels here: the labels of the pool")
+        if self.runs and self.train_fraction is not None and self.qrels is None:
+            raise ChoiceError("--train-fraction needs --qrels: labels to train on")
+
+    def _check_pool(self) -> None:
+        if bool(self.letor) == bool(self.runs):
+            raise ChoiceError("give either --letor with --scores, or --run (with --qrels to simulate)")
+        if len(self.runs) > 1:
+            raise ChoiceError("--run is given once; --versus-run is the second ranking, --pool-run adds features")
+        if self.letor and not self.scores:
+            raise ChoiceError("--letor needs --scores: one score file for each --letor, aligned with its lines")
+        of_runs = {"--qrels": self.qrels, "--pool-run": self.pool_runs, "--versus-run": self.versus_run}
+        of_runs["--train-qrels"] = self.train_qrels
+        if self.letor and any(of_runs.values()):
+            raise ChoiceError(f"{next(k for k, v in of_runs.items() if v)} goes with --run, not with --letor")
+        of_letor = {"--scores": self.scores, "--versus-scores": self.versus_scores, "--train": self.train}
+        if self.runs and any(of_letor.values()):
+            raise ChoiceError(f"{next(k for k, v in of_letor.items() if v)} goes with --letor, not with --run")
+
+    @property
+    def has_training(self) -> bool:
+        """Whether there is something to train a model on."""
+        return bool(self.train or self.train_qrels) or self.train_fraction is not None

@@ -1,0 +1,201 @@
+"""Samples: drawn of a case, written beside a sheet for the judges, read again with sheets, asked and topped up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from activeeval.campaign import Campaign
+from activeeval.campaign.sample import FIELDS, from_arrays, id_of, to_arrays
+from activeeval.campaign.sheet import Progress, sheet_of, take
+from activeeval.errors import BudgetError, InputError
+from activeeval.io.arrays import read_arrays, write_arrays
+from activeeval.io.draws import read_draws, write_draws
+from activeeval.io.files import Together
+from activeeval.measures import Target
+from activeeval.methods import default_method
+from activeeval.session.budgets import Budget
+from activeeval.session.cases import Case
+from activeeval.session.workload import on_scale, sampled_measure
+
+QUESTIONS = ("difference", "run", "versus")
+_FEW = 30
+"""Below 30 judged queries the bias of a fitted estimate was measured up to .4 of its root mean squared error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sample:
+    """A campaign whose units stand on sheets.
+
+    Attributes
+    ----------
+    campaign : Campaign
+    questions : tuple of str
+        What each of the targets asks, one of `QUESTIONS`.
+    earlier : tuple of str
+        The ids of the samples that this one was topped up from.
+    n_before : int
+        How many units are on their sheets.
+    """
+
+    campaign: Campaign
+    questions: tuple[str, ...]
+    earlier: tuple[str, ...] = ()
+    n_before: int = 0
+
+    def write(self, path: str, sheet: str) -> str:
+        """Write the sample and the sheet of what is new, both or neither; return the id of the sample.
+
+        Both are whole on the disk before the sample takes its name, and then the sheet.
+        """
+        beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
+        arrays = to_arrays(self.campaign, beside)
+        with Together() as files:
+            write_arrays(path, arrays, files)
+            write_draws(sheet_of(self.campaign, id_of(arrays), self.n_before), sheet, files)
+        return id_of(arrays)
+
+    def topped_up(self, budget: Budget, own: str) -> Sample:
+        """Return the sample with a budget added to its own; ``own`` is the id of this one.
+
+        Raises
+        ------
+        InputError
+            Where its draws have one planned end.
+        """
+        design = self.campaign.design
+        grown = design.topped_up(budget.of(*design.targets))
+        return Sample(
+            campaign=Campaign(grown, key=int(self.campaign.key)),
+            questions=self.questions,
+            earlier=(*self.earlier, own),
+            n_before=len(self.campaign.planned),
+        )
+
+    def asked(self, measures: Sequence[str], questions: Sequence[str]) -> list[tuple[str, Target]]:
+        """Return each question that is asked with its target; without measures or questions those it was made for.
+
+        Raises
+        ------
+        InputError
+            Where a ranking is asked of that the sample was not made for.
+        """
+        design, top = self.campaign.design, self.campaign.design.max_grade
+        if not measures and not questions:
+            return list(zip(self.questions, design.targets, strict=True))
+        chosen = [sampled_measure(text) for text in measures]
+        if top is not None:
+            chosen = [on_scale(measure, top) for measure in chosen]
+        own = list({str(target.measure): target.measure for target in design.targets}.values())
+        wanted = questions or list(dict.fromkeys(self.questions))
+        return [(one, self._target(measure, one)) for measure in chosen or own for one in wanted]
+
+    def _target(self, measure: object, question: str) -> Target:
+        runs: dict[str, object] = {}
+        for own, target in zip(self.questions, self.campaign.design.targets, strict=True):
+            runs["versus" if own == "versus" else "run"] = target.ranking
+            if target.versus is not None:
+                runs["versus"] = target.versus
+        needed = ("run", "versus") if question == "difference" else (question,)
+        for one in needed:
+            if one not in runs:
+                which = "second" if one == "versus" else "first"
+                raise InputError(
+                    f"the sample was not made for the {which} ranking: there is no question {question!r} to it; "
+                    "name it when the sample is drawn"
+                )
+        first, *second = (runs[one] for one in needed)
+        return Target(measure, first, *second)  # type: ignore[arg-type]
+
+    def notes(self) -> list[str]:
+        """Return what whoever has drawn it should know: first what is to be judged."""
+        design, units = self.campaign.design, self.campaign.planned[self.n_before :]
+        n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
+        everything = n_items == int((design.order.roots > 0).sum())
+        sizes = [sum(len(u.items) for u in units if u.block == k + 1) for k in range(len(design.blocks))]
+        sizes = [size for size in sizes if size]
+        spent, budget = sum(u.cost for u in self.campaign.planned), f"{design.budget:.6g}"
+        paid = f"cost {spent:.6g} of {budget}" + (" (met on average)" if design.expected else "")
+        what = "everything is to be judged, " if everything else ""
+        found = [f"{what}{n_items} items of {n_queries} queries, {paid}; 1 is the judging of one mean item"]
+        if len(sizes) > 1:
+            blocks = f"{len(sizes)} blocks of {', '.join(map(str, sizes))} items"
+            found.append(f"{blocks}: the sample may be read once one is complete")
+        if not everything and n_queries < min(_FEW, design.pool.n_queries) and not self.n_before:
+            found.append(f"{n_queries} judged queries make a rough interval; with {_FEW} or more it can be relied on")
+        names = ", ".join(dict.fromkeys(target.name for target in design.targets))
+        if design.max_grade is not None:
+            found.append(f"for {names}, judges give grades 0 … {design.max_grade}")
+        return [*found, *design.cautions]
+
+
+def draw(
+    case: Case,
+    measures: Sequence[str],
+    questions: Sequence[str],
+    budget: Budget,
+    *,
+    method: str | None = None,
+    expected: bool = False,
+    defensive_share: float | None = None,
+) -> Sample:
+    """Draw a sample for every measure and question, which it can then be asked.
+
+    Parameters
+    ----------
+    questions : sequence of {"difference", "run", "versus"}
+        None given: the difference of two rankings, or the one there is.
+    method : str, optional
+        By default the best for the measures that a bad model cannot spoil.
+    expected : bool
+        Of draws with replacement: the budget is met on average.
+
+    Raises
+    ------
+    InputError
+        Where no label can change one of the targets.
+    BudgetError
+        Where the budget does not pay for what must be possible.
+    """
+    wanted = list(dict.fromkeys(questions)) or [case.question]
+    targets = case.targets(list(dict.fromkeys(measures)), wanted)
+    idle = [target.name for target in targets if not target.matters.any()]
+    if idle:
+        raise InputError(f"no label can change {idle[0]} of these rankings: there is nothing to judge")
+    names = {default_method(target.measure).name for target in targets}
+    chosen = method or (names.pop() if len(names) == 1 else "depth")
+    try:
+        design = case.design(chosen, targets, defensive_share, budget=budget.of(*targets), expected=expected)
+    except BudgetError as problem:
+        raise budget.refused(problem, *targets) from None
+    n_measures = len(targets) // len(wanted)
+    return Sample(campaign=Campaign(design, rng=case.seed), questions=tuple(wanted * n_measures))
+
+
+def read_sample(path: str) -> tuple[Sample, str]:
+    """Return a sample that `Sample.write` wrote, not yet judged, and its id.
+
+    Raises
+    ------
+    InputError
+        Where it was changed, damaged or never one.
+    """
+    arrays = read_arrays(path, FIELDS)
+    try:
+        campaign = from_arrays(arrays)
+    except InputError as problem:
+        raise InputError(f"{path}: {problem}") from None
+    kinds = tuple("run" if target.versus is None else "difference" for target in campaign.design.targets)
+    questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
+    n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]
+    sample = Sample(campaign=campaign, questions=questions, earlier=tuple(earlier), n_before=int(n_before))
+    return sample, id_of(arrays)
+
+
+def judged(path: str, sheets: Sequence[str]) -> tuple[Sample, Progress]:
+    """Return a sample with all that was judged on its sheets, and how far that goes."""
+    found = {sheet: read_draws(sheet) for sheet in sheets}
+    sample, own = read_sample(path)
+    return sample, take(sample.campaign, found, (own, *sample.earlier))
