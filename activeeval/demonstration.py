@@ -24,7 +24,13 @@ SHARES = (0.01, 0.02, 0.04, 0.08)
 def recipe_forest(seed: int) -> ForestGradeModel:
     """Return the recipe's model: one multi-output forest of 60 trees."""
     return ForestGradeModel(
-        n_estimators=60, min_samples_leaf=20, max_features=0.5, max_samples=0.5, max_grade=MAX_GRADE, random_state=seed
+        n_estimators=60,
+        min_samples_leaf=20,
+        max_features=0.5,
+        max_samples=0.5,
+        max_grade=MAX_GRADE,
+        random_state=seed,
+        n_jobs=-1,
     )
 
 
@@ -51,7 +57,7 @@ def cases(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[],
         designs = {m.name: m.design(target, **beliefs.for_method(m, MAX_GRADE + 1)) for m in methods}
         cost, dearest = whole_cost(target), float(designs["passive"].order.dearest_units.max())
         payable = [share * cost for share in SHARES if share * cost >= dearest]
-        return simulate(designs, evaluated.grades, payable, repetitions, seeds)
+        return simulate(designs, evaluated.grades, payable, repetitions, seeds, n_jobs=-1)
 
     named = [
         (f"{measure}, {what}", measure, versus)

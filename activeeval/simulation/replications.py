@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.design import Design, Levels, Reading, Replacement, ascending, whole
@@ -92,7 +92,7 @@ def replicate(
     expected : bool
         Of draws with replacement: budgets on average (n* draws) in place of hard ones.
     n_jobs : int
-        Threads.
+        Threads; −1 as many as there are processors.
     interval : str
         A key of `activeeval.estimation.INTERVALS`; for the one that may look again the budgets are the looks.
 
@@ -140,7 +140,7 @@ def replicate_with(
         run = _levelled(design, design.scheme, reading, labels, budgets, limit, kind, scope)
     else:
         run = _drawn(design, design.scheme, reading, labels, budgets, kind, scope, expected)
-    size = min(_together(design, limit), -(-len(keys) // max(n_jobs, 1)))
+    size = min(_together(design, limit), -(-len(keys) // effective_n_jobs(n_jobs)))
     chunks = [keys[start : start + size] for start in range(0, len(keys), size)]
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(chunk) for chunk in chunks)
     columns = dict(zip(COLUMNS, np.moveaxis(np.concatenate(parts), 2, 0), strict=True))
