@@ -19,6 +19,8 @@ from activeeval.io.files import PathLike, Together, read_binary
 
 _EXPECTED = "expected a drawn sample"
 _FEW = 3
+_LEVEL = 1
+"""Of packing: 6 takes five times as long for a fifth to a third less (3.8 million items)."""
 # what NumPy and zipfile raise where bytes are lost, changed or foreign
 _BROKEN = (
     *(ValueError, TypeError, EOFError, LookupError, AttributeError, RuntimeError, ArithmeticError, MemoryError),
@@ -27,12 +29,16 @@ _BROKEN = (
 
 
 def write_arrays(path: PathLike, arrays: Mapping[str, NDArray[Any]], files: Together) -> None:
-    """Write arrays by name, beside other files."""
+    """Write arrays by name, packed, beside other files; the same arrays make the same bytes."""
     name = os.fspath(path)
     if os.path.isdir(path):
         raise FormatError(name, None, "is a folder, expected the name of a file")
-    with files.open(path, binary=True) as handle:
-        np.savez(handle, **arrays)  # type: ignore[arg-type]
+    with files.open(path, binary=True) as handle, zipfile.ZipFile(handle, "w") as packed:
+        for key, array in arrays.items():
+            content = io.BytesIO()
+            np.lib.format.write_array(content, np.ascontiguousarray(array), allow_pickle=False)
+            entry = zipfile.ZipInfo(f"{key}.npy")  # without the time of day
+            packed.writestr(entry, content.getbuffer(), zipfile.ZIP_DEFLATED, _LEVEL)
 
 
 def read_arrays(path: PathLike, needed: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from activeeval.errors import FormatError, InputError
 from activeeval.io.columns import typed_column
 from activeeval.io.export import write_columns
-from activeeval.io.files import PathLike, Together, shown
+from activeeval.io.files import PathLike, Together, bare_suffix, shown
 from activeeval.io.sheets import Sheet, read_sheet
 from activeeval.pool.doors import Texts
 
@@ -26,6 +27,9 @@ CANNOT = -1
 COLUMNS = ("sample", "block", "query_id", "doc_id", "judge", "grade", "note")
 _NEEDED = ("sample", "block", "query_id", "doc_id", "grade")
 _CANNOT = "cannot"
+_SPREADSHEETS = (".csv", ".tsv")
+_FORMULA = re.compile(r"'*[=+\-@]")
+"""What a spreadsheet takes for a formula; behind apostrophes too, so that each id has one way to be written."""
 _EXPECTED = f"expected a whole number from 0 on, `{_CANNOT}` where the item cannot be judged, or nothing while it waits"
 
 
@@ -75,13 +79,15 @@ def write_draws(draws: Draws, path: PathLike, files: Together | None = None) -> 
     """Write a sheet by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 
     Grades are text, so that a judge can write a word; one that is waited for is an empty cell, null in JSON lines
-    and parquet.
+    and parquet. In .csv and .tsv an id that a spreadsheet would take for a formula stands behind an apostrophe.
     """
     words = {EMPTY: None, CANNOT: _CANNOT}
     grades = [words.get(grade, str(grade)) for grade in draws.grade.tolist()]
     samples = [draws.sample] * draws.n_rows
     judges, notes = [name or None for name in np.asarray(draws.judge).tolist()], [None] * draws.n_rows
-    columns = (samples, draws.block, draws.query_id, draws.doc_id, judges, grades, notes)
+    written = _guarded if bare_suffix(path) in _SPREADSHEETS else str
+    ids = ([written(text) for text in column.tolist()] for column in (draws.query_id, draws.doc_id))
+    columns = (samples, draws.block, *ids, judges, grades, notes)
     write_columns(dict(zip(COLUMNS, columns, strict=True)), path, files)
 
 
@@ -106,11 +112,23 @@ def read_draws(path: PathLike) -> Draws:
     return Draws(
         sample=_only(sheet, "sample"),
         block=sheet.wholes("block", least=1),
-        query_id=sheet.texts("query_id"),
-        doc_id=sheet.texts("doc_id"),
+        query_id=_ids(sheet, "query_id", path),
+        doc_id=_ids(sheet, "doc_id", path),
         grade=_grades(sheet),
         judge=np.array(sheet.words("judge") if "judge" in sheet.columns else [""] * sheet.n_rows, dtype=np.str_),
     )
+
+
+def _guarded(text: str) -> str:
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def _ids(sheet: Sheet, name: str, path: PathLike) -> Texts:
+    """Return a column of ids without the apostrophes that `write_draws` put before some."""
+    texts = sheet.texts(name)
+    if bare_suffix(path) not in _SPREADSHEETS:
+        return texts
+    return np.array([t[1:] if t[0] == "'" and _FORMULA.match(t) else t for t in texts.tolist()], np.str_)
 
 
 def _plainly_named(sheet: Sheet) -> Sheet:

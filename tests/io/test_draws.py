@@ -16,7 +16,24 @@ from activeeval.errors import InputError
 from activeeval.io.draws import CANNOT, EMPTY, Draws, read_draws, write_draws
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".csv.gz", ".jsonl.gz")
-IDS = ["007", "1e5", "a,\"b\";'c'", "é☃𝔘", "=1+1", " padded ", "-", "NULL", "nan", "true"]
+IDS = [
+    "-5",
+    "@a",
+    "+1",
+    "'=2",
+    "''-3",
+    "'tis",
+    "007",
+    "1e5",
+    "a,\"b\";'c'",
+    "é☃𝔘",
+    "=1+1",
+    " padded ",
+    "-",
+    "NULL",
+    "nan",
+    "true",
+]
 
 
 def draws(ids=IDS, sample="31270dbe"):
@@ -56,6 +73,16 @@ def test_any_ids_come_back(tmp_path, ids, suffix):
     path = tmp_path / f"draws{suffix}"
     write_draws(draws(ids), path)
     assert_same(read_draws(path), draws(ids))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_no_id_begins_as_a_formula_does(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    write_draws(draws(), path)
+    cells = list(csv.reader(io.StringIO(path.read_text()), delimiter="\t" if suffix == ".tsv" else ","))[1:]
+    assert not [cell for row in cells for cell in row[2:4] if cell[0] in "=+-@"]
+    ordinary = [name for name in IDS if name.lstrip("'")[0] not in "=+-@"]
+    assert set(ordinary) <= {row[3] for row in cells}  # verbatim
 
 
 def spreadsheet(text, separator=",", mark="", end="\r\n", extra=0):
