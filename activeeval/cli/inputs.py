@@ -79,6 +79,9 @@ _OPTIONS = (
     click.option("--query-factor/--no-query-factor", default=True, show_default=True,
                  help="Learn from the training queries what the grades of a query have in common; the uniform model "
                       "takes it as on other collections."),
+    click.option("--judged", multiple=True, metavar="FILE",
+                 help="Grades that are known already: judgments, judged sheets or samples; they cost nothing and are "
+                      "not asked for again. Repeatable."),
     click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest label."),
     click.option("--unjudged", type=click.Choice(("error", "irrelevant")), default="error", show_default=True,
                  help="Items without a grade: an error where a grade is needed, and left out of training; or grade 0."),

@@ -283,9 +283,9 @@ def design(measure: str, method: str | None, budget: Budget, out: str, plot: str
     made = case.design(name, target, options["defensive_share"])
     is_draw = not made.scheme.can_be_topped_up
     try:
-        made = made if is_draw else made.with_budget(budget.of(target))
+        made = made if is_draw else made.with_budget(budget.of(target, known=case.known))
     except BudgetError as problem:
-        raise InputError(f"--{budget.refused(problem, target)}") from None
+        raise InputError(f"--{budget.refused(problem, target, known=case.known)}") from None
     warn_of_weights(made.name, made)
     if plot:
         plot_design(made, plot)

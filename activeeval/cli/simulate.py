@@ -154,7 +154,7 @@ def _simulate(
 
     target = case.target(measure)
     _tell_of_equal_rankings(target)
-    budgets = {budget.of(target): budget for budget in given}
+    budgets = {budget.of(target, known=case.known): budget for budget in given}
     paid = sorted(budgets)
     designs = {name: case.design(name, target, defensive_share) for name in names}
     try:
@@ -173,7 +173,9 @@ def _simulate(
             progress=lambda name: advance(f"{target.name}, {name}"),
         )
     except BudgetError as problem:
-        raise InputError(f"{target.name}, {name}: --{budgets[paid[0]].refused(problem, target)}") from None
+        raise InputError(
+            f"{target.name}, {name}: --{budgets[paid[0]].refused(problem, target, known=case.known)}"
+        ) from None
     return target.name, summaries
 
 

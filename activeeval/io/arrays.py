@@ -41,6 +41,11 @@ def write_arrays(path: PathLike, arrays: Mapping[str, NDArray[Any]], files: Toge
             packed.writestr(entry, content.getbuffer(), zipfile.ZIP_DEFLATED, _LEVEL)
 
 
+def is_arrays(path: PathLike) -> bool:
+    """Return whether a file looks like one of named arrays, by its first bytes."""
+    return bytes(read_binary(path)[:4]) == b"PK\x03\x04"
+
+
 def read_arrays(path: PathLike, needed: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file by name.
 

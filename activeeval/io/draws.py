@@ -14,7 +14,7 @@ from activeeval.errors import FormatError, InputError
 from activeeval.io.columns import typed_column
 from activeeval.io.export import write_columns
 from activeeval.io.files import PathLike, Together, bare_suffix, shown
-from activeeval.io.sheets import Sheet, read_sheet
+from activeeval.io.sheets import SUFFIXES, Sheet, read_sheet
 from activeeval.pool.doors import Texts
 
 Ints = NDArray[np.int64]
@@ -89,6 +89,14 @@ def write_draws(draws: Draws, path: PathLike, files: Together | None = None) -> 
     ids = ([written(text) for text in column.tolist()] for column in (draws.query_id, draws.doc_id))
     columns = (samples, draws.block, *ids, judges, grades, notes)
     write_columns(dict(zip(COLUMNS, columns, strict=True)), path, files)
+
+
+def is_draws(path: PathLike) -> bool:
+    """Return whether a file is a table that has the columns of a sheet."""
+    if bare_suffix(path) not in SUFFIXES:
+        return False
+    names = {name.strip().lower() for name in read_sheet(path).columns}
+    return {"sample", "block"} <= names
 
 
 def read_draws(path: PathLike) -> Draws:

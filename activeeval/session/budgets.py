@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
+from numpy.typing import NDArray
 
 from activeeval.errors import BudgetError, InputError
 from activeeval.measures import Target
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +79,16 @@ class Budget:
             return cls(share, is_share=True)
         return None if budget is None else cls(budget)
 
-    def of(self, *targets: Target) -> float:
-        """Return the budget in mean items."""
-        return self.amount * whole_cost(*targets) if self.is_share else float(self.amount)
+    def of(self, *targets: Target, known: Ints | None = None) -> float:
+        """Return the budget in mean items; everything is what is not ``known`` yet, see `whole_cost`."""
+        return self.amount * whole_cost(*targets, known=known) if self.is_share else float(self.amount)
 
-    def refused(self, problem: BudgetError, *targets: Target) -> BudgetError:
+    def refused(self, problem: BudgetError, *targets: Target, known: Ints | None = None) -> BudgetError:
         """Return a refusal in the words in which the budget was said, with the smallest that works."""
         if not self.is_share:
             text = f"{problem}; the smallest that works is {_enough(problem.needed)}"
             return BudgetError(text, budget=problem.budget, needed=problem.needed)
-        needed = problem.needed / whole_cost(*targets)
+        needed = problem.needed / whole_cost(*targets, known=known)
         text = (
             f"budget {self} is too small: in mean items, {problem}; the smallest that works is {_enough(100 * needed)}%"
         )
@@ -101,8 +104,13 @@ def _enough(needed: float) -> str:
     return f"{math.ceil(needed / step - 1e-9) * step:.4g}"
 
 
-def whole_cost(*targets: Target) -> float:
+def whole_cost(*targets: Target, known: Ints | None = None) -> float:
     """Return what judging every query whole costs, in mean items of the pool; an item of several targets once.
+
+    Parameters
+    ----------
+    known : array of int, shape (n_items,), optional
+        Grades that are known already, −1 where none is: these cost nothing.
 
     Raises
     ------
@@ -113,8 +121,12 @@ def whole_cost(*targets: Target) -> float:
     is_judged = np.zeros(pool.n_items, dtype=np.bool_)
     for target in targets:
         is_judged[target.judging_lists()[1]] = True
+    if known is not None:
+        is_judged &= known < 0
     is_turned_to = np.bincount(pool.item_queries, is_judged, minlength=pool.n_queries) > 0
     cost = float((pool.item_costs[is_judged].sum() + pool.query_costs[is_turned_to].sum()) / pool.item_costs.mean())
+    if cost == 0 and known is not None:
+        raise InputError("every item that is needed is known already: there is nothing to judge")
     if cost == 0:
         raise InputError("the ranking holds no item of the pool: there is nothing to judge")
     return cost

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from activeeval.design import Design
 from activeeval.errors import ChoiceError, InputError
@@ -15,6 +16,7 @@ from activeeval.io.traffic import read_traffic
 from activeeval.measures import Target, shown_name
 from activeeval.methods import find_method
 from activeeval.session.choices import Choices
+from activeeval.session.known import known_grades_of
 from activeeval.session.modelling import GradeBeliefs, believe
 from activeeval.session.workload import (
     Workload,
@@ -41,6 +43,8 @@ class Case:
         Of which kind the grade model is.
     seed : SeedSequence
         For what is drawn of it.
+    known : ndarray of int64, shape (n_items,), or None
+        Grades that are known already, −1 where none is.
     notes : tuple of str
         What the caller should be told.
     """
@@ -50,6 +54,7 @@ class Case:
     max_grade: int
     model: str
     seed: np.random.SeedSequence
+    known: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -95,7 +100,10 @@ class Case:
         budget: float | None = None,
         expected: bool = False,
     ) -> Design:
-        """Return a method's design for targets, with what is believed of the grades; ``budget`` in mean items."""
+        """Return a method's design for targets with what is believed and known of grades; ``budget`` in mean items.
+
+        Draws with replacement take no notice of what is known.
+        """
         chosen, asked = find_method(method), [targets] if isinstance(targets, Target) else targets
         n_grades = self.n_grades(asked[0])
         beliefs = self.beliefs.for_method(chosen, n_grades)
@@ -105,6 +113,7 @@ class Case:
             max_grade=n_grades - 1,
             budget=budget,
             expected=expected,
+            judged=None if chosen.with_replacement else self.known,
             defensive_share=defensive_share,
         )
 
@@ -152,14 +161,21 @@ def prepare(
         workload = workload.with_traffic(read_traffic(choices.traffic).align(workload.pool))
     if choices.index_update is not None:
         workload = workload.updated_index(choices.index_update, update_rng)
-    max_grade = _max_grade(choices, workload, model)
+    known = None
+    if choices.judged:
+        known, told = known_grades_of(choices.judged, workload.pool)
+        notes += told
+        _check_agreement(workload, known)
+    max_grade = _max_grade(choices, workload, model, known)
     if model == "uniform" and choices.model is None:
         notes.append(
             "no training data: the uniform grade model is used (--train, --train-qrels or --train-fraction train one)"
         )
     with fitting(model):
         beliefs = believe(workload, model, max_grade, model_rng, tune=choices.tune, with_factor=choices.query_factor)
-    return Case(workload=workload, beliefs=beliefs, max_grade=max_grade, model=model, seed=seed, notes=tuple(notes))
+    return Case(
+        workload=workload, beliefs=beliefs, max_grade=max_grade, model=model, seed=seed, known=known, notes=tuple(notes)
+    )
 
 
 def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
@@ -183,6 +199,15 @@ def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, str]
     elif judged is not None:
         workload = workload.trained_on(_with_model_inputs(choices, judged, with_costs=False)[0].in_id_order())
     return workload, model
+
+
+def _check_agreement(workload: Workload, known: NDArray[np.int64]) -> None:
+    """Raise where a grade that is known is not the label that the pool has."""
+    differs = np.flatnonzero((known >= 0) & (workload.grades >= 0) & (known != workload.grades))
+    if differs.size:
+        z = int(differs[0])
+        label = f"known as {known[z]} and labelled {workload.grades[z]}"
+        raise InputError(f"{workload.pool.place(z)} is {label} ({differs.size} such items): expected one grade")
 
 
 def _load(choices: Choices) -> tuple[Workload, Workload | None]:
@@ -215,8 +240,9 @@ def _with_model_inputs(choices: Choices, workload: Workload, *, with_costs: bool
     return given_probabilities(workload, load_probabilities(path)), "given"
 
 
-def _max_grade(choices: Choices, workload: Workload, model: str) -> int:
+def _max_grade(choices: Choices, workload: Workload, model: str, known: NDArray[np.int64] | None) -> int:
     seen = workload.max_grade if workload.has_labels else 0
+    seen = seen if known is None else max(seen, int(known.max()))
     columns = workload.features.shape[1] - 1 if model == "given" else 0
     top = max(seen, columns, choices.max_grade or 0)
     if choices.max_grade is not None and top > choices.max_grade:

@@ -22,6 +22,8 @@ class Choices:
         The TREC run to evaluate, and others for features only.
     versus_run, qrels, train_qrels : str or None
         The run to compare with, judgments of the pool, and judgments to train on.
+    judged : sequence of str
+        Judgments, judged sheets or samples whose grades are known: they cost nothing and are not asked for again.
     index_update : float or None
         Compare with the ranking less this share of its items.
     ties : {"id", "rank", "input"}
@@ -56,6 +58,7 @@ class Choices:
     model: str | None = None
     train: Sequence[str] = ()
     train_qrels: str | None = None
+    judged: Sequence[str] = ()
     train_fraction: float | None = None
     tune: bool = False
     query_factor: bool = True

@@ -15,7 +15,7 @@ from activeeval.io.arrays import read_arrays, write_arrays
 from activeeval.io.draws import read_draws, write_draws
 from activeeval.io.files import Together
 from activeeval.measures import Target
-from activeeval.methods import default_method
+from activeeval.methods import default_method, find_method
 from activeeval.session.budgets import Budget
 from activeeval.session.cases import Case
 from activeeval.session.workload import on_scale, sampled_measure
@@ -66,7 +66,7 @@ class Sample:
             Where its draws have one planned end.
         """
         design = self.campaign.design
-        grown = design.topped_up(budget.of(*design.targets))
+        grown = design.topped_up(budget.of(*design.targets, known=design.known))
         return Sample(
             campaign=Campaign(grown, key=int(self.campaign.key)),
             questions=self.questions,
@@ -161,15 +161,18 @@ def draw(
     """
     wanted = list(dict.fromkeys(questions)) or [case.question]
     targets = case.targets(list(dict.fromkeys(measures)), wanted)
+    if case.known is not None and find_method(method or "items").with_replacement:
+        raise InputError(f"method {method!r} draws with replacement: it takes no known grades")
     idle = [target.name for target in targets if not target.matters.any()]
     if idle:
         raise InputError(f"no label can change {idle[0]} of these rankings: there is nothing to judge")
     names = {default_method(target.measure).name for target in targets}
     chosen = method or (names.pop() if len(names) == 1 else "depth")
     try:
-        design = case.design(chosen, targets, defensive_share, budget=budget.of(*targets), expected=expected)
+        paid = budget.of(*targets, known=case.known)
+        design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected)
     except BudgetError as problem:
-        raise budget.refused(problem, *targets) from None
+        raise budget.refused(problem, *targets, known=case.known) from None
     n_measures = len(targets) // len(wanted)
     return Sample(campaign=Campaign(design, rng=case.seed), questions=tuple(wanted * n_measures))
 

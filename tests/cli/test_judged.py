@@ -1,0 +1,163 @@
+"""`--judged`: grades that are known already cost nothing, are not asked for again, and are in every estimate."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from cli_cases import RUN, answer, both, case_of, files, grade_of, judge_file
+from cli_files import csv_rows, write_csv, write_lines
+
+from activeeval import Campaign
+from activeeval.campaign.sample import from_arrays
+from activeeval.io.arrays import read_arrays
+
+COMPARED = (*RUN, "--versus-run", "b.run")
+
+
+@pytest.fixture
+def known(folder):
+    """Write judgments of a third of the items of the runs; return them as pairs."""
+    pairs = [(f"q{q}", f"d{j}") for q in range(1, 31) for j in range(12) if (5 * q + j) % 3 == 0]
+    write_lines(folder / "old.qrels", [f"{q} 0 {d} {grade_of(q, d)}" for q, d in pairs])
+    return set(pairs)
+
+
+def pairs_of(name):
+    return {(row["query_id"], row["doc_id"]) for row in csv_rows(name)}
+
+
+@pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("nDCG@5", "random")])
+def test_what_is_known_is_not_asked_for_and_in_the_estimate(call, folder, known, measure, method):
+    options = (*COMPARED, "--measure", measure, "--method", method, "--budget", "50%", "--seed", 3)
+    done = call("sample", *options, "--judged", "old.qrels", *files("d.csv"))
+    assert done.code == 0, done.err
+    assert pairs_of("d.csv")
+    assert not pairs_of("d.csv") & known
+    judge_file("d.csv")
+    row = call("estimate", *both("d.csv"), "-o", "jsonl").rows[0]
+    case = case_of(runs=("a.run",), versus_run="b.run", max_grade=3, judged=("old.qrels",), seed=3)
+    target = case.target(measure)
+    budget = 0.5 * sum(
+        case.workload.pool.item_costs[z] for z in set(target.judging_lists()[1].tolist()) if case.known[z] < 0
+    )
+    live = Campaign(case.design(method, target, budget=budget), rng=case.seed)
+    expected = live.run(answer)
+    assert (row["value"], row["std_error"]) == (expected.value, expected.std_error)
+    assert call("sample", *options, *files("e.csv")).code == 0
+    assert pairs_of("e.csv") & known
+
+
+def test_judgments_sheets_and_samples_say_the_same(call, folder, known):
+    """What a sheet was judged to be is known next week; a sample hands on what it knew."""
+    assert call("sample", *COMPARED, "--measure", "DCG@5", "--budget", "30%", *files("d.csv")).code == 0
+    rows = judge_file("d.csv")
+    write_lines(folder / "d.qrels", [f"{r['query_id']} 0 {r['doc_id']} {r['grade']}" for r in rows])
+    knowns = []
+    for judged in (("d.csv",), ("d.qrels",), ("d.csv", "d.qrels")):
+        options = [x for name in judged for x in ("--judged", name)]
+        done = call("sample", *COMPARED, "--measure", "DCG@5", "--budget", "30%", *options, *files("e.csv"), "--force")
+        assert done.code == 0, done.err
+        knowns.append(from_arrays(read_arrays("e.csv.sample.npz")).design.known)
+        assert not pairs_of("e.csv") & pairs_of("d.csv")
+    assert (knowns[0] >= 0).sum() == len(rows)
+    assert all(np.array_equal(knowns[0], other) for other in knowns[1:])
+    options = ("--measure", "DCG@5", "--budget", "30%", "--judged", "e.csv.sample.npz", *files("f.csv"))
+    assert call("sample", *COMPARED, *options).code == 0
+    assert np.array_equal(from_arrays(read_arrays("f.csv.sample.npz")).design.known, knowns[0])
+
+
+def test_what_is_known_draws_fresh_numbers(call, known):
+    """Known items were once chosen by small numbers: the same seed must not use these again."""
+    levels = []
+    for options in ((), ("--judged", "old.qrels")):
+        options = (*RUN, "--measure", "P@3", "--method", "random", "--budget", "50%", "--seed", 1, *options)
+        assert call("sample", *options, *files("d.csv")).code == 0
+        levels.append([row["query_id"] for row in csv_rows("d.csv")])
+    assert list(dict.fromkeys(levels[0])) != list(dict.fromkeys(levels[1]))
+
+
+def test_simulate_and_design_take_what_is_known(call, folder, known):
+    pool = ("--qrels", "q.qrels", "--run", "a.run", "--unjudged", "irrelevant", "--measure", "DCG@5")
+    rows = [line.split() for line in (folder / "q.qrels").read_text().splitlines()]
+    judged = [(query, item, max(int(grade), 0)) for query, _, item, grade in rows]
+    write_lines(folder / "half.qrels", [f"{q} 0 {d} {g}" for q, d, g in judged if int(d[1:]) % 2])
+    brief = ("--budget", 30, "--repetitions", 200, "-o", "jsonl")
+    plain, helped = (
+        {row["method"]: row for row in call("simulate", *pool, *more, *brief).rows}
+        for more in ((), ("--judged", "half.qrels"))
+    )
+    assert helped["items"]["truth"] == pytest.approx(plain["items"]["truth"])
+    assert helped["items"]["rmse"] < 0.8 * plain["items"]["rmse"]
+    assert call("design", *pool, "--judged", "half.qrels", "--budget", 30, "--out", "x.csv").code == 0
+    with (folder / "half.qrels").open("a") as handle:
+        q, d, g = next(pair for pair in judged if int(pair[1][1:]) % 2 == 0)
+        handle.write(f"{q} 0 {d} {(g + 1) % 4}\n")
+    refused = call("simulate", *pool, "--judged", "half.qrels", *brief)
+    assert (refused.code, refused.out) == (1, "")
+    assert re.search(rf"item '{d}' of query '{q}' is known as \d and labelled \d \(1 such items\)", refused.err)
+
+
+REFUSED = {
+    "two grades": (
+        {"x.qrels": "q1 0 d0 1\n", "y.qrels": "q1 0 d0 2\n"},
+        ("x.qrels", "y.qrels"),
+        (),
+        r"y\.qrels: item 'd\d+' of query 'q1' has the grade 2, and 1 in x\.qrels: expected one",
+    ),
+    "nothing of the pool": (
+        {"x.qrels": "z1 0 d0 1\n"},
+        ("x.qrels",),
+        (),
+        r"x\.qrels: none of its 1 grades is of an .*",
+    ),
+    "above the scale": ({"x.qrels": "q1 0 d0 7\n"}, ("x.qrels",), (), r"labels or probabilities go up to grade 7, .*"),
+    "draws": (
+        {"x.qrels": "q1 0 d0 1\n"},
+        ("x.qrels",),
+        ("--method", "active"),
+        r"method 'active' draws with .* known.*",
+    ),
+    "no file": ({}, ("gone.qrels",), (), r"gone\.qrels: no such file"),
+}
+
+
+@pytest.mark.parametrize(("given", "judged", "options", "expected"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_known_is_one_clear_line(call, folder, given, judged, options, expected):
+    first = (folder / "a.run").read_text().split()[2]  # an item that the run holds
+    for name, text in given.items():
+        (folder / name).write_text(text.replace("d0", first))
+    more = [x for name in judged for x in ("--judged", name)]
+    done = call("--quiet", "sample", *RUN, "--budget", "30%", *options, *more, *files("d.csv"))
+    assert (done.code, done.out) == (1, "")
+    assert re.fullmatch(f"activeeval: {expected}\n", done.err), done.err
+    assert not list(folder.glob("d.csv*"))
+
+
+def test_everything_known_leaves_nothing_to_judge(call, folder):
+    every = [f"q{q} 0 d{j} {grade_of(f'q{q}', f'd{j}')}" for q in range(1, 31) for j in range(12)]
+    write_lines(folder / "all.qrels", [*every, "qX 0 d0 1"])
+    done = call(
+        "--quiet", "sample", *RUN, "--measure", "DCG@5", "--budget", "30%", "--judged", "all.qrels", *files("d.csv")
+    )
+    assert done.err == "activeeval: every item that is needed is known already: there is nothing to judge\n"
+
+
+def test_grades_of_other_items_are_counted(call, folder, known):
+    with (folder / "old.qrels").open("a") as handle:
+        handle.write("q1 0 elsewhere 1\nz9 0 d1 2\n")
+    done = call("sample", *RUN, "--budget", "30%", "--judged", "old.qrels", *files("d.csv"))
+    n = len(known) + 2
+    found = re.search(rf"activeeval: (\d+) of {n} grades of old\.qrels are of items that are not in the pool", done.err)
+    assert found
+    assert int(found[1]) >= 2
+
+
+def test_a_sheet_that_waits_tells_what_it_has(call, folder):
+    assert call("sample", *RUN, "--measure", "DCG@5", "--budget", "30%", *files("d.csv")).code == 0
+    rows = judge_file("d.csv")
+    write_csv("d.csv", [row if i < 5 else row | {"grade": ("", "cannot")[i % 2]} for i, row in enumerate(rows)])
+    done = call("sample", *RUN, "--measure", "DCG@5", "--budget", "30%", "--judged", "d.csv", *files("e.csv"))
+    assert done.code == 0, done.err
+    assert (from_arrays(read_arrays("e.csv.sample.npz")).design.known >= 0).sum() == 5
