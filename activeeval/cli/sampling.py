@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,18 @@ from activeeval.cli.output import check_out, emit, output_option, places_option,
 from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
+    from activeeval.measures import Target
+    from activeeval.results import Estimate
     from activeeval.session.budgets import Budget
     from activeeval.session.samples import Sample
 
 QUESTION = click.Choice(("difference", "run", "versus"))
 _MEASURES = "DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10; @FILE: learned gains"
 _QUESTIONS = "The first ranking less the second, the first alone, or the second"
+_SCOPES = {
+    "pool": "these queries: what judging all of them would give",
+    "population": "all the queries that these are a sample of",
+}
 _method_option = click.option(
     "--method", help="See `activeeval methods`. Default: the best for the measures that a bad model cannot spoil."
 )
@@ -224,8 +230,7 @@ def estimate(
     sample, progress = judged(path, sheets)
     asked = sample.asked(measures, questions)
     results = [(one, sample.campaign.estimate(target, scope=scope), target) for one, target in asked]
-    for caution in dict.fromkeys(caution for _, result, _ in results for caution in result.cautions):
-        say(caution)
+    _caution(results)
     if progress.waiting:
         say(f"{progress.waiting} of {sum(progress)} items wait for a grade")
     rows = []
@@ -250,7 +255,21 @@ def estimate(
                 "spent": result.cost,
             }
         )
+    if form == "text":
+        say(f"the intervals are about {_SCOPES[scope]}")
     emit(rows, form, places)
+
+
+def _caution(results: Sequence[tuple[str, Estimate, Target]]) -> None:
+    """Say what to be wary of, once where it is true of all."""
+    of_each = [result.cautions for _, result, _ in results]
+    shared = [caution for caution in of_each[0] if all(caution in each for each in of_each)]
+    for caution in shared:
+        say(caution)
+    for question, result, target in results:
+        for caution in result.cautions:
+            if caution not in shared:
+                say(f"{target.name}, {question}: {caution}")
 
 
 @click.command()
