@@ -17,6 +17,7 @@ from activeeval.cli.methods import methods
 from activeeval.cli.sampling import design, estimate, sample, top_up
 from activeeval.cli.score import score
 from activeeval.cli.simulate import simulate
+from activeeval.cli.warming import warm_up
 from activeeval.errors import ActiveEvalError
 
 
@@ -30,7 +31,8 @@ def cli(quiet: bool) -> None:
     """
 
 
-for _command in (demo, score, simulate, sample, estimate, top_up, design, methods, calibration, gains, coherence):
+_WORK = (demo, score, simulate, sample, estimate, top_up, design)
+for _command in (*_WORK, methods, calibration, gains, coherence, warm_up):
     cli.add_command(_command)
 
 

@@ -151,12 +151,11 @@ def _check_files(out: str, sheet: str, force: bool) -> None:
 
 
 def _write(drawn: Sample, out: str, sheet: str, whence: str) -> None:
-    own = drawn.write(out, sheet)
-    first, *rest = drawn.notes()
-    say(f"wrote {sheet}: {first}")
-    for note in rest:
+    for note in drawn.notes():
         say(note)
-    say(f"{whence}, sample {own}, kept in {out}, which `activeeval estimate` reads beside the sheet")
+    own = drawn.write(out, sheet)
+    say(f"{whence}, sample {own}: wrote {out}, and {sheet} for the judges")
+    say(f"`activeeval estimate {out} {sheet}` reads both")
 
 
 def _check_no_grades(path: str) -> None:

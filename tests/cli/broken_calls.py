@@ -290,7 +290,7 @@ OPTIONS = [
 ]  # fmt: skip
 
 OUTPUTS = [
-    *((f"{name} to {command.split()[0]}", {}, f"{command} {name}", 1, expected)
+    *((f"{name} to {command.split()[0]}", {}, f"--quiet {command} {name}", 1, expected)
       for command in (SAMPLE + " --budget 17% --out x.sample --sheet", DESIGN + " --out")
       for name, expected in (
           ("no/x.csv", r"no/x\.csv: cannot write: there is no folder 'no'"),

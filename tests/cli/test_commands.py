@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+from cli_cases import judge_file
 from cli_files import write_lines
 
 from activeeval.cli import cli
@@ -98,6 +102,18 @@ def test_figures_of_both_models(report, measure):
             assert sum(row["n"] for row in rows) == 190
             assert all(0 <= row["predicted"] <= 1 and 0 <= row["observed"] <= 1 for row in rows)
             assert [row["predicted"] for row in rows] == sorted(row["predicted"] for row in rows)
+
+
+@pytest.fixture
+def start_with(folder):
+    """Return a function that runs a command with a cache of compiled code."""
+
+    def run(cache, *arguments):
+        command = [sys.executable, "-m", "activeeval", *arguments]
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+        subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True)
+
+    return run
 
 
 def test_what_was_observed_is_the_score(call, report):
@@ -213,3 +229,23 @@ def test_training_labels_do_not_leak(report):
 
 def test_every_command_is_tested_for_help():
     assert {"methods", "calibration"} <= set(cli.commands)
+
+
+@pytest.mark.slow
+def test_after_a_warm_up_nothing_is_compiled(folder, start_with):
+    """In a cache of its own: what `sample`, `estimate` and `simulate` need lies in it."""
+    cache = folder / "cache"
+
+    def compiled():
+        return sorted(path.name for path in cache.rglob("*.nbc"))
+
+    start_with(cache, "warm-up")
+    before = compiled()
+    assert before
+    pair = ("--run", "a.run", "--versus-run", "b.run")
+    for measure in ("DCG@5", "ERR@5"):
+        options = (*pair, "--max-grade", "3", "--measure", measure, "--budget", "100%")
+        start_with(cache, "sample", *options, "--out", "x.sample", "--sheet", "x.csv", "--force")
+        judge_file("x.csv")
+        start_with(cache, "estimate", "x.sample", "x.csv")
+    assert compiled() == before

@@ -623,19 +623,20 @@ def test_the_talk_says_what_was_drawn(call):
     n_queries, sizes = len({row["query_id"] for row in rows}), [0] * 4
     for row in rows:
         sizes[int(row["block"]) - 1] += 1
-    model, wrote, blocks, rough, scale, kept = done.err.splitlines()
+    model, what, blocks, rough, scale, wrote, then = done.err.splitlines()
     assert "uniform grade model" in model
     assert re.fullmatch(
-        rf"activeeval: wrote x\.csv: {len(rows)} items of {n_queries} queries, cost {len(rows)} of 23; "
+        rf"activeeval: {len(rows)} items of {n_queries} queries, cost {len(rows)} of 23; "
         r"1 is the judging of one mean item",
-        wrote,
-    ), wrote
+        what,
+    ), what
     said = ", ".join(map(str, sizes))
     assert blocks == f"activeeval: 4 blocks of {said} items: the sample may be read once one is complete"
     assert rough == f"activeeval: {n_queries} judged queries make a rough interval; with 30 or more it can be relied on"
     assert scale == "activeeval: for P(rel=1)@4, judges give grades 0 … 3"
-    told = f"seed 2, sample {rows[0]['sample']}, kept in x.csv.sample.npz, which"
-    assert kept == f"activeeval: {told} `activeeval estimate` reads beside the sheet"
+    told = f"seed 2, sample {rows[0]['sample']}: wrote x.csv.sample.npz, and x.csv for the judges"
+    assert wrote == f"activeeval: {told}"
+    assert then == "activeeval: `activeeval estimate x.csv.sample.npz x.csv` reads both"
     assert done.out == ""
     assert call("--quiet", "sample", *RUN, "--budget", "27%", *files("y.csv")).err == ""
 
@@ -649,16 +650,16 @@ def test_an_ideal_of_the_runs_alone_is_said_to_be_one(call, measure):
 def test_everything_is_said_to_be_everything(call):
     said = call("sample", *RUN, "--budget", 1000, *files("d.csv")).err
     n = len(csv_rows("d.csv"))
-    assert re.search(rf"wrote d\.csv: everything is to be judged, {n} items of 30 queries, cost {n} of 1000; ", said)
+    assert re.search(rf"activeeval: everything is to be judged, {n} items of 30 queries, cost {n} of 1000; ", said)
     assert "rough" not in said
 
 
 def test_a_budget_that_bounds_no_error_is_told(call):
     said = call("sample", *RUN, "--budget", "6%", "--method", "random", *files("d.csv")).err.splitlines()
-    assert re.fullmatch(r"activeeval: budget 13\.\d+ is below what the two dearest units cost, 16: .*", said[-2]), said
+    assert re.fullmatch(r"activeeval: budget 13\.\d+ is below what the two dearest units cost, 16: .*", said[-3]), said
     # the whole budget is enough, its first quarter is not
     said = call("sample", *RUN, "--budget", "20%", "--method", "random", *files("d.csv")).err.splitlines()
-    assert re.fullmatch(r"activeeval: read at the end of the first block, budget .* is below .*", said[-2])
+    assert re.fullmatch(r"activeeval: read at the end of the first block, budget .* is below .*", said[-3])
 
 
 def test_rankings_that_no_label_can_tell_apart(call, folder):

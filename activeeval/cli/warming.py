@@ -1,0 +1,21 @@
+"""``activeeval warm-up``: compile what a first call would wait for."""
+
+from __future__ import annotations
+
+import click
+
+from activeeval.cli.output import progress, say
+
+
+@click.command("warm-up")
+def warm_up() -> None:
+    """Compile everything now, so that no later call waits for it: for images and for the first morning.
+
+    What is compiled is kept beside the package, or where NUMBA_CACHE_DIR says.
+    """
+    from activeeval.methods import METHODS
+    from activeeval.session.warming import warm_up as compile_all
+
+    with progress(len(METHODS), "compiling") as advance:
+        compile_all(advance)
+    say("everything is compiled")

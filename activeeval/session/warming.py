@@ -1,0 +1,61 @@
+"""Compiling ahead of time: what a first call would wait for."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from activeeval.generated import generate_pool, ranked_by_expected_grade
+from activeeval.io.trec import Run, write_run
+from activeeval.methods import METHODS
+from activeeval.session.budgets import Budget
+from activeeval.session.cases import prepare
+from activeeval.session.choices import Choices
+from activeeval.session.samples import draw, judged
+from activeeval.simulation import simulate
+
+_MEASURES = ("DCG@3", "ERR@3", "nDCG@3", "AP")
+
+
+def warm_up(progress: Callable[[str], object] = lambda what: None) -> None:
+    """Draw, read and replay small samples by every method, so that all that is compiled for them lies in the cache.
+
+    Parameters
+    ----------
+    progress : callable
+        Told what is next.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = _runs(Path(folder))
+        choices = Choices(runs=(first,), versus_run=second, max_grade=4)
+        for name, method in METHODS.items():
+            progress(name)
+            case = prepare(choices, use_labels=False)
+            for measure in _MEASURES:
+                if not method.fits(case.target(measure).measure):
+                    continue
+                for question in ("run", "difference"):
+                    sample = draw(case, [measure], [question], Budget(0.6, is_share=True), method=name)
+                    own, sheet = f"{folder}/x.sample", f"{folder}/x.csv"
+                    sample.write(own, sheet)
+                    judged(own, [sheet])
+                    design = sample.campaign.design
+                    designs = {"passive": METHODS["passive"].design(design.target), name: design}
+                    simulate(designs, np.zeros(design.pool.n_items, dtype=np.int64), [0.6 * design.cost], 2)
+
+
+def _runs(folder: Path) -> tuple[str, str]:
+    """Write two small runs and return their names."""
+    made = generate_pool(30, np.random.default_rng(0))
+    pool, names = made.pool, []
+    ranking = ranked_by_expected_grade(pool, np.eye(5)[made.grades])
+    for name, one in (("a", ranking), ("b", ranking.without(0.2, np.random.default_rng(1)))):
+        path = folder / f"{name}.run"
+        queries = pool.query_ids[pool.item_queries[one.items]]
+        scores = -one.ranks.astype(np.float64)
+        write_run(Run(queries, pool.item_ids[one.items], scores, one.ranks, name), path)
+        names.append(str(path))
+    return names[0], names[1]
