@@ -143,6 +143,7 @@ def _design(arrays: Arrays) -> Design:
         **rates,
     )
     _check_order(order)
+    order.query_probs.setflags(write=False)  # as a pool's are: kernels are compiled once for both
     budget, expected, planned = arrays["budget"].tolist()
     design = Design(
         name=name,

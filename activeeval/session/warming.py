@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from activeeval.campaign import Campaign
 from activeeval.generated import generate_pool, ranked_by_expected_grade
 from activeeval.io.trec import Run, write_run
 from activeeval.methods import METHODS
@@ -41,8 +42,8 @@ def warm_up(progress: Callable[[str], object] = lambda what: None) -> None:
                     sample = draw(case, [measure], [question], Budget(0.6, is_share=True), method=name)
                     own, sheet = f"{folder}/x.sample", f"{folder}/x.csv"
                     sample.write(own, sheet)
-                    judged(own, [sheet])
-                    design = sample.campaign.design
+                    design = judged(own, [sheet])[0].campaign.design
+                    Campaign(design).run(lambda query, items: [0] * len(items))
                     designs = {"passive": METHODS["passive"].design(design.target), name: design}
                     simulate(designs, np.zeros(design.pool.n_items, dtype=np.int64), [0.6 * design.cost], 2)
 
