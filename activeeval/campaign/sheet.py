@@ -14,6 +14,9 @@ from activeeval.campaign.campaign import Campaign
 from activeeval.errors import InputError
 from activeeval.io.draws import CANNOT, EMPTY, Draws
 
+POLICIES = ("refuse", "majority", "median")
+"""What becomes of an item that several judges grade differently."""
+
 
 class Progress(NamedTuple):
     """How many items of a sample have a grade, wait for one, and cannot be judged."""
@@ -21,6 +24,13 @@ class Progress(NamedTuple):
     judged: int
     waiting: int
     cannot: int
+
+
+class Agreement(NamedTuple):
+    """How many items several judges have judged, and on how many of these they agree."""
+
+    several: int
+    alike: int
 
 
 def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
@@ -45,10 +55,13 @@ def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
     )
 
 
-def take(campaign: Campaign, sheets: Mapping[str, Draws], samples: Sequence[str]) -> Progress:
+def take(
+    campaign: Campaign, sheets: Mapping[str, Draws], samples: Sequence[str], policy: str = "refuse"
+) -> tuple[Progress, Agreement]:
     """Tell a campaign that was not judged yet what sheets say.
 
-    Rows may stand in any order, and an item in several of them.
+    Rows may stand in any order, and an item in several of them. A judge is a name in the column judge, or, without
+    one, a sheet.
 
     Parameters
     ----------
@@ -56,33 +69,51 @@ def take(campaign: Campaign, sheets: Mapping[str, Draws], samples: Sequence[str]
         By the name of the file.
     samples : sequence of str
         The ids of the sample and of those that it grew from.
+    policy : {"refuse", "majority", "median"}
+        What becomes of an item that judges grade differently: an error; the grade that most give, the lowest of several
+        such; or the lower median. An item cannot be judged if nobody could.
 
     Raises
     ------
     InputError
-        Where a sheet is of another sample or holds a foreign item, an item is in none of them, has two grades or one
-        that is not of the scale.
+        Where a sheet is of another sample or holds a foreign item, an item is in none of them, has two grades of one
+        judge or one that is not of the scale.
     """
+    if policy not in POLICIES:
+        raise InputError(f"unknown policy {policy!r}; known: {', '.join(POLICIES)}")
     for name, sheet in sheets.items():
         if sheet.sample not in samples:
             known = " or ".join(map(repr, samples))
             raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of sample {known}")
     while campaign.ask() is not None:
         pass
-    said = _said(campaign, sheets)
-    for item, (grade, judge) in said.items():
-        if grade != EMPTY:
-            campaign.judge(item, None if grade == CANNOT else grade, judge=judge)
-    given = [grade for grade, _ in said.values()]
-    n_waiting, n_cannot = given.count(EMPTY), given.count(CANNOT)
-    return Progress(judged=len(given) - n_waiting - n_cannot, waiting=n_waiting, cannot=n_cannot)
+    said = _said(campaign, sheets, policy)
+    for item, grades in said.items():
+        if grades:
+            judges, resolved = ", ".join(judge for judge in grades if judge not in sheets), _resolved(grades, policy)
+            campaign.judge(item, None if resolved == CANNOT else resolved, judge=judges)
+    several = [set(grades.values()) for grades in said.values() if len(grades) > 1]
+    n_waiting = sum(not grades for grades in said.values())
+    n_cannot = sum(set(grades.values()) == {CANNOT} for grades in said.values())
+    progress = Progress(judged=len(said) - n_waiting - n_cannot, waiting=n_waiting, cannot=n_cannot)
+    return progress, Agreement(len(several), sum(len(grades) == 1 for grades in several))
 
 
-def _said(campaign: Campaign, sheets: Mapping[str, Draws]) -> dict[int, tuple[int, str]]:
-    """Return what the sheets say of every item of a campaign's units: a grade, and who gave it."""
+def _resolved(grades: Mapping[str, int], policy: str) -> int:
+    """Return one grade for an item that somebody has judged."""
+    given = sorted(grade for grade in grades.values() if grade != CANNOT)
+    if not given:
+        return CANNOT
+    if policy == "majority":
+        return max(dict.fromkeys(given), key=given.count)
+    return given[(len(given) - 1) // 2]
+
+
+def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[int, dict[str, int]]:
+    """Return what each judge says of every item of a campaign's units; nobody where it waits."""
     pool, top = campaign.design.pool, campaign.design.max_grade
     places = {(u.query_id, doc): item for u in campaign.units for item, doc in zip(u.items, u.item_ids, strict=True)}
-    said: dict[int, tuple[int, str]] = {}
+    said: dict[int, dict[str, int]] = {}
     for name, sheet in sheets.items():
         columns = (sheet.query_id, sheet.doc_id, sheet.grade, np.asarray(sheet.judge))
         for query, doc, grade, judge in zip(*(column.tolist() for column in columns), strict=True):
@@ -90,19 +121,24 @@ def _said(campaign: Campaign, sheets: Mapping[str, Draws]) -> dict[int, tuple[in
             if item is None:
                 raise InputError(f"{name}: item {doc!r} of query {query!r} is in the sheet, but not in the sample")
             if top is not None and grade > top:
-                raise InputError(
-                    f"{name}: grade {grade} of {pool.place(item)} is above the largest of the scale, {top}"
-                )
-            before, _ = said.get(item, (EMPTY, ""))
-            if EMPTY not in (before, grade) and before != grade:
-                one, other = ("cannot" if g == CANNOT else str(g) for g in (before, grade))
-                raise InputError(f"{name}: {pool.place(item)} has two grades, {one} and {other}")
-            if before == EMPTY:
-                said[item] = (grade, judge)
+                place = f"{name}: grade {grade} of {pool.place(item)}"
+                raise InputError(f"{place} is above the largest of the scale, {top}")
+            grades = said.setdefault(item, {})
+            if grade != EMPTY:
+                _check_alike(grades, judge.strip() or name, grade, f"{name}: {pool.place(item)}", policy)
+                grades[judge.strip() or name] = grade
     lost = [item for item in places.values() if item not in said]
     if lost:
-        where = ", ".join(sheets)
-        raise InputError(
-            f"{where}: {pool.place(lost[0])} is in the sample, but not in the sheet ({len(lost)} such items)"
-        )
+        where = f"{', '.join(sheets)}: {pool.place(lost[0])}"
+        raise InputError(f"{where} is in the sample, but not in the sheet ({len(lost)} such items)")
     return said
+
+
+def _check_alike(grades: Mapping[str, int], judge: str, grade: int, place: str, policy: str) -> None:
+    """Raise where one judge gives two grades, or several do and nothing says what becomes of them."""
+    others = {judge: grades[judge]} if judge in grades else grades if policy == "refuse" else {}
+    before = next((other for other in others.values() if other != grade), None)
+    if before is not None:
+        one, other = ("cannot" if g == CANNOT else str(g) for g in (before, grade))
+        by = "" if judge in grades else "; a policy, majority or median, says which of several judges' counts"
+        raise InputError(f"{place} has two grades, {one} and {other}{by}")

@@ -115,7 +115,7 @@ def top_up(path: str, budget: Budget, out: str, sheet: str, force: bool) -> None
     """Add to the budget of a sample: the same sample, and more of it.
 
     The new sheet holds only what is new. `activeeval estimate` then takes the new sample and all sheets. A top-up that
-    was decided by looking at estimates is a look: see `estimate --interval group-sequential`.
+    was decided by looking at estimates is a look: a plain interval then misses more often than it says.
 
     \b
     activeeval top-up week1.sample --budget 100 --out week2.sample --sheet week2.csv
@@ -190,6 +190,14 @@ def _check_no_grades(path: str) -> None:
     help=f"{_QUESTIONS}; repeatable. Default: what it was made for.",
 )
 @click.option(
+    "--policy",
+    type=click.Choice(("refuse", "majority", "median")),
+    default="refuse",
+    show_default=True,
+    help="Items that several judges grade differently: an error; the grade that most give, the lowest of several such; "
+    "or the lower median. A judge is a name in the column `judge`, else a sheet.",
+)
+@click.option(
     "--scope",
     type=click.Choice(("pool", "population")),
     default="pool",
@@ -213,6 +221,7 @@ def estimate(
     sheets: tuple[str, ...],
     measures: tuple[str, ...],
     questions: tuple[str, ...],
+    policy: str,
     scope: str,
     kind: str,
     level: float,
@@ -226,10 +235,13 @@ def estimate(
     """
     from activeeval.session.samples import judged
 
-    sample, progress = judged(path, sheets)
+    sample, progress, agreement = judged(path, sheets, policy)
     asked = sample.asked(measures, questions)
     results = [(one, sample.campaign.estimate(target, scope=scope), target) for one, target in asked]
     _caution(results)
+    if agreement.several:
+        shared = f"{agreement.several} items were judged by several judges"
+        say(f"{shared}, {agreement.alike} of them alike (policy: {policy})")
     if progress.waiting:
         say(f"{progress.waiting} of {sum(progress)} items wait for a grade")
     rows = []

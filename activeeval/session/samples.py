@@ -9,7 +9,7 @@ import numpy as np
 
 from activeeval.campaign import Campaign
 from activeeval.campaign.sample import FIELDS, from_arrays, id_of, to_arrays
-from activeeval.campaign.sheet import Progress, sheet_of, take
+from activeeval.campaign.sheet import Agreement, Progress, sheet_of, take
 from activeeval.errors import BudgetError, InputError
 from activeeval.io.arrays import read_arrays, write_arrays
 from activeeval.io.draws import read_draws, write_draws
@@ -197,8 +197,14 @@ def read_sample(path: str) -> tuple[Sample, str]:
     return sample, id_of(arrays)
 
 
-def judged(path: str, sheets: Sequence[str]) -> tuple[Sample, Progress]:
-    """Return a sample with all that was judged on its sheets, and how far that goes."""
+def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sample, Progress, Agreement]:
+    """Return a sample with all that was judged on its sheets, how far that goes, and how far judges agree.
+
+    Parameters
+    ----------
+    policy : {"refuse", "majority", "median"}
+        What becomes of an item that several judges grade differently.
+    """
     found = {sheet: read_draws(sheet) for sheet in sheets}
     sample, own = read_sample(path)
-    return sample, take(sample.campaign, found, (own, *sample.earlier))
+    return sample, *take(sample.campaign, found, (own, *sample.earlier), policy)

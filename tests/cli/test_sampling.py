@@ -446,7 +446,35 @@ def test_the_sheets_of_several_judges(call, drawn):
     whole = call("estimate", "d.csv.sample.npz", "whole.csv", "-o", "jsonl").rows
     assert call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv", "-o", "jsonl").rows == whole
     write_csv("ann.csv", changed(csv_rows("ann.csv"), 0, grade=(rows[0]["grade"] + 1) % 4))
-    one_line(call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv"), r"bob\.csv: item .* has two grades, \d and \d")
+    refused = r"bob\.csv: item .* has two grades, \d and \d; a policy, majority or median, says which of .* counts"
+    one_line(call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv"), refused)
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("majority", [0, 1, 3, 2, None]), ("median", [1, 1, 3, 2, None])])
+def test_what_several_judges_say_is_resolved_by_name(call, drawn, policy, expected):
+    """Up to four judges of five items; all else is judged alike by all."""
+    rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", "40%"))
+    cells = {"ann.csv": [0, 1, 3, "cannot", "cannot"], "bob.csv": [2, 1, 3, 2, "cannot"], "cid.csv": [3, 1, "", 2, ""]}
+    cells["dan.csv"] = [1, 2, "", "", ""]
+    for name, grades in cells.items():
+        write_csv(
+            name, [row | {"judge": "", "grade": grades[i] if i < 5 else row["grade"]} for i, row in enumerate(rows)]
+        )
+    done = call("estimate", "d.csv.sample.npz", *cells, "--policy", policy, "-o", "jsonl")
+    assert f"judged by several judges, {len(rows) - 3} of them alike (policy: {policy})" in done.err
+    one = [row | {"grade": "cannot" if g is None else g} for row, g in zip(rows, expected, strict=False)] + rows[5:]
+    write_csv("one.csv", one)
+    alone = call("estimate", "d.csv.sample.npz", "one.csv", "-o", "jsonl").rows[0]
+    assert done.rows[0] == alone
+
+
+def test_one_judge_has_one_grade_for_an_item(call, drawn):
+    rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", "40%"))
+    write_csv("d.csv", [row | {"judge": "Ann"} for row in rows])
+    write_csv("e.csv", [row | {"judge": "Ann ", "grade": (row["grade"] + (i == 1)) % 4} for i, row in enumerate(rows)])
+    for policy in ("refuse", "majority", "median"):
+        done = call("--quiet", "estimate", "d.csv.sample.npz", "d.csv", "e.csv", "--policy", policy)
+        one_line(done, r"e\.csv: item .* has two grades, \d and \d")
 
 
 # Sheets that went wrong
