@@ -11,6 +11,7 @@ import click
 from activeeval import __version__
 from activeeval.cli.calibration import calibration
 from activeeval.cli.coherence import coherence
+from activeeval.cli.comparing import compare
 from activeeval.cli.demo import demo
 from activeeval.cli.gains import gains
 from activeeval.cli.methods import methods
@@ -31,7 +32,7 @@ def cli(quiet: bool) -> None:
     """
 
 
-_WORK = (demo, score, simulate, sample, estimate, top_up, design)
+_WORK = (demo, score, compare, simulate, sample, estimate, top_up, design)
 for _command in (*_WORK, methods, calibration, gains, coherence, warm_up):
     cli.add_command(_command)
 

@@ -48,6 +48,10 @@ BUDGET = BudgetType()
 BUDGET_HELP = "Judgments, or cost in mean items (200), or a share of judging everything (10%)"
 POSITIVE = FiniteRange(0, min_open=True)
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
+SCOPES = {
+    "pool": "these queries: what judging all of them would give",
+    "population": "all the queries that these are a sample of",
+}
 level_option = click.option("--level", type=SHARE, default=0.95, show_default=True, help="Confidence of the intervals.")
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer.")
 ties_option = click.option(

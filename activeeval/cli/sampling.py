@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import BUDGET, BUDGET_HELP, level_option, pool_options, prepared
+from activeeval.cli.inputs import BUDGET, BUDGET_HELP, SCOPES, level_option, pool_options, prepared
 from activeeval.cli.output import check_out, emit, output_option, places_option, say, warn_of_weights
 from activeeval.errors import BudgetError, InputError
 
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 QUESTION = click.Choice(("difference", "run", "versus"))
 _MEASURES = "DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10; @FILE: learned gains"
 _QUESTIONS = "The first ranking less the second, the first alone, or the second"
-_SCOPES = {
-    "pool": "these queries: what judging all of them would give",
-    "population": "all the queries that these are a sample of",
-}
 _method_option = click.option(
     "--method", help="See `activeeval methods`. Default: the best for the measures that a bad model cannot spoil."
 )
@@ -267,7 +263,7 @@ def estimate(
             }
         )
     if form == "text":
-        say(f"the intervals are about {_SCOPES[scope]}")
+        say(f"the intervals are about {SCOPES[scope]}")
     emit(rows, form, places)
 
 

@@ -14,6 +14,7 @@ from cli_files import write_lines
 
 from activeeval.cli import cli
 from activeeval.methods import METHODS
+from activeeval.session import evaluation
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score")
 TRAINED = (*LETOR, "--train", "t.txt")
@@ -249,3 +250,34 @@ def test_after_a_warm_up_nothing_is_compiled(folder, start_with):
         judge_file("x.csv")
         start_with(cache, "estimate", "x.sample", "x.csv")
     assert compiled() == before
+
+
+def test_compare_is_the_difference_of_two_runs(call):
+    judged = ("--qrels", "q.qrels", "--unjudged", "irrelevant", "-o", "jsonl")
+    one, two = call("compare", "a.run", "b.run", *judged, "--measure", "DCG@5", "--measure", "ERR@5").rows
+    scores = [
+        call("--quiet", "score", "q.qrels", run, "DCG@5", "-o", "jsonl").rows[0]["value"] for run in ("a.run", "b.run")
+    ]
+    assert one["value"] == pytest.approx(scores[0] - scores[1])
+    assert (one["std_error"], one["scope"], one["question"], two["measure"]) == (0, "pool", "difference", "ERR@5")
+    turned = call("compare", "b.run", "a.run", *judged, "--measure", "DCG@5").rows[0]
+    assert turned["value"] == pytest.approx(-one["value"])
+    for budget, given in ((100, {"budget": 100}), ("40%", {"share": 0.4})):
+        row = call("compare", "a.run", "b.run", *judged, "--measure", "DCG@5", "--budget", budget, "--seed", 4).rows[0]
+        expected = evaluation.compare(
+            "q.qrels", "a.run", "b.run", measure="DCG@5", unjudged="irrelevant", rng=4, **given
+        )
+        assert (row["value"], row["std_error"], row["spent"]) == (expected.value, expected.std_error, expected.cost)
+
+
+def test_compare_counts_what_nobody_judged(call):
+    done = call("--quiet", "compare", "a.run", "b.run", "--qrels", "q.qrels", "--measure", "DCG@5")
+    assert (done.code, done.out) == (1, "")
+    assert re.match(r"activeeval: \d+ of \d+ items asked for are not judged, in \d+ queries", done.err), done.err
+    small = call(
+        "--quiet", "compare", "a.run", "b.run", "--qrels", "q.qrels", "--unjudged", "irrelevant", "--budget", 0.5
+    )
+    assert (small.code, small.out) == (1, "")
+    assert re.match(r"activeeval: DCG@10: --budget 0\.5 is below .*; the smallest that works is \d", small.err), (
+        small.err
+    )
