@@ -70,6 +70,7 @@ def compare(
     activeeval compare new.run old.run --qrels qrels.txt --measure DCG@10 --budget 200
     """
     from activeeval.session.evaluation import compare as estimate
+    from activeeval.session.workload import sampled_measure
 
     given = {} if budget is None else {"share" if budget.is_share else "budget": budget.amount}
     rows = []
@@ -94,7 +95,7 @@ def compare(
         interval = result.interval(level)
         rows.append(
             {
-                "measure": measure,
+                "measure": str(sampled_measure(measure)),
                 "question": "difference",
                 "scope": result.scope,
                 "value": result.value,
