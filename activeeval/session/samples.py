@@ -14,8 +14,9 @@ from activeeval.errors import BudgetError, InputError
 from activeeval.io.arrays import read_arrays, write_arrays
 from activeeval.io.draws import read_draws, write_draws
 from activeeval.io.files import Together
-from activeeval.measures import Target
+from activeeval.measures import SampledMeasure, Target
 from activeeval.methods import default_method, find_method
+from activeeval.pool import Rankings
 from activeeval.session.budgets import Budget
 from activeeval.session.cases import Case
 from activeeval.session.workload import on_scale, sampled_measure
@@ -92,8 +93,9 @@ class Sample:
         wanted = questions or list(dict.fromkeys(self.questions))
         return [(one, self._target(measure, one)) for measure in chosen or own for one in wanted]
 
-    def _target(self, measure: object, question: str) -> Target:
-        runs: dict[str, object] = {}
+    def _target(self, measure: SampledMeasure, question: str) -> Target:
+        """Return what a measure and a question ask of the rankings that the sample was made for."""
+        runs: dict[str, Rankings] = {}
         for own, target in zip(self.questions, self.campaign.design.targets, strict=True):
             runs["versus" if own == "versus" else "run"] = target.ranking
             if target.versus is not None:
@@ -106,11 +108,19 @@ class Sample:
                     f"the sample was not made for the {which} ranking: there is no question {question!r} to it; "
                     "name it when the sample is drawn"
                 )
-        first, *second = (runs[one] for one in needed)
-        return Target(measure, first, *second)  # type: ignore[arg-type]
+        return Target(measure, *(runs[one] for one in needed))
 
     def notes(self) -> list[str]:
         """Return what whoever has drawn it should know: first what is to be judged."""
+        design = self.campaign.design
+        found = self._extent()
+        names = ", ".join(dict.fromkeys(target.name for target in design.targets))
+        if design.max_grade is not None:
+            found.append(f"for {names}, judges give grades 0 … {design.max_grade}")
+        return [*found, *design.cautions]
+
+    def _extent(self) -> list[str]:
+        """Return how much is to be judged, and how far that goes."""
         design, units = self.campaign.design, self.campaign.planned[self.n_before :]
         n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
         everything = n_items == int((design.order.roots > 0).sum())
@@ -125,10 +135,7 @@ class Sample:
             found.append(f"{blocks}: the sample may be read once one is complete")
         if not everything and n_queries < min(_FEW, design.pool.n_queries) and not self.n_before:
             found.append(f"{n_queries} judged queries make a rough interval; with {_FEW} or more it can be relied on")
-        names = ", ".join(dict.fromkeys(target.name for target in design.targets))
-        if design.max_grade is not None:
-            found.append(f"for {names}, judges give grades 0 … {design.max_grade}")
-        return [*found, *design.cautions]
+        return found
 
 
 def draw(
