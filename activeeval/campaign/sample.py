@@ -19,6 +19,7 @@ from activeeval.campaign.gathered import gathered_arrays, with_gathered
 from activeeval.design import Beliefs, Design, Levels, Order, Replacement
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.grade_models.query_factor import QueryFactor
+from activeeval.io.arrays import read_arrays
 from activeeval.measures import SampledMeasure, Target, check_sampled, parse_measure
 from activeeval.methods import find_method
 from activeeval.pool import QueryPool, Rankings, pool_hashes
@@ -109,6 +110,21 @@ def from_arrays(arrays: Arrays) -> Campaign:
         raise
     except (ValueError, IndexError, TypeError, OverflowError) as problem:
         raise InputError(f"the sample is damaged: {problem}") from None
+
+
+def read_campaign(path: str) -> tuple[Campaign, Arrays]:
+    """Return the campaign of a sample's file, not yet judged, and all the arrays that are in it.
+
+    Raises
+    ------
+    InputError
+        As `from_arrays`, naming the file.
+    """
+    arrays = read_arrays(path, FIELDS)
+    try:
+        return from_arrays(arrays), arrays
+    except InputError as problem:
+        raise InputError(f"{path}: {problem}") from None
 
 
 def _word(arrays: Arrays, name: str) -> str:

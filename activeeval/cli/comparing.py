@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from activeeval.cli.inputs import BUDGET, BUDGET_HELP, SCOPES, FiniteRange, level_option, seed_option
-from activeeval.cli.output import emit, output_option, places_option, say
+from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, SCOPES, FiniteRange, level_option, seed_option
+from activeeval.cli.output import emit, estimate_row, output_option, places_option, say
 from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     multiple=True,
     default=["DCG@10"],
     show_default="DCG@10",
-    help="DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10; @FILE: learned gains; repeatable.",
+    help=f"{MEASURES_HELP}; repeatable.",
 )
 @click.option(
     "--budget", type=BUDGET, help=f"{BUDGET_HELP}; by default everything is looked up, and nothing is left to chance."
@@ -69,18 +69,18 @@ def compare(
     \b
     activeeval compare new.run old.run --qrels qrels.txt --measure DCG@10 --budget 200
     """
+    from activeeval.io.tables import load_qrels, load_run
     from activeeval.session.evaluation import compare as estimate
     from activeeval.session.workload import sampled_measure
 
     given = {} if budget is None else {"share" if budget.is_share else "budget": budget.amount}
-    rows = []
+    tables, rows = (load_qrels(qrels), load_run(run_a), load_run(run_b)), []
     for measure in measures:
+        asked = sampled_measure(measure)
         try:
             result = estimate(
-                qrels,
-                run_a,
-                run_b,
-                measure=measure,
+                *tables,
+                measure=asked,
                 method=method,
                 max_grade=max_grade,
                 overhead=overhead,
@@ -92,23 +92,7 @@ def compare(
             raise InputError(f"{measure}: --{problem}") from None
         for caution in result.cautions:
             say(f"{measure}: {caution}")
-        interval = result.interval(level)
-        rows.append(
-            {
-                "measure": str(sampled_measure(measure)),
-                "question": "difference",
-                "scope": result.scope,
-                "value": result.value,
-                "std_error": result.std_error,
-                "low": interval.low,
-                "high": interval.high,
-                "level": level,
-                "method": result.method,
-                "queries": result.n_queries,
-                "items": result.n_items,
-                "spent": result.cost,
-            }
-        )
+        rows.append(estimate_row(str(asked), "difference", result, result.interval(level), method=result.method))
     if form == "text":
         say(f"the intervals are about {SCOPES['pool']}")
     emit(rows, form, places)

@@ -15,6 +15,7 @@ from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     from activeeval.design import Design
+    from activeeval.results import Estimate, Interval
 
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _PATIENCE = 2.0
@@ -49,6 +50,24 @@ def emit(rows: Sequence[Mapping[str, Any]], form: str, places: int = 4) -> None:
 
     if rows:
         click.echo(render(rows, form, places))
+
+
+def estimate_row(measure: str, question: str, result: Estimate, interval: Interval, /, **more: Any) -> dict[str, Any]:
+    """Return an estimate as a row, ``more`` columns behind its interval."""
+    return {
+        "measure": measure,
+        "question": question,
+        "scope": result.scope,
+        "value": result.value,
+        "std_error": result.std_error,
+        "low": interval.low,
+        "high": interval.high,
+        "level": interval.level,
+        **more,
+        "queries": result.n_queries,
+        "items": result.n_items,
+        "spent": result.cost,
+    }
 
 
 def check_out(path: str, suffixes: Sequence[str]) -> None:

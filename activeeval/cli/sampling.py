@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import BUDGET, BUDGET_HELP, SCOPES, level_option, pool_options, prepared
-from activeeval.cli.output import check_out, emit, output_option, places_option, say, warn_of_weights
+from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, SCOPES, level_option, pool_options, prepared
+from activeeval.cli.output import check_out, emit, estimate_row, output_option, places_option, say, warn_of_weights
 from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from activeeval.session.samples import Sample
 
 QUESTION = click.Choice(("difference", "run", "versus"))
-_MEASURES = "DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10; @FILE: learned gains"
 _QUESTIONS = "The first ranking less the second, the first alone, or the second"
 _method_option = click.option(
     "--method", help="See `activeeval methods`. Default: the best for the measures that a bad model cannot spoil."
@@ -35,7 +34,7 @@ _force_option = click.option("--force", is_flag=True, help="Overwrite a sheet th
 @click.command()
 @pool_options
 @click.option(
-    "--measure", "measures", multiple=True, default=["DCG"], show_default="DCG", help=f"{_MEASURES}; repeatable."
+    "--measure", "measures", multiple=True, default=["DCG"], show_default="DCG", help=f"{MEASURES_HELP}; repeatable."
 )
 @click.option(
     "--question",
@@ -243,25 +242,8 @@ def estimate(
     rows = []
     for question, result, target in results:
         interval = sample.campaign.interval(kind, level, target, scope=scope)
-        rows.append(
-            {
-                "measure": target.name,
-                "question": question,
-                "scope": result.scope,
-                "value": result.value,
-                "std_error": result.std_error,
-                "low": interval.low,
-                "high": interval.high,
-                "level": level,
-                "interval": kind,
-                "method": result.method,
-                **progress._asdict(),
-                "draws": result.n_draws,
-                "queries": result.n_queries,
-                "items": result.n_items,
-                "spent": result.cost,
-            }
-        )
+        more = {"interval": kind, "method": result.method, **progress._asdict(), "draws": result.n_draws}
+        rows.append(estimate_row(target.name, question, result, interval, **more))
     if form == "text":
         say(f"the intervals are about {SCOPES[scope]}")
     emit(rows, form, places)
@@ -281,7 +263,7 @@ def _caution(results: Sequence[tuple[str, Estimate, Target]]) -> None:
 
 @click.command()
 @pool_options
-@click.option("--measure", default="DCG", show_default=True, help=f"{_MEASURES}.")
+@click.option("--measure", default="DCG", show_default=True, help=f"{MEASURES_HELP}.")
 @_method_option
 @click.option("--budget", type=BUDGET, default="10%", show_default=True, help=f"{BUDGET_HELP}.")
 @click.option("--out", required=True, metavar="FILE", help="Table to write: .parquet, .csv, .tsv or .jsonl.")

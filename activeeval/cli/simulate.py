@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import BUDGET, BUDGET_HELP, pool_options, prepared
+from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, pool_options, prepared
 from activeeval.cli.output import (
     check_out,
     emit,
@@ -38,7 +38,7 @@ _OFTEN = 0.1
     multiple=True,
     default=("DCG",),
     show_default=True,
-    help="DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10, or @FILE: learned gains; repeatable.",
+    help=f"{MEASURES_HELP}; repeatable.",
 )
 @click.option(
     "--method",

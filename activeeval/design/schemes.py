@@ -217,7 +217,7 @@ class Levels:
 def _come(order: Order, keys: NDArray[np.uint64], limit: float) -> Come:
     """Return all that comes below a level under each key."""
     n_rows, n_slots = (int(_ROOM * keys.size * p.sum()) + 16 for p in order.inclusion_probs(limit))
-    longest = int(np.diff(order.offsets).max(initial=0)) + 16
+    longest = int(np.diff(order.offsets).max(initial=0))
     while True:
         found = Come(
             keys=np.empty(n_rows, np.int64),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from activeeval.errors import InputError, StateError
 from activeeval.estimation.samples import JudgedSample, JudgedSamples
 from activeeval.kernels import estimates
+from activeeval.kernels import samples as kernel
 from activeeval.results import Estimate
 
 Floats = NDArray[np.float64]
@@ -106,7 +107,7 @@ def evaluated(samples: JudgedSamples) -> Floats:
     ndarray, shape (n_samples, 3)
     """
     out = np.empty((samples.base.size, 3))
-    estimates.linear_estimates(samples.starts, samples.rows, samples.population, samples.is_fitted, out)
+    kernel.linear_estimates(samples.starts, samples.rows, samples.population, samples.is_fitted, out)
     out[:, 0] += samples.base
     is_census = samples.open_share == 0.0
     out[is_census, 0], out[is_census, 1:] = samples.base[is_census], (0.0, np.inf)

@@ -42,8 +42,12 @@ def write_arrays(path: PathLike, arrays: Mapping[str, NDArray[Any]], files: Toge
 
 
 def is_arrays(path: PathLike) -> bool:
-    """Return whether a file looks like one of named arrays, by its first bytes."""
-    return bytes(read_binary(path)[:4]) == b"PK\x03\x04"
+    """Return whether a file looks like one of named arrays, by its first bytes; no file does not."""
+    try:
+        with open(path, "rb") as handle:
+            return handle.read(4) == b"PK\x03\x04"
+    except OSError:  # whoever reads it says what is wrong
+        return False
 
 
 def read_arrays(path: PathLike, needed: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:

@@ -91,12 +91,13 @@ def write_draws(draws: Draws, path: PathLike, files: Together | None = None) -> 
     write_columns(dict(zip(COLUMNS, columns, strict=True)), path, files)
 
 
-def is_draws(path: PathLike) -> bool:
-    """Return whether a file is a table that has the columns of a sheet."""
+def read_draws_if_any(path: PathLike) -> Draws | None:
+    """Return the sheet that a file is by its columns; None where it is no table, or another; raises as `read_draws`."""
     if bare_suffix(path) not in SUFFIXES:
-        return False
-    names = {name.strip().lower() for name in read_sheet(path).columns}
-    return {"sample", "block"} <= names
+        return None
+    table = read_sheet(path)
+    is_sheet = {"sample", "block"} <= {name.strip().lower() for name in table.columns}
+    return _draws(_plainly_named(table), path) if is_sheet else None
 
 
 def read_draws(path: PathLike) -> Draws:
@@ -110,7 +111,10 @@ def read_draws(path: PathLike) -> Draws:
     FormatError
         ``path:line: column <name>: what is wrong``.
     """
-    sheet = _plainly_named(read_sheet(path))
+    return _draws(_plainly_named(read_sheet(path)), path)
+
+
+def _draws(sheet: Sheet, path: PathLike) -> Draws:
     missing = [name for name in _NEEDED if name not in sheet.columns]
     if missing:
         line, held = None if sheet.lines is None else 1, ", ".join(sheet.columns)

@@ -343,28 +343,6 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
 
 
 @_jit
-def linear_estimates(starts, rows, populations, fitted, out):
-    """Fill ``out`` (n, 3) with `linear_estimate`'s R̂, V̂ and degrees of freedom of several samples.
-
-    Parameters
-    ----------
-    starts : array, shape (n + 1,)
-        Where the rows of each sample begin.
-    rows : Rows
-    populations : array, shape (n, k)
-    """
-    most = np.max(np.diff(starts))
-    omega, keep, contributions = np.empty(most), np.empty(most), np.empty(most)
-    for r in range(out.shape[0]):
-        first, n = starts[r], starts[r + 1] - starts[r]
-        for j in range(n):
-            omega[j] = rows.probs[first + j] / rows.inclusion_probs[first + j]
-            keep[j] = 1.0 - rows.inclusion_probs[first + j]
-        own = (rows.totals[first : first + n], rows.within[first : first + n], populations[r])
-        out[r, 0], out[r, 1], out[r, 2], _ = linear_estimate(omega[:n], keep[:n], *own, fitted, contributions[:n])
-
-
-@_jit
 def _is_alike(omega, totals):
     """Return whether every query looks alike: y − h is a multiple of z_0 but for rounding."""
     top, bottom, size, scale = 0.0, 0.0, 0.0, 0.0

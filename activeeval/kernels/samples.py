@@ -1,8 +1,11 @@
-"""What judged selections showed, sample by sample: the rows of open queries, and sums over the certain ones."""
+"""What judged selections showed, sample by sample: rows of open queries, sums over certain ones, estimates of both."""
 
 from __future__ import annotations
 
 import numba
+import numpy as np
+
+from activeeval.kernels.estimates import linear_estimate
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
@@ -77,3 +80,25 @@ def gather(owners, taken, queries, shown, within, starts, rows):
             rows.totals[n, a] = shown[row, a]
         for a in range(within.shape[1]):
             rows.within[n, a] = within[row, a]
+
+
+@_jit
+def linear_estimates(starts, rows, populations, fitted, out):
+    """Fill ``out`` (n, 3) with `linear_estimate`'s R̂, V̂ and degrees of freedom of several samples.
+
+    Parameters
+    ----------
+    starts : array, shape (n + 1,)
+        Where the rows of each sample begin.
+    rows : Rows
+    populations : array, shape (n, k)
+    """
+    most = np.max(np.diff(starts))
+    omega, keep, contributions = np.empty(most), np.empty(most), np.empty(most)
+    for r in range(out.shape[0]):
+        first, n = starts[r], starts[r + 1] - starts[r]
+        for j in range(n):
+            omega[j] = rows.probs[first + j] / rows.inclusion_probs[first + j]
+            keep[j] = 1.0 - rows.inclusion_probs[first + j]
+        own = (rows.totals[first : first + n], rows.within[first : first + n], populations[r])
+        out[r, 0], out[r, 1], out[r, 2], _ = linear_estimate(omega[:n], keep[:n], *own, fitted, contributions[:n])

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.campaign.sample import FIELDS, from_arrays
+from activeeval.campaign.sample import read_campaign
 from activeeval.errors import InputError
-from activeeval.io.arrays import is_arrays, read_arrays
-from activeeval.io.draws import is_draws, read_draws
+from activeeval.io.arrays import is_arrays
+from activeeval.io.draws import read_draws_if_any
 from activeeval.io.tables import load_qrels
 from activeeval.pool import QueryPool
 from activeeval.pool.doors import Texts
@@ -58,14 +58,10 @@ def known_grades_of(paths: Sequence[str], pool: QueryPool) -> tuple[Ints, tuple[
 def _graded(path: str) -> tuple[Texts, Texts, Ints]:
     """Return the queries, items and grades of a file."""
     if is_arrays(path):
-        try:
-            design = from_arrays(read_arrays(path, FIELDS)).design
-        except InputError as problem:
-            raise InputError(f"{path}: {problem}" if not str(problem).startswith(path) else str(problem)) from None
+        design = read_campaign(path)[0].design
         pool = design.pool
         return pool.query_ids[pool.item_queries], pool.item_ids, design.known
-    if is_draws(path):
-        sheet = read_draws(path)
+    if (sheet := read_draws_if_any(path)) is not None:
         return sheet.query_id, sheet.doc_id, sheet.grade
     qrels = load_qrels(path)
     return qrels.query_ids, qrels.doc_ids, qrels.grades

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from activeeval.campaign import Campaign
-from activeeval.campaign.sample import FIELDS, from_arrays, id_of, to_arrays
+from activeeval.campaign.sample import id_of, read_campaign, to_arrays
 from activeeval.campaign.sheet import Agreement, Progress, sheet_of, take
 from activeeval.errors import BudgetError, InputError
-from activeeval.io.arrays import read_arrays, write_arrays
+from activeeval.io.arrays import write_arrays
 from activeeval.io.draws import read_draws, write_draws
 from activeeval.io.files import Together
 from activeeval.measures import SampledMeasure, Target
@@ -21,7 +21,6 @@ from activeeval.session.budgets import Budget
 from activeeval.session.cases import Case
 from activeeval.session.workload import on_scale, sampled_measure
 
-QUESTIONS = ("difference", "run", "versus")
 _FEW = 30
 """Below 30 judged queries the bias of a fitted estimate was measured up to .4 of its root mean squared error."""
 
@@ -34,7 +33,7 @@ class Sample:
     ----------
     campaign : Campaign
     questions : tuple of str
-        What each of the targets asks, one of `QUESTIONS`.
+        What each of the targets asks: difference, run or versus.
     earlier : tuple of str
         The ids of the samples that this one was topped up from.
     n_before : int
@@ -192,11 +191,7 @@ def read_sample(path: str) -> tuple[Sample, str]:
     InputError
         Where it was changed, damaged or never one.
     """
-    arrays = read_arrays(path, FIELDS)
-    try:
-        campaign = from_arrays(arrays)
-    except InputError as problem:
-        raise InputError(f"{path}: {problem}") from None
+    campaign, arrays = read_campaign(path)
     kinds = tuple("run" if target.versus is None else "difference" for target in campaign.design.targets)
     questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
     n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]

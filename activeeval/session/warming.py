@@ -31,10 +31,9 @@ def warm_up(progress: Callable[[str], object] = lambda what: None) -> None:
     """
     with tempfile.TemporaryDirectory() as folder:
         first, second = _runs(Path(folder))
-        choices = Choices(runs=(first,), versus_run=second, max_grade=4)
+        case = prepare(Choices(runs=(first,), versus_run=second, max_grade=4), use_labels=False)
         for name, method in METHODS.items():
             progress(name)
-            case = prepare(choices, use_labels=False)
             for measure in _MEASURES:
                 if not method.fits(case.target(measure).measure):
                     continue
