@@ -11,7 +11,6 @@ from activeeval.grade_models import ForestGradeModel, QueryFactor, cross_fitted_
 from activeeval.measures import DCG, ERR, SampledMeasure, Target
 from activeeval.methods import METHODS, default_method
 from activeeval.pool import Rankings
-from activeeval.session.budgets import whole_cost
 from activeeval.session.modelling import GradeBeliefs
 from activeeval.simulation import Summary, simulate
 
@@ -55,7 +54,7 @@ def cases(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[],
         target = Target(measure, ranking, versus)
         methods = [METHODS[name] for name in (*NAMES, default_method(measure).name)]
         designs = {m.name: m.design(target, **beliefs.for_method(m, MAX_GRADE + 1)) for m in methods}
-        cost, dearest = whole_cost(target), float(designs["passive"].order.dearest_units.max())
+        cost, dearest = designs["passive"].cost, float(designs["passive"].order.dearest_units.max())
         payable = [share * cost for share in SHARES if share * cost >= dearest]
         return simulate(designs, evaluated.grades, payable, repetitions, seeds, n_jobs=-1)
 

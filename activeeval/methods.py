@@ -177,8 +177,9 @@ class Method:
         known = known_grades(asked[0].pool, judged, _top(asked, max_grade))
         if not isinstance(bias, Real) or not 0 <= bias < math.inf:
             raise InputError(f"the bias to be guarded against must be a finite number from 0 on, got {bias!r}")
-        if self.with_replacement and (len(asked) > 1 or (known >= 0).any()):
-            raise InputError(f"method {self.name!r} draws with replacement: one target, no known grades")
+        is_plain = len(asked) == 1 and asked[0].within is None and not (known >= 0).any()
+        if self.with_replacement and not is_plain:
+            raise InputError(f"method {self.name!r} draws with replacement: one target of all queries, no known grades")
         beliefs = self._beliefs(asked, grade_probs, node_weights, factor, max_grade, known)
         places = self.stage.places(asked, beliefs, known)
         if self.with_replacement:

@@ -19,7 +19,6 @@ from activeeval.generated import generate_pool, noisy_scores
 from activeeval.grade_models import ForestGradeModel
 from activeeval.io.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
 from activeeval.methods import default_method
-from activeeval.session.budgets import whole_cost
 from activeeval.session.workload import Workload, from_letor, from_tables
 
 N_QUERIES = 60
@@ -52,7 +51,7 @@ def evaluate(workload: Workload, with_default: bool) -> None:
             target = Target(measure, rest.ranking, versus)
             names = [*PAPERS, *([default_method(measure).name] if with_default else [])]
             designs = {name: METHODS[name].design(target, probs) for name in names}
-            unit = whole_cost(target) / target.pool.n_queries
+            unit = designs["passive"].cost / target.pool.n_queries
             simulate(designs, rest.grades, [15.0], 20, 0, unit=unit)
             campaign = Campaign(designs["active"], 15 * unit, rng=0)
             while (drawn := campaign.ask()) is not None:

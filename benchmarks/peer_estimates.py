@@ -22,7 +22,6 @@ from activeeval import Target
 from activeeval.estimation import JudgedSample, evaluate
 from activeeval.methods import METHODS
 from activeeval.results import t_quantile
-from activeeval.session.budgets import whole_cost
 from activeeval.simulation import replicate
 from benchmarks.machine import data_folder
 from benchmarks.pools import JudgedPool, generated, load
@@ -94,7 +93,7 @@ def designed(pool: JudgedPool, target: Target, n: int, repetitions: int, seed: i
     """Return estimates and interval ends of the package's designs at the mean cost of n uniform queries."""
     workload, out = pool.workload, {}
     n_grades = pool.max_grade + 1
-    budget = n * whole_cost(target) / target.pool.n_queries
+    budget = n * METHODS["passive"].design(target).cost / target.pool.n_queries
     for name in DESIGNS:
         if METHODS[name].fits(target.measure):
             design = METHODS[name].design(target, **pool.beliefs.for_method(METHODS[name], n_grades))

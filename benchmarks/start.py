@@ -17,7 +17,6 @@ from activeeval.generated import generate_pool, noisy_scores
 from activeeval.grade_models import ForestGradeModel
 from activeeval.io.letor import read_letor
 from activeeval.io.scores import read_scores_of
-from activeeval.session.budgets import whole_cost
 from benchmarks.machine import ROOT, data_folder, figure, seconds
 from benchmarks.main_job import PAPERS
 
@@ -129,7 +128,7 @@ def time_simulation(repetitions: int, seed: int) -> dict:
         for versus in (None, second):
             target = Target(measure, first, versus)
             designs = {name: METHODS[name].design(target, probs) for name in PAPERS}
-            unit = whole_cost(target) / target.pool.n_queries
+            unit = designs["passive"].cost / target.pool.n_queries
             simulate(designs, grades, BUDGETS, 2, seed, unit=unit)
             taken = [
                 seconds(lambda d=designs, u=unit: simulate(d, grades, BUDGETS, repetitions, seed, unit=u))

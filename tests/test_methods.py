@@ -170,7 +170,7 @@ def test_the_uniform_model_must_know_the_scale():
 @pytest.mark.parametrize("method", PAPER)
 def test_the_papers_draws_are_for_one_question_and_nothing_known(method):
     target, _, labels = case()
-    message = f"method '{method}' draws with replacement: one target, no known grades"
+    message = f"method '{method}' draws with replacement: one target of all queries, no known grades"
     refused(method, message, targets=[target, target])
     refused(method, message, targets=target, judged=np.where(np.arange(labels.size) == 3, 1, -1))
     METHODS[method].design(target, case()[1], judged=np.full(labels.size, -1))

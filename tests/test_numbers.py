@@ -203,7 +203,7 @@ def test_any_order_of_queries_and_items_gives_the_same_sample(method, with_known
         {q: random.permutation(docs)[: max(len(docs) - cut, 1)].tolist() for q, docs in own.items()} for cut in (1, 2)
     ]
     if METHODS[method].with_replacement and with_known:
-        with pytest.raises(InputError, match="draws with replacement: one target, no known grades"):
+        with pytest.raises(InputError, match="draws with replacement: one target of all queries, no known grades"):
             drawn(pool, probs, grades, lists, method, CASES[method], known)
         return
     units, estimate, asked = drawn(pool, probs, grades, lists, method, CASES[method], known)

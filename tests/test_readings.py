@@ -146,7 +146,7 @@ def test_targets_that_do_not_go_together_are_refused():
     with pytest.raises(InputError, match=r"item designs are for additive measures \(DCG, RBP, P\), not for ERR"):
         METHODS["items"].design([Target(DCG(), one), Target(ERR(2), one)], probs)
     for method in ("active", "passive"):
-        with pytest.raises(InputError, match="draws with replacement: one target"):
+        with pytest.raises(InputError, match="draws with replacement: one target of"):
             METHODS[method].design(targets, probs)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from activeeval.campaign.drawing import Drawing, drawing_of
 from activeeval.campaign.events import CannotJudge, Drawn, Ended, Event, Judged, Retracted, State, Unit
-from activeeval.campaign.reading import looks_at, read
+from activeeval.campaign.reading import half_width_at_end, looks_at, read
 from activeeval.design import Design
 from activeeval.errors import InputError, StateError
 from activeeval.estimation import IntervalKind, find_interval
@@ -222,6 +222,15 @@ class Campaign:
         selections = [self._drawing.selection(end) for end in ends]
         looks = looks_at(self.design, selections, shares, self.grades, target, scope)
         return kind.interval(looks, level)
+
+    def half_width_at_end(self, level: float = 0.95, target: Target | None = None, *, scope: str = "pool") -> float:
+        """Return what half-width the t interval should have once all of the sample is judged; as `estimate` else.
+
+        NaN where the sample was gathered of a pool in chunks, which does not tell.
+        """
+        ends = (self._readable(False)[0], self._drawing.block_ends[-1])
+        now, end = map(self._drawing.selection, ends)
+        return half_width_at_end(self.design, now, end, self.grades, target, scope, level)
 
     def topped_up(self, more: float) -> Campaign:
         """Return the campaign with a larger budget: the same sample, all that is known of it, and one more block."""

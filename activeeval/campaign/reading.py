@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Design, Levels, Reading, Selection
-from activeeval.estimation import Look, estimate, judged_sample, looks_of
+from activeeval.estimation import Look, estimate, half_widths, judged_sample, looks_of
 from activeeval.measures import Target
 from activeeval.results import Cannot, Estimate
 
@@ -42,6 +43,7 @@ def read(
         The part of the planned budget that has been judged.
     """
     reading = design.reading(target)
+    selection = _of_target(reading, selection)
     found = _estimate(design, reading, selection, grades, scope)
     own = sorted(set(cannot) & set(reading.order.items[selection.slots].tolist()))
     if own:
@@ -50,6 +52,16 @@ def read(
         treated = "as no gain" if reading.beliefs is None else "as predicted"
         found = replace(found, cannot=Cannot(n_items=len(own), low=min(ends), high=max(ends), treated=treated))
     return replace(found, share=share, notes=_dominated(design, reading, selection.level))
+
+
+def _of_target(reading: Reading, selection: Selection) -> Selection:
+    """Return the part of a selection that is of the queries that a target is about."""
+    within, order = reading.target.within, reading.order
+    if within is None:
+        return selection
+    part = selection.within(within)
+    judged = np.unique(part.queries[part.counts > 0])
+    return replace(part, cost=float(order.costs[np.unique(part.slots)].sum() + order.overheads[judged].sum()))
 
 
 def _dominated(design: Design, reading: Reading, level: float) -> tuple[str, ...]:
@@ -67,6 +79,34 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[str, ...
 
 def _estimate(design: Design, reading: Reading, selection: Selection, grades: Ints, scope: str) -> Estimate:
     return estimate(judged_sample(design, reading, reading.judge(grades), selection), design.name, scope)
+
+
+def half_width_at_end(
+    design: Design,
+    now: Selection,
+    end: Selection,
+    grades: Ints,
+    target: Target | None = None,
+    scope: str = "pool",
+    level: float = 0.95,
+) -> float:
+    """Return what half-width the t interval of a judged part of a sample should come to where all of it is judged.
+
+    The variance falls as planned for the two levels, degrees of freedom grow with the queries. After a quarter of a
+    budget medians were .85 to 1.3 times what came (five methods, one ranking and two, MQ2008).
+    """
+    if design.order.gathered is not None:
+        return math.nan
+    reading = design.reading(target)
+    own, whole = _of_target(reading, now), _of_target(reading, end)
+    found = _estimate(design, reading, own, grades, scope)
+    of_pool = _estimate(design, reading, own, grades, "pool").std_error ** 2
+    of_scope = found.std_error**2 - of_pool if scope != "pool" else 0.0
+    planned = [design.order.planned_variance(one.level) for one in (now, end)]
+    shrunk = of_pool * planned[1] / planned[0] if planned[0] > 0 else of_pool
+    n_now, n_end = (max(int(np.count_nonzero(one.counts)), 1) for one in (own, whole))
+    degrees = np.array(found.degrees_of_freedom * n_end / n_now)
+    return float(half_widths(np.array(shrunk + of_scope), degrees, level))
 
 
 def extreme_grades(reading: Reading, selection: Selection, grades: Ints, items: Sequence[int]) -> list[Ints]:
@@ -107,5 +147,6 @@ def looks_at(
     """Return a look for each of the selections that a growing sample had at the ends of its blocks."""
     reading = design.reading(target)
     judge = reading.judge(grades)
-    samples = [judged_sample(design, reading, judge, selection) for selection in selections]
+    own = [_of_target(reading, selection) for selection in selections]
+    samples = [judged_sample(design, reading, judge, selection) for selection in own]
     return looks_of(samples, shares, scope)

@@ -62,6 +62,10 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
     arrays |= {f"order.{name}": getattr(design.order, name) for name in _ORDER}
     for k, ranking in enumerate(lists):
         arrays |= {f"ranking{k}.offsets": ranking.offsets, f"ranking{k}.items": ranking.items}
+    if any(target.within is not None for target in design.targets):
+        everything = np.ones(design.pool.n_queries, dtype=np.bool_)
+        segments = [everything if target.within is None else target.within for target in design.targets]
+        arrays["within"] = np.array(segments)
     if isinstance(design.scheme, Replacement):
         arrays["sampling_probs"] = design.scheme.sampling_probs
     if design.beliefs is not None:
@@ -138,14 +142,9 @@ def _design(arrays: Arrays) -> Design:
     name, *measures = (str(word) for word in arrays["words"])
     method = find_method(name)
     scale = int(arrays["scale"][0])
-    places = arrays["targets"]
-    lists = [
-        Rankings(pool, arrays[f"ranking{k}.offsets"], arrays[f"ranking{k}.items"]) for k in range(int(places.max()) + 1)
-    ]
-    targets = [
-        Target(_measure(text, scale), lists[own], lists[other] if other >= 0 else None)
-        for text, (own, other) in zip(measures, places.tolist(), strict=True)
-    ]
+    n_lists = int(arrays["targets"].max()) + 1
+    lists = [Rankings(pool, arrays[f"ranking{k}.offsets"], arrays[f"ranking{k}.items"]) for k in range(n_lists)]
+    targets = _targets(arrays, measures, scale, lists)
     known = arrays["known"].astype(np.int64)
     beliefs = _beliefs(arrays, pool, known)
     beliefs = None if beliefs is None else method.stage.model(beliefs)
@@ -175,6 +174,16 @@ def _design(arrays: Arrays) -> Design:
     whole = with_gathered(design, arrays)
     whole = whole.with_budget(budget, arrays["blocks"].tolist()[:-1], expected=bool(expected))
     return replace(whole, planned=planned)
+
+
+def _targets(arrays: Arrays, measures: list[str], scale: int, lists: list[Rankings]) -> list[Target]:
+    """Return the questions, each of all queries or of those that it was asked of."""
+    places = arrays["targets"].tolist()
+    segments = list(arrays["within"]) if "within" in arrays else [np.ones(1, dtype=np.bool_)] * len(places)
+    return [
+        Target(_measure(text, scale), lists[own], lists[other] if other >= 0 else None, None if part.all() else part)
+        for text, (own, other), part in zip(measures, places, segments, strict=True)
+    ]
 
 
 def _check_order(order: Order) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,8 +15,7 @@ from activeeval.cli.output import check_out, emit, estimate_row, output_option, 
 from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
-    from activeeval.measures import Target
-    from activeeval.results import Estimate
+    from activeeval.session.answers import Answer
     from activeeval.session.budgets import Budget
     from activeeval.session.samples import Sample
 
@@ -208,6 +208,13 @@ def _check_no_grades(path: str) -> None:
     help="skewed: a comparison that hangs on few queries; bootstrap: as a check; group-sequential: valid at the end of "
     "every block, for those who look again.",
 )
+@click.option(
+    "--by",
+    "segments",
+    metavar="FILE",
+    help="A row for each segment: a table of query_id and segment, or both a line. The intervals of all segments of a "
+    "question hold at once; segments of too few judged queries are named.",
+)
 @level_option
 @places_option
 @output_option
@@ -219,6 +226,7 @@ def estimate(
     policy: str,
     scope: str,
     kind: str,
+    segments: str | None,
     level: float,
     places: int,
     form: str,
@@ -228,37 +236,52 @@ def estimate(
     An empty grade waits, `cannot` is an item that cannot be judged. Reads the highest block of which no item waits; how
     many do, and what else a reader should know, is said on stderr.
     """
+    from activeeval.session.answers import answers
     from activeeval.session.samples import judged
 
     sample, progress, agreement = judged(path, sheets, policy)
     asked = sample.asked(measures, questions)
-    results = [(one, sample.campaign.estimate(target, scope=scope), target) for one, target in asked]
-    _caution(results)
+    found, notes = answers(sample, asked, scope=scope, kind=kind, level=level, segments=segments)
+    _caution(found)
     if agreement.several:
         shared = f"{agreement.several} items were judged by several judges"
         say(f"{shared}, {agreement.alike} of them alike (policy: {policy})")
     if progress.waiting:
-        say(f"{progress.waiting} of {sum(progress)} items wait for a grade")
+        say(f"{progress.waiting} of {sum(progress)} items wait for a grade{_at_end(found)}")
+    for note in notes:
+        say(note)
     rows = []
-    for question, result, target in results:
-        interval = sample.campaign.interval(kind, level, target, scope=scope)
-        more = {"interval": kind, "method": result.method, **progress._asdict(), "draws": result.n_draws}
-        rows.append(estimate_row(target.name, question, result, interval, **more))
+    for one in found:
+        result = one.estimate
+        of_segment = {"segment": one.segment} if segments else {}
+        more = {"half_width_at_end": one.half_width_at_end, "interval": kind, "method": result.method}
+        more |= {**progress._asdict(), "draws": result.n_draws}
+        rows.append(estimate_row(one.target.name, one.question, result, one.interval, **of_segment, **more))
     if form == "text":
         say(f"the intervals are about {SCOPES[scope]}")
     emit(rows, form, places)
 
 
-def _caution(results: Sequence[tuple[str, Estimate, Target]]) -> None:
+def _at_end(answers: Sequence[Answer]) -> str:
+    """Return what the interval of one question is to be expected to become."""
+    first = answers[0]
+    now = (first.interval.high - first.interval.low) / 2
+    if len(answers) > 1 or not 0 < first.half_width_at_end < math.inf:
+        return ""
+    return f"; once all are judged the interval should be about ± {first.half_width_at_end:.3g} (now ± {now:.3g})"
+
+
+def _caution(answers: Sequence[Answer]) -> None:
     """Say what to be wary of, once where it is true of all."""
-    of_each = [result.cautions for _, result, _ in results]
+    of_each = [answer.estimate.cautions for answer in answers]
     shared = [caution for caution in of_each[0] if all(caution in each for each in of_each)]
     for caution in shared:
         say(caution)
-    for question, result, target in results:
-        for caution in result.cautions:
+    for answer in answers:
+        whose = ", ".join(part for part in (answer.target.name, answer.question, answer.segment) if part)
+        for caution in answer.estimate.cautions:
             if caution not in shared:
-                say(f"{target.name}, {question}: {caution}")
+                say(f"{whose}: {caution}")
 
 
 @click.command()

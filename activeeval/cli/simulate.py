@@ -20,7 +20,6 @@ from activeeval.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from activeeval.measures import Target
     from activeeval.session.budgets import Budget
     from activeeval.session.cases import Case
     from activeeval.simulation import Summary
@@ -150,10 +149,11 @@ def _simulate(
 ) -> tuple[str, list[Summary]]:
     from activeeval.errors import BudgetError, InputError
     from activeeval.methods import METHODS
+    from activeeval.session.budgets import check_open
     from activeeval.simulation import simulate as run
 
     target = case.target(measure)
-    _tell_of_equal_rankings(target)
+    check_open(target)
     budgets = {budget.of(target, known=case.known): budget for budget in given}
     paid = sorted(budgets)
     designs = {name: case.design(name, target, defensive_share) for name in names}
@@ -188,14 +188,6 @@ def _warn_of_uneven_estimates(measure: str, summaries: Sequence[Summary]) -> Non
         if uneven:
             told = [f"{s.uneven.value:.0%} at {amount(s.budget)} (coverage {s.coverage.value:.1%})" for s in uneven]
             say(f"{method}, {measure}: few judged queries dominate many estimates, by budget: {', '.join(told)}")
-
-
-def _tell_of_equal_rankings(target: Target) -> None:
-    from numpy import array_equal
-
-    one, other = target.ranking, target.versus
-    if other is not None and array_equal(one.offsets, other.offsets) and array_equal(one.items, other.items):
-        say(f"the two rankings are equal: their difference in {target.name} is 0, there is nothing to judge")
 
 
 def _show(panels: dict[str, list[Summary]], case: Case, form: str, places: int) -> None:

@@ -164,6 +164,21 @@ class Order:
         arrays = (self.offsets, self.query_roots, self.roots, self.overheads, self.costs)
         return float(rates.level_of_cost(*arrays, self.is_nested, cost))
 
+    def planned_variance(self, level: float) -> float:
+        """Return what the variance at a level is proportional to, were all as the rates suppose.
+
+        Rates are sqrt(variance / cost) but for floors, so that is Σ r² cost (1/a − 1) over places, and over turning to
+        queries.
+        """
+        self.check_whole()
+        pi, a = self.inclusion_probs(level)
+        parts = ((self.roots, self.costs, a), (self.query_roots, self.overheads, pi))
+        total = 0.0
+        for roots, costs, chances in parts:
+            own = (chances > 0) & np.isfinite(roots)
+            total += float((roots[own] ** 2 * costs[own] * (1.0 / chances[own] - 1.0)).sum())
+        return total
+
     def inclusion_probs(self, level: float) -> tuple[Floats, Floats]:
         """Return π of every query and a of every place at a level, min(1, κ r); 0 where nothing is judged."""
         with np.errstate(invalid="ignore"):

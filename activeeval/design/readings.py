@@ -65,6 +65,17 @@ class Reading:
         return self.target.measure.max_grade
 
     @cached_property
+    def query_probs(self) -> Floats:
+        """p of every query among those that the question is about, shape (n_queries,)."""
+        within, p = self.target.within, self.order.query_probs
+        if within is None:
+            return p
+        own = np.where(within, p, 0.0)
+        own /= own.sum()
+        own.setflags(write=p.flags.writeable)  # kernels are compiled once for both
+        return own
+
+    @cached_property
     def settled_values(self) -> Floats:
         """L of every query from the known grades alone: exact where nothing can be judged."""
         return self.target.values(self.known)
@@ -100,7 +111,7 @@ class Reading:
         _, a = order.inclusion_probs(level)
         left = np.divide(1.0, a, out=np.ones_like(a), where=a > 0) - 1.0
         worth = self.target.contrast[order.items] ** 2
-        return np.asarray(order.query_probs**2 * np.bincount(order.slot_queries, worth * left, minlength=n))
+        return np.asarray(self.query_probs**2 * np.bincount(order.slot_queries, worth * left, minlength=n))
 
     @cached_property
     def sums(self) -> Floats:
@@ -117,10 +128,10 @@ class Reading:
         """What an estimate needs of all queries of the pool, or of the larger one that the order was gathered of."""
         if self.gathered_totals is not None:
             return self.gathered_totals
-        p, is_open = self.order.query_probs, self.is_open
+        p, is_open = self.query_probs, self.is_open
         left, known = np.where(is_open, p, 0.0), np.where(is_open, self.sums, self.settled_values)
         return PoolTotals(
-            n_queries=p.size,
+            n_queries=int(np.count_nonzero(p)),
             n_open=int(np.count_nonzero(is_open)),
             population=left @ self.regressors,
             base=float(p @ known),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,12 @@ class Selection:
     def levels(self) -> Floats:
         """T once for every query."""
         return np.full(self.queries.size, self.level)
+
+    def within(self, queries: NDArray[np.bool_]) -> Selection:
+        """Return the part that is of some queries of the pool; its cost is not known."""
+        own = queries[self.queries]
+        parts = {"queries": self.queries[own], "counts": self.counts[own]}
+        return Selection(**parts, slots=self.slots[np.repeat(own, self.counts)], level=self.level, cost=math.nan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

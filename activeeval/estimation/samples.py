@@ -150,7 +150,7 @@ def judged_sample(design: Design, reading: Reading, judge: Judge, selection: Sel
 def judged_samples(design: Design, reading: Reading, judge: Judge, selections: Selections) -> JudgedSamples:
     """Return what judging selections by levels, 65,535 at most, showed of a reading; see `judged_sample`."""
     pool, order, shown, n = reading.pool_totals, reading.order, judge.totals(selections), selections.costs.size
-    of_queries = (order.query_probs, order.query_roots, reading.least_roots, reading.is_open, reading.sums)
+    of_queries = (reading.query_probs, order.query_roots, reading.least_roots, reading.is_open, reading.sums)
     queries = Queries(*of_queries, reading.regressors)
     owners, taken = selections.owners, Taken(selections.queries, selections.levels, selections.counts, selections.slots)
     sums, starts = np.empty((n, kernel.FIRST + pool.population.size)), np.empty(n + 1, dtype=np.int64)
@@ -177,7 +177,7 @@ def judged_samples(design: Design, reading: Reading, judge: Judge, selections: S
 
 
 def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, selection: Selection) -> JudgedSample:
-    p, pool = reading.order.query_probs, reading.pool_totals
+    p, pool = reading.query_probs, reading.pool_totals
     queries, first = np.unique(selection.queries, return_index=True)
     shown = judge.totals(selection)
     is_census = queries.size == pool.n_queries

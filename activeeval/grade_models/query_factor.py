@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 from sklearn.base import clone
@@ -33,6 +33,7 @@ from sklearn.base import clone
 from activeeval.errors import InputError
 from activeeval.grade_models.base import GradeModel
 from activeeval.grade_models.probabilities import Floats, Ints, as_features, as_grades, as_probabilities, as_query_codes
+from activeeval.pool import whole_grades
 
 N_NODES = 9
 """Nine nodes miss the integral by 5e-4 at σ = 2 and by 4e-3 at σ = 3."""
@@ -196,7 +197,7 @@ def cross_fitted_probs(
     n_folds: int = 5,
     rng: np.random.Generator | int | None = None,
 ) -> Floats:
-    """Predict every training row by a clone of the model that saw no row of its query.
+    """Predict every row by a clone of the model that saw no grade of its query.
 
     Parameters
     ----------
@@ -204,11 +205,12 @@ def cross_fitted_probs(
         Stays as it is. A `random_state` of None is replaced by one draw from `rng`.
     features : array of float, shape (n, n_features)
     grades : array of int, shape (n,)
-        From 0; rows that are not judged must be left out.
+        Negative where nobody judged the row: nothing is learned from it. A query without any grade is predicted by the
+        model of all that have one.
     queries : array, shape (n,)
         The query of every row, in any order.
     n_folds : int
-        At least 2; as many as there are queries where these are fewer.
+        At least 2; as many as there are queries with a grade where these are fewer.
     rng : Generator, int or None
         Of the folds.
 
@@ -220,8 +222,8 @@ def cross_fitted_probs(
     Raises
     ------
     InputError
-        On arrays of different lengths, fewer than two queries, or a fold whose other queries hold
-        one grade only.
+        On arrays of different lengths, fewer than two queries with a grade, or a fold whose other queries hold one
+        grade only.
 
     Examples
     --------
@@ -237,19 +239,23 @@ def cross_fitted_probs(
     if isinstance(n_folds, bool) or int(n_folds) != n_folds or n_folds < 2:
         raise InputError(f"n_folds must be a whole number of at least 2, got {n_folds!r}")
     matrix = as_features(features, "features")
-    whole = as_grades(grades, matrix.shape[0], model.max_grade)
-    codes, n_queries = _query_codes(queries, whole.size)
+    whole = whole_grades(grades, matrix.shape[0])
+    is_judged = whole >= 0
+    as_grades(whole[is_judged], int(is_judged.sum()), model.max_grade)
+    codes, n_queries = _query_codes(queries, whole.size, is_judged)
     candidate = clone(model)
     if candidate.get_params().get("random_state", 0) is None:
         candidate.set_params(random_state=int(random.integers(2**31)))
     # A fold's training rows may lack the largest grade; the model then gives it probability 0.
     top = int(whole.max()) if model.max_grade is None else int(model.max_grade)
     candidate.set_params(max_grade=top)
-    fold_of_row = (random.permutation(n_queries) % int(n_folds))[codes]
+    fold_of_query = np.append(random.permutation(n_queries) % int(n_folds), -1)
+    fold_of_row = fold_of_query[codes]
     probs = np.empty((whole.size, top + 1))
-    for fold in range(min(int(n_folds), n_queries)):
+    for fold in np.unique(fold_of_row).tolist():
         held_out = fold_of_row == fold
-        fitted = clone(candidate).fit(matrix[~held_out], whole[~held_out])
+        learned = is_judged & ~held_out
+        fitted = clone(candidate).fit(matrix[learned], whole[learned])
         probs[held_out] = fitted.predict_proba(matrix[held_out])
     return probs
 
@@ -347,9 +353,12 @@ def _checked_probs(probs: ArrayLike) -> Floats:
     return matrix
 
 
-def _query_codes(queries: ArrayLike, n_rows: int) -> tuple[Ints, int]:
-    """Return the queries of the rows as numbers from 0, and how many there are."""
+def _query_codes(queries: ArrayLike, n_rows: int, is_judged: NDArray[np.bool_] | None = None) -> tuple[Ints, int]:
+    """Return the queries of the rows as numbers from 0, and how many there are; −1 where none of its rows is judged."""
     codes, n_queries = as_query_codes(queries, n_rows, "queries")
+    if is_judged is not None:
+        counts = np.bincount(codes, is_judged, minlength=n_queries) > 0
+        codes, n_queries = np.where(counts, np.cumsum(counts) - 1, -1)[codes], int(counts.sum())
     if n_queries < 2:
         raise InputError(f"the rows belong to {n_queries} queries, at least two are needed to see how queries differ")
     return codes, n_queries

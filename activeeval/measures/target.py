@@ -84,6 +84,8 @@ class Target:
     ranking : Rankings
     versus : Rankings, optional
         The ranking to compare with.
+    within : array of bool, shape (n_queries,), optional
+        The queries that the question is about; by default all of the pool.
 
     Examples
     --------
@@ -98,9 +100,12 @@ class Target:
     measure: SampledMeasure
     ranking: Rankings
     versus: Rankings | None = None
+    within: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         check_sampled(self.measure)
+        if self.within is not None:
+            object.__setattr__(self, "within", _as_segment(self.within, self.pool.n_queries))
         if self.measure.needs_max_grade:
             raise InputError(f"{self.measure} needs the largest grade of the scale, as in ERR(max_grade=4)")
         if self.versus is not None:
@@ -109,7 +114,9 @@ class Target:
     def is_same(self, other: Target) -> bool:
         """Whether another target asks the same of the same rankings."""
         lists = (self.ranking is other.ranking, self.versus is other.versus)
-        return all(lists) and self.is_measured_by(other.measure)
+        segments = (self.within, other.within)
+        are_alike = segments[0] is segments[1] or np.array_equal(*segments)  # type: ignore[arg-type]
+        return all(lists) and are_alike and self.is_measured_by(other.measure)
 
     def is_measured_by(self, measure: SampledMeasure) -> bool:
         """Whether a measure is this target's own: the same text, which does not tell functions apart, and discounts."""
@@ -161,6 +168,7 @@ class Target:
     def check_judged(self, grades: ArrayLike) -> None:
         """Raise where an item that counts has no grade (a negative one), so that the true values are not known."""
         items, pool = self.judging_lists()[1], self.pool
+        items = items if self.within is None else items[self.within[pool.item_queries[items]]]
         missing = items[np.asarray(grades)[items] < 0]
         queries = pool.query_ids[pool.item_queries[missing]]
         pairs = list(zip(queries.tolist(), pool.item_ids[missing].tolist(), strict=True))
@@ -184,7 +192,8 @@ class Target:
         """Whether an item's label can change the value of its query, shape (n_items,).
 
         It cannot where the item is not to be judged, where two lists are equal as deep as they count, where a list
-        that every item counts for is empty, and in an additive measure where its contrast is 0.
+        that every item counts for is empty, in an additive measure where its contrast is 0, and where the question is
+        not about its query.
         """
         from activeeval.kernels import judging
 
@@ -196,7 +205,20 @@ class Target:
         matters[items] = differs[self.pool.item_queries[items]]
         if self.measure.is_additive:
             matters &= self.contrast != 0
+        if self.within is not None:
+            matters &= self.within[self.pool.item_queries]
         return matters
+
+
+def _as_segment(within: ArrayLike, n_queries: int) -> NDArray[np.bool_]:
+    """Return which queries a question is about, read-only."""
+    segment = np.array(within)
+    if segment.dtype != np.bool_ or segment.shape != (n_queries,):
+        raise InputError(f"within must be true or false for each of {n_queries} queries, got {within!r}")
+    if not segment.any():
+        raise InputError("within holds no query: there is nothing to ask about")
+    segment.setflags(write=False)
+    return segment
 
 
 def common_lists(targets: Sequence[Target]) -> tuple[Ints, Ints]:

@@ -105,7 +105,9 @@ def _enough(needed: float) -> str:
 
 
 def whole_cost(*targets: Target, known: Ints | None = None) -> float:
-    """Return what judging every query whole costs, in mean items of the pool; an item of several targets once.
+    """Return what judging every item that can change a target's value costs, and turning to its query, in mean items.
+
+    An item of several targets counts once.
 
     Parameters
     ----------
@@ -120,13 +122,24 @@ def whole_cost(*targets: Target, known: Ints | None = None) -> float:
     pool = targets[0].pool
     is_judged = np.zeros(pool.n_items, dtype=np.bool_)
     for target in targets:
-        is_judged[target.judging_lists()[1]] = True
+        is_judged |= target.matters
     if known is not None:
         is_judged &= known < 0
     is_turned_to = np.bincount(pool.item_queries, is_judged, minlength=pool.n_queries) > 0
     cost = float((pool.item_costs[is_judged].sum() + pool.query_costs[is_turned_to].sum()) / pool.item_costs.mean())
     if cost == 0 and known is not None:
         raise InputError("every item that is needed is known already: there is nothing to judge")
-    if cost == 0:
-        raise InputError("the ranking holds no item of the pool: there is nothing to judge")
+    check_open(*targets)
     return cost
+
+
+def check_open(*targets: Target) -> None:
+    """Raise InputError where no label can change the value of a target."""
+    for target in targets:
+        if not target.matters.any():
+            why = (
+                "holds no item of the pool"
+                if target.versus is None
+                else "does not differ from the other where it counts"
+            )
+            raise InputError(f"no label can change {target.name}: the ranking {why}, there is nothing to judge")

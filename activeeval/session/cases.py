@@ -148,7 +148,7 @@ def prepare(
     choices.check(use_labels=use_labels)
     *streams, seed = np.random.SeedSequence(choices.seed).spawn(4)
     split_rng, update_rng, model_rng = map(np.random.default_rng, streams)
-    workload, model = _trained(choices, split_rng)
+    workload = _trained(choices, split_rng)
     notes = list(workload.notes)
     if workload.training is not None and (n_left_out := workload.training.n_left_out):
         notes.append(f"{n_left_out} ranked items of the training queries are not judged: left out of training")
@@ -166,11 +166,11 @@ def prepare(
         known, told = known_grades_of(choices.judged, workload.pool)
         notes += told
         _check_agreement(workload, known)
+        if workload.training is None:
+            workload = workload.taught_by(known)
+    model = _model_kind(choices, workload)
     max_grade = _max_grade(choices, workload, model, known)
-    if model == "uniform" and choices.model is None:
-        notes.append(
-            "no training data: the uniform grade model is used (--train, --train-qrels or --train-fraction train one)"
-        )
+    notes += _training_notes(choices, workload, known)
     with fitting(model):
         beliefs = believe(workload, model, max_grade, model_rng, tune=choices.tune, with_factor=choices.query_factor)
     return Case(
@@ -189,16 +189,36 @@ def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
                 )
 
 
-def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, str]:
-    """Return the workload in the order of its ids, with rows to train on where there are any, and the kind of model."""
+def _trained(choices: Choices, rng: np.random.Generator) -> Workload:
+    """Return the workload in the order of its ids, with rows of other queries to train on where there are any."""
     loaded, judged = _load(choices)
-    workload, model = _with_model_inputs(choices, loaded)
-    workload = workload.in_id_order()
+    workload = _with_model_inputs(choices, loaded).in_id_order()
     if choices.train_fraction is not None:
-        workload = workload.held_out(choices.train_fraction, rng)
-    elif judged is not None:
-        workload = workload.trained_on(_with_model_inputs(choices, judged, with_costs=False)[0].in_id_order())
-    return workload, model
+        return workload.held_out(choices.train_fraction, rng)
+    if judged is not None:
+        return workload.trained_on(_with_model_inputs(choices, judged, with_costs=False).in_id_order())
+    return workload
+
+
+def _model_kind(choices: Choices, workload: Workload) -> str:
+    """Return which kind of grade model is chosen; by default a forest wherever there is something to learn from."""
+    if choices.given_probs is not None:
+        return "given"
+    default = "uniform" if workload.training is None else "forest"
+    return default if choices.model is None else choices.model
+
+
+def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int64] | None) -> list[str]:
+    """Return what the model learns of known grades, or that there is nothing to learn from."""
+    rows = workload.training
+    if rows is not None and rows.items is not None and choices.model != "uniform":
+        n = f"{rows.grades.size} known grades of {np.unique(rows.queries).size} queries"
+        return [f"the grade model learns from {n}, each query's from those of the others"]
+    if rows is not None or choices.model is not None:
+        return []
+    few = "" if known is None else f"{int((known >= 0).sum())} known grades are too few to learn from, and "
+    ways = "--train, --train-qrels or --train-fraction train one"
+    return [f"{few}no training data: the uniform grade model is used ({ways})"]
 
 
 def _check_agreement(workload: Workload, known: NDArray[np.int64]) -> None:
@@ -225,19 +245,16 @@ def _load(choices: Choices) -> tuple[Workload, Workload | None]:
     return put_together(choices.qrels), put_together(choices.train_qrels) if choices.train_qrels else None
 
 
-def _with_model_inputs(choices: Choices, workload: Workload, *, with_costs: bool = True) -> tuple[Workload, str]:
-    """Return the workload with item costs and, for given probabilities, those as features; and the kind of model."""
+def _with_model_inputs(choices: Choices, workload: Workload, *, with_costs: bool = True) -> Workload:
+    """Return the workload with item costs and, for given probabilities, those as features."""
     kind = choices.cost if with_costs else "uniform"
     is_file = kind != "uniform" and not kind.startswith("log-length")
     workload = workload.with_costs(item_costs(read_costs(kind) if is_file else kind, workload), 0.0)
-    default = "forest" if choices.has_training else "uniform"
-    model = default if choices.model is None else choices.model
-    name, _, path = model.partition("=")
-    if name != "probs":
-        return workload, model
+    if choices.given_probs is None:
+        return workload
     if choices.train:
         raise ChoiceError("given probabilities are recalibrated with --train-fraction, not with --train")
-    return given_probabilities(workload, load_probabilities(path)), "given"
+    return given_probabilities(workload, load_probabilities(choices.given_probs))
 
 
 def _max_grade(choices: Choices, workload: Workload, model: str, known: NDArray[np.int64] | None) -> int:

@@ -83,9 +83,10 @@ class Choices:
             raise ChoiceError("give one ranking to compare with: --versus-scores, --versus-run or --index-update")
         if sum(map(bool, (self.train, self.train_qrels, self.train_fraction is not None))) > 1:
             raise ChoiceError("give one of --train, --train-qrels and --train-fraction")
-        if self.tune and not self.has_training:
-            raise ChoiceError("--tune needs labels to tune on: --train, --train-qrels or --train-fraction")
-        if self.model == "probs=":
+        can_tune = self.train or self.train_qrels or self.judged or self.train_fraction is not None
+        if self.tune and not can_tune:
+            raise ChoiceError("--tune needs labels to tune on: --train, --train-qrels, --train-fraction or --judged")
+        if self.given_probs == "":
             raise ChoiceError("--model probs=FILE needs the name of a file")
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("--run needs --qrels here: the labels of the pool")
@@ -108,6 +109,7 @@ class Choices:
             raise ChoiceError(f"{next(k for k, v in of_letor.items() if v)} goes with --letor, not with --run")
 
     @property
-    def has_training(self) -> bool:
-        """Whether there is something to train a model on."""
-        return bool(self.train or self.train_qrels) or self.train_fraction is not None
+    def given_probs(self) -> str | None:
+        """The file of given probabilities, None where the model is another."""
+        name, _, path = (self.model or "").partition("=")
+        return path if name == "probs" else None

@@ -16,7 +16,7 @@ from activeeval.errors import BudgetError, InputError
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.methods import Method, default_method, find_method
-from activeeval.pool import Rankings, Seed, check_judged
+from activeeval.pool import Seed, check_judged
 from activeeval.results import Estimate
 from activeeval.session.budgets import Budget, whole_cost
 from activeeval.session.modelling import uniform_beliefs
@@ -147,12 +147,12 @@ def _estimate(
         max_grade = max(workload.max_grade, max_grade or 0)
     target = Target(_bound(measure, max_grade), workload.ranking, workload.versus)
     probs = grade_probs(workload.pool) if callable(grade_probs) else grade_probs
-    limit = whole_cost(target) if budget is None else budget.of(target)
     chosen = find_method(method) if method else _default(target, probs, max_grade)
     is_unknown = probs is None and chosen.stage.needs_model
     beliefs = _uniform(target, max_grade, chosen) if is_unknown else {"grade_probs": probs}
-    if target.versus is not None and _are_equal(target.ranking, target.versus):
+    if target.versus is not None and not target.matters.any():
         return _nothing(chosen.name, workload.notes)
+    limit = whole_cost(target) if budget is None else budget.of(target)
     try:
         design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE, budget=limit)
     except BudgetError as problem:
@@ -168,7 +168,7 @@ def _estimate(
 
 
 def _nothing(method: str, notes: tuple[str, ...]) -> Estimate:
-    """Return the difference of two equal rankings: 0, and nothing is judged."""
+    """Return the difference of two rankings that no label can change: 0, and nothing is judged."""
     return Estimate(
         value=0.0,
         std_error=0.0,
@@ -181,10 +181,6 @@ def _nothing(method: str, notes: tuple[str, ...]) -> Estimate:
         method=method,
         notes=notes,
     )
-
-
-def _are_equal(one: Rankings, other: Rankings) -> bool:
-    return np.array_equal(one.offsets, other.offsets) and np.array_equal(one.items, other.items)
 
 
 def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> Method:

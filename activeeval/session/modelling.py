@@ -18,14 +18,13 @@ from activeeval.grade_models import (
     tune_grade_model,
 )
 from activeeval.methods import Method
-from activeeval.session.workload import Training, Workload
+from activeeval.session.workload import FEWEST_QUERIES, Training, Workload
 
 Floats = NDArray[np.float64]
 _GRIDS: dict[str, dict[str, list[Any]]] = {
     "forest": {"min_samples_leaf": [5, 20, 50], "max_features": ["sqrt", 0.5]},
     "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},
 }
-_FEWEST_QUERIES = 10
 UNTRAINED_FACTOR = QueryFactor(sigma=1.2)
 """The query factor of the uniform model, which nothing teaches one.
 
@@ -105,6 +104,9 @@ def believe(
 ) -> GradeBeliefs:
     """Fit the grade model and the query factor of a workload.
 
+    Of rows to train on that are items of the pool, what is believed of a query comes from those of other queries: its
+    own grades are known, and say more once they are taken as such.
+
     Parameters
     ----------
     kind : {"forest", "logit", "uniform", "given"}
@@ -133,13 +135,23 @@ def believe(
     model = _new_model(kind, max_grade, int(rng.integers(2**31)), n_jobs)
     if tune:
         model = tune_grade_model(model, _GRIDS[kind], rows.features, rows.grades, rows.queries, rng)
-    else:
-        model.fit(rows.features, rows.grades)
-    factor = None
-    if with_factor and _can_teach(rows):
-        of_rows = cross_fitted_probs(model, rows.features, rows.grades, rows.queries, rng=rng)
-        factor = _factor(of_rows, rows)
-    return GradeBeliefs(np.asarray(model.predict_proba(workload.features)), factor)
+    probs, of_rows = _learned(workload, rows, model, rng, with_factor=with_factor)
+    return GradeBeliefs(probs, _factor(of_rows, rows) if with_factor else None)
+
+
+def _learned(
+    workload: Workload, rows: Training, model: Any, rng: np.random.Generator, *, with_factor: bool
+) -> tuple[Floats, Floats | None]:
+    """Return probabilities of the pool and, where a query factor can be taught, of the rows, out of fold by query."""
+    if rows.items is not None:
+        grades = np.full(workload.pool.n_items, -1, dtype=np.int64)
+        grades[rows.items] = rows.grades
+        probs = cross_fitted_probs(model, workload.features, grades, workload.pool.item_queries, rng=rng)
+        return probs, probs[rows.items]
+    probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(workload.features))
+    if not (with_factor and _can_teach(rows)):
+        return probs, None
+    return probs, cross_fitted_probs(model, rows.features, rows.grades, rows.queries, rng=rng)
 
 
 def _new_model(kind: str, max_grade: int, seed: int, n_jobs: int | None) -> Any:
@@ -149,7 +161,7 @@ def _new_model(kind: str, max_grade: int, seed: int, n_jobs: int | None) -> Any:
 
 
 def _can_teach(rows: Training) -> bool:
-    return np.unique(rows.queries).size >= _FEWEST_QUERIES
+    return np.unique(rows.queries).size >= FEWEST_QUERIES
 
 
 def _factor(probs: Floats | None, rows: Training | None) -> QueryFactor | None:

@@ -17,7 +17,7 @@ from activeeval.io.files import Together
 from activeeval.measures import SampledMeasure, Target
 from activeeval.methods import default_method, find_method
 from activeeval.pool import Rankings
-from activeeval.session.budgets import Budget
+from activeeval.session.budgets import Budget, check_open
 from activeeval.session.cases import Case
 from activeeval.session.workload import on_scale, sampled_measure
 
@@ -99,15 +99,15 @@ class Sample:
             runs["versus" if own == "versus" else "run"] = target.ranking
             if target.versus is not None:
                 runs["versus"] = target.versus
-        needed = ("run", "versus") if question == "difference" else (question,)
-        for one in needed:
+        own, *others = ("run", "versus") if question == "difference" else (question,)
+        for one in (own, *others):
             if one not in runs:
                 which = "second" if one == "versus" else "first"
                 raise InputError(
                     f"the sample was not made for the {which} ranking: there is no question {question!r} to it; "
                     "name it when the sample is drawn"
                 )
-        return Target(measure, *(runs[one] for one in needed))
+        return Target(measure, runs[own], runs[others[0]] if others else None)
 
     def notes(self) -> list[str]:
         """Return what whoever has drawn it should know: first what is to be judged."""
@@ -169,9 +169,7 @@ def draw(
     targets = case.targets(list(dict.fromkeys(measures)), wanted)
     if case.known is not None and find_method(method or "items").with_replacement:
         raise InputError(f"method {method!r} draws with replacement: it takes no known grades")
-    idle = [target.name for target in targets if not target.matters.any()]
-    if idle:
-        raise InputError(f"no label can change {idle[0]} of these rankings: there is nothing to judge")
+    check_open(*targets)
     names = {default_method(target.measure).name for target in targets}
     chosen = method or (names.pop() if len(names) == 1 else "depth")
     try:

@@ -25,19 +25,23 @@ from activeeval.session.arguments import asked_measure
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 UNJUDGED = ("error", "irrelevant")
+FEWEST_QUERIES = 10
+"""From fewer nothing can be learned that queries have in common."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Training:
     """Labelled rows for a grade model: features or given probabilities, grades, and each row's query.
 
-    `n_left_out` counts the rows that nobody judged and that are therefore not among them.
+    `n_left_out` counts the rows that nobody judged and that are therefore not among them; `items` are the places of the
+    rows in the pool, None where they are of other queries.
     """
 
     features: Floats
     grades: Ints
     queries: Ints
     n_left_out: int = 0
+    items: Ints | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +57,7 @@ class Workload:
         Labels; negative where nobody judged the item.
     features : ndarray of float64, shape (n_items, n_features)
     training : Training or None
-        Rows that a grade model may learn from; none of them belongs to the pool.
+        Rows that a grade model may learn from: of queries outside the pool, or what is known of it.
     notes : tuple of str
         What the user should be told about the input.
     """
@@ -129,6 +133,17 @@ class Workload:
         training = judged._training_rows(np.ones(judged.pool.n_queries, dtype=bool))
         rest, items = self.pool.subset(kept)
         return replace(self._onto(rest, items), training=training)
+
+    def taught_by(self, known: Ints) -> Workload:
+        """Train on grades (n_items,) of the pool itself, −1 where none is known, unless they are too few.
+
+        Two grades have to be there, each in `FEWEST_QUERIES` queries.
+        """
+        items, owners = np.flatnonzero(known >= 0), self.pool.item_queries
+        told = [np.unique(owners[known == grade]).size for grade in np.unique(known[items])]
+        if sum(n >= FEWEST_QUERIES for n in told) < 2:
+            return self
+        return replace(self, training=Training(self.features[items], known[items], owners[items], items=items))
 
     def _training_rows(self, is_training: NDArray[np.bool_]) -> Training:
         """Return the ranked items of some queries that somebody judged."""

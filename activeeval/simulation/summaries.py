@@ -155,7 +155,7 @@ def simulate(
         if progress is not None:
             progress(name)
     reading = designs["passive"].reading()
-    truth = estimates.weighted_sum(reading.order.query_probs, reading.values(np.asarray(grades, dtype=np.int64)))
+    truth = estimates.weighted_sum(reading.query_probs, reading.values(np.asarray(grades, dtype=np.int64)))
     errors = {name: run.values - truth for name, run in runs.items()}
     saved = {
         name: labels_saved_at(np.asarray(budgets, dtype=np.float64), own, errors["passive"])

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from activeeval import DCG, ERR, QueryPool, Rankings, Target
 from activeeval.measures import SampledMeasure
 from activeeval.methods import METHODS, default_method
-from activeeval.session.budgets import whole_cost
 from activeeval.simulation import Summary, simulate
 from benchmarks.machine import store
 from benchmarks.paper.cases import CASES, MEASURES, OWN_BUDGETS, PAPER_METHODS, REMOVED, UPDATE, Case, budgets_for
@@ -108,7 +107,7 @@ def run_case(job: Run, case: Case, fold: int) -> dict[str, Any]:
                     family.budgets,
                     family.repetitions,
                     seed,
-                    unit=whole_cost(target) / target.pool.n_queries,
+                    unit=designs["passive"].cost / target.pool.n_queries,
                 )
             where = {"figure": case.figure, "case": case.title, "measure": name, "fold": fold + 1}
             is_known = {(row["measure"], row["method"]) for row in rows}

@@ -247,7 +247,7 @@ OPTIONS = [
     ("two comparisons", {}, LETOR + " --versus-scores a.second --index-update 0.1", 2,
      r"give one ranking to compare with: --versus-scores, --versus-run or --index-update"),
     ("two ways to train", {}, LETOR + " --train t.txt --train-fraction 0.5", 2, r"give one of --train, --train-qrels and --train-fraction"),
-    ("nothing to tune on", {}, LETOR + " --tune", 2, r"--tune needs labels to tune on: --train, --train-qrels or --train-fraction"),
+    ("nothing to tune on", {}, LETOR + " --tune", 2, r"--tune needs labels to tune on: --train, --train-qrels, --train-fraction or --judged"),
     ("no labels to train on", {}, SAMPLE + " --train-fraction 0.5 --budget 17% --out x.sample --sheet x.csv", 2,
      r"--train-fraction needs --qrels: labels to train on"),
     ("given probabilities trained", {}, LETOR + " --model probs=a.probs.csv --train t.txt", 2,

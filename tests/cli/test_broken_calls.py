@@ -188,7 +188,10 @@ def test_a_run_without_a_judged_query(call, folder):
     row = call("score", "q.qrels", "x.run", "P@2", "-o", "jsonl").rows[0]
     assert (row["value"], row["missing"], row["ignored"]) == (0, 30, 1)
     answer = call("--quiet", "simulate", "--qrels", "q.qrels", "--run", "x.run")
-    assert answer.err == "activeeval: the ranking holds no item of the pool: there is nothing to judge\n"
+    assert answer.err == (
+        "activeeval: no label can change DCG(dcg='exp-log2'): the ranking holds no item of the pool, "
+        "there is nothing to judge\n"
+    )
 
 
 def test_an_error_that_spans_lines_is_one_line(call, folder):

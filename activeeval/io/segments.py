@@ -1,0 +1,83 @@
+"""Which queries belong to which segment: mobile and desktop, navigational and informational."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.errors import FormatError
+from activeeval.io.columns import read_columns
+from activeeval.io.files import PathLike, bare_suffix
+from activeeval.io.keys import distinct_texts, first_repeated_pair
+from activeeval.io.sheets import SUFFIXES, read_sheet
+from activeeval.io.tables import QUERY
+from activeeval.pool import QueryPool
+from activeeval.pool.doors import Texts
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segments:
+    """Queries by segment; a query may belong to several.
+
+    Attributes
+    ----------
+    query_ids, names : ndarray of str, shape (n,)
+        A query and a segment that it belongs to.
+    source : str
+    """
+
+    query_ids: Texts
+    names: Texts
+    source: str
+
+    def of(self, pool: QueryPool) -> dict[str, Bools]:
+        """Return which queries of a pool each segment holds, shape (n_queries,), in the order of the file.
+
+        Segments of which the pool holds no query are left out.
+
+        Raises
+        ------
+        FormatError
+            Where the pool holds none of the queries.
+        """
+        places = {query: place for place, query in enumerate(pool.query_ids.tolist())}
+        found: dict[str, Bools] = {}
+        for query, name in zip(self.query_ids.tolist(), self.names.tolist(), strict=True):
+            if query in places:
+                found.setdefault(name, np.zeros(pool.n_queries, dtype=np.bool_))[places[query]] = True
+        if not found:
+            raise FormatError(self.source, None, f"none of its {self.query_ids.size} queries is in the sample's pool")
+        return found
+
+
+def read_segments(path: PathLike) -> Segments:
+    """Read segments: a table (.csv, .tsv, .jsonl, .parquet) of query_id and segment, or both a line, space between.
+
+    Raises
+    ------
+    FormatError
+        Where a query is put into a segment twice; names the line.
+    """
+    if bare_suffix(path) in SUFFIXES:
+        sheet = read_sheet(path)
+        column = sheet.column("segment", ("segment",))
+        queries, names = sheet.texts(sheet.column("query", QUERY)), sheet.texts(column)
+        again = first_repeated_pair(distinct_texts(queries)[1], names)
+        if again is not None:
+            sheet.fail(again[1], column, _told(queries, names, again[1]))
+    else:
+        columns = read_columns(path, "tt", "query segment")
+        queries, names = columns.texts
+        again = first_repeated_pair(distinct_texts(queries)[1], names)
+        if again is not None:
+            columns.fail(again[1], _told(queries, names, again[1]))
+    return Segments(queries, names, os.fspath(path))
+
+
+def _told(queries: Texts, names: Texts, row: int) -> str:
+    return f"query {str(queries[row])!r} is in segment {str(names[row])!r} already, expected it once"
