@@ -283,8 +283,8 @@ class Campaign:
         """Return the event that a grade makes, once it is seen to be one."""
         if grade is None:
             return CannotJudge(item, judge, at)
-        top = self.design.max_grade
-        if not _is_grade(grade, top):
+        if not _is_grade(grade, self.design.top_grade):
+            top = self.design.max_grade
             scale = "0, 1, 2 …" if top is None else f"0 … {top}"
             raise InputError(
                 f"the grade of {self.design.pool.place(item)} must be one of {scale}, "

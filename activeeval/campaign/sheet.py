@@ -14,7 +14,7 @@ from activeeval.campaign.campaign import Campaign
 from activeeval.errors import InputError
 from activeeval.io.draws import CANNOT, EMPTY, Draws
 
-POLICIES = ("refuse", "majority", "median")
+POLICIES = ("refuse", "majority", "median", "mean-gain")
 """What becomes of an item that several judges grade differently."""
 
 
@@ -57,8 +57,8 @@ def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
 
 def take(
     campaign: Campaign, sheets: Mapping[str, Draws], samples: Sequence[str], policy: str = "refuse"
-) -> tuple[Progress, Agreement]:
-    """Tell a campaign that was not judged yet what sheets say.
+) -> tuple[Campaign, Progress, Agreement]:
+    """Return a campaign, which was not judged yet, with what sheets say.
 
     Rows may stand in any order, and an item in several of them. A judge is a name in the column judge, or, without
     one, a sheet.
@@ -69,9 +69,9 @@ def take(
         By the name of the file.
     samples : sequence of str
         The ids of the sample and of those that it grew from.
-    policy : {"refuse", "majority", "median"}
+    policy : {"refuse", "majority", "median", "mean-gain"}
         What becomes of an item that judges grade differently: an error; the grade that most give, the lowest of several
-        such; or the lower median. An item cannot be judged if nobody could.
+        such; the lower median; or the mean of what their grades are worth. An item cannot be judged if nobody could.
 
     Raises
     ------
@@ -88,20 +88,40 @@ def take(
     while campaign.ask() is not None:
         pass
     said = _said(campaign, sheets, policy)
+    campaign, resolved = _resolved(campaign, said, policy)
     for item, grades in said.items():
         if grades:
-            judges, resolved = ", ".join(judge for judge in grades if judge not in sheets), _resolved(grades, policy)
-            campaign.judge(item, None if resolved == CANNOT else resolved, judge=judges)
+            judges, grade = ", ".join(judge for judge in grades if judge not in sheets), resolved[item]
+            campaign.judge(item, None if grade == CANNOT else grade, judge=judges)
     several = [set(grades.values()) for grades in said.values() if len(grades) > 1]
     n_waiting = sum(not grades for grades in said.values())
     n_cannot = sum(set(grades.values()) == {CANNOT} for grades in said.values())
     progress = Progress(judged=len(said) - n_waiting - n_cannot, waiting=n_waiting, cannot=n_cannot)
-    return progress, Agreement(len(several), sum(len(grades) == 1 for grades in several))
+    return campaign, progress, Agreement(len(several), sum(len(grades) == 1 for grades in several))
 
 
-def _resolved(grades: Mapping[str, int], policy: str) -> int:
-    """Return one grade for an item that somebody has judged."""
-    given = sorted(grade for grade in grades.values() if grade != CANNOT)
+def _resolved(
+    campaign: Campaign, said: Mapping[int, Mapping[str, int]], policy: str
+) -> tuple[Campaign, dict[int, int]]:
+    """Return one grade for each item that somebody has judged, and the campaign that knows what it is worth."""
+    given = {
+        item: tuple(sorted(grade for grade in grades.values() if grade != CANNOT)) for item, grades in said.items()
+    }
+    if policy != "mean-gain":
+        return campaign, {item: _one_grade(grades, policy) for item, grades in given.items()}
+    groups = tuple(sorted({grades for grades in given.values() if len(set(grades)) > 1}))
+    top = campaign.design.max_grade
+    if top is None:
+        top = max((grade for grades in given.values() for grade in grades), default=1)
+    codes = {group: top + 1 + k for k, group in enumerate(groups)}
+    found = {item: codes.get(grades, _one_grade(grades, "median")) for item, grades in given.items()}
+    if not groups:
+        return campaign, found
+    return Campaign.replay(campaign.design.averaging(groups, top), campaign.log, key=int(campaign.key)), found
+
+
+def _one_grade(given: Sequence[int], policy: str) -> int:
+    """Return one of several grades, which ascend; that it cannot be judged where there is none."""
     if not given:
         return CANNOT
     if policy == "majority":
@@ -140,5 +160,5 @@ def _check_alike(grades: Mapping[str, int], judge: str, grade: int, place: str, 
     before = next((other for other in others.values() if other != grade), None)
     if before is not None:
         one, other = ("cannot" if g == CANNOT else str(g) for g in (before, grade))
-        by = "" if judge in grades else "; a policy, majority or median, says which of several judges' counts"
+        by = "" if judge in grades else "; a policy, majority, median or mean-gain, says what counts of several judges"
         raise InputError(f"{place} has two grades, {one} and {other}{by}")

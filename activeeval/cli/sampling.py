@@ -186,11 +186,11 @@ def _check_no_grades(path: str) -> None:
 )
 @click.option(
     "--policy",
-    type=click.Choice(("refuse", "majority", "median")),
+    type=click.Choice(("refuse", "majority", "median", "mean-gain")),
     default="refuse",
     show_default=True,
     help="Items that several judges grade differently: an error; the grade that most give, the lowest of several such; "
-    "or the lower median. A judge is a name in the column `judge`, else a sheet.",
+    "the lower median; or the mean gain of their grades. A judge is a name in the column `judge`, else a sheet.",
 )
 @click.option(
     "--scope",

@@ -129,6 +129,10 @@ class Beliefs:
         of_queries = _informed(self.query_offsets, nodes, weights, self.known)
         return replace(self, nodes=nodes, prior=weights, weights=of_queries)
 
+    def widened(self, n_grades: int) -> Beliefs:
+        """Return beliefs that know so many further grades and give them no probability."""
+        return replace(self, nodes=np.pad(self.nodes, ((0, 0), (0, 0), (0, n_grades))))
+
     @property
     def max_grade(self) -> int:
         """The largest grade of the model's scale."""

@@ -17,6 +17,7 @@ from activeeval.design.stages import Stage
 from activeeval.errors import InputError
 from activeeval.measures import Target
 from activeeval.measures.doors import check_pool
+from activeeval.measures.rules import Groups
 from activeeval.pool import QueryPool
 
 Floats = NDArray[np.float64]
@@ -54,6 +55,8 @@ class Design:
         The budget before any top-up: boundaries of several looks are spread over it.
     expected : bool
         Of draws with replacement: a budget that n* draws cost on average.
+    groups : tuple of tuple of int
+        Grades that judges gave to one item and that count by their mean gain; see `averaging`.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Design:
     blocks: tuple[float, ...] = ()
     planned: float | None = None
     expected: bool = False
+    groups: Groups = ()
 
     @property
     def pool(self) -> QueryPool:
@@ -95,6 +99,31 @@ class Design:
         """The largest grade that an item can have; None where the scale is open."""
         tops = [self.scale, *(reading.max_grade for reading in self.readings)]
         return min((top for top in tops if top is not None), default=None)
+
+    @property
+    def top_grade(self) -> int | None:
+        """The largest grade that an item can have, one that stands for a group included."""
+        top = self.max_grade
+        return None if top is None else top + len(self.groups)
+
+    def averaging(self, groups: Groups, max_grade: int) -> Design:
+        """Return the design whose items may have grades above ``max_grade``, each standing for a group of others.
+
+        Grade ``max_grade + 1 + k`` is worth the mean of what the grades of group k are worth; the model does not
+        expect such grades and learns nothing from them.
+
+        Raises
+        ------
+        InputError
+            Where a measure knows no gain between those of grades.
+        """
+        beliefs = None if self.beliefs is None else self.beliefs.widened(len(groups))
+        targets = [target.averaging(groups, max_grade + 1) for target in self.targets]
+        readings = tuple(self.stage.reading(target, self.order, beliefs, self.known) for target in targets)
+        if self.order.gathered is not None:
+            pairs = zip(readings, self.readings, strict=True)
+            readings = tuple(replace(new, gathered_totals=old.gathered_totals) for new, old in pairs)
+        return replace(self, readings=readings, beliefs=beliefs, scale=max_grade, groups=groups)
 
     def with_budget(self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False) -> Design:
         """Return the design for a budget.
@@ -158,6 +187,8 @@ class Design:
             return self.readings[0]
         if not isinstance(target, Target):
             raise InputError(f"a question is a Target, got {target!r}")
+        if self.groups and self.scale is not None:
+            target = target.averaging(self.groups, self.scale + 1)
         if not np.array_equal(target.pool.query_probs, self.pool.query_probs):
             raise InputError(f"{target.name} is of a pool whose queries have other probabilities than the sample's")
         for reading in self.readings:

@@ -27,8 +27,10 @@ from activeeval.measures.rules import (
     Discounts,
     Exponential,
     GradeRule,
+    Groups,
     as_discounts,
     as_rule,
+    averaged,
     log_discount,
     number_text,
     reciprocal_discount,
@@ -82,6 +84,12 @@ class _Family:
         A grade above a closed scale is refused.
         """
         changed: Self = replace(self, **{self._rule_field: self._rule.bound_to(max_grade)})  # type: ignore[type-var]
+        return changed
+
+    def averaging(self, groups: Groups, n_grades: int) -> Self:
+        """Return the measure with grades above a scale that stand for groups of its grades, by their mean gain."""
+        rule = averaged(self._rule, groups, n_grades)
+        changed: Self = replace(self, **{self._rule_field: rule})  # type: ignore[type-var]
         return changed
 
     def discount_vector(self, longest: int) -> Floats:

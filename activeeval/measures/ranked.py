@@ -12,7 +12,7 @@ from activeeval.errors import InputError
 from activeeval.measures.doors import check_pool, checked_cutoff, checked_grades, checked_nodes, longest_list, sealed
 from activeeval.measures.families import Additive
 from activeeval.measures.named import DCG, gain_rule, relevance_rule
-from activeeval.measures.rules import Linear
+from activeeval.measures.rules import Groups, Linear, averaged
 from activeeval.measures.terms import ADDITIVE, PRECISION, Terms, normalised_terms
 from activeeval.pool import QueryPool, Rankings, hashed_uniforms, pool_hashes
 from activeeval.results import Moments
@@ -130,6 +130,10 @@ class NDCG(_Normalised):
         top: int | None = self.gains.max_grade
         return top
 
+    def averaging(self, groups: Groups, n_grades: int) -> Self:
+        """Return the measure with grades above a scale that stand for groups of its grades, by their mean gain."""
+        return replace(self, gains=averaged(self.gains, groups, n_grades))
+
     @property
     def dcg(self) -> Additive:
         """The measure that is divided."""
@@ -192,6 +196,10 @@ class AP(_Normalised):
         """Return what depth designs must know: lists of up to ``longest`` ranks, ``widest`` items a query."""
         relevance = sealed((np.arange(n_grades) >= self.rel).astype(np.float64))
         return normalised_terms(PRECISION, relevance, self.discount_vector(longest), np.ones(widest))
+
+    def averaging(self, groups: Groups, n_grades: int) -> Self:
+        """Refuse: an item is relevant or it is not."""
+        raise InputError(f"{self} knows no gain between relevant and not: a mean gain is for other measures")
 
     def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
         from activeeval.kernels import scores

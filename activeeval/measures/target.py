@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
 from activeeval.measures.doors import check_pool, longest_list
+from activeeval.measures.rules import Groups
 from activeeval.measures.terms import Terms
 from activeeval.pool import QueryPool, Rankings, check_judged
 from activeeval.results import Moments
@@ -49,6 +50,8 @@ class SampledMeasure(Measure, Protocol):
     def is_additive(self) -> bool: ...
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms: ...
+
+    def averaging(self, groups: Groups, n_grades: int) -> Self: ...
 
     def discount_vector(self, longest: int) -> Floats: ...
 
@@ -122,6 +125,13 @@ class Target:
         """Whether a measure is this target's own: the same text, which does not tell functions apart, and discounts."""
         own, other = (one.discount_vector(self._longest) for one in (self.measure, measure))
         return str(self.measure) == str(measure) and np.array_equal(own, other)
+
+    def averaging(self, groups: Groups, n_grades: int) -> Target:
+        """Return the question with grades above a scale of ``n_grades`` that stand for groups of its grades.
+
+        What such a grade is worth is the mean of its group: several judges', who do not agree.
+        """
+        return replace(self, measure=self.measure.averaging(groups, n_grades))
 
     @property
     def name(self) -> str:

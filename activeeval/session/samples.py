@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -202,9 +202,10 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
 
     Parameters
     ----------
-    policy : {"refuse", "majority", "median"}
+    policy : {"refuse", "majority", "median", "mean-gain"}
         What becomes of an item that several judges grade differently.
     """
     found = {sheet: read_draws(sheet) for sheet in sheets}
     sample, own = read_sample(path)
-    return sample, *take(sample.campaign, found, (own, *sample.earlier), policy)
+    campaign, progress, agreement = take(sample.campaign, found, (own, *sample.earlier), policy)
+    return replace(sample, campaign=campaign), progress, agreement
