@@ -92,11 +92,6 @@ def sample(
             defensive_share=options["defensive_share"],
         )
     _write(drawn, out, sheet, f"seed {options['seed']}")
-    if options["runs"] and any(target.measure.needs_all_items for target in drawn.campaign.design.targets):
-        say(
-            "nDCG and AP compare with the best order of the items of these runs: relevant ones that no run holds are "
-            "not counted, so they are larger than with all judgments of a collection"
-        )
     warn_of_weights(drawn.campaign.design.name, drawn.campaign.design)
 
 

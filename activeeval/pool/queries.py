@@ -104,6 +104,13 @@ class QueryPool:
         names = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")
         return QueryPool(**({name: getattr(self, name) for name in names} | changes))
 
+    def with_items(self, items: ArrayLike) -> QueryPool:
+        """Return the pool of some items, given by their places, ascending; queries may be left without any."""
+        kept = np.asarray(items, dtype=np.int64)
+        counts = np.bincount(self.item_queries[kept], minlength=self.n_queries)
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        return self.replace(query_offsets=offsets, item_ids=self.item_ids[kept], item_costs=self.item_costs[kept])
+
     def subset(self, queries: ArrayLike) -> tuple[QueryPool, NDArray[np.int64]]:
         """Return the pool of some queries, and where its items stood on this pool's item axis.
 

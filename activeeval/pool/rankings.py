@@ -127,6 +127,18 @@ class Rankings:
         counts = np.bincount(queries, minlength=pool.n_queries)
         return Rankings(pool, np.concatenate(([0], np.cumsum(counts))), order)
 
+    def cut_at(self, depth: int) -> Rankings:
+        """Return the lists down to a rank.
+
+        Examples
+        --------
+        >>> pool = QueryPool(["q"], [0, 3], ["a", "b", "c"])
+        >>> Rankings.from_ids(pool, {"q": ["b", "a", "c"]}).cut_at(2).items
+        array([1, 0])
+        """
+        offsets = np.concatenate(([0], np.cumsum(np.minimum(self.lengths, depth))))
+        return Rankings(self.pool, offsets, self.items[self.ranks <= depth])
+
     @property
     def lengths(self) -> Ints:
         """Number of ranked items of each query, shape (n_queries,)."""

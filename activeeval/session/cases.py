@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from activeeval.session.known import known_grades_of
 from activeeval.session.modelling import GradeBeliefs, believe
 from activeeval.session.workload import (
     Workload,
+    ending_at,
     from_letor,
     from_tables,
     given_probabilities,
@@ -45,6 +46,8 @@ class Case:
         For what is drawn of it.
     known : ndarray of int64, shape (n_items,), or None
         Grades that are known already, −1 where none is.
+    depth : int or None
+        The rank at which lists were cut, so that no measure counts deeper; None where none was.
     notes : tuple of str
         What the caller should be told.
     """
@@ -55,6 +58,7 @@ class Case:
     model: str
     seed: np.random.SeedSequence
     known: NDArray[np.int64] | None = None
+    depth: int | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -67,7 +71,7 @@ class Case:
         return self.targets([measure], [question or self.question])[0]
 
     def targets(self, measures: Sequence[str], questions: Sequence[str]) -> list[Target]:
-        """Return a target for each measure and question, of one scale.
+        """Return a target for each measure and question, of one scale; where lists were cut none counts deeper.
 
         Parameters
         ----------
@@ -83,7 +87,7 @@ class Case:
         top = max([self.max_grade, *(measure.bound_to(self.max_grade).max_grade or 0 for measure in asked)])
         first, second = self.workload.ranking, self.workload.versus
         found = []
-        for measure in (on_scale(one, top) for one in asked):
+        for measure in (ending_at(on_scale(one, top), self.depth) for one in asked):
             for question in questions:
                 if question != "run" and second is None:
                     raise InputError(f"there is one ranking: no second one, and no question {question!r}")
@@ -148,7 +152,7 @@ def prepare(
     choices.check(use_labels=use_labels)
     *streams, seed = np.random.SeedSequence(choices.seed).spawn(4)
     split_rng, update_rng, model_rng = map(np.random.default_rng, streams)
-    workload = _trained(choices, split_rng)
+    workload, depth = _trained(choices, split_rng)
     notes = list(workload.notes)
     if workload.training is not None and (n_left_out := workload.training.n_left_out):
         notes.append(f"{n_left_out} ranked items of the training queries are not judged: left out of training")
@@ -174,7 +178,14 @@ def prepare(
     with fitting(model):
         beliefs = believe(workload, model, max_grade, model_rng, tune=choices.tune, with_factor=choices.query_factor)
     return Case(
-        workload=workload, beliefs=beliefs, max_grade=max_grade, model=model, seed=seed, known=known, notes=tuple(notes)
+        workload=workload,
+        beliefs=beliefs,
+        max_grade=max_grade,
+        model=model,
+        seed=seed,
+        known=known,
+        depth=depth,
+        notes=tuple(notes),
     )
 
 
@@ -189,15 +200,21 @@ def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
                 )
 
 
-def _trained(choices: Choices, rng: np.random.Generator) -> Workload:
-    """Return the workload in the order of its ids, with rows of other queries to train on where there are any."""
+def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, int | None]:
+    """Return the workload in the order of its ids, with rows of other queries to train on, and where lists were cut."""
     loaded, judged = _load(choices)
-    workload = _with_model_inputs(choices, loaded).in_id_order()
+    cut = loaded if choices.depth is None else loaded.cut_at(choices.depth)
+    depth = None if cut is loaded else choices.depth
+    workload = _with_model_inputs(choices, cut).in_id_order()
+    if depth is not None:
+        behind = f"{loaded.pool.n_items - cut.pool.n_items} items behind them are left out, no measure counts deeper"
+        told = f"the pool is the first {depth} of each list: {behind} (--pool-depth)"
+        workload = replace(workload, notes=(*workload.notes, told))
     if choices.train_fraction is not None:
-        return workload.held_out(choices.train_fraction, rng)
-    if judged is not None:
-        return workload.trained_on(_with_model_inputs(choices, judged, with_costs=False).in_id_order())
-    return workload
+        workload = workload.held_out(choices.train_fraction, rng)
+    elif judged is not None:
+        workload = workload.trained_on(_with_model_inputs(choices, judged, with_costs=False).in_id_order())
+    return workload, depth
 
 
 def _model_kind(choices: Choices, workload: Workload) -> str:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from activeeval.errors import ChoiceError
 
+POOL_DEPTH = 100
+"""As deep as the field pools runs: a thousand ranks of two runs make a pool of which the ideal of nDCG needs all."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
@@ -28,6 +31,9 @@ class Choices:
         Compare with the ranking less this share of its items.
     ties : {"id", "rank", "input"}
         Order of equal scores in a run.
+    pool_depth : int or None
+        The rank at which lists end; the pool is what they hold then. By default `POOL_DEPTH` for runs without
+        judgments, else none.
     model : str or None
         forest, logit, uniform or probs=FILE.
     train_fraction : float or None
@@ -55,6 +61,7 @@ class Choices:
     versus_run: str | None = None
     index_update: float | None = None
     ties: str = "id"
+    pool_depth: int | None = None
     model: str | None = None
     train: Sequence[str] = ()
     train_qrels: str | None = None
@@ -107,6 +114,13 @@ class Choices:
         of_letor = {"--scores": self.scores, "--versus-scores": self.versus_scores, "--train": self.train}
         if self.runs and any(of_letor.values()):
             raise ChoiceError(f"{next(k for k, v in of_letor.items() if v)} goes with --letor, not with --run")
+
+    @property
+    def depth(self) -> int | None:
+        """The rank at which lists end, None where they do not."""
+        if self.pool_depth is not None:
+            return self.pool_depth
+        return POOL_DEPTH if self.runs and self.qrels is None else None
 
     @property
     def given_probs(self) -> str | None:

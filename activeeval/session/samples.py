@@ -19,7 +19,7 @@ from activeeval.methods import default_method, find_method
 from activeeval.pool import Rankings
 from activeeval.session.budgets import Budget, check_open
 from activeeval.session.cases import Case
-from activeeval.session.workload import on_scale, sampled_measure
+from activeeval.session.workload import ending_at, on_scale, sampled_measure
 
 _FEW = 30
 """Below 30 judged queries the bias of a fitted estimate was measured up to .4 of its root mean squared error."""
@@ -38,12 +38,15 @@ class Sample:
         The ids of the samples that this one was topped up from.
     n_before : int
         How many units are on their sheets.
+    depth : int or None
+        The rank at which the lists were cut when it was drawn.
     """
 
     campaign: Campaign
     questions: tuple[str, ...]
     earlier: tuple[str, ...] = ()
     n_before: int = 0
+    depth: int | None = None
 
     def write(self, path: str, sheet: str) -> str:
         """Write the sample and the sheet of what is new, both or neither; return the id of the sample.
@@ -51,6 +54,8 @@ class Sample:
         Both are whole on the disk before the sample takes its name, and then the sheet.
         """
         beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
+        if self.depth is not None:
+            beside["depth"] = np.array([self.depth])
         arrays = to_arrays(self.campaign, beside)
         with Together() as files:
             write_arrays(path, arrays, files)
@@ -72,6 +77,7 @@ class Sample:
             questions=self.questions,
             earlier=(*self.earlier, own),
             n_before=len(self.campaign.planned),
+            depth=self.depth,
         )
 
     def asked(self, measures: Sequence[str], questions: Sequence[str]) -> list[tuple[str, Target]]:
@@ -88,6 +94,7 @@ class Sample:
         chosen = [sampled_measure(text) for text in measures]
         if top is not None:
             chosen = [on_scale(measure, top) for measure in chosen]
+        chosen = [ending_at(measure, self.depth) for measure in chosen]
         own = list({str(target.measure): target.measure for target in design.targets}.values())
         wanted = questions or list(dict.fromkeys(self.questions))
         return [(one, self._target(measure, one)) for measure in chosen or own for one in wanted]
@@ -116,6 +123,12 @@ class Sample:
         names = ", ".join(dict.fromkeys(target.name for target in design.targets))
         if design.max_grade is not None:
             found.append(f"for {names}, judges give grades 0 … {design.max_grade}")
+        if any(target.measure.needs_all_items for target in design.targets):
+            found.append(
+                f"nDCG and AP compare with the best order of all {design.pool.n_items} items of the pool, which "
+                "--pool-depth bounds: relevant ones outside are not counted, so they are larger than with all "
+                "judgments of a collection"
+            )
         return [*found, *design.cautions]
 
     def _extent(self) -> list[str]:
@@ -178,7 +191,7 @@ def draw(
     except BudgetError as problem:
         raise budget.refused(problem, *targets, known=case.known) from None
     n_measures = len(targets) // len(wanted)
-    return Sample(campaign=Campaign(design, rng=case.seed), questions=tuple(wanted * n_measures))
+    return Sample(campaign=Campaign(design, rng=case.seed), questions=tuple(wanted * n_measures), depth=case.depth)
 
 
 def read_sample(path: str) -> tuple[Sample, str]:
@@ -193,7 +206,8 @@ def read_sample(path: str) -> tuple[Sample, str]:
     kinds = tuple("run" if target.versus is None else "difference" for target in campaign.design.targets)
     questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
     n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]
-    sample = Sample(campaign=campaign, questions=questions, earlier=tuple(earlier), n_before=int(n_before))
+    depth = int(arrays["depth"][0]) if "depth" in arrays else None
+    sample = Sample(campaign=campaign, questions=questions, earlier=tuple(earlier), n_before=int(n_before), depth=depth)
     return sample, id_of(arrays)
 
 

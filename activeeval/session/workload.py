@@ -111,6 +111,19 @@ class Workload:
             raise InputError(f"the share of items that an index update removes must lie in (0, 1), got {fraction!r}")
         return replace(self, versus=self.ranking.without(fraction, rng))
 
+    def cut_at(self, depth: int) -> Workload:
+        """Return the workload whose lists end at a rank and whose pool is what they hold then."""
+        whole = [one for one in (self.ranking, self.versus) if one is not None]
+        lists = [one.cut_at(depth) for one in whole]
+        items = np.unique(np.concatenate([one.items for one in lists]))
+        if items.size == self.pool.n_items and max(one.lengths.max() for one in whole) <= depth:
+            return self
+        pool = self.pool.with_items(items)
+        own = [one.restricted_to(pool, items) for one in lists]
+        grades, features = self.grades[items], self.features[items]
+        versus = own[1] if self.versus is not None else None
+        return replace(self, pool=pool, ranking=own[0], versus=versus, grades=grades, features=features)
+
     def held_out(self, fraction: float, rng: np.random.Generator) -> Workload:
         """Set a share of the queries aside, by chance, to train on; the pool is the rest."""
         n = round(fraction * self.pool.n_queries)
@@ -276,6 +289,15 @@ def on_scale(measure: SampledMeasure, max_grade: int) -> SampledMeasure:
             f"the scale goes up to grade {max_grade}, above the largest of {shown_name(bound)}, {bound.max_grade}"
         )
     return bound
+
+
+def ending_at(measure: SampledMeasure, depth: int | None) -> SampledMeasure:
+    """Return a measure of lists that end at a rank: one that counts deeper, or all ranks, counts down to it."""
+    cutoff = measure.cutoff
+    if depth is None or (cutoff is not None and cutoff <= depth):
+        return measure
+    cut: SampledMeasure = replace(measure, cutoff=depth)  # type: ignore[type-var]
+    return cut
 
 
 def given_probabilities(workload: Workload, probs: Probabilities) -> Workload:
