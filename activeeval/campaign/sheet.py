@@ -11,11 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from activeeval.campaign.campaign import Campaign
+from activeeval.campaign.policies import POLICIES, Agreement, add_grade, agreement_of, given_grades, one_grade
 from activeeval.errors import InputError
 from activeeval.io.draws import CANNOT, EMPTY, Draws
-
-POLICIES = ("refuse", "majority", "median", "mean-gain")
-"""What becomes of an item that several judges grade differently."""
 
 
 class Progress(NamedTuple):
@@ -24,13 +22,6 @@ class Progress(NamedTuple):
     judged: int
     waiting: int
     cannot: int
-
-
-class Agreement(NamedTuple):
-    """How many items several judges have judged, and on how many of these they agree."""
-
-    several: int
-    alike: int
 
 
 def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
@@ -93,40 +84,28 @@ def take(
         if grades:
             judges, grade = ", ".join(judge for judge in grades if judge not in sheets), resolved[item]
             campaign.judge(item, None if grade == CANNOT else grade, judge=judges)
-    several = [set(grades.values()) for grades in said.values() if len(grades) > 1]
     n_waiting = sum(not grades for grades in said.values())
     n_cannot = sum(set(grades.values()) == {CANNOT} for grades in said.values())
     progress = Progress(judged=len(said) - n_waiting - n_cannot, waiting=n_waiting, cannot=n_cannot)
-    return campaign, progress, Agreement(len(several), sum(len(grades) == 1 for grades in several))
+    return campaign, progress, agreement_of(said.values())
 
 
 def _resolved(
     campaign: Campaign, said: Mapping[int, Mapping[str, int]], policy: str
 ) -> tuple[Campaign, dict[int, int]]:
     """Return one grade for each item that somebody has judged, and the campaign that knows what it is worth."""
-    given = {
-        item: tuple(sorted(grade for grade in grades.values() if grade != CANNOT)) for item, grades in said.items()
-    }
+    given = {item: given_grades(grades) for item, grades in said.items()}
     if policy != "mean-gain":
-        return campaign, {item: _one_grade(grades, policy) for item, grades in given.items()}
+        return campaign, {item: one_grade(grades, policy) for item, grades in given.items()}
     groups = tuple(sorted({grades for grades in given.values() if len(set(grades)) > 1}))
     top = campaign.design.max_grade
     if top is None:
         top = max((grade for grades in given.values() for grade in grades), default=1)
     codes = {group: top + 1 + k for k, group in enumerate(groups)}
-    found = {item: codes.get(grades, _one_grade(grades, "median")) for item, grades in given.items()}
+    found = {item: codes.get(grades, one_grade(grades, "median")) for item, grades in given.items()}
     if not groups:
         return campaign, found
     return Campaign.replay(campaign.design.averaging(groups, top), campaign.log, key=int(campaign.key)), found
-
-
-def _one_grade(given: Sequence[int], policy: str) -> int:
-    """Return one of several grades, which ascend; that it cannot be judged where there is none."""
-    if not given:
-        return CANNOT
-    if policy == "majority":
-        return max(dict.fromkeys(given), key=given.count)
-    return given[(len(given) - 1) // 2]
 
 
 def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[int, dict[str, int]]:
@@ -145,20 +124,9 @@ def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[
                 raise InputError(f"{place} is above the largest of the scale, {top}")
             grades = said.setdefault(item, {})
             if grade != EMPTY:
-                _check_alike(grades, judge.strip() or name, grade, f"{name}: {pool.place(item)}", policy)
-                grades[judge.strip() or name] = grade
+                add_grade(grades, judge.strip() or name, grade, f"{name}: {pool.place(item)}", policy)
     lost = [item for item in places.values() if item not in said]
     if lost:
         where = f"{', '.join(sheets)}: {pool.place(lost[0])}"
         raise InputError(f"{where} is in the sample, but not in the sheet ({len(lost)} such items)")
     return said
-
-
-def _check_alike(grades: Mapping[str, int], judge: str, grade: int, place: str, policy: str) -> None:
-    """Raise where one judge gives two grades, or several do and nothing says what becomes of them."""
-    others = {judge: grades[judge]} if judge in grades else grades if policy == "refuse" else {}
-    before = next((other for other in others.values() if other != grade), None)
-    if before is not None:
-        one, other = ("cannot" if g == CANNOT else str(g) for g in (before, grade))
-        by = "" if judge in grades else "; a policy, majority, median or mean-gain, says what counts of several judges"
-        raise InputError(f"{place} has two grades, {one} and {other}{by}")

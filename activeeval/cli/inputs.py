@@ -89,7 +89,10 @@ _OPTIONS = (
                       "takes it as on other collections."),
     click.option("--judged", multiple=True, metavar="FILE",
                  help="Grades that are known already: judgments, judged sheets or samples; they cost nothing and are "
-                      "not asked for again. Repeatable."),
+                      "not asked for again. Without training data they teach the grade model. Repeatable."),
+    click.option("--judged-policy", type=click.Choice(("refuse", "majority", "median")), default="refuse",
+                 show_default=True, help="Known items that are graded differently: an error, the grade that most give, "
+                                         "or the lower median."),
     click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest label."),
     click.option("--unjudged", type=click.Choice(("error", "irrelevant")), default="error", show_default=True,
                  help="Items without a grade: an error where a grade is needed, and left out of training; or grade 0."),

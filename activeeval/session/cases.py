@@ -167,7 +167,7 @@ def prepare(
         workload = workload.updated_index(choices.index_update, update_rng)
     known = None
     if choices.judged:
-        known, told = known_grades_of(choices.judged, workload.pool)
+        known, told = known_grades_of(choices.judged, workload.pool, choices.judged_policy)
         notes += told
         _check_agreement(workload, known)
         if workload.training is None:

@@ -27,6 +27,8 @@ class Choices:
         The run to compare with, judgments of the pool, and judgments to train on.
     judged : sequence of str
         Judgments, judged sheets or samples whose grades are known: they cost nothing and are not asked for again.
+    judged_policy : {"refuse", "majority", "median"}
+        What several judges' different grades of a known item count as.
     index_update : float or None
         Compare with the ranking less this share of its items.
     ties : {"id", "rank", "input"}
@@ -66,6 +68,7 @@ class Choices:
     train: Sequence[str] = ()
     train_qrels: str | None = None
     judged: Sequence[str] = ()
+    judged_policy: str = "refuse"
     train_fraction: float | None = None
     tune: bool = False
     query_factor: bool = True

@@ -2,66 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.campaign.policies import add_grade, agreement_of, given_grades, one_grade
 from activeeval.campaign.sample import read_campaign
 from activeeval.errors import InputError
 from activeeval.io.arrays import is_arrays
 from activeeval.io.draws import read_draws_if_any
 from activeeval.io.tables import load_qrels
 from activeeval.pool import QueryPool
-from activeeval.pool.doors import Texts
 
 Ints = NDArray[np.int64]
+Said = tuple[str, str, int, str]
+
+KNOWN_POLICIES = ("refuse", "majority", "median")
+"""What several judges' grades of a known item count as; a mean gain is no grade."""
 
 
-def known_grades_of(paths: Sequence[str], pool: QueryPool) -> tuple[Ints, tuple[str, ...]]:
+def known_grades_of(paths: Sequence[str], pool: QueryPool, policy: str = "refuse") -> tuple[Ints, tuple[str, ...]]:
     """Return what files say of a pool's items, −1 where they say nothing, and notes.
 
     Parameters
     ----------
     paths : sequence of str
         Judgments as `load_qrels` reads them, sheets of samples, or samples.
+    policy : {"refuse", "majority", "median"}
+        What becomes of an item that is graded differently; see `activeeval.campaign.policies`.
 
     Raises
     ------
     InputError
-        Where two files give an item different grades, or a file grades no item of the pool.
+        Where an item has different grades and the policy is to refuse, one judge gives it two, or a file grades no item
+        of the pool.
     """
-    known, said_by = np.full(pool.n_items, -1, dtype=np.int64), np.full(pool.n_items, -1)
+    said: dict[int, dict[str, int]] = {}
     places, queries = pool.item_positions(), {str(name): q for q, name in enumerate(pool.query_ids.tolist())}
     notes = []
-    for number, path in enumerate(paths):
+    for path in paths:
         n_graded, n_here = 0, 0
-        for query, item, grade in zip(*(column.tolist() for column in _graded(path)), strict=True):
+        for query, item, grade, judge in _graded(path):
             if grade < 0:
                 continue
             n_graded += 1
             z = places.get((queries.get(query, -1), item))
-            if z is None:
-                continue
-            n_here += 1
-            if said_by[z] >= 0 and known[z] != grade:
-                other = f"{known[z]} in {paths[said_by[z]]}"
-                raise InputError(f"{path}: {pool.place(z)} has the grade {grade}, and {other}: expected one")
-            known[z], said_by[z] = grade, number
+            if z is not None:
+                n_here += 1
+                add_grade(said.setdefault(z, {}), judge or path, grade, f"{path}: {pool.place(z)}", policy)
         if n_here == 0:
             raise InputError(f"{path}: none of its {n_graded} grades is of an item of the pool")
         if n_here < n_graded:
             notes.append(f"{n_graded - n_here} of {n_graded} grades of {path} are of items that are not in the pool")
+    agreement = agreement_of(said.values())
+    if agreement.several:
+        told = f"{agreement.several} known items have several grades, {agreement.alike} of them alike"
+        notes.append(f"{told} (policy: {policy})")
+    known = np.full(pool.n_items, -1, dtype=np.int64)
+    known[list(said)] = [one_grade(given_grades(grades), policy) for grades in said.values()]
     return known, tuple(notes)
 
 
-def _graded(path: str) -> tuple[Texts, Texts, Ints]:
-    """Return the queries, items and grades of a file."""
+def _graded(path: str) -> Iterator[Said]:
+    """Yield query, item, grade and judge, where one is named, of all that a file says."""
     if is_arrays(path):
         design = read_campaign(path)[0].design
         pool = design.pool
-        return pool.query_ids[pool.item_queries], pool.item_ids, design.known
-    if (sheet := read_draws_if_any(path)) is not None:
-        return sheet.query_id, sheet.doc_id, sheet.grade
-    qrels = load_qrels(path)
-    return qrels.query_ids, qrels.doc_ids, qrels.grades
+        columns = (pool.query_ids[pool.item_queries], pool.item_ids, design.known)
+    elif (sheet := read_draws_if_any(path)) is not None:
+        judges = [name.strip() for name in np.asarray(sheet.judge).tolist()]
+        yield from zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), judges, strict=True)
+        return
+    else:
+        qrels = load_qrels(path)
+        columns = (qrels.query_ids, qrels.doc_ids, qrels.grades)
+    for query, item, grade in zip(*(column.tolist() for column in columns), strict=True):
+        yield query, item, grade, ""

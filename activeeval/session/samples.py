@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from activeeval.campaign import Campaign
+from activeeval.campaign.policies import Agreement
 from activeeval.campaign.sample import id_of, read_campaign, to_arrays
-from activeeval.campaign.sheet import Agreement, Progress, sheet_of, take
+from activeeval.campaign.sheet import Progress, sheet_of, take
 from activeeval.errors import BudgetError, InputError
 from activeeval.io.arrays import write_arrays
 from activeeval.io.draws import read_draws, write_draws

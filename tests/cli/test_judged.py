@@ -104,7 +104,7 @@ REFUSED = {
         {"x.qrels": "q1 0 d0 1\n", "y.qrels": "q1 0 d0 2\n"},
         ("x.qrels", "y.qrels"),
         (),
-        r"y\.qrels: item 'd\d+' of query 'q1' has the grade 2, and 1 in x\.qrels: expected one",
+        r"y\.qrels: item 'd\d+' of query 'q1' has two grades, 1 of 'x\.qrels' and 2; a policy, as majority, .*",
     ),
     "nothing of the pool": (
         {"x.qrels": "z1 0 d0 1\n"},
@@ -133,6 +133,20 @@ def test_what_cannot_be_known_is_one_clear_line(call, folder, given, judged, opt
     assert (done.code, done.out) == (1, "")
     assert re.fullmatch(f"activeeval: {expected}\n", done.err), done.err
     assert not list(folder.glob("d.csv*"))
+
+
+def test_known_grades_that_differ_are_resolved_by_name(call, folder):
+    first = (folder / "a.run").read_text().split()[2]
+    for k, grade in enumerate((1, 2, 2, 3, 3)):
+        (folder / f"x{k}.qrels").write_text(f"q1 0 {first} {grade}\n")
+    judged = tuple(f"x{k}.qrels" for k in range(5))
+    for policy, expected in (("majority", 2), ("median", 2)):
+        case = case_of(runs=("a.run",), max_grade=3, judged=judged, judged_policy=policy)
+        assert case.known.max() == expected
+        assert f"1 known items have several grades, 0 of them alike (policy: {policy})" in case.notes
+    more = [x for name in judged for x in ("--judged", name)]
+    options = ("--measure", "DCG@5", "--budget", "30%", "--judged-policy", "median")
+    assert call("sample", *RUN, *options, *more, *files("d.csv")).code == 0
 
 
 def test_everything_known_leaves_nothing_to_judge(call, folder):

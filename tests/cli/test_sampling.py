@@ -447,7 +447,7 @@ def test_the_sheets_of_several_judges(call, drawn):
     whole = call("estimate", "d.csv.sample.npz", "whole.csv", "-o", "jsonl").rows
     assert call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv", "-o", "jsonl").rows == whole
     write_csv("ann.csv", changed(csv_rows("ann.csv"), 0, grade=(rows[0]["grade"] + 1) % 4))
-    refused = r"bob\.csv: item .* has two grades, \d and \d; a policy, majority, median or mean-gain, says .*"
+    refused = r"bob\.csv: item .* has two grades, \d of 'ann\.csv' and \d; a policy, as majority, says what counts .*"
     one_line(call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv"), refused)
 
 
