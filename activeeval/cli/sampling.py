@@ -92,6 +92,7 @@ def sample(
             defensive_share=options["defensive_share"],
         )
     _write(drawn, out, sheet, f"seed {options['seed']}")
+    say(f"`activeeval estimate {out} {sheet}` reads both")
     warn_of_weights(drawn.campaign.design.name, drawn.campaign.design)
 
 
@@ -118,6 +119,7 @@ def top_up(path: str, budget: Budget, out: str, sheet: str, force: bool) -> None
     with _told():
         grown = before.topped_up(budget, own)
     _write(grown, out, sheet, f"topped up from {path}")
+    say(f"`activeeval estimate {out} SHEET... {sheet}` reads it with the sheets so far")
 
 
 @contextmanager
@@ -145,7 +147,6 @@ def _write(drawn: Sample, out: str, sheet: str, whence: str) -> None:
         say(note)
     own = drawn.write(out, sheet)
     say(f"{whence}, sample {own}: wrote {out}, and {sheet} for the judges")
-    say(f"`activeeval estimate {out} {sheet}` reads both")
 
 
 def _check_no_grades(path: str) -> None:
@@ -258,10 +259,12 @@ def estimate(
 
 
 def _at_end(answers: Sequence[Answer]) -> str:
-    """Return what the interval of one question is to be expected to become."""
+    """Return what intervals are to be expected to become."""
     first = answers[0]
+    if len(answers) > 1:
+        return "; half_width_at_end is what the intervals should come to once all are judged"
     now = (first.interval.high - first.interval.low) / 2
-    if len(answers) > 1 or not 0 < first.half_width_at_end < math.inf:
+    if not 0 < first.half_width_at_end < math.inf:
         return ""
     return f"; once all are judged the interval should be about ± {first.half_width_at_end:.3g} (now ± {now:.3g})"
 
