@@ -55,6 +55,9 @@ SCOPES = {
 }
 level_option = click.option("--level", type=SHARE, default=0.95, show_default=True, help="Confidence of the intervals.")
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer.")
+fresh_seed_option = click.option(
+    "--seed", type=click.IntRange(0), help="One seed, one answer. Default: the operating system's, which is said."
+)
 ties_option = click.option(
     "--ties",
     type=click.Choice(("id", "rank", "input")),
@@ -105,7 +108,6 @@ _OPTIONS = (
     click.option("--defensive-share", type=FiniteRange(0, 1),
                  help="Share left to p whatever the model says; it bounds weights. "
                       "Default: 0 for the paper's, else 0.1."),
-    seed_option,
 )  # fmt: skip
 
 
@@ -118,7 +120,12 @@ def with_options(command: Callable[..., Any], options: Sequence[Callable[..., An
 
 def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that describe a pool."""
-    return with_options(command, _OPTIONS)
+    return with_options(command, (*_OPTIONS, seed_option))
+
+
+def drawn_pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that describe a pool that judges are asked of: no two samples by chance have one seed."""
+    return with_options(command, (*_OPTIONS, fresh_seed_option))
 
 
 def prepared(options: Mapping[str, Any], *, use_labels: bool) -> Case:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, SCOPES, level_option, pool_options, prepared
+from activeeval.cli.inputs import (
+    BUDGET,
+    BUDGET_HELP,
+    MEASURES_HELP,
+    SCOPES,
+    drawn_pool_options,
+    level_option,
+    pool_options,
+    prepared,
+)
 from activeeval.cli.output import check_out, emit, estimate_row, output_option, places_option, say, warn_of_weights
 from activeeval.errors import BudgetError, InputError
 
@@ -20,6 +30,7 @@ if TYPE_CHECKING:
     from activeeval.session.samples import Sample
 
 QUESTION = click.Choice(("difference", "run", "versus"))
+_SEED_BITS = 31
 _QUESTIONS = "The first ranking less the second, the first alone, or the second"
 _method_option = click.option(
     "--method", help="See `activeeval methods`. Default: the best for the measures that a bad model cannot spoil."
@@ -32,7 +43,7 @@ _force_option = click.option("--force", is_flag=True, help="Overwrite a sheet th
 
 
 @click.command()
-@pool_options
+@drawn_pool_options
 @click.option(
     "--measure", "measures", multiple=True, default=["DCG"], show_default="DCG", help=f"{MEASURES_HELP}; repeatable."
 )
@@ -80,6 +91,7 @@ def sample(
         raise click.UsageError("--expected is for draws with replacement: passive, active, active_uniC, active_uniD")
     _check_files(out, sheet, force)
     check_fits(measures, [method] if method else [])
+    options["seed"] = secrets.randbits(_SEED_BITS) if options["seed"] is None else options["seed"]
     case = prepared(options, use_labels=False)
     with _told():
         drawn = draw(

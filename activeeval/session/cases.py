@@ -62,6 +62,11 @@ class Case:
     notes: tuple[str, ...] = ()
 
     @property
+    def seed_number(self) -> int:
+        """The seed that was chosen, of which `seed` is a child."""
+        return int(self.seed.entropy)  # type: ignore[arg-type]
+
+    @property
     def question(self) -> str:
         """What is asked where nobody says: the difference where there are two rankings, else the one."""
         return "run" if self.workload.versus is None else "difference"

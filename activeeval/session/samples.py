@@ -41,6 +41,8 @@ class Sample:
         How many units are on their sheets.
     depth : int or None
         The rank at which the lists were cut when it was drawn.
+    seed : int or None
+        What it was drawn with.
     """
 
     campaign: Campaign
@@ -48,6 +50,7 @@ class Sample:
     earlier: tuple[str, ...] = ()
     n_before: int = 0
     depth: int | None = None
+    seed: int | None = None
 
     def write(self, path: str, sheet: str) -> str:
         """Write the sample and the sheet of what is new, both or neither; return the id of the sample.
@@ -55,8 +58,8 @@ class Sample:
         Both are whole on the disk before the sample takes its name, and then the sheet.
         """
         beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
-        if self.depth is not None:
-            beside["depth"] = np.array([self.depth])
+        numbers = {"depth": self.depth, "seed": self.seed}
+        beside |= {name: np.array([number]) for name, number in numbers.items() if number is not None}
         arrays = to_arrays(self.campaign, beside)
         with Together() as files:
             write_arrays(path, arrays, files)
@@ -73,13 +76,8 @@ class Sample:
         """
         design = self.campaign.design
         grown = design.topped_up(budget.of(*design.targets, known=design.known))
-        return Sample(
-            campaign=Campaign(grown, key=int(self.campaign.key)),
-            questions=self.questions,
-            earlier=(*self.earlier, own),
-            n_before=len(self.campaign.planned),
-            depth=self.depth,
-        )
+        campaign = Campaign(grown, key=int(self.campaign.key))
+        return replace(self, campaign=campaign, earlier=(*self.earlier, own), n_before=len(self.campaign.planned))
 
     def asked(self, measures: Sequence[str], questions: Sequence[str]) -> list[tuple[str, Target]]:
         """Return each question that is asked with its target; without measures or questions those it was made for.
@@ -192,7 +190,8 @@ def draw(
     except BudgetError as problem:
         raise budget.refused(problem, *targets, known=case.known) from None
     n_measures = len(targets) // len(wanted)
-    return Sample(campaign=Campaign(design, rng=case.seed), questions=tuple(wanted * n_measures), depth=case.depth)
+    campaign, asked = Campaign(design, rng=case.seed), tuple(wanted * n_measures)
+    return Sample(campaign=campaign, questions=asked, depth=case.depth, seed=case.seed_number)
 
 
 def read_sample(path: str) -> tuple[Sample, str]:
@@ -207,8 +206,8 @@ def read_sample(path: str) -> tuple[Sample, str]:
     kinds = tuple("run" if target.versus is None else "difference" for target in campaign.design.targets)
     questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
     n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]
-    depth = int(arrays["depth"][0]) if "depth" in arrays else None
-    sample = Sample(campaign=campaign, questions=questions, earlier=tuple(earlier), n_before=int(n_before), depth=depth)
+    numbers = {name: int(arrays[name][0]) for name in ("depth", "seed") if name in arrays}
+    sample = Sample(campaign=campaign, questions=questions, earlier=tuple(earlier), n_before=int(n_before), **numbers)
     return sample, id_of(arrays)
 
 

@@ -46,8 +46,12 @@ def folder(made, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def call(folder, capsys):
-    """Return a function from arguments to the answer of the command line, inside this process."""
+def call(folder, capsys, monkeypatch):
+    """Return a function from arguments to the answer of the command line, inside this process.
+
+    A sample that is given no seed has the seed 0, not the operating system's.
+    """
+    monkeypatch.setattr("secrets.randbits", lambda bits: 0)
 
     def run(*arguments):
         code = cli.run([str(argument) for argument in arguments])

@@ -469,6 +469,20 @@ def test_what_several_judges_say_is_resolved_by_name(call, drawn, policy, expect
     assert done.rows[0] == alone
 
 
+def test_without_a_seed_no_two_samples_are_one(folder, start):
+    """The operating system's is said, and gives the same sample again."""
+    sheets, seeds = [], []
+    for options in ((), (), None):
+        given = options if options is not None else ("--seed", seeds[0])
+        done = start("sample", *RUN, "--measure", "DCG@5", "--budget", "40%", *given, *files("d.csv"))
+        said = done.communicate()[1]
+        seeds.append(re.search(r"activeeval: seed (\d+), sample", said)[1])
+        sheets.append((folder / "d.csv").read_bytes())
+        assert int(np.load("d.csv.sample.npz")["seed"][0]) == int(seeds[-1])
+    assert (seeds[0], sheets[0]) == (seeds[2], sheets[2])
+    assert (seeds[0], sheets[0]) != (seeds[1], sheets[1])
+
+
 def test_the_mean_gain_of_two_judges_lies_between_theirs(call, drawn):
     rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", "40%"))
     lower = [row | {"grade": max(row["grade"] - 1, 0)} for row in rows]
