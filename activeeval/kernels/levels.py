@@ -97,10 +97,12 @@ def come(keys, order, limit, found):
     found : Come
         Out.
     """
-    longest = np.max(np.diff(order.offsets))
+    longest = 0
+    for q in range(order.query_roots.size):
+        longest = max(longest, order.offsets[q + 1] - order.offsets[q])
     own, which = np.empty(keys.size, np.uint64), np.empty(keys.size, np.int64)
     entries, ends, numbers = np.empty(keys.size), np.empty(keys.size, np.int64), np.empty(longest)
-    n_rows, n_slots = 0, 0
+    n_rows, n_slots = 0, np.int64(0)  # for a bare 0 the functions below would be compiled once more
     limit = min(limit, _HIGHEST)
     for q in range(order.query_roots.size):
         root, n = order.query_roots[q], 0

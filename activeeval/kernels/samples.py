@@ -93,7 +93,9 @@ def linear_estimates(starts, rows, populations, fitted, out):
     rows : Rows
     populations : array, shape (n, k)
     """
-    most = np.max(np.diff(starts))
+    most = 0
+    for r in range(out.shape[0]):
+        most = max(most, starts[r + 1] - starts[r])
     omega, keep, contributions = np.empty(most), np.empty(most), np.empty(most)
     for r in range(out.shape[0]):
         first, n = starts[r], starts[r + 1] - starts[r]
