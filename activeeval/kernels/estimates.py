@@ -34,10 +34,9 @@ it; they too have seen one kind of query where y − h is a multiple of z_0.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 _NO_SPREAD = 1e-12
 _NO_RESIDUAL = 1e-14

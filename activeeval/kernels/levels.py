@@ -20,13 +20,11 @@ Thorup, JACM 2007; Ohlsson 1998; Ting, KDD 2017).
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from activeeval.kernels.bundles import Taken
+from activeeval.kernels.compiling import jit as _jit
 from activeeval.kernels.numbers import number
-
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 _BINS = 64  # 16 take a third longer, 256 as long: 1,000 replications of 15 to 120 queries of 120 items
 _HIGHEST = 1e300  # an infinite limit times a root of 0 would not be a number

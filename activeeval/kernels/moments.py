@@ -39,10 +39,9 @@ multipliers would overflow while the sums underflow.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 _NEGLIGIBLE = 1e-150
 

@@ -15,10 +15,9 @@ the order of V_i / λ_i join the query's stage as long as their ratio exceeds th
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 _HALVINGS = 100
 _HIGHEST = 1e300

@@ -17,13 +17,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
+from activeeval.kernels.compiling import jit as _jit
 from activeeval.kernels.numbers import mixed, number
 from activeeval.kernels.partial import cascade_terms, ideal_value, plant, precision_terms, settle
-
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 ADDITIVE, CASCADE = 0, 1
 _IMPOSSIBLE = 1e-300

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from activeeval.kernels.compiling import jit as _jit
 from activeeval.kernels.estimates import linear_estimate
-
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 CERTAIN, SHARE, BASE, SQUARES, KNOWN_SQUARES, FIRST = 0, 1, 2, 3, 4, 5
 
