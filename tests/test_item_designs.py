@@ -23,6 +23,8 @@ from naive import (
 
 from activeeval import DCG, ERR, METHODS, RBP, Additive, InputError, Precision, Target, replicate
 from activeeval.design import ITEMS, Levels
+from activeeval.design.orders import Places
+from activeeval.design.rates import Spread, pooled
 from activeeval.estimation import evaluate, judged_sample
 from activeeval.kernels import rates
 from activeeval.pool import key_of
@@ -217,7 +219,7 @@ def star_case(random):
 def test_pooled_stars_are_the_numerical_optimum(seed, share):
     """Minimise Σ A/π + Σ B/a subject to Σ λ_0 π + Σ λ a = Λ and a ≤ π ≤ 1."""
     offsets, variances, costs, left, overheads = star_case(np.random.default_rng(seed))
-    of_query, of_item = np.empty(3), np.empty(variances.size)
+    of_query, of_item = np.empty(3), variances / costs
     rates.pool_star(offsets, variances, costs, left, overheads, of_query, of_item)
     both, all_costs = np.concatenate((of_query, of_item)), np.concatenate((overheads, costs))
     budget = share * all_costs.sum()
@@ -265,13 +267,18 @@ def test_a_query_comes_by_what_its_items_leave_of_its_variance(n_nodes):
 
 
 @pytest.mark.kernel
-def test_without_an_overhead_items_come_on_their_own():
-    """A query of ratio of its best item, none of whose items wait for another."""
-    of_query, of_item = np.empty(1), np.empty(3)
-    costs, variances = np.array([1.0, 2.0, 0.5]), np.array([4.0, 2.0, 0.1])
-    rates.pool_star(np.array([0, 3]), variances, costs, np.array([9.0]), np.zeros(1), of_query, of_item)
-    assert of_item == pytest.approx(variances / costs)
-    assert of_query.tolist() == [4.0]
+@pytest.mark.parametrize("beside", [0.0, 2.0])
+def test_without_an_overhead_items_come_on_their_own(beside):
+    """A query of the ratio of its best item, none of whose items wait for another, whatever another query costs."""
+    costs, variances = np.array([1.0, 2.0, 0.5, 1.0]), np.array([4.0, 2.0, 0.1, 6.0])
+    pool = pool_of([3, 1], item_costs=costs, query_costs=[0.0, beside])
+    places = Places.of(pool, pool.query_offsets, np.arange(4), np.ones(4, np.bool_))
+    spread = Spread(of_query=np.array([9.0, 6.0]), of_open=variances, least_shares=np.zeros(4))
+    found = pooled(places, spread, is_nested=False)
+    assert found.of_open[:3] == pytest.approx(np.sqrt(variances / costs)[:3])
+    assert found.of_query[0] == 2.0
+    assert found.of_query[1] ** 2 == pytest.approx((6 + 0.05 * 6) / 3 if beside else 6)
+    assert found.of_open[3] == found.of_query[1]
 
 
 @pytest.mark.kernel

@@ -120,14 +120,18 @@ def of_stage(places: Places, spread: Spread, *, is_nested: bool) -> Floats:
 def pooled(places: Places, spread: Spread, *, is_nested: bool) -> Ratios:
     """Return sqrt(variance / cost), pooled: no place's exceeds its query's or, nested, the place's before."""
     offsets, costs = places.open_offsets, places.open_costs
-    of_open, of_query = np.empty(costs.size), np.zeros(offsets.size - 1)
+    of_query = np.zeros(offsets.size - 1)
     if is_nested:
+        of_open = np.empty(costs.size)
         kernel.pool_chain(offsets, spread.of_open, costs, places.overheads, of_open)
         has_any = np.diff(offsets) > 0
         of_query[has_any] = of_open[offsets[:-1][has_any]]
     else:
-        own = of_stage(places, spread, is_nested=False)
-        kernel.pool_star(offsets, spread.of_open, costs, own, places.overheads, of_query, of_open)
+        of_open = spread.of_open / costs
+        np.maximum.at(of_query, places.open_queries, of_open)
+        if places.overheads.any():  # else there is nothing to pool, and no sort to compile
+            own = of_stage(places, spread, is_nested=False)
+            kernel.pool_star(offsets, spread.of_open, costs, own, places.overheads, of_query, of_open)
     return Ratios(np.sqrt(of_query), np.sqrt(of_open))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from activeeval.kernels.text_numbers import BAD, SLOW, _jit, number_at, skip_blanks, token_end
+from activeeval.kernels.compiling import jit as _jit
+from activeeval.kernels.text_numbers import BAD, SLOW, number_at, skip_blanks, token_end
 
 FINE, TOO_FEW, TOO_MANY, BAD_NUMBER = 0, 1, 2, 3
 LEFT_OUT, TEXT, NUMBER = 0, 1, 2

@@ -34,10 +34,9 @@ it; they too have seen one kind of query where y − h is a multiple of z_0.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 _NO_SPREAD = 1e-12
 _NO_RESIDUAL = 1e-14
@@ -273,9 +272,11 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
     if reaches_far and not _explains(omega, keep, totals, within, coefficients):
         coefficients[:] = 0.0
         lift[:] = 0.0
-        rank = _fit(h, 1, omega, totals, population, coefficients, lift)
+        one = np.int64(1)  # for a bare 1 it would be compiled once more
+        rank = _fit(h, one, omega, totals, population, coefficients, lift)
     if rank == 0:
-        coefficients[:] = plain
+        for a in range(k):
+            coefficients[a] = plain[a]
         return 0, 0.0
     return rank, _gap(h, omega, totals, population) if coefficients[1] == 0.0 else 0.0
 

@@ -19,10 +19,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 _HALVINGS = 60
 _LARGEST_BOUNDARY = 8.0

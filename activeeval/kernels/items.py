@@ -16,10 +16,9 @@ label, so that E z_1 = Σ c_i μ_i⁰; and the variance as the quadratic form of
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 MEAN, SUM, LIKELIHOOD = 0, 1, 2
 _SMALL = 1e-100

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 
 @_jit

@@ -8,10 +8,9 @@ for the cache, finds the candidates by their hashes, and the texts themselves de
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 _LOW_30 = 2**30 - 1
 _FACTOR, _RATIO = 1_103_515_245 & _LOW_30, 1_664_525_069 & _LOW_30

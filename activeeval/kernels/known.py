@@ -5,9 +5,7 @@ With known grades y_i the nodes of a query have the posterior ω_u ∝ ω⁰_u �
 
 from __future__ import annotations
 
-import numba
-
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 _IMPOSSIBLE = 1e-300
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from activeeval.kernels.text_numbers import BAD, SLOW, _jit, number_at, skip_blanks, token_end
+from activeeval.kernels.compiling import jit as _jit
+from activeeval.kernels.text_numbers import BAD, SLOW, number_at, skip_blanks, token_end
 
 FINE, BAD_GRADE, NO_QUERY, BAD_PAIR, BAD_ORDER, BAD_VALUE = 0, 1, 2, 3, 4, 5
 

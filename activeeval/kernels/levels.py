@@ -20,13 +20,11 @@ Thorup, JACM 2007; Ohlsson 1998; Ting, KDD 2017).
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from activeeval.kernels.bundles import Taken
+from activeeval.kernels.compiling import jit as _jit
 from activeeval.kernels.numbers import number
-
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 _BINS = 64  # 16 take a third longer, 256 as long: 1,000 replications of 15 to 120 queries of 120 items
 _HIGHEST = 1e300  # an infinite limit times a root of 0 would not be a number
@@ -97,10 +95,12 @@ def come(keys, order, limit, found):
     found : Come
         Out.
     """
-    longest = np.max(np.diff(order.offsets))
+    longest = 0
+    for q in range(order.query_roots.size):
+        longest = max(longest, order.offsets[q + 1] - order.offsets[q])
     own, which = np.empty(keys.size, np.uint64), np.empty(keys.size, np.int64)
     entries, ends, numbers = np.empty(keys.size), np.empty(keys.size, np.int64), np.empty(longest)
-    n_rows, n_slots = 0, 0
+    n_rows, n_slots = 0, np.int64(0)  # for a bare 0 the functions below would be compiled once more
     limit = min(limit, _HIGHEST)
     for q in range(order.query_roots.size):
         root, n = order.query_roots[q], 0

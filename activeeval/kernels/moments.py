@@ -39,10 +39,9 @@ multipliers would overflow while the sums underflow.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 _NEGLIGIBLE = 1e-150
 
@@ -232,7 +231,8 @@ def _comparison(list1, list2, start, e1, d1, e2, d2, discounts, n1, n2, place, s
             shifted[:tail] = 1.0
             gap, spread = _difference(list1, start, e1, d1, e2, d2, shifted, head, n1, n2, place, sums, right)
             of_tail = after_variance * (spread + gap * gap)
-            shifted[:tail] = discounts[:tail] - after
+            for i in range(tail):
+                shifted[i] = discounts[i] - after
             discounts = shifted
     gap, spread = _difference(list1, start, e1, d1, e2, d2, discounts, head, n1, n2, place, sums, right)
     return reach * gap, (reach * reach + reach_variance) * (spread + of_tail) + reach_variance * gap * gap

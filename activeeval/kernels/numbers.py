@@ -8,10 +8,9 @@ bit depends on every input bit, and the upper 53 bits make a number in (0, 1).
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 _PRIME = np.uint64(0x100000001B3)
 _BASIS = np.uint64(0xCBF29CE484222325)

@@ -6,10 +6,9 @@ points, zeros behind them, and distinct within a query, so that the order is a t
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 _RUN = 8
 

@@ -20,9 +20,7 @@ one at all: a query without any scores 0.
 
 from __future__ import annotations
 
-import numba
-
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 
 @_jit

@@ -6,9 +6,7 @@ judged with probability G_k once its query is taken, y = m + Σ_judged D_k / G_k
 
 from __future__ import annotations
 
-import numba
-
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 
 @_jit

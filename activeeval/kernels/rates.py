@@ -15,10 +15,9 @@ the order of V_i / λ_i join the query's stage as long as their ratio exceeds th
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 _HALVINGS = 100
 _HIGHEST = 1e300
@@ -54,19 +53,15 @@ def pool_chain(offsets, variances, costs, overheads, ratios):
 
 @_jit
 def pool_star(offsets, variances, costs, stage_variances, overheads, query_ratios, ratios):
-    """Fill ``query_ratios`` (n_queries,) and ``ratios`` (n_items,), none above its query's.
+    """Pool the ``ratios`` V / λ (n_items,) with their query's, in place, so that none is above it.
 
     ``stage_variances`` is what is left at a query's own stage once all its items are judged. Without an
-    overhead the query costs nothing and is always in, items come on their own: its ratio is its best item's.
+    overhead the query costs nothing and is always in, items come on their own: its ratio, in ``query_ratios``
+    (n_queries,), stays its best item's.
     """
     for q in range(offsets.size - 1):
         own = ratios[offsets[q] : offsets[q + 1]]
-        best = 0.0
-        for i in range(own.size):
-            own[i] = variances[offsets[q] + i] / costs[offsets[q] + i]
-            best = max(best, own[i])
         if overheads[q] == 0.0:
-            query_ratios[q] = best
             continue
         top, bottom = stage_variances[q], overheads[q]
         for i in np.argsort(-own):

@@ -8,12 +8,10 @@ beginning of the run with the largest budget.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from activeeval.kernels.compiling import jit as _jit
 from activeeval.kernels.estimates import ratio_estimate
-
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 
 @_jit

@@ -17,13 +17,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
+from activeeval.kernels.compiling import jit as _jit
 from activeeval.kernels.numbers import mixed, number
 from activeeval.kernels.partial import cascade_terms, ideal_value, plant, precision_terms, settle
-
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 ADDITIVE, CASCADE = 0, 1
 _IMPOSSIBLE = 1e-300
@@ -233,9 +231,11 @@ def _walk(measure, prior_weights, query, state, lengths, n_steps, grades, unifor
     draws, has_ideal = uniforms.size > 0, steps.size > 0
     nothing = np.zeros(steps.size)
     size1 = size2 = 1
-    omega[:] = prior_weights
     known[:] = 0.0
-    expected[:n] = prior[:n]
+    for u in range(omega.size):
+        omega[u] = prior_weights[u]
+        for k in range(n):
+            expected[k, u] = prior[k, u]
     if numerator == CASCADE:
         size1 = plant(ranked1, n1, expected, discounts, a1, b1)
         size2 = plant(ranked2, n2, expected, discounts, a2, b2)
@@ -341,7 +341,8 @@ def reveal(measure, lists, model, query_offsets, offsets, items, block, grades, 
             for k in range(n):
                 labels[k] = grades[own[k]]
             _walk(measure, prior, query, state, lengths, n, labels, nothing, total)
-            f[base : base + n] = state.path[1 : n + 1]
+            for k in range(n):
+                f[base + k] = state.path[k + 1]
         else:
             total[:n] = 0.0
             for s in range(n_samples[q]):

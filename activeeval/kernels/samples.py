@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from activeeval.kernels.compiling import jit as _jit
 from activeeval.kernels.estimates import linear_estimate
-
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 CERTAIN, SHARE, BASE, SQUARES, KNOWN_SQUARES, FIRST = 0, 1, 2, 3, 4, 5
 
@@ -93,7 +91,9 @@ def linear_estimates(starts, rows, populations, fitted, out):
     rows : Rows
     populations : array, shape (n, k)
     """
-    most = np.max(np.diff(starts))
+    most = 0
+    for r in range(out.shape[0]):
+        most = max(most, starts[r + 1] - starts[r])
     omega, keep, contributions = np.empty(most), np.empty(most), np.empty(most)
     for r in range(out.shape[0]):
         first, n = starts[r], starts[r + 1] - starts[r]

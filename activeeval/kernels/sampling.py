@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numba
-
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 
 @_jit

@@ -5,10 +5,9 @@ A grade below 0 means that nobody judged the item: it earns nothing and keeps it
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 
 @_jit

@@ -15,10 +15,9 @@ Texts become rows of code points: the memory of a numpy array of text of that wi
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+from activeeval.kernels.compiling import jit as _jit
 
 READ, SLOW, BAD = 0, 1, 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -278,31 +279,90 @@ def test_a_failed_write_keeps_the_earlier_files(call, folder, monkeypatch):
     assert [(folder / name).read_bytes() for name in FILES] == before
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-@pytest.mark.parametrize("n", [1, 2])
-def test_a_kill_never_leaves_a_new_sheet_beside_an_old_sample(folder, call, step, n):
-    """The process dies at the n-th fsync or rename: both files old, or the sample new and its sheet refused."""
-    options = [str(option) for option in (*RUN, "--budget", "27%", *files("d.csv"))]
-    assert call("sample", *options).code == 0
-    old = [(folder / name).read_bytes() for name in FILES]
-    code = f"""
-import os, sys
+DYING = """
+import os, signal, sys
 from activeeval.cli import run
 calls, real = [0], os.{step}
 def dying(*given):
     calls[0] += 1
     if calls[0] == {n}:
-        os._exit(9)
+        {end}
     return real(*given)
 os.{step} = dying
-run(sys.argv[1:])
+sys.exit(run(sys.argv[1:]))
 """
-    command = [sys.executable, "-c", code, "sample", *options, "--seed", "3"]
-    assert subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode == 9
-    sheet, sample = ((folder / name).read_bytes() == before for name, before in zip(FILES, old, strict=True))
-    assert sheet
-    if not sample:
-        judge_file("d.csv")
-        one_line(
-            call("estimate", *both("d.csv")), r"d\.csv: the sheet is of sample '\w+', expected one of sample '\w+'"
-        )
+KILLED, INTERRUPTED = "os._exit(9)", "os.kill(os.getpid(), signal.SIGINT)"
+LEFT_OVER = re.compile(r"\.d\.csv(\.sample\.npz)?\.\d+\.tmp")
+
+
+@pytest.fixture
+def writing(call, folder):
+    """Return a function that runs a command in a process that ends at a step, and says which of its files are new.
+
+    The files of an earlier sample stand where it writes its own.
+    """
+    call("sample", *RUN, "--budget", "20%", *files("week1.csv"))
+    judge_file("week1.csv")
+    options = {
+        "sample": [*RUN, "--budget", "27%", "--seed", 3, *files("d.csv")],
+        "top-up": ["week1.csv.sample.npz", "--budget", "10%", *files("d.csv")],
+    }
+    call("sample", *RUN, "--budget", "27%", *files("d.csv"))
+    old = [(folder / name).read_bytes() for name in FILES]
+
+    def run(name, step, n, end):
+        for path, content in zip(FILES, old, strict=True):
+            (folder / path).write_bytes(content)
+        given = [str(option) for option in (name, *options[name])]
+        command = [sys.executable, "-c", DYING.format(step=step, n=n, end=end), *given]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        return done, [(folder / path).read_bytes() != content for path, content in zip(FILES, old, strict=True)], given
+
+    return run
+
+
+def check_pair(call, command, sheet_is_new, sample_is_new):
+    """Check that a sheet and a sample are whole, both of one age or only the sample new, and then refused together."""
+    judge_file("d.csv")
+    earlier = ["week1.csv"] if command == "top-up" and sample_is_new else []
+    done = call("estimate", *both("d.csv"), *earlier)
+    if sample_is_new == sheet_is_new:
+        assert done.code == 0, done.err
+    else:
+        assert sample_is_new
+        one_line(done, r"d\.csv: the sheet is of sample '\w+', expected one of samples? '\w+'.*")
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("command", ["sample", "top-up"])
+def test_a_kill_at_any_step_never_leaves_a_new_sheet_beside_an_old_sample(folder, call, writing, command, step):
+    """The process dies at the n-th fsync or rename, for every n that there is; then the command is run again."""
+    before, seen = {path.name for path in folder.iterdir()}, []
+    for n in itertools.count(1):
+        done, (sheet, sample), given = writing(command, step, n, KILLED)
+        seen.append((sheet, sample))
+        check_pair(call, command, sheet, sample)
+        beside = {path.name for path in folder.iterdir()} - before
+        assert all(LEFT_OVER.fullmatch(name) for name in beside), beside
+        for name in beside:
+            (folder / name).unlink()
+        if done.returncode == 0:
+            assert (sheet, sample, beside) == (True, True, set())
+            break
+        assert done.returncode == 9, done
+        assert call(*given, "--force").code == 0
+        check_pair(call, command, True, True)
+    expected = {"fsync": [(False, False)] * 2, "replace": [(False, False), (False, True)]}
+    assert seen == [*expected[step], (True, True)]
+
+
+@pytest.mark.parametrize(("step", "n"), [("fsync", 1), ("fsync", 2), ("replace", 1)])
+@pytest.mark.parametrize("command", ["sample", "top-up"])
+def test_ctrl_c_while_files_are_written_leaves_none(folder, call, writing, command, step, n):
+    before = sorted(path.name for path in folder.iterdir())
+    done, are_new, _ = writing(command, step, n, INTERRUPTED)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1] == "activeeval: interrupted"
+    assert "Traceback" not in done.stderr
+    assert are_new == [False, False]
+    assert sorted(path.name for path in folder.iterdir()) == before

@@ -1,0 +1,82 @@
+"""A budget is a hard one: what judges are handed costs no more, counted from the rows of their sheets alone."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cli_cases import case_of
+from cli_files import csv_rows
+
+from activeeval.io.draws import read_draws
+from activeeval.session.budgets import Budget
+from activeeval.session.samples import draw
+
+PAIR = {"runs": ("a.run",), "versus_run": "b.run", "max_grade": 3, "cost": "costs.csv"}
+ASKED = {
+    "items": (["DCG@5", "P@3"], [[], ["run"], ["difference", "run", "versus"]]),
+    "depth": (["ERR@5", "DCG@4"], [[], ["run", "versus"]]),
+    "whole": (["nDCG@5"], [["difference"], ["run", "difference"]]),
+    "random": (["DCG@5"], [[], ["versus"]]),
+}
+N_SEEDS = 63  # times 4 methods and 4 cases: 1,008 samples, and as many top-ups
+
+
+def pairs_of(*runs):
+    """Return every item that a run holds, read with nothing of the library."""
+    lines = [line.split() for run in runs for line in run.read_text().splitlines()]
+    return sorted({(line[0], line[2]) for line in lines})
+
+
+@pytest.fixture
+def costs(folder):
+    """Write what judging each item costs, from a tenth to ten, and grades of a third; return cost in mean items."""
+    random, pairs = np.random.default_rng(11), pairs_of(folder / "a.run", folder / "b.run")
+    prices = np.exp(random.uniform(-2.3, 2.3, len(pairs)))
+    with open("costs.csv", "w", newline="") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(["query_id", "doc_id", "cost"])
+        writer.writerows([*pair, repr(float(price))] for pair, price in zip(pairs, prices, strict=True))
+    known = [pair for pair in pairs if random.random() < 1 / 3]
+    (folder / "known.qrels").write_text("".join(f"{q} 0 {d} {random.integers(0, 4)}\n" for q, d in known))
+    return dict(zip(pairs, (prices / prices.mean()).tolist(), strict=True)), set(known)
+
+
+def rows_of(sample, name):
+    """Write a sample and its sheet, and return what stands on the sheet."""
+    sample.write(f"{name}.sample", f"{name}.csv")
+    if len(csv_rows(f"{name}.csv")) == 0:  # a top-up that pays for nothing more
+        return []
+    sheet = read_draws(f"{name}.csv")
+    return list(zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), strict=True))
+
+
+def cost_of(rows, costs, overhead):
+    """Return what rows cost: each item its own, and an overhead for each query that is turned to."""
+    return sum(costs[row] for row in rows) + overhead * len({query for query, _ in rows})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ASKED)
+@pytest.mark.parametrize("judged", [(), ("known.qrels",)], ids=["nothing known", "some known"])
+@pytest.mark.parametrize("overhead", [0.0, 2.5])
+def test_no_budget_is_exceeded_by_what_stands_on_the_sheets(costs, method, judged, overhead):
+    prices, known = costs
+    measures, questions = ASKED[method]
+    case, random, shares = case_of(**PAIR, overhead=overhead, judged=judged), np.random.default_rng(5), []
+    for seed in range(N_SEEDS):
+        budget, more = random.uniform(60, 110), random.uniform(1, 60)
+        own = replace(case, seed=np.random.SeedSequence(seed))
+        sample = draw(own, measures, questions[seed % len(questions)], Budget(budget), method=method)
+        rows = rows_of(sample, "one")
+        grown = sample.topped_up(Budget(more), "before")
+        new = rows_of(grown, "two")
+        assert len(set(rows + new)) == len(rows) + len(new)
+        assert not (judged and known & set(rows + new))
+        spent, in_all = cost_of(rows, prices, overhead), cost_of(rows + new, prices, overhead)
+        assert spent <= budget * (1 + 1e-9)
+        assert in_all <= (budget + more) * (1 + 1e-9)
+        shares.append(spent / budget)
+    assert np.mean(shares) > 0.8  # it is spent, too
