@@ -151,6 +151,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "metric-learning": ("Learning gains and discounts from preferences", metric_learning.render),
     "one-sample": ("One sample, many questions", one_sample.markdown),
     "peers": ("Speed and precision beside the peers", peers.markdown),
+    "sample-size": ("Size and time of a sample's file", _figures),
     "scaling": ("Pools of 10³ to 10⁷ queries in chunks", _scaling),
     "kernels": ("Kernels, readers, start", _figures),
 }

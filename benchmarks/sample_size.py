@@ -1,0 +1,161 @@
+"""Size of a sample's file, and what writing it and reading it again takes.
+
+    python -m benchmarks.sample_size [--quick] [--out benchmarks/results/sample-size.json]
+
+Each sample is drawn, written with its sheet and read again as the command line does it, in a process of its own: of a
+pool of MSLR-WEB30K's size with two rankings and a model's probabilities of five grades, the same with a cost of its own
+for every item, and of 25 topics of two runs 1,000 documents deep, without a model. Time is the clock's, the best of
+three; the processor's stands beside it. Writing is all from the drawn sample to two files that are on the disk; reading
+is all from the file to a campaign that can be judged, digest and arrays checked. Peaks are of the process, since
+the step before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from activeeval import Rankings
+from activeeval.campaign.sample import digest_of
+from activeeval.generated import noisy_scores, ranked_by_expected_grade
+from activeeval.grade_models import QueryFactor
+from activeeval.io.arrays import read_arrays
+from activeeval.io.trec import Run, write_run
+from activeeval.session.budgets import Budget
+from activeeval.session.cases import Case, prepare
+from activeeval.session.choices import Choices
+from activeeval.session.modelling import GradeBeliefs
+from activeeval.session.samples import draw, read_sample
+from activeeval.session.workload import Workload
+from benchmarks.kernels import MAX_GRADE, MSLR_QUERIES, mslr_sized
+from benchmarks.machine import ROOT, describe, figure, show, store
+from benchmarks.memory import peak_mb
+
+MODULE = "benchmarks.sample_size"
+N_TOPICS, DEPTH, SHARED = 25, 1000, 0.6
+COLLECTIONS = ("FBIS3-", "FT922-", "LA0101", "FR940104-0-")
+BUDGET, ROUNDS, FEW = 1000.0, 3, 300
+TITLES = {
+    "model": "two rankings, probabilities of five grades",
+    "costs": "the same, every item with a cost of its own",
+    "runs": "two runs, 1,000 deep, no model",
+}
+MOST_BYTES, MOST_MB, MOST_SECONDS = 30, 1.5, 10
+
+
+def modelled_case(n_queries: int, *, with_costs: bool) -> Case:
+    """Return a case of MSLR-WEB30K's list lengths, as of files with a trained model; costs are alike or not."""
+    rng = np.random.default_rng(0)
+    pool, probs = mslr_sized(n_queries, rng)
+    second = Rankings.from_scores(pool, noisy_scores(probs @ np.arange(MAX_GRADE + 1), rng))
+    unknown = np.full(pool.n_items, -1)
+    workload = Workload(pool, ranked_by_expected_grade(pool, probs), second, unknown, probs).in_id_order()
+    costs = np.log(np.e + np.exp(rng.normal(6.5, 1.0, pool.n_items))) if with_costs else None
+    return Case(
+        workload=workload.with_costs(costs, 0.0),
+        beliefs=GradeBeliefs(workload.features, QueryFactor(sigma=0.7)),
+        max_grade=MAX_GRADE,
+        model="given",
+        seed=np.random.SeedSequence(0),
+    )
+
+
+def run_case(folder: Path, n_topics: int) -> Case:
+    """Return the case of two runs that share some of their documents, read from files."""
+    rng, names = np.random.default_rng(1), [str(folder / name) for name in ("a.run", "b.run")]
+    n_own = int(DEPTH * (2 - SHARED))
+    numbers = np.array([rng.choice(900_000, n_own, replace=False) for _ in range(n_topics)]) + 10_000
+    kinds = rng.choice(COLLECTIONS, (n_topics, n_own))
+    ids = np.char.add(kinds, numbers.astype(np.str_))
+    queries, ranks = np.repeat(np.arange(301, 301 + n_topics).astype(np.str_), DEPTH), np.arange(1, DEPTH + 1)
+    for name, own in zip(names, (ids[:, :DEPTH], ids[:, -DEPTH:]), strict=True):
+        docs = rng.permuted(own, axis=1).ravel()
+        scores = np.tile(1000.0 - ranks, n_topics)
+        write_run(Run(queries, docs, scores, np.tile(ranks, n_topics), Path(name).stem), name)
+    return prepare(Choices(runs=names[:1], versus_run=names[1], max_grade=2), use_labels=False)
+
+
+def measured(name: str, is_quick: bool) -> dict[str, Any]:
+    """Draw, write and read one of the samples in this process; return sizes, times and peaks."""
+    with tempfile.TemporaryDirectory() as given:
+        folder = Path(given)
+        n_queries = FEW if is_quick else MSLR_QUERIES
+        case = run_case(folder, N_TOPICS) if name == "runs" else modelled_case(n_queries, with_costs=name == "costs")
+        sample = draw(case, ["DCG"], [], Budget(BUDGET))
+        path, sheet = str(folder / "x.sample"), str(folder / "x.csv")
+        peaks = {"drawing": peak_mb()}
+        writing = best(partial(sample.write, path, sheet))
+        n_queries, n_items = case.workload.pool.n_queries, case.workload.pool.n_items
+        del case, sample  # reading is on its own, as in a process that did not draw
+        peaks["writing"] = peak_mb()
+        reading = best(partial(read_sample, path))
+        peaks["reading"] = peak_mb()
+        arrays = read_arrays(path)
+        packed = {"bytes": Path(path).stat().st_size, "unpacked_bytes": sum(a.nbytes for a in arrays.values())}
+        checking = best(partial(digest_of, arrays))
+    sizes = {"queries": n_queries, "items": n_items} | packed
+    return sizes | {"seconds": {"writing": writing, "reading": reading, "digest": checking}, "peaks_mb": peaks}
+
+
+def best(call: Callable[[], object]) -> tuple[float, float]:
+    """Return the least seconds of the clock of a few calls, and those of the processor then."""
+    found = []
+    for _ in range(ROUNDS):
+        clock, processor = time.perf_counter(), time.process_time()
+        call()
+        found.append((time.perf_counter() - clock, time.process_time() - processor))
+    return min(found)
+
+
+def figures_of(name: str, found: dict[str, Any]) -> list[dict]:
+    """Return the figures of a sample; bars hold for those that they are meant for."""
+    mb, each = found["bytes"] / 1e6, found["bytes"] / found["items"]
+    of_size = {} if name == "costs" else {"at_most": MOST_BYTES}
+    note = f"{found['items']:,} items; unpacked {found['unpacked_bytes'] / found['items']:.0f} bytes an item"
+    rows = [
+        figure("bytes an item of the pool", each, "bytes", **of_size, note=note),
+        figure("file", mb, "MB", **({"at_most": MOST_MB} if name == "runs" else {})),
+    ]
+    for what, bar in (
+        ("writing", {} if name == "runs" else {"at_most": MOST_SECONDS}),
+        ("reading", {}),
+        ("digest", {}),
+    ):
+        clock, processor = found["seconds"][what]
+        rows.append(figure(what, clock, "s", **bar, note=f"{processor:.2f} s of the processor"))
+    return rows + [figure(f"peak while {what}", peak, "MB") for what, peak in found["peaks_mb"].items()]
+
+
+def main() -> None:
+    """Measure each sample in a process of its own, print, store."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "sample-size.json")
+    parser.add_argument("--quick", action="store_true", help="a small pool, to see that it runs; no figure counts")
+    parser.add_argument("--one", choices=list(TITLES), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.one:
+        print(json.dumps(measured(args.one, args.quick)))
+        return
+    result = describe(MODULE) | {"quick": args.quick, "sections": {}}
+    for name, title in TITLES.items():
+        command = [sys.executable, "-m", MODULE, "--one", name, *(["--quick"] if args.quick else [])]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        found = json.loads(done.stdout)
+        section = {"title": f"{found['queries']:,} queries: {title}", "figures": figures_of(name, found)}
+        result["sections"][name] = section | found
+        show(section["title"], section["figures"])
+    store(args.out, result)
+
+
+if __name__ == "__main__":
+    main()
