@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 """Tables that are written and read."""
-SPREADSHEETS: tuple[str, ...] = ()
+SPREADSHEETS = (".xlsx", ".ods")
 """Tables that are only read."""
 TABLES = (*SUFFIXES, *SPREADSHEETS)
 _LARGEST_WHOLE = 2**53
@@ -179,7 +179,7 @@ def _as_float(value: Any) -> float | None:
 
 
 def read_sheet(path: PathLike) -> Sheet:
-    """Read a table by the suffix of its name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
+    """Read a table by the suffix of its name: .csv, .tsv, .jsonl (each also .gz), .parquet, .xlsx or .ods.
 
     Raises
     ------
@@ -199,6 +199,8 @@ def sheet_parts(path: PathLike, n_rows: int | None = None) -> Iterator[Sheet]:
         ".tsv": _read_csv,
         ".jsonl": _read_jsonl,
         ".parquet": _read_parquet,
+        ".xlsx": _read_spreadsheet,
+        ".ods": _read_spreadsheet,
     }
     suffix = bare_suffix(path)
     if suffix not in readers:
@@ -355,3 +357,9 @@ def _read_parquet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
     del content
     for part in frame.iter_slices(n_rows or max(frame.height, 1)):
         yield frame_sheet(part, os.fspath(path))
+
+
+def _read_spreadsheet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
+    from activeeval.io.spreadsheets import read_rows
+
+    return table_parts(os.fspath(path), read_rows(path), "|", n_rows)
