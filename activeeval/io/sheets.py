@@ -249,7 +249,7 @@ def _is_spoilt(value: Any) -> bool:
 def _read_csv(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
     name, data, n_before = os.fspath(path), open_bytes(path), 0
     # the first line that says anything, whichever way lines end
-    first = next(filter(None, map(str.strip, text_stream(data, ""))), "")
+    first = next((text.strip("\r\n ") for text in text_stream(data, "") if text.strip()), "")
     separator = "\t" if bare_suffix(path) == ".tsv" else max(",;\t", key=first.count)
     stream = text_stream(data, "")
     if re.fullmatch(r"sep=.", first, re.IGNORECASE):
