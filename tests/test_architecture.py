@@ -60,6 +60,7 @@ LIBRARIES = {
     "click": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"report"},
+    "python_calamine": {"io"},
 }
 MODULES = [path for path in sorted(HOUSE.rglob("*.py")) if path != HOUSE / "__init__.py"]
 
@@ -106,7 +107,7 @@ def in_a_new_process(code):
 @pytest.mark.parametrize("module", ["activeeval", "activeeval.errors", "activeeval.cli"])
 def test_importing_the_package_is_light(module):
     loaded = in_a_new_process(f"import sys, {module}; print(*{{name.split('.')[0] for name in sys.modules}})")
-    assert not {"numba", "sklearn", "mord", "matplotlib", "polars"} & set(loaded)
+    assert not {"numba", "sklearn", "mord", "matplotlib", "polars", "python_calamine"} & set(loaded)
 
 
 def test_every_public_name_is_there_and_unknown_ones_are_not():

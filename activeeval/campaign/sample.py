@@ -30,6 +30,7 @@ Arrays = Mapping[str, NDArray[Any]]
 FORMAT = "activeeval sample 1"
 """Name and version of the format; later versions read it."""
 FIELDS = ("format", "digest", "words", "key", "budget", "blocks", "scale", "targets")
+_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _POOL = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")
 _ORDER = ("offsets", "items", "query_probs", "costs", "overheads", "query_roots", "roots")
 
@@ -76,13 +77,16 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
 
 
 def digest_of(arrays: Arrays) -> str:
-    """Return the digest of all arrays but the digest itself: the id of a sample."""
+    """Return the digest of all arrays but the digest itself: the id of a sample, 32 letters from a to p.
+
+    Hexadecimal digits might read as 12345e10, a number to a spreadsheet.
+    """
     found = hashlib.blake2b(digest_size=16)
     for name in sorted(set(arrays) - {"digest"}):
         array = np.ascontiguousarray(arrays[name])
         found.update(f"{name} {array.dtype.str} {array.shape} ".encode())
         found.update(array.tobytes())
-    return found.hexdigest()
+    return found.hexdigest().translate(_LETTERS)
 
 
 def id_of(arrays: Arrays) -> str:

@@ -5,7 +5,9 @@ The sheet carries what a judge needs and the id of its sample; everything else s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 import numpy as np
@@ -118,7 +120,8 @@ def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[
         for query, doc, grade, judge in zip(*(column.tolist() for column in columns), strict=True):
             item = places.get((query, doc))
             if item is None:
-                raise InputError(f"{name}: item {doc!r} of query {query!r} is in the sheet, but not in the sample")
+                foreign = f"{name}: item {doc!r} of query {query!r} is in the sheet, but not in the sample"
+                raise InputError(f"{foreign}{_likely(query, doc, places, sheets)}")
             if top is not None and grade > top:
                 place = f"{name}: grade {grade} of {pool.place(item)}"
                 raise InputError(f"{place} is above the largest of the scale, {top}")
@@ -130,3 +133,31 @@ def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[
         where = f"{', '.join(sheets)}: {pool.place(lost[0])}"
         raise InputError(f"{where} is in the sample, but not in the sheet ({len(lost)} such items)")
     return said
+
+
+def _likely(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets: Mapping[str, Draws]) -> str:
+    """Return which planned id that no sheet holds a foreign one may have been, as the end of a message."""
+    held = {pair for s in sheets.values() for pair in zip(s.query_id.tolist(), s.doc_id.tolist(), strict=True)}
+    lost = [pair for pair in places if pair not in held]
+    if any(query == own for own, _ in places):
+        was = nearest_id(doc, [item for own, item in lost if own == query])
+    else:
+        was = nearest_id(query, [own for own, item in lost if item == doc] or [own for own, _ in lost])
+    return f"; did a spreadsheet change it? expected {was!r}" if was else ""
+
+
+def nearest_id(text: str, candidates: Sequence[str]) -> str:
+    """Return the candidate that is the same number, or else most alike; nothing of none."""
+
+    def likeness(other: str) -> tuple[bool, float]:
+        return _is_same_number(text, other), SequenceMatcher(None, text.casefold(), other.casefold()).ratio()
+
+    return max(dict.fromkeys(candidates), key=likeness, default="")
+
+
+def _is_same_number(text: str, other: str) -> bool:
+    """Return whether two texts are one number as far as a spreadsheet may show it: three digits, as 1.23E+14."""
+    try:
+        return math.isclose(float(text), float(other), rel_tol=5e-3)
+    except ValueError:
+        return False

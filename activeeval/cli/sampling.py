@@ -40,6 +40,15 @@ _sheet_option = click.option(
     "--sheet", required=True, metavar="FILE", help="Sheet for the judges: .csv, .tsv, .jsonl or .parquet."
 )
 _force_option = click.option("--force", is_flag=True, help="Overwrite a sheet that holds grades.")
+_documents_option = click.option(
+    "--documents",
+    metavar="FILE",
+    help="Texts for the judges to read beside the ids: .jsonl, .csv, .tsv, .parquet, .xlsx or .ods with the columns id "
+    "and title, text or url.",
+)
+_queries_option = click.option(
+    "--queries", metavar="FILE", help="The queries' texts, likewise: id and text; they are the column `query`."
+)
 
 
 @click.command()
@@ -61,6 +70,8 @@ _force_option = click.option("--force", is_flag=True, help="Overwrite a sheet th
 )
 @_out_option
 @_sheet_option
+@_documents_option
+@_queries_option
 @_force_option
 def sample(
     measures: tuple[str, ...],
@@ -70,6 +81,8 @@ def sample(
     expected: bool,
     out: str,
     sheet: str,
+    documents: str | None,
+    queries: str | None,
     force: bool,
     **options: Any,
 ) -> None:
@@ -80,6 +93,9 @@ def sample(
     a spreadsheet if they like, and write `cannot` where an item cannot be judged. The sample stays with you;
     `activeeval estimate` reads both, also once the first blocks alone are judged.
 
+    With --documents and --queries the sheet holds what the judges are to read. For a spreadsheet such a text is cut
+    behind 32,767 characters, and one that would pass for a formula stands behind an apostrophe.
+
     \b
     activeeval sample --run new.run --measure DCG@10 --max-grade 3 --budget 200 --out week1.sample --sheet week1.csv
     """
@@ -89,7 +105,7 @@ def sample(
 
     if expected and not (method and find_method(method).with_replacement):
         raise click.UsageError("--expected is for draws with replacement: passive, active, active_uniC, active_uniD")
-    _check_files(out, sheet, force)
+    _check_files(out, sheet, force, documents, queries)
     check_fits(measures, [method] if method else [])
     options["seed"] = secrets.randbits(_SEED_BITS) if options["seed"] is None else options["seed"]
     case = prepared(options, use_labels=False)
@@ -103,7 +119,7 @@ def sample(
             expected=expected,
             defensive_share=options["defensive_share"],
         )
-    _write(drawn, out, sheet, f"seed {options['seed']}")
+    _write(drawn, out, sheet, documents, queries, whence=f"seed {options['seed']}")
     say(f"`activeeval estimate {out} {sheet}` reads both")
     warn_of_weights(drawn.campaign.design.name, drawn.campaign.design)
 
@@ -113,8 +129,12 @@ def sample(
 @click.option("--budget", type=BUDGET, required=True, help=f"What is added. {BUDGET_HELP}.")
 @_out_option
 @_sheet_option
+@_documents_option
+@_queries_option
 @_force_option
-def top_up(path: str, budget: Budget, out: str, sheet: str, force: bool) -> None:
+def top_up(
+    path: str, budget: Budget, out: str, sheet: str, documents: str | None, queries: str | None, force: bool
+) -> None:
     """Add to the budget of a sample: the same sample, and more of it.
 
     The new sheet holds only what is new. `activeeval estimate` then takes the new sample and all sheets. A top-up that
@@ -126,11 +146,11 @@ def top_up(path: str, budget: Budget, out: str, sheet: str, force: bool) -> None
     """
     from activeeval.session.samples import read_sample
 
-    _check_files(out, sheet, force)
+    _check_files(out, sheet, force, documents, queries)
     before, own = read_sample(path)
     with _told():
         grown = before.topped_up(budget, own)
-    _write(grown, out, sheet, f"topped up from {path}")
+    _write(grown, out, sheet, documents, queries, whence=f"topped up from {path}")
     say(f"`activeeval estimate {out} SHEET... {sheet}` reads it with the sheets so far")
 
 
@@ -143,21 +163,29 @@ def _told() -> Iterator[None]:
         raise InputError(f"--{problem}") from None
 
 
-def _check_files(out: str, sheet: str, force: bool) -> None:
+def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:
     from activeeval.io.sheets import SUFFIXES
 
     check_out(sheet, SUFFIXES)
     check_out(out, ())
     if os.path.realpath(out) == os.path.realpath(sheet):
         raise InputError(f"{out}: the sample and its sheet are two files, got one name for both")
+    for path in filter(None, texts):
+        if not os.path.exists(path):  # said before anything is drawn
+            raise InputError(f"{path}: no such file")
+        if os.path.realpath(path) in (os.path.realpath(out), os.path.realpath(sheet)):
+            raise InputError(f"{path}: is read and would be overwritten, expected another name for what is written")
     if not force:
         _check_no_grades(sheet)
 
 
-def _write(drawn: Sample, out: str, sheet: str, whence: str) -> None:
-    for note in drawn.notes():
+def _write(drawn: Sample, out: str, sheet: str, documents: str | None, queries: str | None, whence: str) -> None:
+    from activeeval.session.texts import texts_of
+
+    texts, notes = texts_of(drawn.pairs, sheet, documents, queries)
+    for note in [*drawn.notes(), *notes]:
         say(note)
-    own = drawn.write(out, sheet)
+    own = drawn.write(out, sheet, texts)
     say(f"{whence}, sample {own}: wrote {out}, and {sheet} for the judges")
 
 

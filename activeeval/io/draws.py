@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from activeeval.errors import FormatError, InputError
 from activeeval.io.columns import typed_column
 from activeeval.io.export import write_columns
 from activeeval.io.files import PathLike, Together, bare_suffix, shown
-from activeeval.io.sheets import SUFFIXES, Sheet, read_sheet
+from activeeval.io.sheets import SPREADSHEETS, TABLES, Sheet, read_sheet
 from activeeval.pool.doors import Texts
 
 Ints = NDArray[np.int64]
@@ -27,9 +28,14 @@ CANNOT = -1
 COLUMNS = ("sample", "block", "query_id", "doc_id", "judge", "grade", "note")
 _NEEDED = ("sample", "block", "query_id", "doc_id", "grade")
 _CANNOT = "cannot"
-_SPREADSHEETS = (".csv", ".tsv")
-_FORMULA = re.compile(r"'*[=+\-@]")
+TEXTS = ("query", "title", "text", "url")
+"""Columns that may stand between `doc_id` and `judge`, for the judges to read; nothing reads them back."""
+_GUARDED = (".csv", ".tsv")
+_FORMULA = re.compile(r"'*(?:[=+\-@\t\r\n]|\s+[=+\-@])")
 """What a spreadsheet takes for a formula; behind apostrophes too, so that each id has one way to be written."""
+_LONGEST = 32_767
+"""Of a cell in Excel, counted in UTF-16."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _EXPECTED = f"expected a whole number from 0 on, `{_CANNOT}` where the item cannot be judged, or nothing while it waits"
 
 
@@ -75,33 +81,45 @@ class Draws:
         return self.block.size
 
 
-def write_draws(draws: Draws, path: PathLike, files: Together | None = None) -> None:
+def write_draws(
+    draws: Draws, path: PathLike, files: Together | None = None, texts: Mapping[str, Sequence[str]] | None = None
+) -> None:
     """Write a sheet by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 
     Grades are text, so that a judge can write a word; one that is waited for is an empty cell, null in JSON lines
-    and parquet. In .csv and .tsv an id that a spreadsheet would take for a formula stands behind an apostrophe.
+    and parquet. In .csv and .tsv an id or a text that a spreadsheet would take for a formula stands behind an
+    apostrophe, and a text is cut where a spreadsheet's cell ends.
+
+    Parameters
+    ----------
+    texts : mapping of str to sequence of str, optional
+        What the judges are to read beside the ids, under names of `TEXTS`: one a row, empty where there is none.
     """
     words = {EMPTY: None, CANNOT: _CANNOT}
-    grades = [words.get(grade, str(grade)) for grade in draws.grade.tolist()]
-    samples = [draws.sample] * draws.n_rows
-    judges, notes = [name or None for name in np.asarray(draws.judge).tolist()], [None] * draws.n_rows
-    written = _guarded if bare_suffix(path) in _SPREADSHEETS else str
-    ids = ([written(text) for text in column.tolist()] for column in (draws.query_id, draws.doc_id))
-    columns = (samples, draws.block, *ids, judges, grades, notes)
-    write_columns(dict(zip(COLUMNS, columns, strict=True)), path, files)
+    is_guarded = bare_suffix(path) in _GUARDED
+    columns: dict[str, Any] = {"sample": [draws.sample] * draws.n_rows, "block": draws.block}
+    for name, ids in (("query_id", draws.query_id), ("doc_id", draws.doc_id)):
+        columns[name] = [_guarded(text) if is_guarded else text for text in ids.tolist()]
+    for name in TEXTS:
+        if texts is not None and name in texts:
+            columns[name] = [_readable(text, is_guarded) or None for text in texts[name]]
+    columns["judge"] = [name or None for name in np.asarray(draws.judge).tolist()]
+    columns["grade"] = [words.get(grade, str(grade)) for grade in draws.grade.tolist()]
+    columns["note"] = [None] * draws.n_rows
+    write_columns(columns, path, files)
 
 
 def read_draws_if_any(path: PathLike) -> Draws | None:
     """Return the sheet that a file is by its columns; None where it is no table, or another; raises as `read_draws`."""
-    if bare_suffix(path) not in SUFFIXES:
+    if bare_suffix(path) not in TABLES:
         return None
     table = read_sheet(path)
     is_sheet = {"sample", "block"} <= {name.strip().lower() for name in table.columns}
-    return _draws(_plainly_named(table), path) if is_sheet else None
+    return _draws(table.plainly_named(), path) if is_sheet else None
 
 
 def read_draws(path: PathLike) -> Draws:
-    """Read a sheet that `write_draws` wrote, also after a spreadsheet had it.
+    """Read a sheet that `write_draws` wrote, also after a spreadsheet had it, which may have saved it as .xlsx or .ods.
 
     Columns may stand in any order and their names in capitals, cells may be quoted, a comma, a semicolon or a tab may
     separate them, a grade may read ``2.0``, and further columns do no harm.
@@ -111,7 +129,7 @@ def read_draws(path: PathLike) -> Draws:
     FormatError
         ``path:line: column <name>: what is wrong``.
     """
-    return _draws(_plainly_named(read_sheet(path)), path)
+    return _draws(read_sheet(path).plainly_named(), path)
 
 
 def _draws(sheet: Sheet, path: PathLike) -> Draws:
@@ -135,23 +153,26 @@ def _guarded(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
+def _readable(text: str, is_guarded: bool) -> str:
+    """Return a text as a cell can hold it: lines end alike, and what no file of text may hold is a blank."""
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    plain = _CONTROL.sub(" ", whole.replace("\r\n", "\n").replace("\r", "\n"))
+    return _cut(_guarded(plain)) if is_guarded else plain
+
+
+def _cut(text: str) -> str:
+    units = text.encode("utf-16-le")
+    if len(units) <= 2 * _LONGEST:
+        return text
+    return units[: 2 * (_LONGEST - 1)].decode("utf-16-le", "ignore") + "…"
+
+
 def _ids(sheet: Sheet, name: str, path: PathLike) -> Texts:
     """Return a column of ids without the apostrophes that `write_draws` put before some."""
     texts = sheet.texts(name)
-    if bare_suffix(path) not in _SPREADSHEETS:
+    if bare_suffix(path) not in (*_GUARDED, *SPREADSHEETS):
         return texts
     return np.array([t[1:] if t[0] == "'" and _FORMULA.match(t) else t for t in texts.tolist()], np.str_)
-
-
-def _plainly_named(sheet: Sheet) -> Sheet:
-    """Return a table with its names in small letters."""
-    columns: dict[str, Any] = {}
-    for name, values in sheet.columns.items():
-        plain = name.strip().lower()
-        if plain in columns:
-            raise FormatError(sheet.source, None, f"column {shown(plain)} is there twice, expected it once")
-        columns[plain] = values
-    return replace(sheet, columns=columns)
 
 
 def _only(sheet: Sheet, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import mmap
@@ -29,6 +30,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LONGEST_ID = 4096
+_PIECE = 1 << 18
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
@@ -60,6 +62,26 @@ def open_lines(path: PathLike) -> tuple[Bytes, int]:
 def open_text(path: PathLike) -> str:
     """Return the text of a file, plain or gzip; errors as `open_bytes` has them."""
     return open_bytes(path).tobytes().decode("utf-8")
+
+
+def text_stream(data: Bytes, newline: str) -> io.TextIOWrapper:
+    """Return a text to be read piece by piece out of bytes that `open_bytes` has checked; they are not copied."""
+    return io.TextIOWrapper(io.BufferedReader(_Pieces(data), _PIECE), encoding="utf-8", newline=newline)
+
+
+class _Pieces(io.RawIOBase):
+    """Bytes in memory, or mapped, as a stream."""
+
+    def __init__(self, data: Bytes) -> None:
+        self._rest = data.data
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        piece, self._rest = self._rest[: len(room)], self._rest[len(room) :]
+        room[: len(piece)] = piece
+        return len(piece)
 
 
 def read_binary(path: PathLike) -> bytes:
@@ -289,7 +311,7 @@ def _check_text(path: PathLike, data: Bytes) -> int:
     n_newlines, union, smallest = text_numbers.text_census(data)
     if data[:2].tobytes() in _UTF16_MARKS:
         raise FormatError(os.fspath(path), 1, "the text is UTF-16, expected UTF-8")
-    if union >= 0x80:
+    if union >= 0x80 and not _is_utf8(data):
         try:
             str(data.data, "utf-8")
         except UnicodeDecodeError as problem:
@@ -301,3 +323,15 @@ def _check_text(path: PathLike, data: Bytes) -> int:
         place = int(np.argmin(data))
         raise FormatError(os.fspath(path), line_of(data, place), "a NUL byte, expected text")
     return int(n_newlines)
+
+
+def _is_utf8(data: Bytes) -> bool:
+    """Return whether bytes are UTF-8, without a copy of them all."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, data.size, _PIECE):
+            decoder.decode(data[start : start + _PIECE].data)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""Tables with named columns: CSV in its spreadsheet dialects, JSON lines, parquet, data frames."""
+"""Tables with named columns: CSV in its spreadsheet dialects, JSON lines, parquet, spreadsheets, data frames."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,14 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError
-from activeeval.io.files import PathLike, bare_suffix, open_text, read_binary, shown
+from activeeval.io.files import PathLike, bare_suffix, open_bytes, read_binary, shown, text_stream
 from activeeval.pool.doors import Texts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+"""Tables that are written and read."""
+SPREADSHEETS = (".xlsx", ".ods")
+"""Tables that are only read."""
+TABLES = (*SUFFIXES, *SPREADSHEETS)
 _LARGEST_WHOLE = 2**53
+MOST_DIGITS = 10**15
+"""Of numbers from here on a spreadsheet does not keep every digit: it has 15."""
+_LONGEST_CELL = 2**31 - 1
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d*,\d+\s*")
 
 
@@ -71,6 +79,16 @@ class Sheet:
         """Name a row for a message."""
         return f"line {self.lines[row]}" if self.lines is not None else f"row {row + 1}"
 
+    def plainly_named(self) -> Sheet:
+        """Return the table with its names in small letters."""
+        columns: dict[str, Any] = {}
+        for name, values in self.columns.items():
+            plain = name.strip().lower()
+            if plain in columns:
+                raise FormatError(self.source, None, f"column {shown(plain)} is there twice, expected it once")
+            columns[plain] = values
+        return replace(self, columns=columns)
+
     def texts(self, name: str) -> Texts:
         """Return a column of ids; whole numbers become their decimal text."""
         values = self.columns[name]
@@ -82,15 +100,16 @@ class Sheet:
             return np.array(values, dtype=np.str_)
         for row, value in enumerate(values):
             if isinstance(value, bool) or not isinstance(value, (str, int)):
-                problem = "is empty" if _is_empty(value) else f"holds {shown(str(value))}"
-                self.fail(row, name, f"{problem}, expected an id, text or a whole number")
+                problem = "is empty" if is_empty(value) else f"holds {shown(str(value))}"
+                spoilt = "; did a spreadsheet change it?" if _is_spoilt(value) else ""
+                self.fail(row, name, f"{problem}, expected an id, text or a whole number{spoilt}")
             if value == "":
                 self.fail(row, name, "is empty, expected an id")
         return np.array([str(value) for value in values], dtype=np.str_)
 
     def words(self, name: str) -> list[str]:
         """Return a column of free text; an empty cell is the empty text."""
-        return ["" if _is_empty(value) else str(value) for value in self.columns[name]]
+        return ["" if is_empty(value) else str(value) for value in self.columns[name]]
 
     def floats(self, name: str, empty: float | None = None) -> Floats:
         """Return a column of finite numbers; an empty cell is `empty`, or an error without one."""
@@ -118,12 +137,12 @@ class Sheet:
         if least is not None:
             cells = self.columns[name]
             for row in np.flatnonzero(out < least).tolist():
-                if not _is_empty(cells[row]):
+                if not is_empty(cells[row]):
                     self.fail(row, name, f"holds {out[row]}, expected a whole number from {least} on")
         return out
 
     def _number(self, row: int, name: str, value: Any, empty: float | None) -> float:
-        if _is_empty(value):
+        if is_empty(value):
             if empty is None:
                 self.fail(row, name, "is empty, expected a number")
             return empty
@@ -160,26 +179,38 @@ def _as_float(value: Any) -> float | None:
 
 
 def read_sheet(path: PathLike) -> Sheet:
-    """Read a table by the suffix of its name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
+    """Read a table by the suffix of its name: .csv, .tsv, .jsonl (each also .gz), .parquet, .xlsx or .ods.
 
     Raises
     ------
     FormatError
         ``path:line`` where a row is broken; the file as a whole where it holds no rows.
     """
-    readers: dict[str, Callable[[PathLike], Sheet]] = {
+    return next(sheet_parts(path))
+
+
+def sheet_parts(path: PathLike, n_rows: int | None = None) -> Iterator[Sheet]:
+    """Read a table as `read_sheet` does, by so many rows at a time, or all at once; at least one part has rows.
+
+    Of .jsonl each part has the columns that its own rows name.
+    """
+    readers: dict[str, Callable[[PathLike, int | None], Iterator[Sheet]]] = {
         ".csv": _read_csv,
         ".tsv": _read_csv,
         ".jsonl": _read_jsonl,
         ".parquet": _read_parquet,
+        ".xlsx": _read_spreadsheet,
+        ".ods": _read_spreadsheet,
     }
     suffix = bare_suffix(path)
     if suffix not in readers:
-        raise FormatError(os.fspath(path), None, f"no table by its name, expected it to end in {', '.join(SUFFIXES)}")
-    sheet = readers[suffix](path)
-    if sheet.n_rows == 0:
+        raise FormatError(os.fspath(path), None, f"no table by its name, expected it to end in {', '.join(TABLES)}")
+    is_empty = True
+    for part in readers[suffix](path, n_rows):
+        is_empty = False
+        yield part
+    if is_empty:
         raise FormatError(os.fspath(path), None, "the table holds no rows")
-    return sheet
 
 
 def frame_sheet(frame: Any, source: str) -> Sheet:
@@ -202,42 +233,65 @@ def frame_sheet(frame: Any, source: str) -> Sheet:
     return Sheet(source, columns)
 
 
-def _is_empty(value: Any) -> bool:
+def is_empty(value: Any) -> bool:
+    """Return whether a cell holds nothing but blanks."""
     return (
         value is None or (isinstance(value, str) and not value.strip()) or (isinstance(value, float) and value != value)
     )
 
 
-def _read_csv(path: PathLike) -> Sheet:
-    name, text = os.fspath(path), open_text(path)
-    n_before = 0
-    first = text.split("\n", 1)[0].strip()
+def _is_spoilt(value: Any) -> bool:
+    """Return whether a cell holds what a spreadsheet makes of some ids."""
+    is_long = isinstance(value, float) and abs(value) >= MOST_DIGITS
+    return is_long or isinstance(value, (bool, date, time, timedelta))
+
+
+def _read_csv(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
+    name, data, n_before = os.fspath(path), open_bytes(path), 0
+    # the first line that says anything, whichever way lines end
+    first = next((text.strip("\r\n ") for text in text_stream(data, "") if text.strip()), "")
     separator = "\t" if bare_suffix(path) == ".tsv" else max(",;\t", key=first.count)
+    stream = text_stream(data, "")
     if re.fullmatch(r"sep=.", first, re.IGNORECASE):
-        separator, text, n_before = first[4], text.split("\n", 1)[1] if "\n" in text else "", 1
+        separator = first[4]
+        n_before = next(line for line, text in enumerate(stream, start=1) if text.strip())
+    return table_parts(name, _csv_records(name, stream, separator, n_before), separator, n_rows)
+
+
+def table_parts(
+    name: str, records: Iterable[tuple[int, list[Any]]], separator: str, n_rows: int | None = None
+) -> Iterator[Sheet]:
+    """Yield a table out of lines of cells, the first of which names the columns; empty lines are left out."""
     header: list[str] | None = None
-    rows: list[list[str]] = []
+    rows: list[list[Any]] = []
     lines: list[int] = []
-    for line, cells in _csv_records(name, text, separator, n_before):
-        if not "".join(cells).strip():
+    for line, cells in records:
+        if all(map(is_empty, cells)):
             continue
         if header is None:
             header = _header(name, line, cells)
             continue
-        while len(cells) > len(header) and not cells[-1].strip():
+        while len(cells) > len(header) and is_empty(cells[-1]):
             cells.pop()
         if len(cells) != len(header):
-            problem = f"{len(cells)} cells in {shown(separator.join(cells))}, expected {len(header)}"
+            problem = f"{len(cells)} cells in {shown(separator.join(map(str, cells)))}, expected {len(header)}"
             raise FormatError(name, line, f"{problem}: {', '.join(header)}")
         rows.append(cells)
         lines.append(line)
-    if header is None:
-        raise FormatError(name, None, "the table holds no rows")
-    return Sheet(name, dict(zip(header, map(list, zip(*rows, strict=True)), strict=False)), lines)
+        if len(rows) == n_rows:
+            yield _sheet(name, header, rows, lines)
+            rows, lines = [], []
+    if header is not None and rows:
+        yield _sheet(name, header, rows, lines)
 
 
-def _csv_records(name: str, text: str, separator: str, n_before: int) -> Iterable[tuple[int, list[str]]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+def _sheet(name: str, header: list[str], rows: list[list[Any]], lines: list[int]) -> Sheet:
+    return Sheet(name, dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)), lines)
+
+
+def _csv_records(name: str, stream: Iterable[str], separator: str, n_before: int) -> Iterator[tuple[int, list[str]]]:
+    csv.field_size_limit(_LONGEST_CELL)  # by default a text of 128 KB would pass for broken quoting
+    reader = csv.reader(stream, delimiter=separator, strict=True)
     while True:
         line = reader.line_num + 1 + n_before
         try:
@@ -248,8 +302,8 @@ def _csv_records(name: str, text: str, separator: str, n_before: int) -> Iterabl
             raise FormatError(name, line, f"the quoting is broken: {problem}; expected a closed quoted cell") from None
 
 
-def _header(path: str, line: int, cells: list[str]) -> list[str]:
-    names = [cell.strip() for cell in cells]
+def _header(path: str, line: int, cells: list[Any]) -> list[str]:
+    names = ["" if is_empty(cell) else str(cell).strip() for cell in cells]
     while names and not names[-1]:
         names.pop()
     for k, name in enumerate(names):
@@ -260,28 +314,38 @@ def _header(path: str, line: int, cells: list[str]) -> list[str]:
     return names
 
 
-def _read_jsonl(path: PathLike) -> Sheet:
+def _read_jsonl(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
     name = os.fspath(path)
     records: list[dict[str, Any]] = []
     lines: list[int] = []
-    for line, text in enumerate(open_text(path).split("\n"), start=1):
+    for line, text in enumerate(text_stream(open_bytes(path), "\n"), start=1):
         if not text.strip():
             continue
-        try:
-            record = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as problem:
-            raise FormatError(
-                name, line, f"{shown(text.strip())} is not JSON: {problem}; expected one object"
-            ) from None
-        if not isinstance(record, dict):
-            raise FormatError(name, line, f"{shown(text.strip())} is not an object, expected one object a line")
-        records.append(record)
+        records.append(_json_record(name, line, text.strip()))
         lines.append(line)
+        if len(records) == n_rows:
+            yield _record_sheet(name, records, lines)
+            records, lines = [], []
+    if records:
+        yield _record_sheet(name, records, lines)
+
+
+def _json_record(name: str, line: int, text: str) -> dict[str, Any]:
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise FormatError(name, line, f"{shown(text)} is not JSON: {problem}; expected one object") from None
+    if not isinstance(record, dict):
+        raise FormatError(name, line, f"{shown(text)} is not an object, expected one object a line")
+    return record
+
+
+def _record_sheet(name: str, records: list[dict[str, Any]], lines: list[int]) -> Sheet:
     keys = dict.fromkeys(key for record in records for key in record)
     return Sheet(name, {key: [record.get(key) for record in records] for key in keys}, lines)
 
 
-def _read_parquet(path: PathLike) -> Sheet:
+def _read_parquet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
     import polars as pl
 
     content = read_binary(path)
@@ -290,4 +354,12 @@ def _read_parquet(path: PathLike) -> Sheet:
     except (pl.exceptions.PolarsError, OSError, ValueError) as problem:
         reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
         raise FormatError(Path(path), None, f"cannot be read as parquet: {reason}") from None
-    return frame_sheet(frame, os.fspath(path))
+    del content
+    for part in frame.iter_slices(n_rows or max(frame.height, 1)):
+        yield frame_sheet(part, os.fspath(path))
+
+
+def _read_spreadsheet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
+    from activeeval.io.spreadsheets import read_rows
+
+    return table_parts(os.fspath(path), read_rows(path), "|", n_rows)

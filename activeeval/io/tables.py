@@ -17,7 +17,7 @@ from activeeval.errors import FormatError, InputError
 from activeeval.io.columns import read_columns
 from activeeval.io.files import PathLike, bare_suffix, shown
 from activeeval.io.keys import distinct_texts, first_repeated_pair, places_within, positions_in
-from activeeval.io.sheets import SUFFIXES, Sheet, frame_sheet, read_sheet
+from activeeval.io.sheets import TABLES, Sheet, frame_sheet, read_sheet
 from activeeval.io.table_pool import TablePool, pool_from_tables
 from activeeval.io.trec import Qrels, Run, read_qrels, read_run
 from activeeval.pool import QueryPool
@@ -106,7 +106,7 @@ def load_qrels(source: Any) -> Qrels:
     Parameters
     ----------
     source : path, mapping, frame or Qrels
-        A path is a table by its suffix .csv, .tsv, .jsonl or .parquet, TREC text otherwise. Columns
+        A path is a table by its suffix .csv, .tsv, .jsonl, .parquet, .xlsx or .ods, TREC text otherwise. Columns
         are query_id/doc_id/relevance, q_id/doc_id/score or qid/docno/label.
 
     Examples
@@ -116,7 +116,7 @@ def load_qrels(source: Any) -> Qrels:
     """
     if isinstance(source, Qrels):
         return source
-    if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in SUFFIXES:
+    if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in TABLES:
         return read_qrels(source)
     sheet = _sheet(source, "judgments", "relevance")
     grades = sheet.wholes(sheet.column("grade", GRADE))
@@ -129,7 +129,7 @@ def load_run(source: Any) -> Run:
     Parameters
     ----------
     source : path, mapping, frame or Run
-        A path is a table by its suffix .csv, .tsv, .jsonl or .parquet, TREC text otherwise. Columns
+        A path is a table by its suffix .csv, .tsv, .jsonl, .parquet, .xlsx or .ods, TREC text otherwise. Columns
         are query_id/doc_id/score, q_id/doc_id/score or qid/docno/score; rank is optional and by
         default the place of the row within its query, from 1 on.
 
@@ -140,7 +140,7 @@ def load_run(source: Any) -> Run:
     """
     if isinstance(source, Run):
         return source
-    if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in SUFFIXES:
+    if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in TABLES:
         return read_run(source)
     sheet = _sheet(source, "run", "score")
     scores = sheet.floats(sheet.column("score", SCORE))
@@ -193,10 +193,10 @@ def load_probabilities(source: Any) -> Probabilities:
 def read_costs(path: PathLike) -> Costs:
     """Read costs: one positive number a line in the order of the items, or a table with ids.
 
-    A name that ends in .csv, .tsv, .jsonl or .parquet is a table of query_id, doc_id and cost.
+    A name that ends in .csv, .tsv, .jsonl, .parquet, .xlsx or .ods is a table of query_id, doc_id and cost.
     """
     name = os.fspath(path)
-    if bare_suffix(path) not in SUFFIXES:
+    if bare_suffix(path) not in TABLES:
         columns = read_columns(path, "n", "one cost a line")
         values = columns.floats(0)
         bad = np.flatnonzero(values <= 0)

@@ -12,6 +12,8 @@ from activeeval.campaign.sample import read_campaign
 from activeeval.errors import InputError
 from activeeval.io.arrays import is_arrays
 from activeeval.io.draws import read_draws_if_any
+from activeeval.io.files import bare_suffix
+from activeeval.io.sheets import SPREADSHEETS
 from activeeval.io.tables import load_qrels
 from activeeval.pool import QueryPool
 
@@ -66,7 +68,8 @@ def known_grades_of(paths: Sequence[str], pool: QueryPool, policy: str = "refuse
 
 def _graded(path: str) -> Iterator[Said]:
     """Yield query, item, grade and judge, where one is named, of all that a file says."""
-    if is_arrays(path):
+    # .xlsx and .ods are packed as arrays are
+    if is_arrays(path) and bare_suffix(path) not in SPREADSHEETS:
         design = read_campaign(path)[0].design
         pool = design.pool
         columns = (pool.query_ids[pool.item_queries], pool.item_ids, design.known)

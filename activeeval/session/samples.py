@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,10 +52,20 @@ class Sample:
     depth: int | None = None
     seed: int | None = None
 
-    def write(self, path: str, sheet: str) -> str:
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The query and the document of each row of the sheet of what is new."""
+        return [(u.query_id, doc) for u in self.campaign.planned[self.n_before :] for doc in u.item_ids]
+
+    def write(self, path: str, sheet: str, texts: Mapping[str, Sequence[str]] | None = None) -> str:
         """Write the sample and the sheet of what is new, both or neither; return the id of the sample.
 
         Both are whole on the disk before the sample takes its name, and then the sheet.
+
+        Parameters
+        ----------
+        texts : mapping of str to sequence of str, optional
+            What the judges are to read, a text for each of `pairs`; it stands on the sheet alone.
         """
         beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
         numbers = {"depth": self.depth, "seed": self.seed}
@@ -63,7 +73,7 @@ class Sample:
         arrays = to_arrays(self.campaign, beside)
         with Together() as files:
             write_arrays(path, arrays, files)
-            write_draws(sheet_of(self.campaign, id_of(arrays), self.n_before), sheet, files)
+            write_draws(sheet_of(self.campaign, id_of(arrays), self.n_before), sheet, files, texts)
         return id_of(arrays)
 
     def topped_up(self, budget: Budget, own: str) -> Sample:

@@ -516,13 +516,14 @@ def changed(rows, place, **cells):
 
 LOST = r"d\.csv: item 'd\d+' of query '\w+' is in the sample, but not in the sheet \(\d+ such items\)"
 FOREIGN = r"d\.csv: item '.*' of query '.*' is in the sheet, but not in the sample"
+CHANGED = FOREIGN + r"; did a spreadsheet change it\? expected '[dq]\w+'"
 SLIPS = {
     "a row lost": (lambda rows: rows[1:], LOST),
     "the last block lost": (lambda rows: [row for row in rows if row["block"] != "4"][: len(rows) - 1], LOST),
     "all but one row lost": (lambda rows: rows[:1], LOST),
-    "a document renamed": (lambda rows: changed(rows, 2, doc_id="dX"), FOREIGN),
-    "a query renamed": (lambda rows: changed(rows, 2, query_id="qZ"), FOREIGN),
-    "ids as a spreadsheet takes them": (lambda rows: changed(rows, 2, doc_id="0" + rows[2]["doc_id"]), FOREIGN),
+    "a document renamed": (lambda rows: changed(rows, 2, doc_id="dX"), CHANGED),
+    "a query renamed": (lambda rows: changed(rows, 2, query_id="qZ"), CHANGED),
+    "ids as a spreadsheet takes them": (lambda rows: changed(rows, 2, doc_id="0" + rows[2]["doc_id"]), CHANGED),
     "a row of another query": (lambda rows: [*rows, rows[0] | {"query_id": "q99"}], FOREIGN),
     "a row doubled with another grade": (
         lambda rows: [*rows, rows[0] | {"grade": (rows[0]["grade"] + 1) % 4}],

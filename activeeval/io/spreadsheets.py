@@ -1,0 +1,115 @@
+"""The first worksheet of an .xlsx or .ods file as rows of cells.
+
+The package that reads them sets a table up whole, from its first cell to its last: it ends the process where these are
+so far apart that there is no room. So how much a file unpacks to, and how far its cells go, is looked at before.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any
+from xml.etree import ElementTree
+
+from activeeval.errors import FormatError
+from activeeval.io.files import PathLike, bare_suffix, read_binary
+from activeeval.io.sheets import MOST_DIGITS
+
+_MOST_BYTES = 1 << 28
+_MOST_CELLS = 10_000_000
+_CELL = re.compile(rb"""<(?:\w+:)?c\s(?:[^>]*\s)?r\s*=\s*["']([A-Za-z]{1,7})([0-9]{1,9})["'][^>]*(?<!/)>""")
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_VALUE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}value-type"
+# what is raised of bytes that are lost, changed, locked or foreign
+_BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError),
+    *(LookupError, ElementTree.ParseError),
+)
+
+
+def read_rows(path: PathLike) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the number of each row of the first worksheet, from 1 on, with its cells.
+
+    Whole numbers are int as far as spreadsheets keep all digits; an empty cell is an empty text.
+
+    Raises
+    ------
+    FormatError
+        Where the package that reads them is missing, or the file is damaged, too large or no spreadsheet.
+    """
+    name, suffix = os.fspath(path), bare_suffix(path)
+    try:
+        from python_calamine import CalamineError, load_workbook
+    except ImportError:
+        needed = 'pip install "activeeval-ir[spreadsheets]"'
+        raise FormatError(name, None, f"{suffix} is read with {needed}; or save the sheet as CSV (UTF-8)") from None
+    content = read_binary(path)
+    _check_size(name, content, suffix)
+    try:
+        rows = load_workbook(io.BytesIO(content)).get_sheet_by_index(0).to_python(skip_empty_area=False)
+    except CalamineError as problem:
+        raise FormatError(name, None, f"cannot be read as {suffix}: {problem}") from None
+    for number, cells in enumerate(rows, start=1):
+        yield number, [_plain(cell) for cell in cells]
+
+
+def _plain(cell: Any) -> Any:
+    """Return a cell with a whole number as an integer: a spreadsheet has no others than floats."""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() and abs(cell) < MOST_DIGITS else cell
+
+
+def _check_size(name: str, content: bytes, suffix: str) -> None:
+    """Raise where a file is no sound archive, or holds more than there may be room for."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            n_bytes = sum(entry.file_size for entry in packed.infolist())
+            if n_bytes > _MOST_BYTES:
+                most = f"expected at most {_MOST_BYTES >> 20} MB; save the sheet as CSV (UTF-8)"
+                raise FormatError(name, None, f"unpacks to {n_bytes >> 20} MB, {most}")
+            # each entry unpacks to no more than it says, and is read against its checksum
+            n_cells = max((_extent(packed.read(entry), entry) for entry in packed.namelist()), default=0)
+    except FormatError:
+        raise
+    except _BROKEN as problem:
+        raise FormatError(name, None, f"cannot be read as {suffix}: {problem}") from None
+    if n_cells > _MOST_CELLS:
+        most = f"expected at most {_MOST_CELLS}: is there a cell far behind the others?"
+        raise FormatError(name, None, f"its cells span {n_cells} places, {most}")
+
+
+def _extent(content: bytes, entry: str) -> int:
+    """Return how many places there are up to the last row and column of an archive's entry, 0 if it is no table."""
+    if entry == "content.xml":
+        return _extent_of_repeats(content)
+    places = set(_CELL.findall(content))
+    n_columns = max((_number_of(letters) for letters in {letters for letters, _ in places}), default=0)
+    return n_columns * max((int(row) for _, row in places), default=0)
+
+
+def _number_of(letters: bytes) -> int:
+    """Return the number of a column, from 1 on: 28 of AB."""
+    number = 0
+    for code in letters.upper():
+        number = 26 * number + code - ord("A") + 1
+    return number
+
+
+def _extent_of_repeats(content: bytes) -> int:
+    """Return the same of the tables of an .ods file, where rows and cells are told once with how often they come."""
+    most = n_rows = last_row = last_column = 0
+    for _, element in ElementTree.iterparse(io.BytesIO(content)):
+        if element.tag == f"{_TABLE}table":
+            most, n_rows, last_row, last_column = max(most, last_row * last_column), 0, 0, 0
+        elif element.tag == f"{_TABLE}table-row":
+            n_rows += int(element.get(f"{_TABLE}number-rows-repeated", 1))
+            n_columns = 0
+            for cell in element:
+                n_columns += int(cell.get(f"{_TABLE}number-columns-repeated", 1))
+                if _VALUE in cell.attrib:
+                    last_row, last_column = n_rows, max(last_column, n_columns)
+            element.clear()
+    return most

@@ -1,0 +1,140 @@
+"""`--documents` and `--queries`: the judges read texts on the sheet, and nothing else changes."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import polars as pl
+import pytest
+from cli_cases import RUN, both, files, judge_file, judged
+from cli_files import csv_rows, write_csv, write_lines
+
+COLUMNS = ["sample", "block", "query_id", "doc_id", "judge", "grade", "note"]
+DRAW = (*RUN, "--measure", "DCG@5", "--budget", "40%")
+TEXTS = ("--documents", "docs.jsonl", "--queries", "queries.csv")
+
+
+def text_of(document):
+    return f"=1+{document[1:]}\nthe “text” of {document}, long; and\twide"
+
+
+@pytest.fixture
+def texts(folder):
+    """Write texts of all items but d11, and of all queries but q3."""
+    docs = [{"docno": f"d{j}", "text": text_of(f"d{j}"), "title": f"-{j}", "lang": "en"} for j in range(11)]
+    write_lines(folder / "docs.jsonl", [json.dumps(doc) for doc in docs])
+    queries = [{"qid": f"q{q}", "text": f"what is\r\n{q}?"} for q in range(1, 41) if q != 3]
+    write_csv(folder / "queries.csv", [*queries, {"qid": "qX", "text": "+x"}], encoding="utf-8-sig", delimiter=";")
+    return docs
+
+
+def one_line(done, expected):
+    """Check that a call ended with one line that matches."""
+    assert (done.code, done.out) == (1, ""), done
+    assert re.fullmatch(f"activeeval: (?:{expected})\n", done.err), done.err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+def test_the_sheet_holds_the_texts_before_the_judge(call, folder, texts, suffix):
+    done = call("sample", *DRAW, *TEXTS, *files(f"d.{suffix}"))
+    assert done.code == 0, done.err
+    if suffix in ("csv", "tsv"):
+        rows = csv_rows(f"d.{suffix}", "\t" if suffix == "tsv" else ",")
+        mark = "'"
+    else:
+        read = pl.read_parquet if suffix == "parquet" else pl.read_ndjson
+        rows = [
+            {name: "" if cell is None else cell for name, cell in row.items()} for row in read(f"d.{suffix}").to_dicts()
+        ]
+        mark = ""
+    assert list(rows[0]) == [*COLUMNS[:4], "query", "title", "text", *COLUMNS[4:]]
+    for row in rows:
+        held = row["doc_id"] != "d11"
+        assert row["text"] == (mark + text_of(row["doc_id"]) if held else "")
+        assert row["title"] == (f"{mark}-{row['doc_id'][1:]}" if held else "")
+        query = row["query_id"]
+        assert row["query"] == {"q3": "", "qX": f"{mark}+x"}.get(query, f"what is\n{query[1:]}?")
+    n_items, n_queries = sum(row["doc_id"] == "d11" for row in rows), len({row["query_id"] for row in rows})
+    assert f"activeeval: {n_items} of {len(rows)} items have no text in docs.jsonl\n" in done.err
+    assert ("q3" in {row["query_id"] for row in rows}) == (f"1 of {n_queries} queries have no text" in done.err)
+
+
+@pytest.mark.parametrize("options", [TEXTS, TEXTS[:2], TEXTS[2:]])
+def test_nothing_but_the_sheet_changes(call, folder, texts, options):
+    assert call("sample", *DRAW, *files("d.csv")).code == 0
+    assert call("sample", *DRAW, *options, *files("e.csv")).code == 0
+    plain, rich = csv_rows("d.csv"), csv_rows("e.csv")
+    assert list(plain[0]) == COLUMNS
+    assert [{name: row[name] for name in COLUMNS} for row in rich] == plain
+    assert (folder / "d.csv.sample.npz").read_bytes() == (folder / "e.csv.sample.npz").read_bytes()
+    judge_file("d.csv")
+    write_csv("e.csv", judged(rich), delimiter=";", encoding="utf-8-sig")
+    assert call("estimate", *both("e.csv"), "-o", "jsonl").rows == call("estimate", *both("d.csv"), "-o", "jsonl").rows
+    known = [call("sample", *DRAW, "--judged", name, *files("f.csv"), "--force").err for name in ("d.csv", "e.csv")]
+    assert known[0] == known[1]
+
+
+def test_a_top_up_has_the_texts_of_what_is_new(call, folder, texts):
+    assert call("sample", *DRAW, *files("d.csv")).code == 0
+    done = call("top-up", "d.csv.sample.npz", "--budget", 20, *TEXTS, *files("e.csv"))
+    assert done.code == 0, done.err
+    rows = csv_rows("e.csv")
+    assert rows
+    assert all(row["text"] == ("" if row["doc_id"] == "d11" else f"'{text_of(row['doc_id'])}") for row in rows)
+    assert not {(r["query_id"], r["doc_id"]) for r in rows} & {(r["query_id"], r["doc_id"]) for r in csv_rows("d.csv")}
+    assert f"of {len(rows)} items have no text" in done.err or "d11" not in {row["doc_id"] for row in rows}
+
+
+def test_a_query_has_a_text_or_a_title(call, folder):
+    queries = [{"id": f"q{q}", "title": f"t{q}", "text": None if q % 2 else f"x{q}"} for q in range(1, 41)]
+    write_lines(folder / "q.jsonl", [json.dumps(query) for query in queries])
+    assert call("sample", *DRAW, "--queries", "q.jsonl", *files("d.csv")).code == 0
+    for row in csv_rows("d.csv"):
+        number = row["query_id"][1:]
+        assert row["query"] == ("" if number == "X" else f"t{number}" if int(number) % 2 else f"x{number}")
+
+
+REFUSED = {
+    "nothing of the sheet": (
+        {"docs.jsonl": '{"id": "D1", "text": "x"}\n{"id": "D2", "text": "y"}\n'},
+        r"docs\.jsonl: none of its 2 rows has a text for the items of d\.csv: its first id is 'D1', the sheet's 'd\d+'",
+    ),
+    "no query of the sheet": (
+        {"queries.csv": "id,text\n1,x\n"},
+        r"queries\.csv: none of its 1 rows has a text for the queries of d\.csv: its first id is '1', the .* 'q.+'",
+    ),
+    "only empty texts": (
+        {"docs.jsonl": "".join(f'{{"id": "d{j}", "text": " "}}\n' for j in range(12))},
+        r"docs\.jsonl: none of its 12 rows has a text for the items of d\.csv: .*",
+    ),
+    "an id twice": (
+        {"docs.jsonl": '{"id": "zz", "text": "x"}\n{"id": "zz", "text": "y"}\n'},
+        r"docs\.jsonl:2: column id: 'zz' is there twice, expected it once",
+    ),
+    "no id": ({"queries.csv": "number,text\n1,x\n"}, r"queries\.csv:1: no id column in: number, text; expected id .*"),
+    "no text": (
+        {"queries.csv": "qid,number\n1,x\n"},
+        r"queries\.csv:1: no text column in: qid, number; expected text .*",
+    ),
+    "no table": ({"docs.jsonl": None}, r"docs\.jsonl: no such file"),
+}
+
+
+@pytest.mark.parametrize(("contents", "expected"), REFUSED.values(), ids=REFUSED)
+def test_texts_that_are_wrong_are_one_line_and_nothing_is_written(call, folder, texts, contents, expected):
+    for name, content in contents.items():
+        (folder / name).unlink()
+        if content is not None:
+            (folder / name).write_text(content)
+    one_line(call("--quiet", "sample", *DRAW, *TEXTS, *files("d.csv")), expected)
+    assert not (folder / "d.csv").exists()
+    assert not (folder / "d.csv.sample.npz").exists()
+
+
+def test_a_file_of_texts_is_not_overwritten(call, folder, texts):
+    before = (folder / "queries.csv").read_bytes()
+    for written in (("--out", "x.npz", "--sheet", "queries.csv"), ("--out", "queries.csv", "--sheet", "d.csv")):
+        refused = r"queries\.csv: is read and would be overwritten, expected another name for what is written"
+        one_line(call("sample", *DRAW, *TEXTS, *written, "--force"), refused)
+    assert (folder / "queries.csv").read_bytes() == before
