@@ -21,8 +21,9 @@ def text_of(document):
 
 @pytest.fixture
 def texts(folder):
-    """Write texts of all items but d11, and of all queries but q3."""
+    """Write texts of all items but d11, whose text is empty, and of all queries but q3."""
     docs = [{"docno": f"d{j}", "text": text_of(f"d{j}"), "title": f"-{j}", "lang": "en"} for j in range(11)]
+    docs.append({"docno": "d11", "text": " ", "title": None, "lang": "en"})
     write_lines(folder / "docs.jsonl", [json.dumps(doc) for doc in docs])
     queries = [{"qid": f"q{q}", "text": f"what is\r\n{q}?"} for q in range(1, 41) if q != 3]
     write_csv(folder / "queries.csv", [*queries, {"qid": "qX", "text": "+x"}], encoding="utf-8-sig", delimiter=";")
