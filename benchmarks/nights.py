@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass, replace
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +31,23 @@ MODULE = "benchmarks.nights"
 REMOVED, NIGHTS = 0.03, 10
 STEPS = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2])
 MODELS = ("uniform, then learned from what is known", "a forest trained elsewhere", "uniform")
-MOST = 0.6
-COVERAGE = {"at_least": 93, "at_most": 97}
+SHARES = (0.1, 0.2)
+MOST, COVERED = 0.6, (93, 97)
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Night:
-    """What one night took: labels, the share of those of a fresh sample at equal width, and how often it covered."""
+    """What one night took: labels, those of a fresh sample of equal width, and how often intervals covered."""
 
     fresh: float
     labels: float
     covered: float
+
+    @property
+    def ratio(self) -> float:
+        """Labels over those of a fresh sample."""
+        return self.labels / self.fresh
 
 
 def beliefs_of(pool: JudgedPool, workload: Workload, model: str, known: np.ndarray, seed: int) -> GradeBeliefs:
@@ -107,28 +113,51 @@ def chain(pool: JudgedPool, model: str, share: float, repetitions: int, seed: in
 
 
 def rows_of(model: str, chains: list[list[Night]], repetitions: int) -> list[Row]:
-    """Return the figures of every night."""
+    """Return a row for each night."""
     rows = []
     for k in range(NIGHTS):
         own = [nights[k] for nights in chains]
-        ratio = np.array([night.labels / night.fresh for night in own])
-        covered = np.array([night.covered for night in own])
-        error = ratio.std(ddof=1) / np.sqrt(ratio.size) if ratio.size > 1 else np.nan
-        note = f"± {error:.3f}, {np.mean([night.labels for night in own]):.0f} labels"
-        bound = {"at_most": MOST} if k == NIGHTS - 1 else {}
-        rows.append(figure(f"{model}: night {k + 1}, labels", ratio.mean(), "of fresh", note=note, **bound))
-        error = 100 * np.sqrt(covered.mean() * (1 - covered.mean()) / (covered.size * repetitions))
+        ratios, covered = (np.array([getattr(night, name) for night in own]) for name in ("ratio", "covered"))
+        held = covered.mean()
         rows.append(
-            figure(f"{model}: night {k + 1}, coverage", 100 * covered.mean(), "%", note=f"± {error:.2f}", **COVERAGE)
+            {
+                "model": model,
+                "night": k + 1,
+                "labels": float(np.mean([night.labels for night in own])),
+                "ratio": float(ratios.mean()),
+                "ratio_se": float(ratios.std(ddof=1) / np.sqrt(ratios.size)),
+                "coverage": float(100 * held),
+                "coverage_se": float(100 * np.sqrt(held * (1 - held) / (covered.size * repetitions))),
+            }
         )
     return rows
 
 
+def figures_of(rows: list[Row]) -> list[Row]:
+    """Return what is to be reached, for each model."""
+    found = []
+    for model, own in groupby(rows, lambda row: row["model"]):
+        nights = list(own)
+        last, held = nights[-1], [row["coverage"] for row in nights]
+        note = f"± {last['ratio_se']:.3f}"
+        found.append(figure(f"{model}: labels of night {NIGHTS}", last["ratio"], "of fresh", note=note, at_most=MOST))
+        found.append(figure(f"{model}: lowest coverage of a night", min(held), "%", at_least=COVERED[0]))
+        found.append(figure(f"{model}: highest coverage of a night", max(held), "%", at_most=COVERED[1]))
+    return found
+
+
 def markdown(result: dict[str, Any]) -> str:
-    """Return the tables of a result."""
+    """Return the tables of a result: labels over those of a fresh sample of equal width, and coverage in per cent."""
     lines = [f"{result['chains']} chains of ten nights, {result['repetitions']:,} repetitions a night.", ""]
-    for section in result["sections"].values():
+    for section in result["sections"]:
         lines += [f"### {section['title']}", "", *figures_table(section["figures"]), ""]
+        models = list(dict.fromkeys(row["model"] for row in section["nights"]))
+        lines += [f"| night | {' | '.join(models)} |", f"| ---{' | ---' * len(models)} |"]
+        for night in range(1, NIGHTS + 1):
+            own = [row for row in section["nights"] if row["night"] == night]
+            cells = [f"{row['ratio']:.2f} ± {row['ratio_se']:.2f}, {row['coverage']:.1f} %" for row in own]
+            lines.append(f"| {night} | {' | '.join(cells)} |")
+        lines.append("")
     return "\n".join(lines)
 
 
@@ -137,27 +166,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pool", action="append", choices=tuple(POOLS), help="repeatable; mq2008 by default")
     parser.add_argument("--model", action="append", choices=MODELS, help="repeatable; all by default")
-    parser.add_argument("--share", type=float, default=0.2, help="of judging everything, of a fresh sample")
+    parser.add_argument("--share", action="append", type=float, help="of judging everything; .1 and .2 by default")
     parser.add_argument("--chains", type=int, default=10)
     parser.add_argument("--repetitions", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "nights.json")
     args = parser.parse_args()
-    result = describe(MODULE) | {
-        "share": args.share,
-        "chains": args.chains,
-        "repetitions": args.repetitions,
-        "seed": args.seed,
-    }
-    result["sections"] = {}
-    for name in args.pool or ["mq2008"]:
+    chosen = {"chains": args.chains, "repetitions": args.repetitions, "seed": args.seed}
+    result = describe(MODULE) | chosen | {"sections": []}
+    for name, share in product(args.pool or ["mq2008"], args.share or SHARES):
         pool, rows = load(name), []
         for model in args.model or MODELS:
-            chains = [chain(pool, model, args.share, args.repetitions, args.seed + k) for k in range(args.chains)]
+            chains = [chain(pool, model, share, args.repetitions, args.seed + k) for k in range(args.chains)]
             rows += rows_of(model, chains, args.repetitions)
-        title = f"{pool.name}: labels of a night over those of a fresh sample of equal width"
-        result["sections"][name] = {"title": title, "figures": rows}
-        show(title, rows)
+        title, figures = f"{pool.name}, fresh samples of {share:.0%}", figures_of(rows)
+        result["sections"].append({"title": title, "share": share, "figures": figures, "nights": rows})
+        show(title, figures)
     store(args.out, result)
 
 

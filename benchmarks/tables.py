@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import one_sample, peers
+from benchmarks import nights, one_sample, peers
 from benchmarks.machine import ROOT, figures_table
 from benchmarks.metric_learning import markdown as metric_learning
 from benchmarks.metric_learning import pictures as metric_learning_pictures
@@ -151,6 +151,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "metric-learning": ("Learning gains and discounts from preferences", metric_learning.render),
     "one-sample": ("One sample, many questions", one_sample.markdown),
     "peers": ("Speed and precision beside the peers", peers.markdown),
+    "nights": ("Ten nights of index updates, earlier labels known", nights.markdown),
     "sample-size": ("Size and time of a sample's file", _figures),
     "scaling": ("Pools of 10³ to 10⁷ queries in chunks", _scaling),
     "kernels": ("Kernels, readers, start", _figures),
