@@ -96,6 +96,11 @@ class Campaign:
         return tuple(self._drawing.unit(k) for k in range(self._drawing.block_ends[-1]))
 
     @property
+    def planned_end(self) -> str:
+        """Why the sample ends where it does."""
+        return self._drawing.ended
+
+    @property
     def waiting(self) -> tuple[Unit, ...]:
         """Units that were drawn and wait for a grade."""
         return tuple(unit for unit in self._state.units if self._state.waits(unit))

@@ -32,7 +32,7 @@ FORMAT = "activeeval sample 1"
 FIELDS = ("format", "digest", "words", "key", "budget", "blocks", "scale", "targets")
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _POOL = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")
-_ORDER = ("offsets", "items", "query_probs", "costs", "overheads", "query_roots", "roots")
+_ORDER = ("offsets", "items", "query_probs", "overheads", "query_roots", "roots")
 
 
 def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDArray[Any]]:
@@ -60,7 +60,7 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
         "known": design.known.astype(np.int32),
     }
     arrays |= {f"pool.{name}": getattr(design.pool, name) for name in _POOL}
-    arrays |= {f"order.{name}": getattr(design.order, name) for name in _ORDER}
+    arrays |= {f"order.{name}": getattr(design.order, name) for name in _ORDER} | _cost_arrays(design.order)
     for k, ranking in enumerate(lists):
         arrays |= {f"ranking{k}.offsets": ranking.offsets, f"ranking{k}.items": ranking.items}
     if any(target.within is not None for target in design.targets):
@@ -159,6 +159,7 @@ def _design(arrays: Arrays) -> Design:
         is_nested=method.stage.is_nested,
         query_hashes=query_hashes,
         hashes=item_hashes[arrays["order.items"]],
+        costs=_costs(arrays, pool),
         **rates,
     )
     _check_order(order)
@@ -233,6 +234,22 @@ def _places(target: Target, lists: list[Rankings]) -> tuple[int, int]:
 def _measure(text: str, scale: int) -> SampledMeasure:
     measure = check_sampled(parse_measure(text))
     return measure if scale < 0 else measure.bound_to(scale)
+
+
+def _cost_arrays(order: Order) -> dict[str, NDArray[Any]]:
+    """Return the unit that makes costs of places of the pool's; the costs where the order is of a larger pool."""
+    unit = order.pool.item_costs.sum() / order.pool.n_items
+    if np.array_equal(order.costs, order.pool.item_costs[order.items] / unit):
+        return {"unit": np.array([unit])}
+    return {"order.costs": order.costs}
+
+
+def _costs(arrays: Arrays, pool: QueryPool) -> Floats:
+    """Return the cost of each place, in mean items."""
+    if "unit" not in arrays:
+        return arrays["order.costs"]
+    with np.errstate(divide="ignore"):  # what is no number is refused with the order
+        return np.asarray(pool.item_costs[arrays["order.items"]] / arrays["unit"][0])
 
 
 def _model_arrays(beliefs: Beliefs) -> dict[str, NDArray[Any]]:

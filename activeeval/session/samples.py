@@ -82,11 +82,13 @@ class Sample:
         Raises
         ------
         InputError
-            Where its draws have one planned end.
+            Where its draws have one planned end, or what is added pays for nothing.
         """
         design = self.campaign.design
         grown = design.topped_up(budget.of(*design.targets, known=design.known))
         campaign = Campaign(grown, key=int(self.campaign.key))
+        if len(campaign.planned) == len(self.campaign.planned):
+            raise InputError(f"a budget of {budget} more adds nothing to judge: {campaign.planned_end}")
         return replace(self, campaign=campaign, earlier=(*self.earlier, own), n_before=len(self.campaign.planned))
 
     def asked(self, measures: Sequence[str], questions: Sequence[str]) -> list[tuple[str, Target]]:

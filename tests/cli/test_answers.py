@@ -135,3 +135,13 @@ def test_known_grades_train_the_model_where_nothing_else_does(call, folder):
     assert any(re.match(r"\d known grades are too few to learn from", note) for note in few.notes)
     assert case_of(judged=("old.qrels",), model="uniform", **given).model == "uniform"
     assert case_of(judged=("old.qrels",), model="logit", tune=True, **given).model == "logit"
+
+
+@pytest.mark.parametrize(("budget", "more", "why"), [("100%", 5, "everything is judged"), (20, 0.5, "a unit of query")])
+def test_a_top_up_that_pays_for_nothing_is_refused(call, folder, budget, more, why):
+    given = (*RUN, "--measure", "DCG@5", "--budget", budget, *files("d.csv"))
+    assert call("sample", *given).code == 0
+    done = call("--quiet", "top-up", "d.csv.sample.npz", "--budget", more, "--out", "e.sample", "--sheet", "e.csv")
+    assert (done.code, done.out) == (1, "")
+    assert re.fullmatch(f"activeeval: a budget of {more} more adds nothing to judge: {why}.*\n", done.err), done.err
+    assert not list(folder.glob("e.*"))

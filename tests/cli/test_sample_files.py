@@ -119,7 +119,7 @@ UNFIT = {
     **{
         f"{name} cut short": {name: lambda a: a[:-1]}
         for name in (
-            *("order.offsets", "order.items", "order.roots", "order.query_roots", "order.costs", "pool.item_ids"),
+            *("order.offsets", "order.items", "order.roots", "order.query_roots", "unit", "pool.item_ids"),
             *("order.overheads", "order.query_probs", "ranking0.items", "known", "grade_probs", "words", "targets"),
         )
     },
@@ -128,7 +128,7 @@ UNFIT = {
     "offsets that fall": {"order.offsets": lambda a: a[::-1].copy()},
     "rates of NaN": {"order.roots": lambda a: a * np.nan},
     "rates below 0": {"order.query_roots": lambda a: -a - 1},
-    "infinite costs": {"order.costs": lambda a: a / 0.0},
+    "infinite costs": {"unit": lambda a: a * 0.0},
     "rates in words": {"order.roots": lambda a: a.astype(str)},
     "a model of NaN": {"grade_probs": lambda a: a * np.nan},
     "a ranking beyond the pool": {"ranking0.items": lambda a: a + 10_000},
