@@ -8,7 +8,7 @@ from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from activeeval.errors import InputError
 
@@ -110,6 +110,9 @@ class Estimate:
         queries that it is a sample of.
     share : float
         The part of the planned budget that it rests on; below 1 an early reading.
+    passive_queries : float
+        How many queries, drawn at random with replacement and judged whole, would say as much of the pool; infinite
+        where nothing was left to chance.
     cannot : Cannot or None
         Items that could not be judged.
     notes : tuple of str
@@ -134,6 +137,7 @@ class Estimate:
     method: str
     scope: str = "pool"
     share: float = 1.0
+    passive_queries: float = field(default=math.nan, compare=False)
     cannot: Cannot | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
 
@@ -162,6 +166,13 @@ class Estimate:
                 f"between {c.low:.6g} and {c.high:.6g} at the grades that lower or raise it most"
             )
         return tuple(texts)
+
+    @property
+    def p_value(self) -> float:
+        """Of the two-sided t test that what is estimated is 0."""
+        if self.std_error == 0 or not math.isfinite(self.std_error) or self.degrees_of_freedom <= 0:
+            return 0.0 if self.std_error == 0 and self.value != 0 else 1.0
+        return float(2 * stdtr(max(self.degrees_of_freedom, 1.0), -abs(self.value) / self.std_error))
 
     def interval(self, level: float = 0.95) -> Interval:
         """Return the t interval at a confidence level.

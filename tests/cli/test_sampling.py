@@ -89,6 +89,7 @@ def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options
         "low": interval.low,
         "high": interval.high,
         "level": 0.95,
+        "p_value": None if campaign.design.target.versus is None else expected.p_value,
         "half_width_at_end": pytest.approx((interval.high - interval.low) / 2, rel=1e-9),
         "interval": "t",
         "method": method,
@@ -99,6 +100,7 @@ def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options
         "queries": expected.n_queries,
         "items": expected.n_items,
         "spent": expected.cost,
+        "passive_queries": expected.passive_queries,
     }
 
 
