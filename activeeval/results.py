@@ -110,9 +110,6 @@ class Estimate:
         queries that it is a sample of.
     share : float
         The part of the planned budget that it rests on; below 1 an early reading.
-    passive_queries : float
-        How many queries, drawn at random with replacement and judged whole, would say as much of the pool; infinite
-        where nothing was left to chance.
     cannot : Cannot or None
         Items that could not be judged.
     notes : tuple of str
@@ -137,7 +134,6 @@ class Estimate:
     method: str
     scope: str = "pool"
     share: float = 1.0
-    passive_queries: float = field(default=math.nan, compare=False)
     cannot: Cannot | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
 

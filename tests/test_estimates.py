@@ -662,27 +662,6 @@ def test_the_spread_over_queries_counts_those_of_which_no_item_came(overhead, kn
     assert abs(spreads.mean() - truth) < 4 * spreads.std() / np.sqrt(300) + 0.15 * truth
 
 
-@pytest.mark.statistical
-def test_draws_by_p_say_as_much_as_their_number():
-    """What `passive_queries` says of passive draws is how many there were, on average within a twentieth.
-
-    The mean of 400 runs has a standard error of about .012: a false alarm is below 1e-4.
-    """
-    random = np.random.default_rng(3)
-    pool = pool_of((3,) * 300)
-    target = Target(DCG(), rankings_of(pool, [random.permutation(3).tolist() for _ in range(300)]))
-    grades = random.integers(0, 3, 900)
-    design = METHODS["passive"].design(target, max_grade=2)
-    ratios = []
-    for seed in range(400):
-        campaign = Campaign(design, 120.0, rng=seed)
-        for unit in iter(campaign.ask, None):
-            campaign.tell(unit, grades[list(unit.items)].tolist())
-        found = campaign.estimate()
-        ratios.append(found.passive_queries / found.n_draws)
-    assert np.mean(ratios) == pytest.approx(1, abs=0.05)
-
-
 def test_a_p_value_is_the_level_at_which_the_interval_ends_at_nothing():
     one = Estimate(value=0.3, std_error=0.12, degrees_of_freedom=17.0, n_open=20, n_draws=20, n_queries=20,
                    n_items=99, cost=99.0, method="items")  # fmt: skip

@@ -150,7 +150,7 @@ def test_a_measure_without_gains_between_is_refused():
     one, _, probs, ann, bob = case_of(6)
     design = METHODS["depth"].design(Target(AP(), one), probs, budget=40)
     with pytest.raises(InputError, match=r"AP\(rel=1\) knows no gain between relevant and not"):
-        read(design, {"ann": ann, "bob": bob})
+        read(design, {"ann": ann, "bob": bob})[0].estimate()
     assert read(design, {"ann": ann, "bob": bob}, "median")[0].estimate().n_items > 0
 
 
@@ -164,3 +164,45 @@ def test_three_judges_weigh_alike():
     np.add.at(expected, one.pool.item_queries[one.items], gains[one.items] / np.log2(1 + one.ranks))
     assert len(values) == 1
     assert values.pop() == pytest.approx(expected.mean(), rel=1e-12)
+
+
+def test_a_known_grade_is_never_taken_for_one_that_stands_for_judges():
+    """The scale is open and the sheets know less of it than what is known beforehand."""
+    one, _, _, ann, bob = case_of(8)
+    ann, bob = np.minimum(ann, 1), np.minimum(bob, 1)
+    known = np.where(np.arange(ann.size) % 4 == 0, 5, -1)
+    for method in ("random", "whole"):
+        probs = None if method == "random" else random_probs(np.random.default_rng(1), ann.size, 7)
+        design = METHODS[method].design(Target(DCG(), one), probs, judged=known, budget=1e6)
+        found = read(design, {"ann": ann, "bob": bob})[0].estimate()
+        gains = np.where(known >= 0, 2.0**5 - 1, ((2.0**ann - 1) + (2.0**bob - 1)) / 2)
+        expected = np.zeros(25)
+        np.add.at(expected, one.pool.item_queries[one.items], gains[one.items] / np.log2(1 + one.ranks))
+        assert found.value == pytest.approx(expected.mean(), rel=1e-12), method
+
+
+def test_a_question_beside_one_without_mean_gains_is_answered():
+    one, _, probs, ann, bob = case_of(9)
+    design = METHODS["depth"].design([Target(AP(), one), Target(DCG(), one)], probs, budget=1e6)
+    campaign = read(design, {"ann": ann, "bob": bob})[0]
+    expected = mean_values("exp", Target(DCG(), one), ann, bob).mean()
+    assert campaign.estimate(design.targets[1]).value == pytest.approx(expected, rel=1e-12)
+    for asked in (None, design.targets[0]):
+        with pytest.raises(InputError, match="knows no gain between relevant and not"):
+            campaign.estimate(asked)
+
+
+@pytest.mark.parametrize("measure", [DCG(), NDCG()])
+def test_bounds_of_what_cannot_be_judged_are_at_grades_of_the_scale(measure):
+    """One item that nobody can judge: its bounds are the estimates with each grade in its place."""
+    one, _, probs, ann, bob = case_of(10)
+    design = METHODS["depth"].design(Target(measure, one), probs, factor=QueryFactor(sigma=1.0), budget=60)
+    lost = read(design, {"ann": ann, "bob": bob})[0].units[5].items[0]
+    sheets = {name: np.where(np.arange(ann.size) == lost, CANNOT, g) for name, g in (("ann", ann), ("bob", bob))}
+    bounds = read(design, sheets)[0].estimate().cannot
+    values = []
+    for grade in range(TOP + 1):
+        full = {name: np.where(np.arange(ann.size) == lost, grade, g) for name, g in (("ann", ann), ("bob", bob))}
+        values.append(read(design, full)[0].estimate().value)
+    own = read(design, sheets)[0].estimate().value
+    assert (bounds.low, bounds.high) == (pytest.approx(min([own, *values])), pytest.approx(max([own, *values])))

@@ -7,7 +7,7 @@ import pytest
 from naive import pool_of
 from scipy.special import expit, logit
 
-from activeeval import METHODS, Rankings, Target, generate_pool, parse_measure, replicate
+from activeeval import METHODS, QueryPool, Rankings, Target, generate_pool, parse_measure, replicate
 from activeeval.design import Beliefs
 from activeeval.session.modelling import UNTRAINED_FACTOR, believe, uniform_beliefs
 from activeeval.session.workload import Workload
@@ -71,3 +71,22 @@ def test_items_of_queries_that_cost_a_turn_are_chosen_better_with_the_factor():
         found = replicate(METHODS["items"].design(target, **given, budget=budget), made.grades, [budget], 300, 1)
         errors.append(((found.values - truth) ** 2).mean())
     assert errors[0] > 1.5 * errors[1]
+
+
+def test_known_grades_recalibrate_given_probabilities_out_of_fold():
+    """A query's own known grades do not move what is believed of it, whatever the model."""
+    random = np.random.default_rng(5)
+    pool = QueryPool([f"q{q}" for q in range(30)], np.arange(0, 181, 6))
+    ranking = Rankings.from_scores(pool, random.random(180))
+    given = random.dirichlet(np.ones(3), 180)
+    known = np.where(random.random(180) < 0.6, random.integers(0, 3, 180), -1)
+    workload = Workload(pool, ranking, None, np.full(180, -1), given)
+    own = np.arange(180) < 6
+    other = np.where(own & (known >= 0), (known + 1) % 3, known)
+    for kind in ("given", "forest", "logit"):
+        one, two = (
+            believe(workload.taught_by(grades), kind, 2, np.random.default_rng(0), with_factor=False).probs
+            for grades in (known, other)
+        )
+        assert np.array_equal(one[own], two[own]), kind
+        assert not np.array_equal(one, two), kind

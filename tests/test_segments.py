@@ -166,3 +166,69 @@ def test_the_half_width_at_the_planned_end_is_foreseen(method, overheads):
         came.append((interval.high - interval.low) / 2)
         assert campaign.half_width_at_end() == pytest.approx(came[-1], rel=1e-9)
     assert np.median(foreseen) == pytest.approx(np.median(came), rel=1 / 3)
+
+
+@pytest.mark.parametrize("method", ["items", "whole"])
+def test_a_target_about_few_queries_gets_its_share_of_a_joint_design(method):
+    """By equal losses two segments of the same kind lose alike, however many queries they have."""
+    random = np.random.default_rng(11)
+    pool = pool_of((4,) * 600)
+    ranking, probs = (
+        rankings_of(pool, [random.permutation(4).tolist() for _ in range(600)]),
+        random_probs(random, 2400, 3),
+    )
+    few = np.arange(600) < 80
+    targets = [Target(DCG(), ranking, None, few), Target(DCG(), ranking, None, ~few)]
+    order = METHODS[method].design(targets, probs).order
+    of_queries, of_places = order.inclusion_probs(order.level_for(0.2 * order.cost))
+    chances = of_queries if method == "whole" else of_places
+    owners = few if method == "whole" else few[order.slot_queries]
+    assert chances[owners].mean() > 1.5 * chances[~owners].mean()
+
+
+def test_the_half_width_of_a_segment_at_the_end_is_that_of_its_own_places():
+    """Queries asked ten times as often are nearly all judged at the end: the others' places say nothing of them."""
+    random = np.random.default_rng(12)
+    busy = np.arange(200) < 40
+    p = np.where(busy, 10.0, 1.0)
+    pool = pool_of((5,) * 200, query_probs=p / p.sum())
+    ranking, probs = (
+        rankings_of(pool, [random.permutation(5).tolist() for _ in range(200)]),
+        random_probs(random, 1000, 3),
+    )
+    labels = np.array([random.choice(3, p=row) for row in probs])
+    design = METHODS["whole"].design(Target(DCG(), ranking), probs)
+    design = design.with_budget(0.45 * design.cost)
+    for within in (busy, ~busy):
+        target, foreseen, came = Target(DCG(), ranking, None, within), [], []
+        for seed in range(25):
+            campaign = Campaign(design, rng=seed)
+            for unit in iter(campaign.ask, None):
+                if unit.block > 2 and len(foreseen) == seed:
+                    foreseen.append(campaign.half_width_at_end(target=target))
+                campaign.tell(unit, labels[list(unit.items)].tolist())
+            interval = campaign.estimate(target).interval()
+            came.append((interval.high - interval.low) / 2)
+        assert np.median(foreseen) == pytest.approx(np.median(came), rel=0.35)
+
+
+def test_a_segment_of_which_an_early_block_holds_nothing_is_read_at_the_end():
+    one, _, probs, labels = lists_of(13, (3,) * 60)
+    design = METHODS["whole"].design(Target(DCG(), one), probs)
+    campaign = judged(design, labels, 0.5 * design.cost)
+    first = {unit.query for unit in campaign.units if unit.block == 1}
+    later = {unit.query for unit in campaign.units if unit.block > 1} - first
+    within = np.isin(np.arange(60), list(later))
+    target = Target(DCG(), one, within=within)
+    for kind in ("t", "group-sequential", "skewed"):
+        interval = campaign.interval(kind, 0.95, target)
+        assert interval.low <= campaign.estimate(target).value <= interval.high
+
+
+def test_a_pool_in_chunks_is_asked_about_all_its_queries():
+    from activeeval import Chunk, chunked_design
+
+    one, _, probs, _ = lists_of(14, (3,) * 10)
+    chunks = [Chunk(one, probs)]
+    with pytest.raises(InputError, match="a pool in chunks is asked about all of its queries"):
+        chunked_design(chunks, lambda chunk: Target(DCG(), chunk.ranking, within=np.arange(10) < 5), method="whole")

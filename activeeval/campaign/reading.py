@@ -47,7 +47,7 @@ def read(
     found = _estimate(design, reading, selection, grades, scope)
     own = sorted(set(cannot) & set(reading.order.items[selection.slots].tolist()))
     if own:
-        extremes = extreme_grades(reading, selection, grades, own)
+        extremes = extreme_grades(reading, selection, grades, own, design.max_grade)
         ends = [found.value, *(_estimate(design, reading, selection, g, scope).value for g in extremes)]
         treated = "as no gain" if reading.beliefs is None else "as predicted"
         found = replace(found, cannot=Cannot(n_items=len(own), low=min(ends), high=max(ends), treated=treated))
@@ -102,20 +102,25 @@ def half_width_at_end(
     found = _estimate(design, reading, own, grades, scope)
     of_pool = _estimate(design, reading, own, grades, "pool").std_error ** 2
     of_scope = found.std_error**2 - of_pool if scope != "pool" else 0.0
-    planned = [design.order.planned_variance(one.level) for one in (now, end)]
-    shrunk = of_pool * planned[1] / planned[0] if planned[0] > 0 else of_pool
+    matters = reading.target.matters[reading.order.items]
+    planned = [reading.order.planned_variance(one.level, matters) for one in (now, end)]
+    shrunk = of_pool
+    if planned[0] > 0:
+        shrunk = of_pool * planned[1] / planned[0] if planned[1] > 0 else 0.0
     n_now, n_end = (max(int(np.count_nonzero(one.counts)), 1) for one in (own, whole))
     degrees = np.array(found.degrees_of_freedom * n_end / n_now)
     return float(half_widths(np.array(shrunk + of_scope), degrees, level))
 
 
-def extreme_grades(reading: Reading, selection: Selection, grades: Ints, items: Sequence[int]) -> list[Ints]:
+def extreme_grades(
+    reading: Reading, selection: Selection, grades: Ints, items: Sequence[int], top: int | None
+) -> list[Ints]:
     """Return grades with each of some items at the grade that lowers, and that raises, most what its query brings.
 
     What a query brings is y, or y − z_1 where there are predictions, times a weight that is not negative. The items of
     a query are set one after the other, those before at their extremes: exact where the effect of each has one sign.
     """
-    top, places = reading.max_grade, np.array(items)
+    places = np.array(items)
     scale = range((int(grades.max(initial=1)) if top is None else top) + 1)
     by_query = np.argsort(selection.queries, kind="stable")
     owners = reading.target.pool.item_queries[places]
@@ -149,4 +154,6 @@ def looks_at(
     judge = reading.judge(grades)
     own = [_of_target(reading, selection) for selection in selections]
     samples = [judged_sample(design, reading, judge, selection) for selection in own]
-    return looks_of(samples, shares, scope)
+    # of some of the queries an early block may hold nothing: that was no look
+    seen = [k for k, sample in enumerate(samples) if sample.n_queries or sample.is_census or k == len(samples) - 1]
+    return looks_of([samples[k] for k in seen], [shares[k] for k in seen] + list(shares[len(samples) :]), scope)

@@ -27,7 +27,7 @@ from activeeval.pool import QueryPool, Rankings, pool_hashes
 Floats = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
 
-FORMAT = "activeeval sample 1"
+FORMAT = "activeeval sample 2"
 """Name and version of the format; later versions read it."""
 FIELDS = ("format", "digest", "words", "key", "budget", "blocks", "scale", "targets")
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")

@@ -101,13 +101,13 @@ def _resolved(
         return campaign, {item: one_grade(grades, policy) for item, grades in given.items()}
     groups = tuple(sorted({grades for grades in given.values() if len(set(grades)) > 1}))
     top = campaign.design.max_grade
-    if top is None:
-        top = max((grade for grades in given.values() for grade in grades), default=1)
-    codes = {group: top + 1 + k for k, group in enumerate(groups)}
+    if top is None:  # the scale is open: no grade that somebody gave may be taken for one that stands for a group
+        given_known = int(campaign.design.known.max(initial=1))
+        top = max(given_known, *(grade for grades in given.values() for grade in grades))
+    design = campaign.design.averaging(groups, top) if groups else campaign.design
+    codes = {group: (design.max_grade or 0) + 1 + k for k, group in enumerate(groups)}
     found = {item: codes.get(grades, one_grade(grades, "median")) for item, grades in given.items()}
-    if not groups:
-        return campaign, found
-    return Campaign.replay(campaign.design.averaging(groups, top), campaign.log, key=int(campaign.key)), found
+    return Campaign.replay(design, campaign.log, key=int(campaign.key)) if groups else campaign, found
 
 
 def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[int, dict[str, int]]:

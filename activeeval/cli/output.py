@@ -68,7 +68,6 @@ def estimate_row(measure: str, question: str, result: Estimate, interval: Interv
         "queries": result.n_queries,
         "items": result.n_items,
         "spent": result.cost,
-        "passive_queries": result.passive_queries,
     }
 
 

@@ -292,6 +292,7 @@ def estimate(
         of_segment = {"segment": one.segment} if segments else {}
         more = {"half_width_at_end": one.half_width_at_end, "interval": kind, "method": result.method}
         more |= {**progress._asdict(), "draws": result.n_draws}
+        more |= {"p_value": one.p_value} if one.question == "difference" else {}
         rows.append(estimate_row(one.target.name, one.question, result, one.interval, **of_segment, **more))
     if form == "text":
         say(f"the intervals are about {SCOPES[scope]}")

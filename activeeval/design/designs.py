@@ -112,18 +112,22 @@ class Design:
         Grade ``max_grade + 1 + k`` is worth the mean of what the grades of group k are worth; the model does not
         expect such grades and learns nothing from them.
 
-        Raises
-        ------
-        InputError
-            Where a measure knows no gain between those of grades.
+        A measure that knows no gain between those of grades, AP, is refused once it is asked.
         """
-        beliefs = None if self.beliefs is None else self.beliefs.widened(len(groups))
-        targets = [target.averaging(groups, max_grade + 1) for target in self.targets]
-        readings = tuple(self.stage.reading(target, self.order, beliefs, self.known) for target in targets)
-        if self.order.gathered is not None:
-            pairs = zip(readings, self.readings, strict=True)
-            readings = tuple(replace(new, gathered_totals=old.gathered_totals) for new, old in pairs)
-        return replace(self, readings=readings, beliefs=beliefs, scale=max_grade, groups=groups)
+        beliefs = self.beliefs
+        if beliefs is not None:
+            max_grade = max(max_grade, beliefs.max_grade)
+            beliefs = beliefs.widened(len(groups))
+        averaged = replace(self, beliefs=beliefs, scale=max_grade, groups=groups)
+        return replace(averaged, readings=tuple(averaged._averaging(reading) for reading in self.readings))
+
+    def _averaging(self, reading: Reading) -> Reading:
+        """Return a reading that knows what groups are worth, or as it is where its measure does not."""
+        if not reading.target.measure.knows_means:
+            return reading
+        target = reading.target.averaging(self.groups, (self.scale or 0) + 1)
+        found = self.stage.reading(target, self.order, self.beliefs, self.known)
+        return replace(found, gathered_totals=reading.gathered_totals)
 
     def with_budget(self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False) -> Design:
         """Return the design for a budget.
@@ -183,8 +187,9 @@ class Design:
             Where an item whose label can change the target's value could not be drawn, the target is of another pool,
             or the order was gathered of a larger pool, of which nothing is known for another target.
         """
-        if target is None:
+        if target is None and not self.groups:
             return self.readings[0]
+        target = self.target if target is None else target
         if not isinstance(target, Target):
             raise InputError(f"a question is a Target, got {target!r}")
         if self.groups and self.scale is not None:

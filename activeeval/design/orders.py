@@ -164,18 +164,24 @@ class Order:
         arrays = (self.offsets, self.query_roots, self.roots, self.overheads, self.costs)
         return float(rates.level_of_cost(*arrays, self.is_nested, cost))
 
-    def planned_variance(self, level: float) -> float:
+    def planned_variance(self, level: float, matters: Flags) -> float:
         """Return what the variance at a level is proportional to, were all as the rates suppose.
 
         Rates are sqrt(variance / cost) but for floors, so that is Σ r² cost (1/a − 1) over places, and over turning to
-        queries.
+        their queries.
+
+        Parameters
+        ----------
+        matters : array of bool, shape (n_places,)
+            The places that count.
         """
         self.check_whole()
         pi, a = self.inclusion_probs(level)
-        parts = ((self.roots, self.costs, a), (self.query_roots, self.overheads, pi))
+        turned_to = np.bincount(self.slot_queries, matters, minlength=self.n_queries) > 0
+        parts = ((self.roots, self.costs, a, matters), (self.query_roots, self.overheads, pi, turned_to))
         total = 0.0
-        for roots, costs, chances in parts:
-            own = (chances > 0) & np.isfinite(roots)
+        for roots, costs, chances, counts in parts:
+            own = counts & (chances > 0) & np.isfinite(roots)
             total += float((roots[own] ** 2 * costs[own] * (1.0 / chances[own] - 1.0)).sum())
         return total
 

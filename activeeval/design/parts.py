@@ -53,11 +53,18 @@ class Part:
 
     @cached_property
     def spreads(self) -> tuple[Spread, ...]:
-        """What the values of each target vary by."""
-        found = [self.stage.spread(target, self.places, self.beliefs) for target in self.targets]
-        return tuple(
-            Spread(of_query=s.of_query + self.bias**2, of_open=s.of_open, least_shares=s.least_shares) for s in found
-        )
+        """What the values of each target vary by, in the queries that it is about."""
+        return tuple(self._spread(target) for target in self.targets)
+
+    def _spread(self, target: Target) -> Spread:
+        found = self.stage.spread(target, self.places, self.beliefs)
+        of_query, of_open, least = found.of_query + self.bias**2, found.of_open, found.least_shares
+        if target.within is not None:
+            # p within the segment is p over that of the segment
+            own = target.within / float(self.places.pool.query_probs[target.within].sum()) ** 2
+            inside = own[self.places.open_queries]
+            of_query, of_open, least = of_query * own, of_open * inside, least * (inside > 0)
+        return Spread(of_query=of_query, of_open=of_open, least_shares=least)
 
     @property
     def draw_columns(self) -> tuple[Floats, Floats, Floats]:

@@ -117,7 +117,6 @@ def evaluated(samples: JudgedSamples) -> Floats:
 def estimate(sample: JudgedSample, method: str, scope: str = "pool") -> Estimate:
     """Return the estimate that a judged sample gives; everything else as in `evaluate`."""
     result = evaluate(sample, scope)
-    of_pool = result if scope == "pool" else _evaluate(sample)
     return Estimate(
         value=result.value,
         std_error=math.sqrt(result.variance),
@@ -129,34 +128,21 @@ def estimate(sample: JudgedSample, method: str, scope: str = "pool") -> Estimate
         cost=sample.cost,
         method=method,
         scope=scope,
-        passive_queries=_passive_queries(sample, of_pool),
     )
 
 
-def _passive_queries(sample: JudgedSample, of_pool: Evaluated) -> float:
-    """Return how many queries drawn by p would have the variance of an estimate for the pool."""
-    if not math.isfinite(of_pool.variance):
-        return math.nan
-    return spread(sample, of_pool) / of_pool.variance if of_pool.variance > 0 else math.inf
-
-
 def population_variance(sample: JudgedSample, result: Evaluated) -> float:
-    """Return S² / N, what the choice of the pool adds to the variance: `spread` is S² (1 − Σ p²), N is 1 / Σ p²."""
-    if not math.isfinite(result.variance):
-        return 0.0
-    if sample.pool_size <= 1:
-        return math.inf
-    return spread(sample, result) / (sample.pool_size - 1)
+    """Return S² / N, what the choice of the pool adds to the variance.
 
-
-def spread(sample: JudgedSample, result: Evaluated) -> float:
-    """Return Σ p (L − R)² over the pool: what one query drawn by p leaves to chance.
-
-    It is the mean of L² less R² by its unbiased estimate R̂² − V̂. L² is known of certain
+    S² (1 − Σ p²) is the mean of L² less R² by its unbiased estimate R̂² − V̂, and N is 1 / Σ p². L² is known of certain
     queries; of the open ones the weighted mean of unbiased squares stands for it, less the squares of their known
     terms, whose total over the pool is known. Where all queries are in and chance chose their items alone, one of which
     no item came counts too: the weights are then those of the pool.
     """
+    if not math.isfinite(result.variance):
+        return 0.0
+    if sample.pool_size <= 1:
+        return math.inf
     mean = sample.certain_squares + sample.open_squares
     if not sample.is_census:
         weights = sample.importance_weights
@@ -164,4 +150,5 @@ def spread(sample: JudgedSample, result: Evaluated) -> float:
         squares = sample.values**2 - sample.within[:, 0] - known**2
         are_in = not sample.with_replacement and bool((sample.inclusion_probs == 1).all())
         mean += float(weights @ squares) * (1.0 if are_in else sample.open_share / float(weights.sum()))
-    return max(mean - (result.value**2 - result.variance), 0.0)
+    spread = mean - (result.value**2 - result.variance)
+    return max(spread, 0.0) / (sample.pool_size - 1)

@@ -180,6 +180,10 @@ class Bootstrap:
         if not _has_contributions(last):
             return Student().interval(looks, level)
         check_level(level)
+        if (self.n_resamples + 1) * (1 - level) / 2 < 1 - _ROUNDING:
+            raise InputError(
+                f"{self.n_resamples} resamples say nothing of a level of {level:.6g}: ask for another kind"
+            )
         contributions, keep = _parts(sample, last)
         statistics = np.empty(self.n_resamples)
         rng = np.random.default_rng(self.seed)

@@ -35,8 +35,8 @@ class Segments:
     names: Texts
     source: str
 
-    def of(self, pool: QueryPool) -> dict[str, Bools]:
-        """Return which queries of a pool each segment holds, shape (n_queries,), in the order of the file.
+    def of(self, pool: QueryPool) -> tuple[dict[str, Bools], list[str]]:
+        """Return which queries of a pool each segment holds, shape (n_queries,), in the order of the file, and notes.
 
         Segments of which the pool holds no query are left out.
 
@@ -52,7 +52,10 @@ class Segments:
                 found.setdefault(name, np.zeros(pool.n_queries, dtype=np.bool_))[places[query]] = True
         if not found:
             raise FormatError(self.source, None, f"none of its {self.query_ids.size} queries is in the sample's pool")
-        return found
+        lost = [name for name in dict.fromkeys(self.names.tolist()) if name not in found]
+        notes = [f"{self.source}: the pool holds no query of segment {', '.join(lost)}"] if lost else []
+        n_outside = int(np.count_nonzero(~np.any(list(found.values()), axis=0)))
+        return found, notes + ([f"{n_outside} queries of the pool are in no segment"] if n_outside else [])
 
 
 def read_segments(path: PathLike) -> Segments:

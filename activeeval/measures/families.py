@@ -50,6 +50,7 @@ class _Family:
     _rule_field: ClassVar[str]
     _numerator: ClassVar[int]
     needs_all_items: ClassVar[bool] = False
+    knows_means: ClassVar[bool] = True
 
     @property
     def is_additive(self) -> bool:

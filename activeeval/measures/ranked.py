@@ -64,6 +64,7 @@ class _Normalised(_Ranked):
     __slots__ = ()
     needs_max_grade: ClassVar[bool] = False
     needs_all_items: ClassVar[bool] = True
+    knows_means: ClassVar[bool] = True
     is_additive: ClassVar[bool] = False
 
     def discount_vector(self, longest: int) -> Floats:
@@ -181,6 +182,7 @@ class AP(_Normalised):
     array([0.8333])
     """
 
+    knows_means: ClassVar[bool] = False
     rel: int = 1
     cutoff: int | None = None
 

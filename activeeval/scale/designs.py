@@ -71,8 +71,11 @@ class Recipe:
 
     def part(self, chunk: Chunk) -> Part:
         """Return what the method makes of a chunk."""
+        asked = self.questions(chunk)
+        if any(target.within is not None for target in (asked if isinstance(asked, Sequence) else [asked])):
+            raise InputError("a pool in chunks is asked about all of its queries, not about some: no `within`")
         return self.method.part(
-            self.questions(chunk),
+            asked,
             chunk.grade_probs,
             node_weights=chunk.node_weights,
             factor=self.factor,

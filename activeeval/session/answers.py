@@ -32,6 +32,8 @@ class Answer:
     estimate : Estimate
     interval : Interval
         Of the kind and level that were asked for; of segments such that all hold at once with that level.
+    p_value : float
+        Of the t test that the target is 0; of segments times their number.
     half_width_at_end : float
         What a t interval of this level should come to once all of the sample is judged.
     segment : str or None
@@ -41,6 +43,7 @@ class Answer:
     target: Target
     estimate: Estimate
     interval: Interval
+    p_value: float
     half_width_at_end: float
     segment: str | None = None
 
@@ -75,31 +78,42 @@ def answers(
     """
     campaign = sample.campaign
 
-    def answer(question: str, target: Target, found: Estimate, own_level: float, segment: str | None) -> Answer:
+    def answer(question: str, target: Target, found: Estimate, n_rows: int, segment: str | None) -> Answer:
+        own_level = 1 - (1 - level) / n_rows
         return Answer(
             question=question,
             target=target,
             estimate=found,
             interval=campaign.interval(kind, own_level, target, scope=scope),
+            p_value=min(1.0, n_rows * found.p_value),
             half_width_at_end=campaign.half_width_at_end(own_level, target, scope=scope),
             segment=segment,
         )
 
     results = [(question, target, campaign.estimate(target, scope=scope)) for question, target in asked]
     if segments is None:
-        return [answer(*result, level, None) for result in results], []
-    members, found = read_segments(segments).of(campaign.design.pool), []
-    small: dict[str, None] = {}
-    n_outside = int(np.count_nonzero(~np.any(list(members.values()), axis=0)))
+        return [answer(*result, 1, None) for result in results], []
+    members, notes = read_segments(segments).of(campaign.design.pool)
+    found: list[Answer] = []
+    small: dict[str, list[str]] = {}
     for question, target, _ in results:
         read = _by_segment(sample, target, members, scope)
-        small |= dict.fromkeys(name for name in members if name not in read)
-        shared = 1 - (1 - level) / max(len(read), 1)
-        found += [answer(question, part, one, shared, name) for name, (part, one) in read.items()]
+        missing = ", ".join(name for name in members if name not in read)
+        small.setdefault(missing, []).append(f"{target.name} ({question})")
+        found += [answer(question, part, one, len(read), name) for name, (part, one) in read.items()]
     if not found:
         raise InputError(f"{segments}: no segment has {FEWEST} judged queries: there is nothing to read")
-    notes = [f"fewer than {FEWEST} judged queries, not read: {', '.join(small)}"] if small else []
-    return found, notes + ([f"{n_outside} queries of the pool are in no segment"] if n_outside else [])
+    for missing, of in small.items():
+        if missing:
+            whose = "" if len(small) == 1 else f" for {', '.join(of)}"
+            notes.append(f"fewer than {FEWEST} judged queries, not read{whose}: {missing}")
+    return found, notes
+
+
+def _is_certain(sample: Sample, target: Target, found: Estimate) -> bool:
+    """Return whether nothing of the pool was left to chance."""
+    of_pool = found if found.scope == "pool" else sample.campaign.estimate(target)
+    return of_pool.std_error == 0
 
 
 def _by_segment(
@@ -113,6 +127,6 @@ def _by_segment(
             one = sample.campaign.estimate(part, scope=scope)
         except StateError:  # nothing of the segment has been judged
             continue
-        if one.n_open >= FEWEST or one.n_open == 0:
+        if min(one.n_open, one.n_queries) >= FEWEST or _is_certain(sample, part, one):
             found[name] = (part, one)
     return found

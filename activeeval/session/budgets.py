@@ -89,9 +89,9 @@ class Budget:
             text = f"{problem}; the smallest that works is {_enough(problem.needed)}"
             return BudgetError(text, budget=problem.budget, needed=problem.needed)
         needed = problem.needed / whole_cost(*targets, known=known)
-        text = (
-            f"budget {self} is too small: in mean items, {problem}; the smallest that works is {_enough(100 * needed)}%"
-        )
+        # what a method judges whole may cost more than all that can change an answer
+        smallest = f"{_enough(100 * needed)}%" if needed <= 1 else _enough(problem.needed)
+        text = f"budget {self} is too small: in mean items, {problem}; the smallest that works is {smallest}"
         return BudgetError(text, budget=self.amount, needed=needed)
 
     def __str__(self) -> str:

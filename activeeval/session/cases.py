@@ -177,6 +177,8 @@ def prepare(
         _check_agreement(workload, known)
         if workload.training is None:
             workload = workload.taught_by(known)
+    if choices.tune and workload.training is None:
+        raise ChoiceError("--tune has nothing to tune on: the known grades are too few")
     model = _model_kind(choices, workload)
     max_grade = _max_grade(choices, workload, model, known)
     notes += _training_notes(choices, workload, known)
@@ -212,7 +214,7 @@ def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, int 
     depth = None if cut is loaded else choices.depth
     workload = _with_model_inputs(choices, cut).in_id_order()
     if depth is not None:
-        behind = f"{loaded.pool.n_items - cut.pool.n_items} items behind them are left out, no measure counts deeper"
+        behind = f"{loaded.pool.n_items - cut.pool.n_items} items behind them are left out"
         told = f"the pool is the first {depth} of each list: {behind} (--pool-depth)"
         workload = replace(workload, notes=(*workload.notes, told))
     if choices.train_fraction is not None:

@@ -35,7 +35,7 @@ class Choices:
         Order of equal scores in a run.
     pool_depth : int or None
         The rank at which lists end; the pool is what they hold then. By default `POOL_DEPTH` for runs without
-        judgments, else none.
+        judgments and without an update of the index, else none.
     model : str or None
         forest, logit, uniform or probs=FILE.
     train_fraction : float or None
@@ -96,6 +96,8 @@ class Choices:
         can_tune = self.train or self.train_qrels or self.judged or self.train_fraction is not None
         if self.tune and not can_tune:
             raise ChoiceError("--tune needs labels to tune on: --train, --train-qrels, --train-fraction or --judged")
+        if self.pool_depth is not None and self.index_update is not None:
+            raise ChoiceError("--pool-depth would cut the lists that --index-update fills up again: give one of them")
         if self.given_probs == "":
             raise ChoiceError("--model probs=FILE needs the name of a file")
         if self.runs and use_labels and self.qrels is None:
@@ -123,7 +125,7 @@ class Choices:
         """The rank at which lists end, None where they do not."""
         if self.pool_depth is not None:
             return self.pool_depth
-        return POOL_DEPTH if self.runs and self.qrels is None else None
+        return POOL_DEPTH if self.runs and self.qrels is None and self.index_update is None else None
 
     @property
     def given_probs(self) -> str | None:

@@ -18,7 +18,7 @@ from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.methods import Method, default_method, find_method
 from activeeval.pool import Seed, check_judged
 from activeeval.results import Estimate
-from activeeval.session.budgets import Budget, whole_cost
+from activeeval.session.budgets import Budget, check_open
 from activeeval.session.modelling import uniform_beliefs
 from activeeval.session.workload import Workload, from_tables, sampled_measure
 
@@ -152,9 +152,10 @@ def _estimate(
     beliefs = _uniform(target, max_grade, chosen) if is_unknown else {"grade_probs": probs}
     if target.versus is not None and not target.matters.any():
         return _nothing(chosen.name, workload.notes)
-    limit = whole_cost(target) if budget is None else budget.of(target)
+    check_open(target)
+    design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE)
     try:
-        design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE, budget=limit)
+        design = design.with_budget(design.cost if budget is None else budget.of(target))
     except BudgetError as problem:
         raise problem if budget is None else budget.refused(problem, target) from None
     oracle = _Oracle(qrels_or_judge if is_judge else _lookup(workload))

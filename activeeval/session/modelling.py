@@ -126,7 +126,7 @@ def believe(
         return uniform_beliefs(workload.pool.n_items, max_grade, with_factor=with_factor)
     rows = workload.training
     if kind == "given":
-        probs, of_rows = _recalibrated(workload, max_grade)
+        probs, of_rows = _recalibrated(workload, rows, max_grade, rng)
         return GradeBeliefs(probs, _factor(of_rows, rows) if with_factor else None)
     if kind not in _GRIDS:
         raise InputError(f"unknown model {kind!r}; known: forest, logit, uniform, probs=FILE")
@@ -144,10 +144,7 @@ def _learned(
 ) -> tuple[Floats, Floats | None]:
     """Return probabilities of the pool and, where a query factor can be taught, of the rows, out of fold by query."""
     if rows.items is not None:
-        grades = np.full(workload.pool.n_items, -1, dtype=np.int64)
-        grades[rows.items] = rows.grades
-        probs = cross_fitted_probs(model, workload.features, grades, workload.pool.item_queries, rng=rng)
-        return probs, probs[rows.items]
+        return _out_of_fold(model, workload.features, workload, rows, rng)
     probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(workload.features))
     if not (with_factor and _can_teach(rows)):
         return probs, None
@@ -178,14 +175,27 @@ def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
     return np.full((len(probs), n_grades), 1.0 / n_grades) if is_uniform else np.pad(probs, ((0, 0), (0, missing)))
 
 
-def _recalibrated(workload: Workload, max_grade: int) -> tuple[Floats, Floats | None]:
+def _recalibrated(
+    workload: Workload, rows: Training | None, max_grade: int, rng: np.random.Generator
+) -> tuple[Floats, Floats | None]:
     """Return given probabilities of the pool and of the training rows, recalibrated where there are such rows."""
     model = GivenProbabilities(max_grade=max_grade)
     given = _widened(workload.features, max_grade + 1, is_uniform=False)
-    rows = workload.training
     if rows is None:
         model.fit(given)
         return np.asarray(model.predict_proba(given)), None
+    if rows.items is not None:
+        return _out_of_fold(model, given, workload, rows, rng)
     of_rows = _widened(rows.features, max_grade + 1, is_uniform=False)
     model.fit(of_rows, rows.grades)
     return np.asarray(model.predict_proba(given)), np.asarray(model.predict_proba(of_rows))
+
+
+def _out_of_fold(
+    model: Any, features: Floats, workload: Workload, rows: Training, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return probabilities of the pool, of which the rows to train on are a part, and of these."""
+    grades = np.full(workload.pool.n_items, -1, dtype=np.int64)
+    grades[rows.items] = rows.grades
+    probs = cross_fitted_probs(model, features, grades, workload.pool.item_queries, rng=rng)
+    return probs, probs[rows.items]

@@ -292,10 +292,21 @@ def on_scale(measure: SampledMeasure, max_grade: int) -> SampledMeasure:
 
 
 def ending_at(measure: SampledMeasure, depth: int | None) -> SampledMeasure:
-    """Return a measure of lists that end at a rank: one that counts deeper, or all ranks, counts down to it."""
+    """Return a measure of lists that end at a rank: one that counts all ranks counts down to it.
+
+    Raises
+    ------
+    InputError
+        Where it names a deeper one.
+    """
     cutoff = measure.cutoff
     if depth is None or (cutoff is not None and cutoff <= depth):
         return measure
+    if cutoff is not None:
+        name = shown_name(measure)
+        raise InputError(
+            f"{name} counts deeper than the lists, which end at rank {depth}: draw with --pool-depth {cutoff}"
+        )
     cut: SampledMeasure = replace(measure, cutoff=depth)  # type: ignore[type-var]
     return cut
 

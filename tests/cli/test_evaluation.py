@@ -379,3 +379,19 @@ def test_queries_that_were_left_out_are_told_of():
     assert "1 queries of the second run have no judgments: ignored" in both.cautions
     equal = evaluation.compare(qrels, run, run, measure="DCG")
     assert (equal.value, equal.notes) == (0, both.notes)
+
+
+@pytest.mark.parametrize("method", ["passive", "active_uniC", "random", "whole"])
+def test_without_a_budget_every_method_is_exact(method):
+    """Methods that judge whole queries also judge what cannot matter; nothing is left to chance all the same."""
+    rng = np.random.default_rng(3)
+    docs = [f"d{k}" for k in range(6)]
+    qrels = {f"q{q}": {d: int(rng.integers(0, 3)) for d in docs} for q in range(12)}
+    first = {q: {d: float(-k) for k, d in enumerate(rng.permutation(docs).tolist())} for q in qrels}
+    second = {q: dict(first[q]) if n else {d: float(k) for k, d in enumerate(docs)} for n, q in enumerate(first)}
+    probs = (lambda pool: np.full((pool.n_items, 3), 1 / 3)) if method in ("active_uniC", "whole") else None
+    found = evaluation.compare(qrels, first, second, measure="DCG@3", method=method, grade_probs=probs)
+    exact = evaluation.compare(qrels, first, second, measure="DCG@3")
+    assert (found.value, found.std_error) == (pytest.approx(exact.value, rel=1e-12), 0)
+    with pytest.raises(BudgetError, match=r"the smallest that works is \d+(\.\d+)?$"):
+        evaluation.compare(qrels, first, second, measure="DCG@3", method="passive", share=0.5)

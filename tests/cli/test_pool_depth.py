@@ -43,9 +43,14 @@ def test_lists_end_at_the_depth_as_if_the_files_did(call, folder, measure):
 def test_a_question_put_later_ends_there_too(call, folder):
     assert call("sample", *RUN, "--measure", "DCG", "--pool-depth", 3, "--budget", "60%", *files("d.csv")).code == 0
     judge_file("d.csv")
-    asked = ("--measure", "P@9", "--measure", "RBP", "--measure", "P@2", "-o", "jsonl")
+    asked = ("--measure", "RBP", "--measure", "P@2", "-o", "jsonl")
     rows = call("estimate", *both("d.csv"), *asked).rows
-    assert [row["measure"].partition("@")[2] for row in rows] == ["3", "3", "2"]
+    assert [row["measure"].partition("@")[2] for row in rows] == ["3", "2"]
+    done = call("estimate", *both("d.csv"), "--measure", "P@9")
+    assert (done.code, done.out) == (1, "")
+    assert re.fullmatch(
+        r"activeeval: P\(rel=1\)@9 counts deeper than the lists, which end at rank 3: .*--pool-depth 9\n", done.err
+    ), done.err
     topped = call("top-up", "d.csv.sample.npz", "--budget", 5, "--out", "e.sample", "--sheet", "e.csv")
     assert topped.code == 0, topped.err
     judge_file("e.csv")
@@ -63,6 +68,19 @@ def test_by_default_a_hundred_of_runs_alone(call, folder):
     with_labels = case_of(runs=("a.run",), qrels="q.qrels", max_grade=3)
     assert with_labels.depth is None
     assert with_labels.target("DCG").measure.cutoff is None
+
+
+def test_a_deeper_measure_is_refused_and_so_is_an_index_update(call, folder):
+    done = call("--quiet", "sample", *RUN, "--pool-depth", 3, "--measure", "DCG@5", "--budget", 20, *files("d.csv"))
+    assert (done.code, done.out) == (1, "")
+    assert (
+        "DCG(dcg='exp-log2')@5 counts deeper than the lists, which end at rank 3: draw with --pool-depth 5" in done.err
+    )
+    given = ("--index-update", 0.2, "--budget", 20)
+    done = call("--quiet", "sample", *RUN, "--pool-depth", 3, *given, *files("d.csv"))
+    assert done.code == 2
+    assert "--pool-depth would cut the lists that --index-update fills up again" in done.err
+    assert case_of(runs=("a.run",), max_grade=3, index_update=0.2).depth is None
 
 
 @pytest.mark.parametrize("depth", ["0", "-3", "ten"])

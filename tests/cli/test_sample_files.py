@@ -169,10 +169,10 @@ def test_arrays_that_do_not_fit_each_other_are_one_clear_line(folder, sampled, m
 
 def test_another_format_is_refused(call, sampled):
     sampled()
-    resealed(format=lambda a: np.array(["activeeval sample 2"]))
+    resealed(format=lambda a: np.array(["activeeval sample 1"]))
     one_line(
         call("estimate", *both("d.csv")),
-        rf"d\.csv\.sample\.npz: the sample has the format 'activeeval sample 2', this release reads '{FORMAT}'",
+        rf"d\.csv\.sample\.npz: the sample has the format 'activeeval sample 1', this release reads '{FORMAT}'",
     )
 
 

@@ -100,7 +100,6 @@ def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options
         "queries": expected.n_queries,
         "items": expected.n_items,
         "spent": expected.cost,
-        "passive_queries": expected.passive_queries,
     }
 
 
