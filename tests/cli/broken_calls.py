@@ -108,7 +108,7 @@ MODELS = [
      r"grade 3 of item 'd\d+' of query 'q\d+' is above the measure's largest, 2"),
     ("probs without a name", {}, LETOR + " --model probs=", 2, r"--model probs=FILE needs the name of a file"),
     ("probs of no table", {}, LETOR + " --model probs=a.txt", 1,
-     rf"a\.txt: no table by its name, expected it to end in {ENDINGS}"),
+     rf"a\.txt: no table by its name, expected it to end in {ENDINGS}, \.xlsx, \.ods"),
     ("unknown model", {}, LETOR + " --model tree", 1, r"unknown model 'tree'; known: forest, logit, uniform, probs=FILE"),
     ("a forest of nothing", {}, LETOR + " --model forest", 1,
      r"the forest model has nothing to learn from: give training data, or use the uniform model"),
@@ -310,7 +310,7 @@ OUTPUTS = [
 ]  # fmt: skip
 
 ESTIMATES = [
-    ("unknown suffix", {}, "estimate x.sample a.txt", 1, rf"a\.txt: no table by its name, expected it to end in {ENDINGS}"),
+    ("unknown suffix", {}, "estimate x.sample a.txt", 1, rf"a\.txt: no table by its name, expected it to end in {ENDINGS}, \.xlsx, \.ods"),
     ("a sheet without its sample", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.sample x.csv", 1,
      r"x\.sample: no such file.*"),
     ("a sheet alone", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.csv", 2, r"Missing argument 'SHEET\.\.\.'\."),
