@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+
+from activeeval import cli
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = DOCS / "a-week.md"
@@ -20,20 +25,23 @@ SAMPLE = re.compile(r"\b[0-9a-z-]{26,40}\b")
 
 
 def said_by(commands, folder):
-    """Run commands as a terminal would, and return all that they print."""
-    places = [str(Path(sys.executable).parent), os.environ["PATH"]]
-    environment = os.environ | {"PATH": os.pathsep.join(places), "COLUMNS": "200"}
-    done = subprocess.run(
-        ["bash", "-euc", commands],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{commands}\n{done.stdout}"
-    return done.stdout
+    """Run commands one by one as a terminal would, and return all that they print."""
+    return "".join(said_by_line(line, folder) for line in commands.splitlines())
+
+
+def said_by_line(line, folder):
+    """Run one command: this package's own in this process, which has its kernels at hand, any other by a shell."""
+    if line.startswith("activeeval "):
+        with chdir(folder), redirect_stdout(StringIO()) as said, redirect_stderr(said):
+            code = cli.run(shlex.split(line)[1:])
+        printed = said.getvalue()
+    else:
+        environment = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+        piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        done = subprocess.run(["bash", "-euc", line], cwd=folder, env=environment, check=False, **piped)
+        code, printed = done.returncode, done.stdout
+    assert code == 0, f"{line}\n{printed}"
+    return printed
 
 
 def run_page(text):
