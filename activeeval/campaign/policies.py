@@ -49,8 +49,19 @@ def add_grade(grades: dict[str, int], judge: str, grade: int, place: str, policy
         if judge in grades:
             raise InputError(f"{place} has two grades, {one} and {other}")
         counts = "a policy, as majority, says what counts of several judges"
-        raise InputError(f"{place} has two grades, {one} of {who!r} and {other}; {counts}")
+        raise InputError(f"{place} has two grades, {one} of {who!r} and {other} of {judge!r}; {counts}")
     grades[judge] = grade
+
+
+def judge_name(text: str) -> str:
+    """Return the name of a judge, however it is written: blanks and capitals tell nobody apart.
+
+    Examples
+    --------
+    >>> judge_name(" Ann  Lee ")
+    'ann lee'
+    """
+    return " ".join(text.split()).casefold()
 
 
 def given_grades(grades: Mapping[str, int]) -> tuple[int, ...]:

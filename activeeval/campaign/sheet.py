@@ -13,7 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from activeeval.campaign.campaign import Campaign
-from activeeval.campaign.policies import POLICIES, Agreement, add_grade, agreement_of, given_grades, one_grade
+from activeeval.campaign.policies import (
+    POLICIES,
+    Agreement,
+    add_grade,
+    agreement_of,
+    given_grades,
+    judge_name,
+    one_grade,
+)
 from activeeval.errors import InputError
 from activeeval.io.draws import CANNOT, EMPTY, Draws
 
@@ -117,17 +125,18 @@ def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[
     said: dict[int, dict[str, int]] = {}
     for name, sheet in sheets.items():
         columns = (sheet.query_id, sheet.doc_id, sheet.grade, np.asarray(sheet.judge))
-        for query, doc, grade, judge in zip(*(column.tolist() for column in columns), strict=True):
-            item = places.get((query, doc))
+        for row, (query, doc, grade, judge) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            item, where = places.get((query, doc)), sheet.place(name, row)
             if item is None:
-                foreign = f"{name}: item {doc!r} of query {query!r} is in the sheet, but not in the sample"
+                foreign = f"{where}: item {doc!r} of query {query!r} is in the sheet, but not in the sample"
                 raise InputError(f"{foreign}{_likely(query, doc, places, sheets)}")
             if top is not None and grade > top:
-                place = f"{name}: grade {grade} of {pool.place(item)}"
-                raise InputError(f"{place} is above the largest of the scale, {top}")
+                raise InputError(
+                    f"{where}: grade {grade} of {pool.place(item)} is above the largest of the scale, {top}"
+                )
             grades = said.setdefault(item, {})
             if grade != EMPTY:
-                add_grade(grades, judge.strip() or name, grade, f"{name}: {pool.place(item)}", policy)
+                add_grade(grades, judge_name(judge) or name, grade, f"{where}: {pool.place(item)}", policy)
     lost = [item for item in places.values() if item not in said]
     if lost:
         where = f"{', '.join(sheets)}: {pool.place(lost[0])}"

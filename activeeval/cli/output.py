@@ -68,6 +68,7 @@ def estimate_row(measure: str, question: str, result: Estimate, interval: Interv
         "queries": result.n_queries,
         "items": result.n_items,
         "spent": result.cost,
+        **({} if result.cannot is None else {"cannot_low": result.cannot.low, "cannot_high": result.cannot.high}),
     }
 
 

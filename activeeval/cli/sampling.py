@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import secrets
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -120,7 +121,7 @@ def sample(
             defensive_share=options["defensive_share"],
         )
     _write(drawn, out, sheet, documents, queries, whence=f"seed {options['seed']}")
-    say(f"`activeeval estimate {out} {sheet}` reads both")
+    say(f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both")
     warn_of_weights(drawn.campaign.design.name, drawn.campaign.design)
 
 
@@ -151,7 +152,9 @@ def top_up(
     with _told():
         grown = before.topped_up(budget, own)
     _write(grown, out, sheet, documents, queries, whence=f"topped up from {path}")
-    say(f"`activeeval estimate {out} SHEET... {sheet}` reads it with the sheets so far")
+    say(
+        f"`{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.quote(sheet)}` reads it with the sheets so far"
+    )
 
 
 @contextmanager
@@ -283,14 +286,15 @@ def estimate(
         shared = f"{agreement.several} items were judged by several judges"
         say(f"{shared}, {agreement.alike} of them alike (policy: {policy})")
     if progress.waiting:
-        say(f"{progress.waiting} of {sum(progress)} items wait for a grade{_at_end(found)}")
+        say(f"{progress.waiting} of {sum(progress)} items wait for a grade{_at_end(found, kind)}")
     for note in notes:
         say(note)
     rows = []
     for one in found:
         result = one.estimate
         of_segment = {"segment": one.segment} if segments else {}
-        more = {"half_width_at_end": one.half_width_at_end, "interval": kind, "method": result.method}
+        at_end = one.half_width_at_end if kind == "t" else None
+        more = {"half_width_at_end": at_end, "interval": kind, "method": result.method}
         more |= {**progress._asdict(), "draws": result.n_draws}
         more |= {"p_value": one.p_value} if one.question == "difference" else {}
         rows.append(estimate_row(one.target.name, one.question, result, one.interval, **of_segment, **more))
@@ -299,8 +303,10 @@ def estimate(
     emit(rows, form, places)
 
 
-def _at_end(answers: Sequence[Answer]) -> str:
-    """Return what intervals are to be expected to become."""
+def _at_end(answers: Sequence[Answer], kind: str) -> str:
+    """Return what t intervals are to be expected to become; of others that is not known."""
+    if kind != "t":
+        return ""
     first = answers[0]
     if len(answers) > 1:
         return "; half_width_at_end is what the intervals should come to once all are judged"

@@ -20,6 +20,8 @@ from activeeval.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from activeeval.design import Design
+    from activeeval.measures import Target
     from activeeval.session.budgets import Budget
     from activeeval.session.cases import Case
     from activeeval.simulation import Summary
@@ -147,7 +149,6 @@ def _simulate(
     defensive_share: float | None,
     advance: Callable[[str], None],
 ) -> tuple[str, list[Summary]]:
-    from activeeval.errors import BudgetError, InputError
     from activeeval.methods import METHODS
     from activeeval.session.budgets import check_open
     from activeeval.simulation import simulate as run
@@ -155,28 +156,44 @@ def _simulate(
     target = case.target(measure)
     check_open(target)
     budgets = {budget.of(target, known=case.known): budget for budget in given}
-    paid = sorted(budgets)
     designs = {name: case.design(name, target, defensive_share) for name in names}
-    try:
-        for name, design in designs.items():
-            is_met_on_average = expected and METHODS[name].with_replacement
-            least = design.with_budget(paid[0], expected=is_met_on_average)
-            warn_of_weights(f"{name}, {target.name}", least)
-        summaries = run(
-            designs,
-            case.workload.grades,
-            paid,
-            repetitions,
-            case.seed,
-            expected=expected,
-            interval={name: "t" if METHODS[name].with_replacement else interval for name in names},
-            progress=lambda name: advance(f"{target.name}, {name}"),
-        )
-    except BudgetError as problem:
-        raise InputError(
-            f"{target.name}, {name}: --{budgets[paid[0]].refused(problem, target, known=case.known)}"
-        ) from None
+    paid = _payable(designs, budgets, case, target, expected)
+    for name, design in designs.items():
+        least = design.with_budget(paid[0], expected=expected and METHODS[name].with_replacement)
+        warn_of_weights(f"{name}, {target.name}", least)
+    summaries = run(
+        designs,
+        case.workload.grades,
+        paid,
+        repetitions,
+        case.seed,
+        expected=expected,
+        interval={name: "t" if METHODS[name].with_replacement else interval for name in names},
+        progress=lambda name: advance(f"{target.name}, {name}"),
+    )
     return target.name, summaries
+
+
+def _payable(
+    designs: dict[str, Design], budgets: dict[float, Budget], case: Case, target: Target, expected: bool
+) -> list[float]:
+    """Return the budgets, ascending, that pay for every method, say which do not, and raise where none does."""
+    from activeeval.errors import BudgetError, InputError
+    from activeeval.methods import METHODS
+
+    paid, problem = [], ""
+    for amount in sorted(budgets):
+        try:
+            for name, design in designs.items():
+                design.with_budget(amount, expected=expected and METHODS[name].with_replacement)
+            paid.append(amount)
+        except BudgetError as found:
+            problem = f"{target.name}, {name}: --{budgets[amount].refused(found, target, known=case.known)}"
+            if amount != max(budgets):
+                say(f"{problem}; left out")
+    if not paid:
+        raise InputError(problem)
+    return paid
 
 
 def _warn_of_uneven_estimates(measure: str, summaries: Sequence[Summary]) -> None:

@@ -236,7 +236,7 @@ class Items:
 
     def reading(self, target: Target, order: Order, beliefs: Beliefs, known: Ints) -> Reading:
         """Return the reading of a target on an order; raises as `Whole.reading` does."""
-        self._check(target)
+        self._check(target, "; name the question when the sample is drawn: it is then one of depths")
         check_reaches(target, order, known, as_prefix=False)
         gains = target.terms(beliefs.max_grade + 1).values
         owners, by_node = order.slot_queries, (beliefs.nodes @ gains)[:, order.items]
@@ -256,9 +256,9 @@ class Items:
         object.__setattr__(reading, "predictions", reading.sums + reading.regressors[:, 1])
         return reading
 
-    def _check(self, target: Target) -> None:
+    def _check(self, target: Target, advice: str = "") -> None:
         if not self.fits(target.measure):
-            raise InputError(f"item designs are for additive measures (DCG, RBP, P), not for {target.measure}")
+            raise InputError(f"item designs are for additive measures (DCG, RBP, P), not for {target.measure}{advice}")
 
 
 WHOLE, DEPTH, ITEMS = Whole(), Depth(), Items()

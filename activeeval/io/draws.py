@@ -54,6 +54,8 @@ class Draws:
         `EMPTY` while an item waits, `CANNOT` where it cannot be judged.
     judge : ndarray of str, shape (n,)
         Who judged it; empty where nobody says, throughout by default.
+    lines : sequence of int or None
+        On which line of its file each row starts, for messages; None where rows have no lines.
     """
 
     sample: str
@@ -62,6 +64,7 @@ class Draws:
     doc_id: Texts
     grade: Ints
     judge: Texts | None = None
+    lines: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         n_rows = np.size(self.block)
@@ -79,6 +82,10 @@ class Draws:
     def n_rows(self) -> int:
         """Number of rows."""
         return self.block.size
+
+    def place(self, name: str, row: int) -> str:
+        """Return the file and line of a row for a message."""
+        return name if self.lines is None else f"{name}:{self.lines[row]}"
 
 
 def write_draws(
@@ -146,6 +153,7 @@ def _draws(sheet: Sheet, path: PathLike) -> Draws:
         doc_id=_ids(sheet, "doc_id", path),
         grade=_grades(sheet),
         judge=np.array(sheet.words("judge") if "judge" in sheet.columns else [""] * sheet.n_rows, dtype=np.str_),
+        lines=sheet.lines,
     )
 
 

@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from activeeval.errors import InputError
 from activeeval.pool.doors import Floats, Ints, Texts, as_ids, frozen, numbers, sealed_here, segment_offsets, text_codes
 
+MOST_COST_RATIO = 1e15
+"""Between item costs: beyond it the cheaper ones vanish in sums of the dearer."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class QueryPool:
@@ -143,6 +146,11 @@ class QueryPool:
         bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
         if bad.size:
             raise InputError(f"item_costs must be positive, got {costs[bad[0]]} at {self.place(int(bad[0]))}")
+        if costs.size and costs.min() < costs.max() / MOST_COST_RATIO:
+            place = self.place(int(costs.argmin()))
+            raise InputError(
+                f"item_costs must lie within a factor of 1e15, got {costs.min()} at {place}, up to {costs.max()}"
+            )
         return costs
 
     def _query_costs(self, values: ArrayLike | None) -> Floats:

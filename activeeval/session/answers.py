@@ -91,8 +91,10 @@ def answers(
         )
 
     results = [(question, target, campaign.estimate(target, scope=scope)) for question, target in asked]
+    cut = [target.name for _, target in asked if target.measure.cutoff == sample.depth is not None]
+    ends = [f"the lists of the sample end at rank {sample.depth}, so does {cut[0]}"] if cut else []
     if segments is None:
-        return [answer(*result, 1, None) for result in results], []
+        return [answer(*result, 1, None) for result in results], ends
     members, notes = read_segments(segments).of(campaign.design.pool)
     found: list[Answer] = []
     small: dict[str, list[str]] = {}
@@ -107,7 +109,7 @@ def answers(
         if missing:
             whose = "" if len(small) == 1 else f" for {', '.join(of)}"
             notes.append(f"fewer than {FEWEST} judged queries, not read{whose}: {missing}")
-    return found, notes
+    return found, ends + notes
 
 
 def _is_certain(sample: Sample, target: Target, found: Estimate) -> bool:

@@ -46,6 +46,8 @@ class Case:
         For what is drawn of it.
     known : ndarray of int64, shape (n_items,), or None
         Grades that are known already, −1 where none is.
+    stated_grade : int or None
+        The largest grade that the caller names.
     depth : int or None
         The rank at which lists were cut, so that no measure counts deeper; None where none was.
     notes : tuple of str
@@ -58,6 +60,7 @@ class Case:
     model: str
     seed: np.random.SeedSequence
     known: NDArray[np.int64] | None = None
+    stated_grade: int | None = None
     depth: int | None = None
     notes: tuple[str, ...] = ()
 
@@ -89,7 +92,11 @@ class Case:
             Where there is no second ranking to ask of, or a measure does not know every grade of the scale.
         """
         asked = [sampled_measure(text) for text in measures]
-        top = max([self.max_grade, *(measure.bound_to(self.max_grade).max_grade or 0 for measure in asked)])
+        tops = {shown_name(measure): measure.bound_to(self.max_grade).max_grade or 0 for measure in asked}
+        top = max(self.max_grade, *tops.values())
+        if self.stated_grade is not None and top > self.stated_grade:
+            name = max(tops, key=lambda own: tops[own])
+            raise InputError(f"{name} knows grades up to {top}, --max-grade says {self.stated_grade}: give one scale")
         first, second = self.workload.ranking, self.workload.versus
         found = []
         for measure in (ending_at(on_scale(one, top), self.depth) for one in asked):
@@ -172,7 +179,7 @@ def prepare(
         workload = workload.updated_index(choices.index_update, update_rng)
     known = None
     if choices.judged:
-        known, told = known_grades_of(choices.judged, workload.pool, choices.judged_policy)
+        known, told = known_grades_of(choices.judged, workload.pool, choices.judged_policy, choices.max_grade)
         notes += told
         _check_agreement(workload, known)
         if workload.training is None:
@@ -191,6 +198,7 @@ def prepare(
         model=model,
         seed=seed,
         known=known,
+        stated_grade=choices.max_grade,
         depth=depth,
         notes=tuple(notes),
     )
@@ -240,7 +248,10 @@ def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int6
         return [f"the grade model learns from {n}, each query's from those of the others"]
     if rows is not None or choices.model is not None:
         return []
-    few = "" if known is None else f"{int((known >= 0).sum())} known grades are too few to learn from, and "
+    few = ""
+    if known is not None:
+        n_known = int((known >= 0).sum())
+        few = f"{n_known} known grades are too few to learn from (two grades are needed, each in ten queries), and "
     ways = "--train, --train-qrels or --train-fraction train one"
     return [f"{few}no training data: the uniform grade model is used ({ways})"]
 

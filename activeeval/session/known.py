@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.campaign.policies import add_grade, agreement_of, given_grades, one_grade
+from activeeval.campaign.policies import add_grade, agreement_of, given_grades, judge_name, one_grade
 from activeeval.campaign.sample import read_campaign
 from activeeval.errors import InputError
 from activeeval.io.arrays import is_arrays
@@ -24,7 +24,9 @@ KNOWN_POLICIES = ("refuse", "majority", "median")
 """What several judges' grades of a known item count as; a mean gain is no grade."""
 
 
-def known_grades_of(paths: Sequence[str], pool: QueryPool, policy: str = "refuse") -> tuple[Ints, tuple[str, ...]]:
+def known_grades_of(
+    paths: Sequence[str], pool: QueryPool, policy: str = "refuse", max_grade: int | None = None
+) -> tuple[Ints, tuple[str, ...]]:
     """Return what files say of a pool's items, −1 where they say nothing, and notes.
 
     Parameters
@@ -33,6 +35,8 @@ def known_grades_of(paths: Sequence[str], pool: QueryPool, policy: str = "refuse
         Judgments as `load_qrels` reads them, sheets of samples, or samples.
     policy : {"refuse", "majority", "median"}
         What becomes of an item that is graded differently; see `activeeval.campaign.policies`.
+    max_grade : int, optional
+        The largest of the scale.
 
     Raises
     ------
@@ -52,7 +56,11 @@ def known_grades_of(paths: Sequence[str], pool: QueryPool, policy: str = "refuse
             z = places.get((queries.get(query, -1), item))
             if z is not None:
                 n_here += 1
+                if max_grade is not None and grade > max_grade:
+                    raise InputError(f"{path}: grade {grade} of {pool.place(z)} is above --max-grade {max_grade}")
                 add_grade(said.setdefault(z, {}), judge or path, grade, f"{path}: {pool.place(z)}", policy)
+        if n_graded == 0:
+            raise InputError(f"{path}: holds no grade yet")
         if n_here == 0:
             raise InputError(f"{path}: none of its {n_graded} grades is of an item of the pool")
         if n_here < n_graded:
@@ -74,7 +82,7 @@ def _graded(path: str) -> Iterator[Said]:
         pool = design.pool
         columns = (pool.query_ids[pool.item_queries], pool.item_ids, design.known)
     elif (sheet := read_draws_if_any(path)) is not None:
-        judges = [name.strip() for name in np.asarray(sheet.judge).tolist()]
+        judges = [judge_name(name) for name in np.asarray(sheet.judge).tolist()]
         yield from zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), judges, strict=True)
         return
     else:

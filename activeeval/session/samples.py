@@ -107,8 +107,9 @@ class Sample:
             chosen = [on_scale(measure, top) for measure in chosen]
         chosen = [ending_at(measure, self.depth) for measure in chosen]
         own = list({str(target.measure): target.measure for target in design.targets}.values())
-        wanted = questions or list(dict.fromkeys(self.questions))
-        return [(one, self._target(measure, one)) for measure in chosen or own for one in wanted]
+        wanted = list(dict.fromkeys(questions or self.questions))
+        named = list({str(measure): measure for measure in chosen or own}.values())
+        return [(one, self._target(measure, one)) for measure in named for one in wanted]
 
     def _target(self, measure: SampledMeasure, question: str) -> Target:
         """Return what a measure and a question ask of the rankings that the sample was made for."""
@@ -152,7 +153,12 @@ class Sample:
         spent, budget = sum(u.cost for u in self.campaign.planned), f"{design.budget:.6g}"
         paid = f"cost {spent:.6g} of {budget}" + (" (met on average)" if design.expected else "")
         what = "everything is to be judged, " if everything else ""
-        found = [f"{what}{n_items} items of {n_queries} queries, {paid}; 1 is the judging of one mean item"]
+        which = (
+            f"{n_items} new items of {n_queries} queries; with those before"
+            if self.n_before
+            else (f"{n_items} items of {n_queries} queries,")
+        )
+        found = [f"{what}{which} {paid}; 1 is the judging of one mean item"]
         if len(sizes) > 1:
             blocks = f"{len(sizes)} blocks of {', '.join(map(str, sizes))} items"
             found.append(f"{blocks}: the sample may be read once one is complete")

@@ -207,8 +207,6 @@ BUDGETS = [
                               ("much", r"a budget is a number of judgments, as 200, or a share, as 10%, got 'much'"))),
     ("below the dearest query", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 1.5"), 1,
      TOO_SMALL.format(r"1\.5", 2, 2)),
-    ("one budget of two below it", TINY, "--quiet " + TINY_POOL + " --budget 0.375", 1,
-     TOO_SMALL.format(r"0\.375", 2, 2)),
     ("a share below it", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 50%"), 1,
      r"DCG\(dcg='exp-log2'\), passive: --budget 50% is too small: in mean items, budget 1\.5 is below the cost of the dearest "
      r"query, 2 for '\w+'; the smallest that works is 66\.67%"),

@@ -104,7 +104,7 @@ REFUSED = {
         {"x.qrels": "q1 0 d0 1\n", "y.qrels": "q1 0 d0 2\n"},
         ("x.qrels", "y.qrels"),
         (),
-        r"y\.qrels: item 'd\d+' of query 'q1' has two grades, 1 of 'x\.qrels' and 2; a policy, as majority, .*",
+        r"y\.qrels: item 'd\d+' of query 'q1' has two grades, 1 of 'x\.qrels' and 2 of 'y\.qrels'; a policy, .*",
     ),
     "nothing of the pool": (
         {"x.qrels": "z1 0 d0 1\n"},
@@ -112,7 +112,12 @@ REFUSED = {
         (),
         r"x\.qrels: none of its 1 grades is of an .*",
     ),
-    "above the scale": ({"x.qrels": "q1 0 d0 7\n"}, ("x.qrels",), (), r"labels or probabilities go up to grade 7, .*"),
+    "above the scale": (
+        {"x.qrels": "q1 0 d0 7\n"},
+        ("x.qrels",),
+        (),
+        r"x\.qrels: grade 7 of item 'd\d+' of query 'q1' is above --max-grade 3",
+    ),
     "draws": (
         {"x.qrels": "q1 0 d0 1\n"},
         ("x.qrels",),

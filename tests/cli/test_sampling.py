@@ -448,7 +448,7 @@ def test_the_sheets_of_several_judges(call, drawn):
     whole = call("estimate", "d.csv.sample.npz", "whole.csv", "-o", "jsonl").rows
     assert call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv", "-o", "jsonl").rows == whole
     write_csv("ann.csv", changed(csv_rows("ann.csv"), 0, grade=(rows[0]["grade"] + 1) % 4))
-    refused = r"bob\.csv: item .* has two grades, \d of 'ann\.csv' and \d; a policy, as majority, says what counts .*"
+    refused = r"bob\.csv:\d+: item .* has two grades, \d of 'ann\.csv' and \d of 'bob\.csv'; a policy, as majority, .*"
     one_line(call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv"), refused)
 
 
@@ -505,7 +505,7 @@ def test_one_judge_has_one_grade_for_an_item(call, drawn):
     write_csv("e.csv", [row | {"judge": "Ann ", "grade": (row["grade"] + (i == 1)) % 4} for i, row in enumerate(rows)])
     for policy in ("refuse", "majority", "median", "mean-gain"):
         done = call("--quiet", "estimate", "d.csv.sample.npz", "d.csv", "e.csv", "--policy", policy)
-        one_line(done, r"e\.csv: item .* has two grades, \d and \d")
+        one_line(done, r"e\.csv:\d+: item .* has two grades, \d and \d")
 
 
 # Sheets that went wrong
@@ -516,7 +516,7 @@ def changed(rows, place, **cells):
 
 
 LOST = r"d\.csv: item 'd\d+' of query '\w+' is in the sample, but not in the sheet \(\d+ such items\)"
-FOREIGN = r"d\.csv: item '.*' of query '.*' is in the sheet, but not in the sample"
+FOREIGN = r"d\.csv:\d+: item '.*' of query '.*' is in the sheet, but not in the sample"
 CHANGED = FOREIGN + r"; did a spreadsheet change it\? expected '[dq]\w+'"
 SLIPS = {
     "a row lost": (lambda rows: rows[1:], LOST),
@@ -528,17 +528,17 @@ SLIPS = {
     "a row of another query": (lambda rows: [*rows, rows[0] | {"query_id": "q99"}], FOREIGN),
     "a row doubled with another grade": (
         lambda rows: [*rows, rows[0] | {"grade": (rows[0]["grade"] + 1) % 4}],
-        r"d\.csv: item 'd\d+' of query 'q\d+' has two grades, \d and \d",
+        r"d\.csv:\d+: item 'd\d+' of query 'q\d+' has two grades, \d and \d",
     ),
     "a row doubled that cannot be judged": (
         lambda rows: [*rows, rows[0] | {"grade": "cannot"}],
-        r"d\.csv: item 'd\d+' of query 'q\d+' has two grades, \d and cannot",
+        r"d\.csv:\d+: item 'd\d+' of query 'q\d+' has two grades, \d and cannot",
     ),
     "a grade above the scale": (
         lambda rows: changed(rows, 1, grade=4),
-        r"d\.csv: grade 4 of item 'd\d+' of query 'q\d+' is above the largest of the scale, 3",
+        r"d\.csv:\d+: grade 4 of item 'd\d+' of query 'q\d+' is above the largest of the scale, 3",
     ),
-    "a slip of the finger": (lambda rows: changed(rows, 1, grade=22), r"d\.csv: grade 22 of .* is above .*, 3"),
+    "a slip of the finger": (lambda rows: changed(rows, 1, grade=22), r"d\.csv:\d+: grade 22 of .* is above .*, 3"),
     "a grade of -1": (lambda rows: changed(rows, 1, grade=-1), r"d\.csv:3: column grade: holds -1, .*`cannot`.*"),
     "a grade of NaN": (lambda rows: changed(rows, 1, grade="nan"), r"d\.csv:3: column grade: .*nan.*"),
     "half a grade": (lambda rows: changed(rows, 1, grade=1.5), r"d\.csv:3: column grade: .*1\.5, .*"),
@@ -577,7 +577,7 @@ def test_the_scale_is_known_to_every_sample(call, drawn, measure, method):
     rows = judge_file("d.csv")
     write_csv("d.csv", changed(rows, 0, grade=22))
     place = f"item {rows[0]['doc_id']!r} of query {rows[0]['query_id']!r}"
-    one_line(call("estimate", *both("d.csv")), rf"d\.csv: grade 22 of {place} is above the largest of the scale, 3")
+    one_line(call("estimate", *both("d.csv")), rf"d\.csv:\d+: grade 22 of {place} is above the largest of the scale, 3")
 
 
 @pytest.mark.parametrize("method", ["items", "depth", "random", "active"])
