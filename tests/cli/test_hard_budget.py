@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cli_cases import case_of
-from cli_files import csv_rows
 
+from activeeval.errors import InputError
 from activeeval.io.draws import read_draws
 from activeeval.session.budgets import Budget
 from activeeval.session.samples import draw
@@ -47,10 +47,18 @@ def costs(folder):
 def rows_of(sample, name):
     """Write a sample and its sheet, and return what stands on the sheet."""
     sample.write(f"{name}.sample", f"{name}.csv")
-    if len(csv_rows(f"{name}.csv")) == 0:  # a top-up that pays for nothing more
-        return []
     sheet = read_draws(f"{name}.csv")
     return list(zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), strict=True))
+
+
+def new_rows(sample, more):
+    """Return what stands on the sheet of a top-up; nothing of one that pays for nothing more, which is refused."""
+    try:
+        grown = sample.topped_up(Budget(more), "before")
+    except InputError as refused:
+        assert "adds nothing to judge" in str(refused)
+        return []
+    return rows_of(grown, "two")
 
 
 def cost_of(rows, costs, overhead):
@@ -71,8 +79,7 @@ def test_no_budget_is_exceeded_by_what_stands_on_the_sheets(costs, method, judge
         own = replace(case, seed=np.random.SeedSequence(seed))
         sample = draw(own, measures, questions[seed % len(questions)], Budget(budget), method=method)
         rows = rows_of(sample, "one")
-        grown = sample.topped_up(Budget(more), "before")
-        new = rows_of(grown, "two")
+        new = new_rows(sample, more)
         assert len(set(rows + new)) == len(rows) + len(new)
         assert not (judged and known & set(rows + new))
         spent, in_all = cost_of(rows, prices, overhead), cost_of(rows + new, prices, overhead)
