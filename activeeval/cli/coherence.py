@@ -108,6 +108,8 @@ def _judged_lists(qrels: str, runs: list[str], depth: int, n_pairs: int, seed: i
 
     judgments, read = load_tables(qrels, runs)
     tables = pool_from_tables(judgments, read, evaluated=len(runs))
+    for note in tables.notes:
+        say(note)
     if not runs:
         return random_judged_pairs(tables.pool, tables.grades, n_pairs, depth, seed)
     rankings = dict(zip(("first", "second"), tables.rankings, strict=True))

@@ -96,6 +96,8 @@ def _read_down(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _tell(tables: TablePool, names: list[str]) -> None:
     n_queries = tables.pool.n_queries
+    for note in tables.notes:
+        say(note)
     for name, n_missing, n_ignored in zip(names, tables.n_missing, tables.n_ignored, strict=True):
         if n_missing:
             say(f"{name}: {n_missing} of {n_queries} judged queries are missing from the run and score 0")

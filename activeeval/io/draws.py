@@ -177,7 +177,8 @@ def _cut(text: str) -> str:
 
 def _ids(sheet: Sheet, name: str, path: PathLike) -> Texts:
     """Return a column of ids without the apostrophes that `write_draws` put before some."""
-    texts = sheet.texts(name)
+    # an id of a sample may have blanks around it; one that lost them, or has others, is none of the sample
+    texts = sheet.verbatim(name)
     if bare_suffix(path) not in (*_GUARDED, *SPREADSHEETS):
         return texts
     return np.array([t[1:] if t[0] == "'" and _FORMULA.match(t) else t for t in texts.tolist()], np.str_)

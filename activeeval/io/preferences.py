@@ -106,7 +106,7 @@ def _lists(sheet: Sheet, name: str) -> list[Any]:
             sheet.fail(row, name, "is empty, expected a list of grades or the name of a run")
         if isinstance(value, str):
             words = value.split()
-            value = [int(word) for word in words] if all(map(_WHOLE.fullmatch, words)) else value
+            value = [int(word) for word in words] if all(map(_WHOLE.fullmatch, words)) else value.strip()
         elif not isinstance(value, (list, tuple)):
             sheet.fail(row, name, f"holds {shown(str(value))}, expected a list of grades or the name of a run")
         found.append(value)

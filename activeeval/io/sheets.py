@@ -49,11 +49,15 @@ class Sheet:
         Values as they came: text from CSV, typed ones from JSON lines, parquet and frames.
     lines : sequence of int or None
         Line on which each row starts; None where rows have no lines.
+    is_typed : bool
+        Whether a text is what its writer meant to the last blank; in the cells of CSV and spreadsheets blanks around
+        an id mean nothing.
     """
 
     source: str
     columns: dict[str, Any]
     lines: Sequence[int] | None = None
+    is_typed: bool = True
 
     @property
     def n_rows(self) -> int:
@@ -90,7 +94,20 @@ class Sheet:
         return replace(self, columns=columns)
 
     def texts(self, name: str) -> Texts:
-        """Return a column of ids; whole numbers become their decimal text."""
+        """Return a column of ids; whole numbers become their decimal text, blanks around those of cells go."""
+        return self.verbatim(name) if self.is_typed else self._bare(name).verbatim(name)
+
+    def _bare(self, name: str) -> Sheet:
+        """Return the table with the blanks around a column's texts gone."""
+        cells = self.columns[name]
+        bare = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
+        for row, (cell, text) in enumerate(zip(cells, bare, strict=True)):
+            if text != cell and text[:1] == '"' and cell[:1] != '"':
+                self.fail(row, name, f"holds {shown(cell)}, expected no blank before a quoted cell")
+        return replace(self, columns={name: bare})
+
+    def verbatim(self, name: str) -> Texts:
+        """Return a column of ids as `texts` does, with all blanks."""
         values = self.columns[name]
         if isinstance(values, np.ndarray):
             if values.dtype.kind in "iu":
@@ -286,7 +303,8 @@ def table_parts(
 
 
 def _sheet(name: str, header: list[str], rows: list[list[Any]], lines: list[int]) -> Sheet:
-    return Sheet(name, dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)), lines)
+    columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
+    return Sheet(name, columns, lines, is_typed=False)
 
 
 def _csv_records(name: str, stream: Iterable[str], separator: str, n_before: int) -> Iterator[tuple[int, list[str]]]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
+from activeeval.io.files import shown
 from activeeval.io.keys import distinct_texts, first_places, first_repeated_pair, places_of
 from activeeval.io.trec import Qrels, Run
 from activeeval.pool import QueryPool, Rankings
@@ -38,6 +39,8 @@ class TablePool:
         For each run, how many queries of the pool it leaves out.
     n_ignored : list of int
         For each run, how many of its queries the pool does not hold.
+    notes : tuple of str
+        What the readers of the runs found odd.
     """
 
     pool: QueryPool
@@ -46,6 +49,7 @@ class TablePool:
     rankings: list[Rankings]
     n_missing: list[int]
     n_ignored: list[int]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -74,6 +78,11 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
     ties : {"id", "rank", "input"}
         Ranking is by score descending; equal scores by document id descending (trec_eval), by
         the rank column ascending, or in the order of the rows.
+
+    Raises
+    ------
+    InputError
+        Where an evaluated run shares no query, or no item of one, with the judgments, or two with each other.
     """
     if ties not in TIES:
         raise InputError(f"ties must be one of {', '.join(TIES)}, got {ties!r}")
@@ -90,6 +99,10 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
     if not any(part.held.size for part in rows[:n_defining]):
         raise InputError("the judgments and the evaluated runs hold no document")
     pool, items = _pool(query_ids, rows, n_defining)
+    pairs = [(0, t) for t in range(1, n_defining)]
+    # judgments between two runs do not make them comparable
+    for pair in [*pairs, (1, 2)] if n_defining == 3 and qrels is not None else pairs:
+        _check_shared(tables, rows, items, pool, pair)
     grades = np.full(pool.n_items, -1, dtype=np.int64)
     if qrels is not None:
         grades[items[0]] = np.maximum(_taken(qrels.grades, rows[0].held), -1)
@@ -109,6 +122,7 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
         rankings,
         [pool.n_queries - n for n in n_held],
         [len(part.names) - n for part, n in zip(rows, n_held, strict=True)],
+        tuple(note for run in runs for note in run.notes),
     )
 
 
@@ -154,6 +168,32 @@ def _items(rows: list[_Rows], n_defining: int) -> tuple[Ints, Texts, list[Ints]]
         numbers.append(number)
     others = (places_of(owners, item_ids, part.owners, part.doc_ids) for part in rows[n_defining:])
     return owners, item_ids, [*numbers, *others]
+
+
+def _check_shared(
+    tables: Sequence[Qrels | Run], rows: list[_Rows], items: list[Ints], pool: QueryPool, pair: tuple[int, int]
+) -> None:
+    """Raise where two tables share no query of the pool, or no item."""
+    one, other = pair
+    names = tables[one].source, tables[other].source
+    first, second = names if names[0] != names[1] else (f"{names[0]} (1)", f"{names[1]} (2)")
+    queries = np.flatnonzero(np.logical_and(*(_marked(rows[t].owners, pool.n_queries) for t in pair)))
+    if not queries.size:
+        heads = [str(tables[t].query_ids[0]) for t in pair]
+        told = f"the first of {first} is {shown(heads[0])}, of {second} {shown(heads[1])}"
+        raise InputError(f"{first} and {second} share no query: {told}")
+    if not np.logical_and(*(_marked(items[t][items[t] >= 0], pool.n_items) for t in pair)).any():
+        query = int(queries[0])
+        heads = [str(rows[t].doc_ids[np.argmax(rows[t].owners == query)]) for t in pair]
+        told = f"of query {shown(str(pool.query_ids[query]))} they have {shown(heads[0])} and {shown(heads[1])} first"
+        raise InputError(f"{first} and {second} share no document of a query: {told}")
+
+
+def _marked(places: Ints, size: int) -> NDArray[np.bool_]:
+    """Return which of so many places are among some."""
+    marked = np.zeros(size, dtype=np.bool_)
+    marked[places] = True
+    return marked
 
 
 def _taken(column: NDArray[Any], places: Ints) -> NDArray[Any]:

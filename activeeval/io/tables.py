@@ -19,7 +19,7 @@ from activeeval.io.files import PathLike, bare_suffix, shown
 from activeeval.io.keys import distinct_texts, first_repeated_pair, places_within, positions_in
 from activeeval.io.sheets import TABLES, Sheet, frame_sheet, read_sheet
 from activeeval.io.table_pool import TablePool, pool_from_tables
-from activeeval.io.trec import Qrels, Run, read_qrels, read_run
+from activeeval.io.trec import Qrels, Run, order_notes, read_qrels, read_run
 from activeeval.pool import QueryPool
 from activeeval.pool.doors import Texts
 
@@ -120,7 +120,7 @@ def load_qrels(source: Any) -> Qrels:
         return read_qrels(source)
     sheet = _sheet(source, "judgments", "relevance")
     grades = sheet.wholes(sheet.column("grade", GRADE))
-    return Qrels(*_pairs(sheet), grades)
+    return Qrels(*_pairs(sheet), grades, sheet.source)
 
 
 def load_run(source: Any) -> Run:
@@ -145,9 +145,12 @@ def load_run(source: Any) -> Run:
     sheet = _sheet(source, "run", "score")
     scores = sheet.floats(sheet.column("score", SCORE))
     query_ids, doc_ids = _pairs(sheet)
-    ranks = sheet.wholes("rank") if "rank" in sheet.columns else places_within(distinct_texts(query_ids)[1])
+    is_ranked = "rank" in sheet.columns
+    ranks = sheet.wholes("rank") if is_ranked else places_within(distinct_texts(query_ids)[1])
     name = Path(source).name.split(".")[0] if isinstance(source, (str, os.PathLike)) else ""
-    return Run(query_ids, doc_ids, scores, ranks, name)
+    # without ranks of its own the order of a table's rows says nothing
+    told = order_notes(sheet.source, query_ids, scores, ranks if is_ranked else np.zeros_like(ranks))
+    return Run(query_ids, doc_ids, scores, ranks, name, sheet.source, told)
 
 
 def load_tables(qrels: Any, runs: Sequence[Any]) -> tuple[Qrels, list[Run]]:

@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 _QRELS = "query iteration document grade"
 _RUN = "query Q0 document rank score tag"
 _PRELS = "query document grade method probability"
+_A_FEW = 1000
 _NOT_ONE_WORD = re.compile(r"[\x00-\x20]|^#")
 
 
@@ -31,11 +32,14 @@ class Qrels:
     ----------
     query_ids, doc_ids : ndarray of str, shape (n,)
     grades : ndarray of int64, shape (n,)
+    source : str
+        What messages call them, as the name of their file.
     """
 
     query_ids: Texts
     doc_ids: Texts
     grades: Ints
+    source: str = "the judgments"
 
     def __post_init__(self) -> None:
         _close(self, {"query_ids": "U", "doc_ids": "U", "grades": "i"})
@@ -53,6 +57,10 @@ class Run:
         The rank column as it stands; it may start at 0, 1 or anywhere.
     name : str
         The tag of the first line.
+    source : str
+        What messages call it, as the name of its file.
+    notes : tuple of str
+        What its reader found odd.
     """
 
     query_ids: Texts
@@ -60,6 +68,8 @@ class Run:
     scores: Floats
     ranks: Ints
     name: str = ""
+    source: str = "the run"
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _close(self, {"query_ids": "U", "doc_ids": "U", "scores": "f", "ranks": "i"})
@@ -100,7 +110,7 @@ def read_qrels(path: PathLike) -> Qrels:
     """
     columns = read_columns(path, "t-tn", _QRELS)
     grades = columns.wholes(0, "grade")
-    return Qrels(*columns.pairs(), grades)
+    return Qrels(*columns.pairs(), grades, columns.path)
 
 
 def read_run(path: PathLike) -> Run:
@@ -115,7 +125,25 @@ def read_run(path: PathLike) -> Run:
     columns = read_columns(path, "t-tnn1", _RUN)
     name = str(columns.texts[2][0])
     ranks = columns.wholes(0, "rank")
-    return Run(*columns.pairs(), columns.floats(1), ranks, name)
+    query_ids, doc_ids = columns.pairs()
+    scores = columns.floats(1)
+    notes = order_notes(columns.path, query_ids, scores, ranks)
+    return Run(query_ids, doc_ids, scores, ranks, name, columns.path, notes)
+
+
+def order_notes(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[str, ...]:
+    """Return what is odd about a run's scores: that all are equal, or that they rise with its ranks."""
+    # nearly always the first rows tell that nothing is
+    for rows in (slice(_A_FEW), slice(None)):
+        own = query_ids[rows]
+        steps = np.sign(np.diff(ranks[rows])) * np.sign(np.diff(scores[rows])) * (own[1:] == own[:-1])
+        if (steps < 0).any():
+            return ()
+    if (steps > 0).any():
+        return (f"{source}: the scores rise with the ranks, and the highest counts as the best: is it turned round?",)
+    if (scores == scores[0]).all() and (own[1:] == own[:-1]).any():
+        return (f"{source}: all {scores.size} scores are equal, the order of ties alone makes its lists",)
+    return ()
 
 
 def read_prels(path: PathLike) -> Prels:

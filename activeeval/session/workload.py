@@ -234,7 +234,7 @@ def from_tables(
         raise InputError(f"unjudged must be one of {', '.join(UNJUDGED)}, got {unjudged!r}")
     tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
     is_irrelevant = unjudged == "irrelevant" and qrels is not None
-    notes = []
+    notes = list(tables.notes)
     unnamed = ("the first run", "the second run") if evaluated > 1 else ("the run",)
     for run, nameless, n_missing, n_ignored in zip(runs, unnamed, tables.n_missing, tables.n_ignored, strict=False):
         name = f"run {run.name!r}" if run.name else nameless

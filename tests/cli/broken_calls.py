@@ -22,6 +22,7 @@ TINY = {"x.qrels": "1 0 a 1\n1 0 b 0\n2 0 a 1\n", "x.run": "1 Q0 a 1 2 r\n1 Q0 b
 TINY_POOL = "simulate --qrels x.qrels --run x.run --budget 3 --repetitions 20"
 SHEET = "sample,block,query_id,doc_id,grade\n"
 ENDINGS = r"\.csv, \.tsv, \.jsonl, \.parquet"
+READ_ENDINGS = rf"{ENDINGS}, \.xlsx, \.ods"
 PICTURES = r"\.png, \.svg, \.pdf"
 ONE_GRADE = "".join(ROW.format(1, 5000 + i // 3, i) for i in range(30))
 METHODS = "passive, active, active_uniC, active_uniD, random, whole, .*, depth, .*, items"
@@ -55,6 +56,22 @@ FILES = [
      r"3 score files for 1 LETOR files, expected one each, or one for all"),
     ("a file twice", {}, LETOR.replace("--letor a.txt", "--letor a.txt --letor a.txt"), 1,
      r"a\.txt:1: query '1' comes back, its lines began at a\.txt:1; expected a query's lines together"),
+    *((f"{what} to {line.split()[0]}", files, line, 1, expected)
+      for line in ("score q.qrels x.run P@2", "compare x.run b.run --qrels q.qrels", "simulate --qrels q.qrels --run x.run",
+                   "sample --run a.run --train-qrels q.qrels --versus-run x.run --budget 9 --out x.sample --sheet x.csv")
+      for what, files, expected in (
+          ("no common query", {"x.run": "qY Q0 d0 1 1 r\n"},
+           r"(q\.qrels and x\.run|a\.run and x\.run) share no query: the first of [aq]\.\w+ is 'q1', of x\.run 'qY'"),
+          ("no common document", {"x.run": "qY Q0 d0 1 1 r\nq1 Q0 D0 1 1 r\n"},
+           r"(q\.qrels and x\.run|a\.run and x\.run) share no document of a query: of query 'q1' they have 'd\d+' and 'D0' first"))),
+    ("runs that share no query", {"x.run": "q2 Q0 d1 1 1 r\n", "y.run": "q1 Q0 d1 1 1 r\nqX Q0 d1 1 1 r\n"},
+     "score q.qrels x.run P@2 --versus y.run", 1,
+     r"x\.run and y\.run share no query: the first of x\.run is 'q2', of y\.run 'q1'"),
+    ("runs that share no document", {"x.run": "q1 Q0 d1 1 1 r\n", "y.run": "q1 Q0 d2 1 1 r\nqX Q0 d1 1 1 r\n"},
+     "score q.qrels x.run P@2 --versus y.run", 1,
+     r"x\.run and y\.run share no document of a query: of query 'q1' they have 'd1' and 'd2' first"),
+    ("a file as both runs of no query", {"x.run": "qY Q0 d0 1 1 r\n"}, "compare x.run x.run --qrels q.qrels", 1,
+     r"q\.qrels and x\.run share no query: the first of q\.qrels is 'q1', of x\.run 'qY'"),
     ("missing qrels", {}, "score gone a.run P@2", 1, r"gone: no such file"),
     ("missing run", {}, "score q.qrels gone P@2", 1, r"gone: no such file"),
     ("missing second run", {}, SCORE + " P@2 --versus gone", 1, r"gone: no such file"),
@@ -108,7 +125,7 @@ MODELS = [
      r"grade 3 of item 'd\d+' of query 'q\d+' is above the measure's largest, 2"),
     ("probs without a name", {}, LETOR + " --model probs=", 2, r"--model probs=FILE needs the name of a file"),
     ("probs of no table", {}, LETOR + " --model probs=a.txt", 1,
-     rf"a\.txt: no table by its name, expected it to end in {ENDINGS}, \.xlsx, \.ods"),
+     rf"a\.txt: no table by its name, expected it to end in {READ_ENDINGS}"),
     ("unknown model", {}, LETOR + " --model tree", 1, r"unknown model 'tree'; known: forest, logit, uniform, probs=FILE"),
     ("a forest of nothing", {}, LETOR + " --model forest", 1,
      r"the forest model has nothing to learn from: give training data, or use the uniform model"),
@@ -308,7 +325,7 @@ OUTPUTS = [
 ]  # fmt: skip
 
 ESTIMATES = [
-    ("unknown suffix", {}, "estimate x.sample a.txt", 1, rf"a\.txt: no table by its name, expected it to end in {ENDINGS}, \.xlsx, \.ods"),
+    ("unknown suffix", {}, "estimate x.sample a.txt", 1, rf"a\.txt: no table by its name, expected it to end in {READ_ENDINGS}"),
     ("a sheet without its sample", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.sample x.csv", 1,
      r"x\.sample: no such file.*"),
     ("a sheet alone", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.csv", 2, r"Missing argument 'SHEET\.\.\.'\."),

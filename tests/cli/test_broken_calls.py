@@ -91,6 +91,12 @@ CALLS = [
     ("no judgments", evaluated({}, RUN), InputError, r"the judgments dict holds no rows"),
     ("empty run", evaluated(QRELS, {}), InputError, r"the run dict holds no rows"),
     ("missing file", evaluated("gone.qrels", RUN), InputError, r"gone\.qrels: no such file"),
+    ("no common query", evaluated(QRELS, {"Q1": {"a": 1}}), InputError,
+     r"the judgments dict and the run dict share no query: the first of the judgments dict is 'q1', of the run dict 'Q1'"),
+    ("no common document", compared(QRELS, {"q2": {"A": 1}}, RUN), InputError,
+     r"the judgments dict and the run dict share no document of a query: of query 'q2' they have 'a' and 'A' first"),
+    ("two runs of no common query", compared(never, {"q2": {"a": 1}}, {"q1": {"a": 1}}, max_grade=2), InputError,
+     r"the run dict \(1\) and the run dict \(2\) share no query: the first of the run dict \(1\) is 'q2', of the run dict \(2\) 'q1'"),
     ("unknown measure", evaluated(QRELS, RUN, measure="foo"), InputError, r"unknown measure 'foo'; known: .*"),
     ("Judged", evaluated(QRELS, RUN, measure="Judged@10"), InputError,
      r"Judged@10 has no moments to sample by; choose DCG, ERR, RBP, P, RR, nDCG or AP"),
@@ -183,15 +189,38 @@ def test_a_broken_call_of_the_library_is_one_clear_line(run, error, expected):
     assert re.fullmatch(expected, str(caught.value)), str(caught.value)
 
 
-def test_a_run_without_a_judged_query(call, folder):
-    (folder / "x.run").write_text("qY Q0 d0 1 1 r\n")
-    row = call("score", "q.qrels", "x.run", "P@2", "-o", "jsonl").rows[0]
-    assert (row["value"], row["missing"], row["ignored"]) == (0, 30, 1)
-    answer = call("--quiet", "simulate", "--qrels", "q.qrels", "--run", "x.run")
-    assert answer.err == (
-        "activeeval: no label can change DCG(dcg='exp-log2'): the ranking holds no item of the pool, "
-        "there is nothing to judge\n"
-    )
+ODD_RUNS = {
+    "q1 Q0 d0 1 1 r\nq1 Q0 d1 2 2 r\nq2 Q0 d1 1 -5 r\n": "the scores rise with the ranks, and the highest counts as the "
+    "best: is it turned round?",
+    "q1 Q0 d1 2 2 r\nq1 Q0 d0 1 1 r\n": "the scores rise with the ranks, and the highest counts as the best: is it "
+    "turned round?",
+    "q1 Q0 d0 1 1 r\nq1 Q0 d1 2 1 r\nq2 Q0 d1 1 1 r\n": "all 3 scores are equal, the order of ties alone makes its lists",
+    "q1 Q0 d0 1 1 r\nq1 Q0 d1 2 2 r\nq1 Q0 d2 3 1 r\n": "",
+    "q1 Q0 d0 1 1 r\nq2 Q0 d1 2 2 r\n": "",
+    "q1 Q0 d0 1 1 r\nq2 Q0 d1 1 1 r\n": "",
+    "q1 Q0 d0 1 1 r\nq1 Q0 d1 1 2 r\n": "",
+    "".join(
+        f"q1 Q0 d{k} {k + 1} {k} r\n" for k in range(1500)
+    ): "the scores rise with the ranks, and the highest counts as the best: is it turned round?",
+    "".join(f"q1 Q0 d{k} {k + 1} {k if k < 1200 else -k} r\n" for k in range(1500)): "",
+}
+
+
+@pytest.mark.parametrize(("content", "expected"), ODD_RUNS.items(), ids=map(str, range(len(ODD_RUNS))))
+def test_scores_that_tell_no_order_or_the_wrong_one_are_said(call, folder, content, expected):
+    (folder / "x.run").write_text(content)
+    (folder / "y.run").write_text("q1 Q0 d0 1 2 r\nq1 Q0 d1 2 1 r\nq2 Q0 d1 1 3 r\n")
+    for line in (
+        "score q.qrels x.run P@2",
+        "compare x.run y.run --qrels q.qrels --unjudged irrelevant",
+        "sample --run x.run --max-grade 3 --budget 2 --out x.sample --sheet x.csv --force",
+        "coherence DCG RBP --qrels q.qrels --run x.run --versus-run y.run",
+    ):
+        answer = call(*line.split())
+        assert answer.code == 0, answer
+        told = [text for text in answer.err.splitlines() if "x.run: the scores" in text or "x.run: all" in text]
+        measure = "DCG@10: " if line.startswith("compare") else ""
+        assert told == ([f"activeeval: {measure}x.run: {expected}"] if expected else []), answer
 
 
 def test_an_error_that_spans_lines_is_one_line(call, folder):

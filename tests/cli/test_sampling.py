@@ -789,7 +789,7 @@ def test_judged_queries_of_the_runs_train_and_are_not_drawn(call, folder, drawn)
 
 
 def test_training_queries_without_a_judgment_of_what_is_ranked_teach_nothing(call, folder):
-    write_lines(folder / "old.qrels", ["q1 0 d0 -1", "q1 0 elsewhere 1"])
+    write_lines(folder / "old.qrels", ["q1 0 d6 -1", "q1 0 elsewhere 1"])
     answer = call("sample", *RUN[:2], "--train-qrels", "old.qrels", "--budget", "27%", *files("d.csv"))
     assert answer.code == 1
     expected = "none of the 8 ranked items to train on is judged: there is nothing to learn"

@@ -211,6 +211,14 @@ TABLES = [
     ("twice", "a.csv", b"qid,docno,label\nq,d,1\nq,d,1\n", load_qrels, r"a.csv:3: column docno: .* at line 2; .*"),
     ("no rows", "a.csv", b"qid,docno,label\n", load_qrels, r"a.csv: the table holds no rows"),
     ("no id", "a.csv", b"qid,docno,label\nq,,1\n", load_qrels, r"a.csv:2: column docno: is empty, expected an id"),
+    ("blank id", "a.csv", b"qid,docno,label\nq, \t,1\n", load_qrels, r"a.csv:2: column docno: is empty, expected .*"),
+    (
+        "blank before quotes",
+        "a.csv",
+        b'qid,docno,label\nq, "d",1\n',
+        load_qrels,
+        r"""a.csv:2: column docno: holds ' "d"', expected no blank before a quoted cell""",
+    ),
     (
         "cells",
         "a.csv",

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from spreadsheet_files import WRITERS
 
 from activeeval.errors import InputError
 from activeeval.io import keys, table_pool
@@ -163,8 +164,48 @@ def test_without_judgments_the_evaluated_runs_make_the_pool():
     assert table.grades.tolist() == [-1] * 4
     assert np.isnan(table.scores[1]).all()
     assert (table.n_missing, table.n_ignored) == ([0, 2], [0, 0])
-    both = pool_from_tables(None, [RUN, LATER], evaluated=2)
+    third = Run(["q2", "q2", "q2"], ["a", "b", "e"], [0.5, 0.6, 0.75], [1, 2, 3], "three")
+    both = pool_from_tables(None, [RUN, third], evaluated=2)
     assert both.pool.item_ids.tolist() == ["c", "d", "b", "a", "e", "x"]
+    with pytest.raises(InputError, match=r"the run \(1\) and the run \(2\) share no document of a query: of q.*"):
+        pool_from_tables(None, [RUN, LATER], evaluated=2)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "xlsx", "ods"])
+def test_blanks_around_ids_mean_nothing_in_cells_and_all_in_typed_files(tmp_path, suffix):
+    rows = {"qid": [" q1", "q1", "q2\xa0"], "docno": ["a ", " in  the middle ", "7"], "score": [1, 2, 3]}
+    path = tmp_path / f"a.{suffix}"
+    frame = pl.DataFrame(rows)
+    if suffix == "parquet":
+        frame.write_parquet(path)
+    elif suffix == "jsonl":
+        frame.write_ndjson(path)
+    elif f".{suffix}" in WRITERS:
+        WRITERS[f".{suffix}"](path, [frame.columns, *frame.rows()])
+    else:
+        frame.write_csv(path, separator="\t" if suffix == "tsv" else ",")
+    for table in (load_run(path), load_qrels(path)):
+        is_typed = suffix in ("jsonl", "parquet")
+        bare = [" q1", "q1", "q2\xa0"] if is_typed else ["q1", "q1", "q2"]
+        assert table.query_ids.tolist() == bare
+        assert table.doc_ids.tolist() == (rows["docno"] if is_typed else ["a", "in  the middle", "7"])
+
+
+def test_rows_of_a_table_without_ranks_may_stand_in_any_order(tmp_path):
+    (tmp_path / "a.csv").write_text("qid,docno,score\nq,a,1\nq,b,2\n")
+    assert load_run(tmp_path / "a.csv").notes == load_run({"q": {"a": 1, "b": 2}}).notes == ()
+    (tmp_path / "b.csv").write_text("qid,docno,score,rank\nq,a,1,1\nq,b,2,2\n")
+    assert "the scores rise with the ranks" in load_run(tmp_path / "b.csv").notes[0]
+
+
+def test_a_table_with_blanks_after_commas_is_the_table_without(tmp_path):
+    (tmp_path / "a.csv").write_text("qid, docno, score\nq1, d1, 2\nq1, d2, 1\n")
+    (tmp_path / "b.csv").write_text("qid, docno, label\nq1 , d1 , 1\nq1 ,d2 , 0\n")
+    table = pool_from_tables(load_qrels(tmp_path / "b.csv"), [load_run(tmp_path / "a.csv")], evaluated=1)
+    assert (table.pool.item_ids.tolist(), table.grades.tolist()) == (["d1", "d2"], [1, 0])
+    (tmp_path / "c.csv").write_text("qid,docno,score\nq1,d1,2\nq1, d1,1\n")
+    with pytest.raises(InputError, match=r"c.csv:3: column docno: document 'd1' of query 'q1' is there twice"):
+        load_run(tmp_path / "c.csv")
 
 
 def test_judgments_alone_make_a_pool(qrels):
