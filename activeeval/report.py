@@ -220,7 +220,7 @@ def _plain_ticks(axis: Any) -> None:
 
 
 def _save(figure: Any, path: str | Path) -> None:
-    from activeeval.io.files import write_atomically
+    from activeeval.io.writing import write_atomically
 
     with write_atomically(path, binary=True) as handle:
         figure.savefig(handle, format=Path(path).suffix[1:].lower(), dpi=150)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.inputs import POSITIVE, FiniteRange, level_option, seed_option, ties_option, with_options
-from activeeval.cli.output import check_out, emit, output_option, places_option, say
+from activeeval.cli.output import check_new, check_out, emit, force_option, output_option, places_option, say
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def gains() -> None:
 @click.option("--best-gain", type=POSITIVE, help="Gain of the best grade, as 15. Default: the scale of the weights.")
 @level_option
 @click.option("--out", required=True, metavar="FILE", help="File to write: .json.")
+@force_option
 @places_option
 @output_option
 def learn(
@@ -73,6 +74,7 @@ def learn(
     best_gain: float | None,
     level: float,
     out: str,
+    force: bool,
     places: int,
     form: str,
     **options: Any,
@@ -91,7 +93,7 @@ def learn(
     from activeeval.io.gains import write_gains
     from activeeval.preferences import load_preferences
 
-    check_out(out, (".json",))
+    check_new(out, (".json",), force)
     if validation and options["C"] is not None:
         raise click.UsageError("--validation chooses C: leave out --C")
     source = _source(options)

@@ -34,6 +34,7 @@ output_option = click.option(
     show_default=True,
     help="Format of the numbers.",
 )
+force_option = click.option("--force", is_flag=True, help="Overwrite what is there.")
 places_option = click.option(
     "-p",
     "--places",
@@ -70,6 +71,13 @@ def estimate_row(measure: str, question: str, result: Estimate, interval: Interv
         "spent": result.cost,
         **({} if result.cannot is None else {"cannot_low": result.cannot.low, "cannot_high": result.cannot.high}),
     }
+
+
+def check_new(path: str, suffixes: Sequence[str], force: bool) -> None:
+    """Raise where data could not be written in the end, or would replace a file that nobody said may go."""
+    check_out(path, suffixes)
+    if not force and Path(path).is_file():
+        raise InputError(f"{path}: is there already, --force overwrites it")
 
 
 def check_out(path: str, suffixes: Sequence[str]) -> None:

@@ -22,7 +22,17 @@ from activeeval.cli.inputs import (
     pool_options,
     prepared,
 )
-from activeeval.cli.output import check_out, emit, estimate_row, output_option, places_option, say, warn_of_weights
+from activeeval.cli.output import (
+    check_new,
+    check_out,
+    emit,
+    estimate_row,
+    force_option,
+    output_option,
+    places_option,
+    say,
+    warn_of_weights,
+)
 from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
@@ -40,7 +50,6 @@ _out_option = click.option("--out", required=True, metavar="FILE", help="Sample 
 _sheet_option = click.option(
     "--sheet", required=True, metavar="FILE", help="Sheet for the judges: .csv, .tsv, .jsonl or .parquet."
 )
-_force_option = click.option("--force", is_flag=True, help="Overwrite a sheet that holds grades.")
 _documents_option = click.option(
     "--documents",
     metavar="FILE",
@@ -73,7 +82,7 @@ _queries_option = click.option(
 @_sheet_option
 @_documents_option
 @_queries_option
-@_force_option
+@force_option
 def sample(
     measures: tuple[str, ...],
     questions: tuple[str, ...],
@@ -132,7 +141,7 @@ def sample(
 @_sheet_option
 @_documents_option
 @_queries_option
-@_force_option
+@force_option
 def top_up(
     path: str, budget: Budget, out: str, sheet: str, documents: str | None, queries: str | None, force: bool
 ) -> None:
@@ -169,8 +178,8 @@ def _told() -> Iterator[None]:
 def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:
     from activeeval.io.sheets import SUFFIXES
 
-    check_out(sheet, SUFFIXES)
-    check_out(out, ())
+    check_new(sheet, SUFFIXES, force)
+    check_new(out, (), force)
     if os.path.realpath(out) == os.path.realpath(sheet):
         raise InputError(f"{out}: the sample and its sheet are two files, got one name for both")
     for path in filter(None, texts):
@@ -178,8 +187,6 @@ def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:
             raise InputError(f"{path}: no such file")
         if os.path.realpath(path) in (os.path.realpath(out), os.path.realpath(sheet)):
             raise InputError(f"{path}: is read and would be overwritten, expected another name for what is written")
-    if not force:
-        _check_no_grades(sheet)
 
 
 def _write(drawn: Sample, out: str, sheet: str, documents: str | None, queries: str | None, whence: str) -> None:
@@ -190,21 +197,6 @@ def _write(drawn: Sample, out: str, sheet: str, documents: str | None, queries: 
         say(note)
     own = drawn.write(out, sheet, texts)
     say(f"{whence}, sample {own}: wrote {out}, and {sheet} for the judges")
-
-
-def _check_no_grades(path: str) -> None:
-    """Raise where a file that would be overwritten holds the work of judges."""
-    from activeeval.io.draws import EMPTY, read_draws
-
-    if not os.path.isfile(path):
-        return
-    try:
-        sheet = read_draws(path)
-    except InputError as problem:
-        raise InputError(f"{problem}; --force overwrites it") from None
-    n_grades = int((sheet.grade != EMPTY).sum())
-    if n_grades:
-        raise InputError(f"{path} holds {n_grades} grades already: --force overwrites them")
 
 
 @click.command()
@@ -336,7 +328,10 @@ def _caution(answers: Sequence[Answer]) -> None:
 @click.option("--budget", type=BUDGET, default="10%", show_default=True, help=f"{BUDGET_HELP}.")
 @click.option("--out", required=True, metavar="FILE", help="Table to write: .parquet, .csv, .tsv or .jsonl.")
 @click.option("--plot", metavar="FILE", help="Draw q/p over cost and expected performance (.png, .svg, .pdf).")
-def design(measure: str, method: str | None, budget: Budget, out: str, plot: str | None, **options: Any) -> None:
+@force_option
+def design(
+    measure: str, method: str | None, budget: Budget, out: str, plot: str | None, force: bool, **options: Any
+) -> None:
     """Write the sampling distribution, moments and costs of every query of a pool, without any label.
 
     Columns: query_id, query_prob (p), sampling_prob (q of a draw, or the probability π of being in the sample), weight
@@ -350,7 +345,7 @@ def design(measure: str, method: str | None, budget: Budget, out: str, plot: str
     from activeeval.session.cases import check_fits
 
     check_fits([measure], [method] if method else [])
-    check_out(out, SUFFIXES)
+    check_new(out, SUFFIXES, force)
     if plot:
         check_out(plot, PICTURES)
     case = prepared(options, use_labels=False)

@@ -15,7 +15,8 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError
-from activeeval.io.files import PathLike, Together, read_binary
+from activeeval.io.files import PathLike, read_binary
+from activeeval.io.writing import Together
 
 _EXPECTED = "expected a drawn sample"
 _FEW = 3

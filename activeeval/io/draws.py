@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from activeeval.errors import FormatError, InputError
 from activeeval.io.columns import typed_column
 from activeeval.io.export import write_columns
-from activeeval.io.files import PathLike, Together, bare_suffix, shown
+from activeeval.io.files import PathLike, bare_suffix, shown
 from activeeval.io.sheets import SPREADSHEETS, TABLES, Sheet, read_sheet
+from activeeval.io.writing import Together
 from activeeval.pool.doors import Texts
 
 Ints = NDArray[np.int64]

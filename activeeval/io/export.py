@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from activeeval.errors import InputError
-from activeeval.io.files import PathLike, Together, bare_suffix, write_atomically
+from activeeval.io.files import PathLike, bare_suffix
+from activeeval.io.writing import Together, write_atomically
 
 
 def write_columns(columns: Mapping[str, Any], path: PathLike, files: Together | None = None) -> None:

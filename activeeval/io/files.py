@@ -1,4 +1,4 @@
-"""Files as they come and go: plain or gzip bytes in, whole files or none out."""
+"""Files as they come: plain or gzip bytes, text that is checked, places in it for messages."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ import gzip
 import io
 import mmap
 import os
-import shutil
 import stat
 import zlib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +28,6 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LONGEST_ID = 4096
 _PIECE = 1 << 18
-_STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def open_bytes(path: PathLike) -> Bytes:
@@ -167,112 +163,6 @@ def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints
         problem = f"the {what} {token_at(data, place)} is too large, expected a finite number"
         raise FormatError(path, line_of(data, place), problem)
     values.reshape(-1)[slow[:, 0]] = numbers
-
-
-class Together:
-    """Files that take their names together: each is written whole and synced before the first one does.
-
-    They take them in the order in which they were opened, and none does where writing any of them fails.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, Together() as files:
-    ...     for name in ("one", "two"):
-    ...         with files.open(f"{folder}/{name}") as handle:
-    ...             _ = handle.write(name)
-    """
-
-    def __init__(self) -> None:
-        self._pending: list[tuple[PathLike, str, str]] = []
-
-    def __enter__(self) -> Together:
-        return self
-
-    @contextmanager
-    def open(self, path: PathLike, binary: bool = False) -> Iterator[IO[Any]]:
-        """Open a file for writing under a temporary name in the same folder.
-
-        A name that ends in ``.gz`` is packed. What is there and no regular file, as ``/dev/stdout``, is written to
-        directly.
-
-        Raises
-        ------
-        InputError
-            ``path: cannot write: <reason>`` where the system refuses.
-        """
-        target = os.path.realpath(path)
-        special = _is_special(path, target)
-        folder, name = os.path.split(target)
-        temporary = os.fspath(path) if special else os.path.join(folder, f".{name}.{os.getpid()}.tmp")
-        if not special:
-            self._pending.append((path, temporary, target))
-        with _telling(path), _opened(temporary, special) as raw:
-            with _encoded(raw, str(path), binary) as handle:
-                yield handle
-            raw.flush()
-            if not special:
-                os.fsync(raw.fileno())
-
-    def __exit__(self, kind: type[BaseException] | None, *_problem: object) -> None:
-        try:
-            for path, temporary, target in self._pending if kind is None else ():
-                with _telling(path):
-                    if os.path.exists(target):
-                        shutil.copymode(target, temporary)
-                    os.replace(temporary, target)
-        finally:
-            for _, temporary, _ in self._pending:
-                with suppress(OSError):
-                    os.unlink(temporary)
-
-
-@contextmanager
-def write_atomically(path: PathLike, binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a file for writing that appears under its name only when all of it is written; see `Together.open`."""
-    with Together() as files, files.open(path, binary) as handle:
-        yield handle
-
-
-@contextmanager
-def _telling(path: PathLike) -> Iterator[None]:
-    """Turn what the system refuses into one line that names the file."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as problem:
-        raise InputError(f"{os.fspath(path)}: cannot write: {problem.strerror or problem}") from None
-
-
-def _opened(path: str, special: bool) -> IO[bytes]:
-    # opened by name, a redirected standard output would be written from its start again
-    if path in _STANDARD:
-        return open(os.dup(_STANDARD[path]), "wb")
-    return open(path, "ab" if special else "wb")
-
-
-def _is_special(path: PathLike, target: str) -> bool:
-    # /dev/stdout may lead to a regular file, which other output goes to as well
-    if os.path.abspath(path).startswith(("/dev/", "/proc/")):
-        return True
-    return os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode) and not os.path.isdir(target)
-
-
-@contextmanager
-def _encoded(raw: IO[bytes], path: str, binary: bool) -> Iterator[IO[Any]]:
-    with ExitStack() as stack:
-        stream: IO[Any] = raw
-        if path.lower().endswith(".gz"):
-            # mtime 0: the same table packs to the same bytes on every day
-            packed: Any = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
-            stream = stack.enter_context(packed)
-        if binary:
-            yield stream
-        else:
-            text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-            stack.callback(text.detach)
-            yield text
 
 
 def _content(path: PathLike) -> bytearray | mmap.mmap:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from activeeval.errors import FormatError
-from activeeval.io.files import PathLike, open_text, write_atomically
+from activeeval.io.files import PathLike, open_text
+from activeeval.io.writing import write_atomically
 
 _LARGEST = 1e15
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from activeeval.errors import InputError
 from activeeval.io.columns import read_columns, typed_column
-from activeeval.io.files import PathLike, write_atomically
+from activeeval.io.files import PathLike
+from activeeval.io.writing import write_atomically
 from activeeval.pool.doors import Texts
 
 Floats = NDArray[np.float64]

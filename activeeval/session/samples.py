@@ -14,7 +14,7 @@ from activeeval.campaign.sheet import Progress, sheet_of, take
 from activeeval.errors import BudgetError, InputError
 from activeeval.io.arrays import write_arrays
 from activeeval.io.draws import read_draws, write_draws
-from activeeval.io.files import Together
+from activeeval.io.writing import Together
 from activeeval.measures import SampledMeasure, Target
 from activeeval.methods import default_method, find_method
 from activeeval.pool import Rankings

@@ -320,6 +320,15 @@ OUTPUTS = [
           ("folder.png", r"folder\.png: cannot write: Is a directory"),
           ("x.jpg", rf"x\.jpg: expected a name that ends in {PICTURES}"),
           ("full.png", r"full\.png: cannot write: No space left on device"))),
+    *((f"{name} is there for {line.split()[0]}", {"x.csv": "1", "x.sample": "1", "x.json": "{}"}, line, 1,
+       rf"{name}: is there already, --force overwrites it")
+      for name, line in (
+          ("x.csv", SAMPLE + " --budget 9 --out y.sample --sheet x.csv"),
+          (r"x\.sample", SAMPLE + " --budget 9 --out x.sample --sheet y.csv"),
+          (r"x\.csv", "top-up gone.sample --budget 9 --out y.sample --sheet x.csv"),
+          (r"x\.sample", "top-up x.sample --budget 9 --out x.sample --sheet y.csv"),
+          (r"a\.probs\.csv", "design --letor a.txt --scores a.score --model probs=a.probs.csv --out a.probs.csv"),
+          (r"x\.json", "gains learn gone.jsonl --out x.json"))),
     ("a file for the demo's folder", {"x": "1"}, "demo --queries 20 --repetitions 2 --out x/y", 1,
      r"--out x/y: cannot make this folder: Not a directory"),
 ]  # fmt: skip

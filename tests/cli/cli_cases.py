@@ -57,9 +57,14 @@ def judge_file(name, upto=99):
     return rows
 
 
-def files(sheet):
+def new_files(sheet):
     """Return the options that name a sheet, and its sample beside it."""
     return "--out", f"{sheet}.sample.npz", "--sheet", sheet
+
+
+def files(sheet):
+    """Return the options that name a sheet and its sample, whatever is there."""
+    return *new_files(sheet), "--force"
 
 
 def both(sheet):

@@ -79,7 +79,7 @@ def test_the_names_on_offer_are_those_that_commands_take(call):
     for row in call("methods", "-o", "jsonl").rows:
         measure = "DCG@3" if METHODS[row["method"]].stage.name == "items" else "ERR@3"
         options = ("--run", "a.run", "--max-grade", 3, "--method", row["method"], "--measure", measure)
-        answer = call("design", *options, "--budget", "30%", "--out", "x.csv")
+        answer = call("design", *options, "--budget", "30%", "--out", "x.csv", "--force")
         assert answer.code == 0, answer.err
 
 

@@ -87,7 +87,7 @@ def test_pairs_come_as_csv_as_questions_and_packed(call, folder, prefs):
     (folder / "prefs.csv").write_text("\n".join([*lines, "q300,0 0 0 0,1 0 1 0,"]))
     assert call(*QUICK).code == 0
     first = gains_file(folder)
-    assert call("gains", "learn", "prefs.csv", *QUICK[3:]).code == 0
+    assert call("gains", "learn", "prefs.csv", *QUICK[3:], "--force").code == 0
     assert gains_file(folder) == first
 
 
@@ -254,7 +254,7 @@ def test_coherence_on_judged_items_and_on_the_lists_of_two_runs(call):
 
 def test_an_interrupted_learn_leaves_the_old_file(start, folder, prefs):
     (folder / "gains.json").write_text("old")
-    process = start(*LEARN, "--resamples", 100_000)
+    process = start(*LEARN, "--resamples", 100_000, "--force")
     time.sleep(3)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)

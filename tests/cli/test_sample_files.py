@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cli_cases import CASES, answer, both, campaign_of, files, judge_file
+from cli_cases import CASES, answer, both, campaign_of, files, judge_file, new_files
 from cli_files import csv_rows, write_csv
 
 from activeeval import Target, parse_measure
@@ -19,7 +19,7 @@ from activeeval.campaign.sample import FORMAT, digest_of, from_arrays, id_of, to
 from activeeval.campaign.sheet import sheet_of, take
 from activeeval.io.arrays import read_arrays, write_arrays
 from activeeval.io.draws import read_draws, write_draws
-from activeeval.io.files import Together
+from activeeval.io.writing import Together
 
 RUN = ("--run", "a.run", "--max-grade", 3, "--measure", "DCG@5")
 METHODS = ("items", "depth", "whole", "random", "active")
@@ -203,7 +203,7 @@ def test_text_of_python_objects_is_not_unpacked(call, sampled):
 def test_the_sample_of_another_sheet_is_refused(call, sampled, method):
     rows = sampled("--method", method, name="e.csv")
     for options in (("--method", method, "--seed", 4), ("--method", method, "--overhead", 1), ("--budget", "30%")):
-        sampled(*options, "--force")
+        sampled(*options)
         refused = rf"d\.csv: the sheet is of sample '\w+', expected one of sample '{rows[0]['sample']}'"
         one_line(call("estimate", "e.csv.sample.npz", "d.csv"), refused)
 
@@ -231,17 +231,24 @@ def test_no_estimate_without_its_sample(call, folder, sampled, method):
 def test_the_work_of_judges_keeps_its_sample(call, folder, sampled, method):
     sampled("--method", method)
     before = [(folder / name).read_bytes() for name in FILES]
-    refused = call("sample", *RUN, "--budget", "27%", "--seed", 3, "--method", method, *files("d.csv"))
-    one_line(refused, r"d\.csv holds \d+ grades already: --force overwrites them")
+    refused = call("sample", *RUN, "--budget", "27%", "--seed", 3, "--method", method, *new_files("d.csv"))
+    one_line(refused, r"d\.csv: is there already, --force overwrites it")
     assert [(folder / name).read_bytes() for name in FILES] == before
 
 
-def test_a_sheet_that_cannot_be_read_is_not_overwritten(call, folder, sampled):
-    rows = sampled()
-    write_csv("d.csv", [rows[0] | {"grade": "two"}, *rows[1:]])
-    refused = call("sample", *RUN, "--budget", "27%", *files("d.csv"))
-    one_line(refused, r"d\.csv:2: column grade: .*two.*; --force overwrites it")
-    assert "two" in (folder / "d.csv").read_text()
+@pytest.mark.parametrize("gone", FILES)
+@pytest.mark.parametrize("command", ["sample", "top-up"])
+def test_a_sample_and_a_sheet_are_not_overwritten_alone(call, folder, sampled, command, gone):
+    """Also where the sheet is empty or unreadable: whoever knows that it may go says so."""
+    sampled()
+    shutil.copy("d.csv.sample.npz", "kept.npz")
+    (folder / gone).unlink()
+    kept = next(name for name in FILES if name != gone)
+    (folder / kept).write_text("work")
+    line = ("sample", *RUN, "--budget", "27%") if command == "sample" else ("top-up", "kept.npz", "--budget", "20%")
+    one_line(call(*line, *new_files("d.csv")), rf"{re.escape(kept)}: is there already, --force overwrites it")
+    assert ((folder / kept).read_text(), (folder / gone).exists()) == ("work", False)
+    assert call(*line, *files("d.csv")).code == 0
 
 
 def test_a_full_disk_leaves_neither_file(call, folder):
@@ -292,7 +299,7 @@ os.{step} = dying
 sys.exit(run(sys.argv[1:]))
 """
 KILLED, INTERRUPTED = "os._exit(9)", "os.kill(os.getpid(), signal.SIGINT)"
-LEFT_OVER = re.compile(r"\.d\.csv(\.sample\.npz)?\.\d+\.tmp")
+LEFT_OVER = re.compile(r"\.d\.csv(\.sample\.npz)?\.\d+-\d+\.tmp")
 
 
 @pytest.fixture
@@ -344,14 +351,13 @@ def test_a_kill_at_any_step_never_leaves_a_new_sheet_beside_an_old_sample(folder
         check_pair(call, command, sheet, sample)
         beside = {path.name for path in folder.iterdir()} - before
         assert all(LEFT_OVER.fullmatch(name) for name in beside), beside
-        for name in beside:
-            (folder / name).unlink()
         if done.returncode == 0:
             assert (sheet, sample, beside) == (True, True, set())
             break
         assert done.returncode == 9, done
-        assert call(*given, "--force").code == 0
+        assert call(*given).code == 0
         check_pair(call, command, True, True)
+        assert {path.name for path in folder.iterdir()} == before
     expected = {"fsync": [(False, False)] * 2, "replace": [(False, False), (False, True)]}
     assert seen == [*expected[step], (True, True)]
 

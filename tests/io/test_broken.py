@@ -10,10 +10,10 @@ from broken import BROKEN
 
 from activeeval.errors import InputError
 from activeeval.io.draws import read_draws
-from activeeval.io.files import write_atomically
 from activeeval.io.letor import read_letor
 from activeeval.io.tables import load_qrels, load_run, read_costs
 from activeeval.io.trec import read_qrels, read_run
+from activeeval.io.writing import write_atomically
 
 READERS = (read_letor, read_qrels, read_run, read_draws, load_qrels, load_run, read_costs)
 
