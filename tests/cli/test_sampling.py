@@ -316,7 +316,7 @@ REACH = r"{} is out of this sample's reach: item 'd\d+' of query 'q\w+' could no
     ("options", "asked", "expected"),
     [
         ((), ("--measure", "DCG@6"), REACH.format(r"DCG\(dcg='exp-log2'\)@6")),
-        ((), ("--measure", "ERR@5"), r"item designs are for additive measures .*, not for ERR.*@5; name the question when .*"),
+        ((), ("--measure", "ERR@5"), r"item designs are for additive .*, not for ERR.*@5; name the question when .*"),
         (("--method", "depth"), ("--measure", "nDCG@3"), REACH.format(r"nDCG\(dcg='log2'\)@3")),
         (("--method", "active"), ("--measure", "RR"), REACH.format(r"RR\(rel=1\)")),
         (("--versus-run", "b.run"), ("--question", "run", "--measure", "DCG@6"), REACH.format(r"DCG.*@6")),
