@@ -28,7 +28,7 @@ ALLOWED = {
     "io": GROUND,
     # measures, models, decide, estimate
     "measures": GROUND,
-    "grade_models": GROUND | {"measures"},
+    "grade_models": GROUND | {"measures", "io"},
     "rankers": GROUND | {"grade_models"},
     "preferences": GROUND | {"measures", "io"},
     "gains": GROUND | {"measures", "preferences"},

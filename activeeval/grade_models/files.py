@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import joblib
 
 from activeeval.errors import FormatError, InputError
 from activeeval.grade_models.base import GradeModel
+from activeeval.io.writing import write_atomically
 
 FORMAT = "activeeval grade model"
 VERSION = 1
@@ -28,7 +28,6 @@ def save_model(model: GradeModel, path: str | Path) -> None:
     """
     if not isinstance(model, GradeModel):
         raise InputError(f"a grade model is expected, got {type(model).__name__}")
-    target = Path(path)
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -36,16 +35,18 @@ def save_model(model: GradeModel, path: str | Path) -> None:
         "class": type(model).__name__,
         "model": model,
     }
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        joblib.dump(content, part, compress=3)
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    with write_atomically(path, binary=True) as handle:
+        joblib.dump(content, handle, compress=3)
 
 
-def load_model(path: str | Path) -> GradeModel:
+def load_model(path: str | Path, *, trusted: bool = False) -> GradeModel:
     """Read a grade model that `save_model` wrote.
+
+    Parameters
+    ----------
+    path : path
+    trusted : bool
+        Whether the caller knows who wrote the file: without, nothing of it is read.
 
     Warnings
     --------
@@ -55,10 +56,12 @@ def load_model(path: str | Path) -> GradeModel:
     Raises
     ------
     FormatError
-        Where there is no such file, or it is something else.
+        Where there is no such file, it is something else, or nobody said that it is trusted.
     """
     if not Path(path).is_file():
         raise FormatError(path, None, "there is no such file, a grade model was expected")
+    if not trusted:
+        raise FormatError(path, None, "loading a grade model runs what its writer put there, expected trusted=True")
     try:
         content = joblib.load(path)
     except Exception as problem:  # a foreign file can break the unpickler in any way

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -25,7 +26,7 @@ _LEVEL = 1
 # what NumPy and zipfile raise where bytes are lost, changed or foreign
 _BROKEN = (
     *(ValueError, TypeError, EOFError, LookupError, AttributeError, RuntimeError, ArithmeticError, MemoryError),
-    *(SyntaxError, zipfile.BadZipFile, zlib.error, struct.error),
+    *(SyntaxError, tokenize.TokenError, OSError, zipfile.BadZipFile, zlib.error, struct.error),
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from activeeval.errors import FormatError
 from activeeval.io.files import PathLike, open_text
+from activeeval.io.json_text import parse_json
 from activeeval.io.writing import write_atomically
 
 _LARGEST = 1e15
@@ -44,11 +45,13 @@ def read_gains(path: PathLike) -> GainsFile:
     """
     name = os.fspath(path)
     try:
-        fields = json.loads(open_text(path))
+        fields = parse_json(open_text(path))
     except json.JSONDecodeError as problem:
         raise FormatError(name, problem.lineno, f"is not JSON: {problem.msg}; expected gains and discounts") from None
-    except RecursionError:
-        raise FormatError(name, None, "is nested too deeply, expected gains and discounts") from None
+    except FormatError:
+        raise
+    except ValueError as problem:
+        raise FormatError(name, None, f"is not JSON: {problem}; expected gains and discounts") from None
     if not isinstance(fields, dict):
         raise FormatError(name, None, "is no JSON object, expected one with the fields gains and discounts")
     gains, discounts = _numbers(name, fields, "gains", 2), _numbers(name, fields, "discounts", 1)

@@ -19,7 +19,7 @@ from activeeval.io.sheets import Sheet, read_sheet
 Ints = NDArray[np.int64]
 
 UNANSWERED = 9
-_WHOLE = re.compile(r"-?\d+")
+_WHOLE = re.compile(r"-?\d{1,18}")
 QUERY = ("query", "query_id", "q_id", "qid")
 _ANSWERS = {"first": 1, "second": -1, "tie": 0, "": UNANSWERED}
 _TRUE = {True: True, False: False, None: False, "": False, "true": True, "false": False, "1": True, "0": False}

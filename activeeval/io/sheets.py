@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
 from pathlib import Path
+from threading import Lock
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from activeeval.errors import FormatError
 from activeeval.io.files import PathLike, bare_suffix, open_bytes, read_binary, shown, text_stream
+from activeeval.io.json_text import parse_json
 from activeeval.pool.doors import Texts
 
 Floats = NDArray[np.float64]
@@ -34,6 +36,7 @@ _LARGEST_WHOLE = 2**53
 MOST_DIGITS = 10**15
 """Of numbers from here on a spreadsheet does not keep every digit: it has 15."""
 _LONGEST_CELL = 2**31 - 1
+_ONE_AT_A_TIME = Lock()
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d*,\d+\s*")
 
 
@@ -350,8 +353,8 @@ def _read_jsonl(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
 
 def _json_record(name: str, line: int, text: str) -> dict[str, Any]:
     try:
-        record = json.loads(text)
-    except (ValueError, RecursionError) as problem:
+        record = parse_json(text)
+    except ValueError as problem:
         raise FormatError(name, line, f"{shown(text)} is not JSON: {problem}; expected one object") from None
     if not isinstance(record, dict):
         raise FormatError(name, line, f"{shown(text)} is not an object, expected one object a line")
@@ -363,13 +366,31 @@ def _record_sheet(name: str, records: list[dict[str, Any]], lines: list[int]) ->
     return Sheet(name, {key: [record.get(key) for record in records] for key in keys}, lines)
 
 
+@contextmanager
+def _quiet_panics() -> Iterator[None]:
+    """Have the process write nothing to stderr: polars prints where it panicked before it raises that."""
+    with _ONE_AT_A_TIME, open(os.devnull, "wb") as nothing:
+        try:
+            kept = os.dup(2)
+        except OSError:  # there is no stderr
+            yield
+            return
+        os.dup2(nothing.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
 def _read_parquet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
     import polars as pl
 
     content = read_binary(path)
     try:
-        frame = pl.read_parquet(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, OSError, ValueError) as problem:
+        with _quiet_panics():
+            frame = pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as problem:
         reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
         raise FormatError(Path(path), None, f"cannot be read as parquet: {reason}") from None
     del content

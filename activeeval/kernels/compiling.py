@@ -2,7 +2,39 @@
 
 from __future__ import annotations
 
+import sys
+from functools import wraps
+
 import numba
 
 # an entry for callers in C, which nobody is, would take a tenth of the time that compiling takes
-jit = numba.njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
+_OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
+_SAID = []
+
+
+def jit(function):
+    """Return a function compiled at its first call, with what was compiled kept where that is possible."""
+    compiled = numba.njit(**_OPTIONS)(function)
+    kept = getattr(compiled, "_cache", None)  # there is none with NUMBA_DISABLE_JIT
+    if kept is not None:
+        kept.load_overload = _or_nothing(kept.load_overload, kept.cache_path)
+        kept.save_overload = _or_nothing(kept.save_overload, kept.cache_path)
+    return compiled
+
+
+def _or_nothing(step, folder):
+    """Return a step that answers with nothing where a damaged file or a full disk ends it, and says so once."""
+
+    @wraps(step)
+    def forgiving(*given):
+        try:
+            return step(*given)
+        except Exception as problem:  # a damaged file can break the unpickler in any way
+            if not _SAID:
+                _SAID.append(folder)
+                reason = " ".join(str(problem).split()) or type(problem).__name__
+                told = f"compiled code in {folder} cannot be used ({reason}), it is compiled anew: is the disk full?"
+                print(f"activeeval: {told}", file=sys.stderr)
+            return None
+
+    return forgiving

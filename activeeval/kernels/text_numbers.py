@@ -84,6 +84,7 @@ def number_at(data, i):
         if not well_formed:
             return i, BAD, 0.0
         exponent += written
+        slow = slow or abs(written) >= _EXPONENT_ROOM
     if i < end and data[i] > _SPACE:
         return i, BAD, 0.0
     if slow or exponent < -22 or exponent > 22 or (exponent >= 0 and mantissa > _EXACT_INTEGER):

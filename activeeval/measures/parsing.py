@@ -45,6 +45,7 @@ _SPELLINGS = {
     "map_cut": ("AP", {}),
     "judged": ("Judged", {}),
 }
+_LONGEST_CUTOFF = 9
 _TEXT = re.compile(r"\s*(?P<name>[A-Za-z][A-Za-z_]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<cutoff>\S+))?\s*")
 _TREC_CUTOFF = re.compile(r"(?P<name>[A-Za-z_]+?)_(?P<cutoff>\d+)")
 _RANX_RBP = re.compile(r"rbp\.(?P<digits>\d+)")
@@ -87,7 +88,7 @@ def parse_measure(text: str) -> Measure:
     try:
         return _BUILDERS[name](parameters, _cutoff(text, cutoff_text))
     except InputError as problem:
-        raise InputError(f"measure {text!r}: {problem}") from None
+        raise InputError(f"measure {text!r:.100}: {problem}") from None
 
 
 def _split(text: str) -> tuple[str, str, str | None]:
@@ -105,8 +106,9 @@ def _parameters(text: str, inside: str, known: tuple[str, ...]) -> dict[str, Any
         if not isinstance(call, ast.Call) or call.args:
             raise ValueError
         found = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
-    except (ValueError, SyntaxError):
-        raise InputError(f"measure {text!r}: cannot read the parameters {inside!r}; expected k=v, k=v") from None
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        read = f"{text!r:.100}: cannot read the parameters {inside!r:.100}"
+        raise InputError(f"measure {read}; expected k=v, k=v") from None
     for key in found:
         if key not in known:
             choices = f"known: {', '.join(known)}" if known else "it takes none"
@@ -117,8 +119,8 @@ def _parameters(text: str, inside: str, known: tuple[str, ...]) -> dict[str, Any
 def _cutoff(text: str, cutoff: str | None) -> int | None:
     if cutoff is None:
         return None
-    if not cutoff.isdecimal() or int(cutoff) < 1:
-        raise InputError(f"the cutoff must be a positive whole number, got {cutoff!r}")
+    if not cutoff.isdecimal() or len(cutoff) > _LONGEST_CUTOFF or int(cutoff) < 1:
+        raise InputError(f"the cutoff must be a positive whole number, got {cutoff!r:.60}")
     return int(cutoff)
 
 

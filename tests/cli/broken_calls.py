@@ -159,6 +159,10 @@ MEASURES = [
      r"measure 'DCG\(gains=\{0:0,2:1\}\)': gains must map each grade from 0 to a number, got \{0: 0, 2: 1\}"),
     ("cutoff 0", {}, SCORE + " P@0", 1, r"measure 'P@0': the cutoff must be a positive whole number, got '0'"),
     ("cutoff of no number", {}, SCORE + " P@ten", 1, r"measure 'P@ten': the cutoff must be a positive whole number, got 'ten'"),
+    *((f"vast cutoff {name[:4]}", {}, f"{SCORE} {name}", 1, r"measure '\w+@?9+: the cutoff must be a positive whole number, got '9{59}")
+      for name in ("DCG@" + "9" * 5000, "P_" + "9" * 5000)),
+    ("nested minus signs", {}, f"{SCORE} RBP(p={'-' * 20_000}1)", 1, r"measure 'RBP\(p=-+: cannot read the parameters 'p=-+; expected k=v, k=v"),
+    ("a dict for a key", {}, SCORE + " DCG(gains={{}:1})", 1, r"measure .*: cannot read the parameters .*"),
     ("P without cutoff", {}, SCORE + " P", 1, r"measure 'P': P needs a cutoff, as P@10"),
     ("p of 1", {}, SCORE + " RBP(p=1)", 1, r"measure 'RBP\(p=1\)': p must lie strictly between 0 and 1, got 1"),
     ("rel of 1.5", {}, SCORE + " AP(rel=1.5)", 1, r"measure 'AP\(rel=1\.5\)': rel must be .*, got 1\.5"),

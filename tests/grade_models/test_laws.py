@@ -94,7 +94,7 @@ def test_save_and_load_give_the_same_model(model, items, tmp_path):
     fitted = clone(model).fit(X, y)
     save_model(fitted, tmp_path / "model.joblib")
     assert [p.name for p in tmp_path.iterdir()] == ["model.joblib"]
-    again = load_model(tmp_path / "model.joblib")
+    again = load_model(tmp_path / "model.joblib", trusted=True)
     assert type(again) is type(model)
     np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
 
@@ -105,9 +105,29 @@ def test_a_wrong_file_is_one_clear_error(content, tmp_path):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(FormatError, match="grade model") as caught:
-        load_model(path)
+        load_model(path, trusted=True)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+class Bomb:
+    """What a pickle may do when it is loaded."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def test_nothing_of_a_file_runs_unless_it_is_trusted(tmp_path):
+    import joblib
+
+    joblib.dump(Bomb(str(tmp_path / "bang")), tmp_path / "model")
+    expected = r"model: loading a grade model runs what its writer put there, expected trusted=True$"
+    with pytest.raises(FormatError, match=expected):
+        load_model(tmp_path / "model")
+    assert not (tmp_path / "bang").exists()
 
 
 def test_another_pickle_or_version_is_refused(tmp_path):
@@ -115,13 +135,13 @@ def test_another_pickle_or_version_is_refused(tmp_path):
 
     joblib.dump([1, 2], tmp_path / "list")
     with pytest.raises(FormatError, match="holds a list"):
-        load_model(tmp_path / "list")
+        load_model(tmp_path / "list", trusted=True)
     joblib.dump({"format": "activeeval grade model", "version": 99}, tmp_path / "later")
     with pytest.raises(FormatError, match="version 99"):
-        load_model(tmp_path / "later")
+        load_model(tmp_path / "later", trusted=True)
     joblib.dump({"format": "activeeval grade model", "version": 1, "model": 3}, tmp_path / "odd")
     with pytest.raises(FormatError, match="holds a int"):
-        load_model(tmp_path / "odd")
+        load_model(tmp_path / "odd", trusted=True)
     with pytest.raises(InputError, match="got dict"):
         save_model({}, tmp_path / "dict")
 

@@ -6,13 +6,20 @@ text is ``<folder>/<rest>`` and the expression must match all of the rest.
 
 from __future__ import annotations
 
+import base64
 import gzip
+import io
+import struct
+import zipfile
 
+from activeeval.io.arrays import read_arrays
 from activeeval.io.draws import read_draws
+from activeeval.io.gains import read_gains
 from activeeval.io.letor import read_letor
 from activeeval.io.scores import read_scores
 from activeeval.io.tables import load_probabilities, load_qrels, load_run, read_costs
 from activeeval.io.trec import read_prels, read_qrels, read_run
+from activeeval.preferences import load_preferences
 
 
 def read_labels(path):
@@ -30,6 +37,28 @@ QRELS = r"query iteration document grade"
 DRAWS = b"sample,block,query_id,doc_id,grade\n"
 DRAW = b"1f,1,q1,d1,2\n"
 LONG = b"x" * 5000
+DAMAGED = base64.b85decode(
+    "P(e~L6$BLu6$(rh0u=xN009610C5!n6%Z8=EENV75ETX$1^@s8000060fYk;3>h^51`rt-1953&6#y0n7FHHkCM+fh02Krk9u*!;6$TXm000"
+    "31003bD0001D0RR91V-)}u6crRK6$TX$6$TXs00062000I70s|xf6$}|Q00s~l7zJc+V{UI102T%oZWeAP$^j;l0RR;M6+9I@EENV702Kxm1"
+    "^@s8000060RR910002+KL7v#00000KmY&$00008KotrZB>)B)7zJ}<Z*pZ702T%oUKU;^yaE6j92P7UG8O;;02v$>$^jKN761SM85|b80u^2"
+    "s0000L0vSw51afb0bQJ~w6$~W;7z1%>WF-Jh8~^|S6$~W;7zJc+V{UIH08AVJ000#VB?1@)b7OCEWdIfi85|irCV~MR6$}|Q00s~l7z1%>WE"
+    "B7w1{PKpRwgVa2mlt&0~HhiCb$9|6$}|Q00s~l7zJc+V{UI102T%oZWeAP$^j;l0RR@_0~HnkCYl2r6$%+800tQt1#@F>a%B|&76ukx7G5U2"
+    "0st2H0~Hnk7NP<c1||p=q5>2E02v$@3_(&-Pggo~V`yb<VHlhOFE1}IFF1EWK|w)9K|w)5ICd{DFL+TwK|w)9K|w`9K|w)FK|ymtLqS1HK|x"
+    "VLD^M>lFL!rAK|w)DK|yChK|w)9K|xJHK|w-mK|w)5PeDOJK|xVLK|w=RFE1}INkKtDK|(=6K|w)DK|w)5K~YUXK|w)5K|w?|FE1}IL1#fnK"
+    "|xtTLP0@BK|w)5V=_*5V{KJIK|w@CFE1}IM?pbBK|(=6K|w)DK|w)5K~hmcK|w)5K|w@CFE1}ILQz3MK}S+{Su!<tK|w)5H&8DxFL`%CK|w)"
+    "hK|w)5M?pbBK|w`TK|w)LK|)DELP0@MK|)1ALqS17K|yyxK|w)5K~Q=xFE2PnK|xVLL3cqxK}be$T0ucQ02oeCZ){<5b08>id30!RZYdykWp"
+    "Z<AZ*CwmE-@}JAShyWX>4R5H)c67GGb&iW@cnEH)duyGGs9{GB-G3Fgal|IW=ZxGG;enWn?)rDH%K*000~S02}}S07?P?08l|vF#"
+)
+"""A parquet file of which a byte was changed: polars panics."""
+
+
+def packed_header(text: str) -> bytes:
+    """Return a file of one array whose header says a text."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as packed:
+        header = text.encode("latin-1") + b"\n"
+        packed.writestr("a.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+    return content.getvalue()
 
 
 def draw(**cells: bytes) -> bytes:
@@ -270,6 +299,41 @@ TABLES = [
         b'{"qid": 1, "docno": "d", "label": true}\n',
         load_qrels,
         r"a.jsonl:1: column label: 'True' is not a number, expected one",
+    ),
+    (
+        "key twice",
+        "a.jsonl",
+        b'{"qid": 1, "docno": "d", "score": 1}\n{"qid": 1, "docno": "e", "score": 1, "score": 2}\n',
+        load_run,
+        r"a.jsonl:2: .* is not JSON: the key 'score' is there twice; expected one object",
+    ),
+    (
+        "vast whole number",
+        "a.jsonl",
+        b'{"qid": 1, "docno": "d", "score": ' + b"9" * 5000 + b"}",
+        load_run,
+        r"a.jsonl:1: .* is not JSON: a number of 5000 digits, 9{20}…; expected one object",
+    ),
+    ("nested JSON", "a.jsonl", b"[" * 100_000, load_run, r"a.jsonl:1: .* is not JSON: nested too deeply; .*"),
+    ("vast number in gains", "a.json", b'{"gains": [' + b"9" * 5000 + b"]}", read_gains, r"a.json: is not JSON: a .*"),
+    ("key twice in gains", "a.json", b'{"gains": 1, "gains": 2}', read_gains, r"a.json: is not JSON: the key .*"),
+    (
+        "vast list of grades",
+        "a.csv",
+        b"first,second,answer\n1 0," + b"9" * 5000 + b" 0,\n",
+        load_preferences,
+        r"a.csv:2: other is '9+.*', expected a list of grades.*",
+    ),
+    ("damaged parquet", "a.parquet", DAMAGED, load_run, r"a.parquet: cannot be read as parquet: .+"),
+    *(
+        (
+            f"header {text[:9]}",
+            "a.npz",
+            packed_header(text),
+            read_arrays,
+            r"a.npz: cannot be read as a file of arrays \(.npz\): expected a drawn sample",
+        )
+        for text in ("{'descr': '<f8', 'shape': (3,", "(" * 9000, "{'descr': '<f8'}", "1" * 5000, "")
     ),
     ("no parquet", "a.parquet", b"PAR1 and no more", load_run, r"a.parquet: cannot be read as parquet: .+"),
     ("empty parquet", "a.parquet", b"", load_run, r"a.parquet: the file is empty"),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 
 import pytest
-from broken import BROKEN
+from broken import BROKEN, DAMAGED
 
 from activeeval.errors import InputError
 from activeeval.io.draws import read_draws
 from activeeval.io.letor import read_letor
+from activeeval.io.scores import read_scores
 from activeeval.io.tables import load_qrels, load_run, read_costs
 from activeeval.io.trec import read_qrels, read_run
 from activeeval.io.writing import write_atomically
@@ -109,3 +111,22 @@ def test_a_write_keeps_mode_and_follows_links(tmp_path):
     assert link.is_symlink()
     assert target.read_bytes() == "né\r\n".encode()
     assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_panic_of_polars_prints_nothing(tmp_path, capfd):
+    (tmp_path / "a.parquet").write_bytes(DAMAGED)
+    with pytest.raises(InputError, match=r"a\.parquet: cannot be read as parquet: "):
+        load_run(tmp_path / "a.parquet")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("zeros", [5, 99_998, 100_002, 1_000_003])
+@pytest.mark.parametrize("power", [3, 99_999, 100_001, 1_000_000])
+def test_numbers_of_many_zeros_are_read_as_python_reads_them(tmp_path, zeros, power):
+    text = f"0.{'0' * zeros}1e{power}"
+    (tmp_path / "a.score").write_text(text)
+    if float(text) == math.inf:
+        with pytest.raises(InputError, match="is too large, expected a finite number"):
+            read_scores(tmp_path / "a.score")
+    else:
+        assert read_scores(tmp_path / "a.score").tolist() == [float(text)]

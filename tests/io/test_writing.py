@@ -45,7 +45,7 @@ def test_a_killed_writer_leaves_nothing_once_the_name_is_written_again(tmp_path)
 
 
 def test_threads_that_write_one_name_do_not_meet(tmp_path):
-    n, barrier = 8, Barrier(8, timeout=20)
+    n, barrier = 8, Barrier(8, timeout=5)
 
     def one(k):
         for _ in range(20):

@@ -1,0 +1,37 @@
+"""JSON as files hold it: no key twice, no number that is too long to be one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_MOST_DIGITS = 400
+
+
+def parse_json(text: str) -> Any:
+    """Return what a text says.
+
+    Raises
+    ------
+    ValueError
+        Where it is no JSON, an object has a key twice, a whole number is too long, or it is nested too deeply.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_distinct, parse_int=_whole)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    held: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in held:
+            raise ValueError(f"the key {key!r:.60} is there twice")
+        held[key] = value
+    return held
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number of {len(digits)} digits, {digits[:20]}…")
+    return int(digits)

@@ -1,0 +1,61 @@
+"""Compiled code is kept where it can be, and nothing depends on that."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+CALL = """
+import sys
+import numpy as np
+from activeeval.kernels import text_numbers
+if sys.argv[1:]:
+    def full(*_): raise OSError(28, "No space left on device")
+    import numba.core.caching as caching
+    caching.IndexDataCacheFile.save = full
+data = np.frombuffer(b"a\\nb", dtype=np.uint8)
+print(*text_numbers.text_census(data))
+print(sum(text_numbers.text_census.stats.cache_hits.values()))
+print(text_numbers.token_end(data, 0))
+"""
+ANSWER = "1 107 10"
+
+
+@pytest.fixture
+def start(tmp_path):
+    def run(*given):
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+        command = [sys.executable, "-c", CALL, *given]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        answer, hits, end = done.stdout.splitlines()
+        assert (answer, end) == (ANSWER, "1")
+        return int(hits), done.stderr
+
+    return run
+
+
+def test_what_is_compiled_is_kept(start):
+    assert [start() for _ in range(2)] == [(0, ""), (1, "")]
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", b"\x80\x05."])
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_a_damaged_cache_is_said_once_and_compiled_anew(start, tmp_path, content, suffix):
+    start()
+    for path in tmp_path.rglob(f"*.{suffix}"):
+        path.write_bytes(content)
+    hits, told = start()
+    assert hits == 0
+    assert told.count("\n") == 1
+    assert told.startswith(f"activeeval: compiled code in {tmp_path}")
+    assert told.endswith("it is compiled anew: is the disk full?\n")
+
+
+def test_a_full_disk_keeps_nothing_and_is_said_once(start, tmp_path):
+    hits, told = start("full")
+    assert (hits, told.count("\n")) == (0, 1)
+    assert "(No space left on device)" in told or "([Errno 28] No space left on device)" in told
+    assert not list(tmp_path.rglob("*.nbc"))
