@@ -31,7 +31,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _LARGEST_WHOLE = 2.0**53
-_KINDS = {"-": columns_text.LEFT_OUT, "t": columns_text.TEXT, "1": columns_text.TEXT, "n": columns_text.NUMBER}
+_KINDS = {
+    "-": columns_text.LEFT_OUT,
+    "t": columns_text.TEXT,
+    "1": columns_text.TEXT,
+    "n": columns_text.NUMBER,
+    "*": columns_text.REST,
+}
 _SLOW_ROOM = 1 << 16
 _BLOCK = 1 << 14
 _BLANKS = bytes(range(33))
@@ -39,12 +45,14 @@ _BLANKS = bytes(range(33))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The rows of one file: its text columns, and its number columns, shape (n_numbers, n_rows)."""
+    """The rows of one file: its text columns, and its number columns, shape (n_numbers, n_rows);
+    `n_longer` of them have more columns than were asked for."""
 
     path: str
     data: Bytes
     texts: list[Texts]
     numbers: Floats
+    n_longer: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -111,7 +119,7 @@ def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
     ----------
     kinds : str
         One letter a column: ``t`` text, ``1`` text of which only the first row's is kept, ``n`` finite number,
-        ``-`` not read.
+        ``-`` not read; ``*`` behind the last where there may be more, which are ignored.
     expected : str
         The columns as a message names them: ``query iteration document grade``.
 
@@ -124,18 +132,20 @@ def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
     name = os.fspath(path)
     texts = [_TextColumn(np.empty((1 if k == "1" else n_lines, 1), dtype=np.uint32)) for k in kinds if k in "t1"]
     numbers = np.empty((kinds.count("n"), n_lines))
-    n_rows = _read(name, data, kinds, expected, texts, numbers)
+    n_rows, n_longer = _read(name, data, kinds, expected, texts, numbers)
     if n_rows == 0:
         raise FormatError(name, None, f"no data lines, expected lines of: {expected}")
-    return Columns(name, data, [texts_of(column.codes)[:n_rows] for column in texts], numbers[:, :n_rows])
+    return Columns(name, data, [texts_of(column.codes)[:n_rows] for column in texts], numbers[:, :n_rows], n_longer)
 
 
-def _read(path: str, data: Bytes, kinds: str, expected: str, texts: list[_TextColumn], numbers: Floats) -> int:
-    """Fill the columns block by block, each small enough for the cache; return the number of rows."""
+def _read(
+    path: str, data: Bytes, kinds: str, expected: str, texts: list[_TextColumn], numbers: Floats
+) -> tuple[int, int]:
+    """Fill the columns in blocks that fit the cache; return how many rows there are, and longer ones."""
     codes = np.array([_KINDS[kind] for kind in kinds], dtype=np.int64)
     spans = np.empty((len(texts), _BLOCK, 2), dtype=np.int64)
     slow = np.empty((_SLOW_ROOM, 3), dtype=np.int64)
-    state = np.zeros(4, dtype=np.int64)
+    state = np.zeros(5, dtype=np.int64)
     while state[0] < data.size:
         state[2], state[3] = 0, state[1]
         code, place = columns_text.read_column_rows(data, state, codes, spans, numbers, slow)
@@ -144,7 +154,7 @@ def _read(path: str, data: Bytes, kinds: str, expected: str, texts: list[_TextCo
             _complain(path, data, int(code), int(place), kinds, expected)
         for column, of_column in zip(texts, spans, strict=True):
             column.take(path, data, of_column[: state[1] - state[3]], int(state[3]))
-    return int(state[1])
+    return int(state[1]), int(state[4])
 
 
 def typed_column(values: Any, name: str, kind: str) -> Any:
@@ -176,5 +186,5 @@ def _complain(path: str, data: Bytes, code: int, place: int, kinds: str, expecte
     if code == columns_text.BAD_NUMBER:
         problem = f"{token_at(data, place)} is not a finite number, expected: {expected}"
         raise FormatError(path, number, problem)
-    line = line_text(data, place)
-    raise FormatError(path, number, f"{len(line.split())} columns in {shown(line)}, expected {len(kinds)}: {expected}")
+    line, n_columns = line_text(data, place), len(kinds.rstrip("*"))
+    raise FormatError(path, number, f"{len(line.split())} columns in {shown(line)}, expected {n_columns}: {expected}")

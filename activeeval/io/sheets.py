@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import csv
-import io
 import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
-from pathlib import Path
-from threading import Lock
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError
-from activeeval.io.files import PathLike, bare_suffix, open_bytes, read_binary, shown, text_stream
+from activeeval.io.files import PathLike, bare_suffix, open_bytes, shown, text_stream
 from activeeval.io.json_text import parse_json
 from activeeval.pool.doors import Texts
 
@@ -36,7 +32,6 @@ _LARGEST_WHOLE = 2**53
 MOST_DIGITS = 10**15
 """Of numbers from here on a spreadsheet does not keep every digit: it has 15."""
 _LONGEST_CELL = 2**31 - 1
-_ONE_AT_A_TIME = Lock()
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d*,\d+\s*")
 
 
@@ -53,8 +48,7 @@ class Sheet:
     lines : sequence of int or None
         Line on which each row starts; None where rows have no lines.
     is_typed : bool
-        Whether a text is what its writer meant to the last blank; in the cells of CSV and spreadsheets blanks around
-        an id mean nothing.
+        Whether blanks around an id belong to it; in cells of CSV and spreadsheets they do not.
     """
 
     source: str
@@ -210,10 +204,7 @@ def read_sheet(path: PathLike) -> Sheet:
 
 
 def sheet_parts(path: PathLike, n_rows: int | None = None) -> Iterator[Sheet]:
-    """Read a table as `read_sheet` does, by so many rows at a time, or all at once; at least one part has rows.
-
-    Of .jsonl each part has the columns that its own rows name.
-    """
+    """Read a table as `read_sheet` does, by so many rows at a time; of .jsonl a part has the columns its rows name."""
     readers: dict[str, Callable[[PathLike, int | None], Iterator[Sheet]]] = {
         ".csv": _read_csv,
         ".tsv": _read_csv,
@@ -366,34 +357,10 @@ def _record_sheet(name: str, records: list[dict[str, Any]], lines: list[int]) ->
     return Sheet(name, {key: [record.get(key) for record in records] for key in keys}, lines)
 
 
-@contextmanager
-def _quiet_panics() -> Iterator[None]:
-    """Have the process write nothing to stderr: polars prints where it panicked before it raises that."""
-    with _ONE_AT_A_TIME, open(os.devnull, "wb") as nothing:
-        try:
-            kept = os.dup(2)
-        except OSError:  # there is no stderr
-            yield
-            return
-        os.dup2(nothing.fileno(), 2)
-        try:
-            yield
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
-
-
 def _read_parquet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
-    import polars as pl
+    from activeeval.io.parquet import read_frame
 
-    content = read_binary(path)
-    try:
-        with _quiet_panics():
-            frame = pl.read_parquet(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as problem:
-        reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
-        raise FormatError(Path(path), None, f"cannot be read as parquet: {reason}") from None
-    del content
+    frame = read_frame(path)
     for part in frame.iter_slices(n_rows or max(frame.height, 1)):
         yield frame_sheet(part, os.fspath(path))
 

@@ -123,12 +123,15 @@ def read_run(path: PathLike) -> Run:
         ``path:line`` where a line has not six columns, a score is no finite number, a rank is
         not whole, or a document is ranked twice for a query.
     """
-    columns = read_columns(path, "t-tnn1", _RUN)
+    columns = read_columns(path, "t-tnn1*", _RUN)
     name = str(columns.texts[2][0])
     ranks = columns.wholes(0, "rank")
     query_ids, doc_ids = columns.pairs()
     scores = columns.floats(1)
     notes = order_notes(columns.path, query_ids, scores, ranks)
+    if columns.n_longer:
+        more = f"{columns.path}: {columns.n_longer} lines have more than six columns, the rest is ignored"
+        notes = (more, *notes)
     return Run(query_ids, doc_ids, scores, ranks, name, columns.path, notes)
 
 

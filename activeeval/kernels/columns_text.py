@@ -6,7 +6,7 @@ from activeeval.kernels.compiling import jit as _jit
 from activeeval.kernels.text_numbers import BAD, SLOW, number_at, skip_blanks, token_end
 
 FINE, TOO_FEW, TOO_MANY, BAD_NUMBER = 0, 1, 2, 3
-LEFT_OUT, TEXT, NUMBER = 0, 1, 2
+LEFT_OUT, TEXT, NUMBER, REST = 0, 1, 2, 3
 
 _NEWLINE, _HASH = 10, 35
 
@@ -17,10 +17,10 @@ def read_column_rows(data, state, kinds, spans, numbers, slow):
 
     Parameters
     ----------
-    state : (4,) int64, read and written
-        Place in the data, rows read, entries of `slow`; the row that the first of `spans` is of.
+    state : (5,) int64, read and written
+        Place in the data, rows read, entries of `slow`; the row that the first of `spans` is of; lines with a REST.
     kinds : (n_columns,) int64
-        LEFT_OUT, TEXT or NUMBER for each column of a line.
+        LEFT_OUT, TEXT or NUMBER for each column of a line; REST behind the last for more columns, which are ignored.
     spans : (n_texts, n_block, 2) int64; numbers : (n_numbers, n) float64
     slow : (k, 3) int64
         Flat place in `numbers`, start and stop of each number that number_at leaves to the caller.
@@ -34,6 +34,9 @@ def read_column_rows(data, state, kinds, spans, numbers, slow):
         if i < end and data[i] != _NEWLINE and data[begin] != _HASH:
             i, n_slow, code = _columns_at(data, i, row, first, kinds, spans, numbers, slow, n_slow)
             row += 1
+            if code == TOO_MANY and kinds[-1] == REST:
+                state[4] += 1
+                code = FINE
         if code == FINE:
             while i < end and data[i] != _NEWLINE:
                 i += 1
@@ -48,7 +51,7 @@ def _columns_at(data, i, row, first, kinds, spans, numbers, slow, n_slow):
     end = data.size
     n_texts = 0
     n_numbers = 0
-    for column in range(kinds.size):
+    for column in range(kinds.size - (kinds[-1] == REST)):
         start = skip_blanks(data, i)
         if start >= end or data[start] == _NEWLINE:
             return start, n_slow, TOO_FEW

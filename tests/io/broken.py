@@ -190,7 +190,6 @@ COLUMNS = [
     ("twice apart", "a.qrels", b"q 0 d 1\nr 0 d 1\nq 0 d 2\n", read_qrels, r"a.qrels:3: document 'd' .* at line 1; .*"),
     ("comment inside", "a.qrels", b"q 0 d 1 # good\n", read_qrels, r"a.qrels:1: 6 columns in .*"),
     ("five columns", "a.run", b"q Q0 d 1 0.5\n", read_run, rf"a.run:1: 5 columns in 'q Q0 d 1 0.5', expected 6: {RUN}"),
-    ("seven columns", "a.run", b"q Q0 d 1 0.5 t t\n", read_run, rf"a.run:1: 7 columns in .*, expected 6: {RUN}"),
     ("nan", "a.run", b"q Q0 d 1 NaN t\n", read_run, rf"a.run:1: 'NaN' is not a finite number, expected: {RUN}"),
     ("inf", "a.run", b"q Q0 d 1 -Infinity t\n", read_run, r"a.run:1: '-Infinity' is not a finite number, .*"),
     ("rank", "a.run", b"q Q0 d 1.5 1 t\n", read_run, r"a.run:1: the rank 1.5 is not a whole number, expected one"),

@@ -300,3 +300,13 @@ def test_the_real_runs_make_the_pool_that_plain_loops_make(kit):
     assert isinstance(table.rankings[0], Rankings)
     assert isinstance(table, table_pool.TablePool)
     assert isinstance(qrels, Qrels)
+
+
+def test_more_than_six_columns_of_a_run_are_ignored_and_said(tmp_path):
+    (tmp_path / "a.run").write_text("q Q0 a 1 2 my run\nq Q0 b 2 1 my\n# x\nq Q0 c 3 0 my run 1.5\n")
+    run = load_run(tmp_path / "a.run")
+    assert (run.doc_ids.tolist(), run.scores.tolist(), run.name) == (["a", "b", "c"], [2, 1, 0], "my")
+    assert run.notes == (f"{tmp_path}/a.run: 2 lines have more than six columns, the rest is ignored",)
+    (tmp_path / "b.run").write_text("q Q0 a 1 2 r\nq Q0 b 2 1\n")
+    with pytest.raises(InputError, match=r"b.run:2: 5 columns in 'q Q0 b 2 1', expected 6: "):
+        load_run(tmp_path / "b.run")
