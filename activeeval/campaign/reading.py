@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Design, Levels, Reading, Selection
-from activeeval.estimation import Look, estimate, half_widths, judged_sample, looks_of
+from activeeval.estimation import Look, estimate, evaluate, half_widths, judged_sample, looks_of
 from activeeval.measures import Target
 from activeeval.results import Cannot, Estimate
 
@@ -99,9 +99,9 @@ def half_width_at_end(
         return math.nan
     reading = design.reading(target)
     own, whole = _of_target(reading, now), _of_target(reading, end)
-    found = _estimate(design, reading, own, grades, scope)
-    of_pool = _estimate(design, reading, own, grades, "pool").std_error ** 2
-    of_scope = found.std_error**2 - of_pool if scope != "pool" else 0.0
+    sample = judged_sample(design, reading, reading.judge(grades), own)
+    found, of_pool = evaluate(sample, scope), evaluate(sample).variance
+    of_scope = found.variance - of_pool if scope != "pool" else 0.0
     matters = reading.target.matters[reading.order.items]
     planned = [reading.order.planned_variance(one.level, matters) for one in (now, end)]
     shrunk = of_pool

@@ -92,7 +92,8 @@ def compare(
             raise InputError(f"{measure}: --{problem}") from None
         for caution in result.cautions:
             say(f"{measure}: {caution}")
-        rows.append(estimate_row(str(asked), "difference", result, result.interval(level), method=result.method))
+        more = {"p_value": result.p_value, "method": result.method}
+        rows.append(estimate_row(str(asked), "difference", result, result.interval(level), **more))
     if form == "text":
         say(f"the intervals are about {SCOPES['pool']}")
     emit(rows, form, places)

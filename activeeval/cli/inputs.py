@@ -79,7 +79,7 @@ _OPTIONS = (
     ties_option,
     click.option("--pool-depth", type=click.IntRange(1), metavar="K",
                  help="Lists end at this rank, and the pool is what they hold then. Default: 100 for --run without "
-                      "--qrels, else all."),
+                      "--qrels and --index-update, else all."),
     click.option("--model", metavar="forest|logit|uniform|probs=FILE",
                  help="Grade model. Default: forest with training data, else uniform."),
     click.option("--train", multiple=True, metavar="FILE", help="LETOR file to train the model on; repeatable."),

@@ -64,7 +64,6 @@ def estimate_row(measure: str, question: str, result: Estimate, interval: Interv
         "low": interval.low,
         "high": interval.high,
         "level": interval.level,
-        "p_value": result.p_value if question == "difference" else None,
         **more,
         "queries": result.n_queries,
         "items": result.n_items,

@@ -284,12 +284,11 @@ def estimate(
     rows = []
     for one in found:
         result = one.estimate
-        of_segment = {"segment": one.segment} if segments else {}
-        at_end = one.half_width_at_end if kind == "t" else None
-        more = {"half_width_at_end": at_end, "interval": kind, "method": result.method}
-        more |= {**progress._asdict(), "draws": result.n_draws}
-        more |= {"p_value": one.p_value} if one.question == "difference" else {}
-        rows.append(estimate_row(one.target.name, one.question, result, one.interval, **of_segment, **more))
+        more: dict[str, Any] = {"p_value": one.p_value if one.question == "difference" else None}
+        more |= {"segment": one.segment} if segments else {}
+        more |= {"half_width_at_end": one.half_width_at_end if kind == "t" else None, "interval": kind}
+        more |= {"method": result.method, **progress._asdict(), "draws": result.n_draws}
+        rows.append(estimate_row(one.target.name, one.question, result, one.interval, **more))
     if form == "text":
         say(f"the intervals are about {SCOPES[scope]}")
     emit(rows, form, places)

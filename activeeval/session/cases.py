@@ -177,13 +177,10 @@ def prepare(
         workload = workload.with_traffic(read_traffic(choices.traffic).align(workload.pool))
     if choices.index_update is not None:
         workload = workload.updated_index(choices.index_update, update_rng)
-    known = None
-    if choices.judged:
-        known, told = known_grades_of(choices.judged, workload.pool, choices.judged_policy, choices.max_grade)
-        notes += told
-        _check_agreement(workload, known)
-        if workload.training is None:
-            workload = workload.taught_by(known)
+    known, told = _known(choices, workload)
+    notes += told
+    if known is not None and workload.training is None:
+        workload = workload.taught_by(known)
     if choices.tune and workload.training is None:
         raise ChoiceError("--tune has nothing to tune on: the known grades are too few")
     model = _model_kind(choices, workload)
@@ -254,6 +251,15 @@ def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int6
         few = f"{n_known} known grades are too few to learn from (two grades are needed, each in ten queries), and "
     ways = "--train, --train-qrels or --train-fraction train one"
     return [f"{few}no training data: the uniform grade model is used ({ways})"]
+
+
+def _known(choices: Choices, workload: Workload) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+    """Return the grades that are known already, None where no file says any, and notes."""
+    if not choices.judged:
+        return None, ()
+    known, notes = known_grades_of(choices.judged, workload.pool, choices.judged_policy, choices.max_grade)
+    _check_agreement(workload, known)
+    return known, notes
 
 
 def _check_agreement(workload: Workload, known: NDArray[np.int64]) -> None:

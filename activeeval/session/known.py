@@ -20,9 +20,6 @@ from activeeval.pool import QueryPool
 Ints = NDArray[np.int64]
 Said = tuple[str, str, int, str]
 
-KNOWN_POLICIES = ("refuse", "majority", "median")
-"""What several judges' grades of a known item count as; a mean gain is no grade."""
-
 
 def known_grades_of(
     paths: Sequence[str], pool: QueryPool, policy: str = "refuse", max_grade: int | None = None
