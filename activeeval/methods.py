@@ -309,7 +309,7 @@ METHODS = {
         _levels("random", "no model: random queries, none twice, judged whole", WHOLE, is_optimal=False),
         _levels("whole", "queries judged whole, with a model that need not be trusted", WHOLE),
         _levels("depth_plain", "as depth with a trusted model: exactly unbiased", DEPTH, is_fitted=False),
-        _levels("depth", "best for ERR, RR, nDCG, AP: lists judged to random depths", DEPTH),
+        _levels("depth", "best for ERR, RR, Success, nDCG, R, AP: lists judged to random depths", DEPTH),
         _levels("items_plain", "as items with a trusted model: exactly unbiased", Items(learns=False), is_fitted=False),
         _levels("items", "best for DCG, RBP, P: items judged where it matters", ITEMS),
     )

@@ -149,7 +149,11 @@ MODELS = [
 
 MEASURES = [
     ("unknown measure", {}, SCORE + " foo@3", 1,
-     r"unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, RR, AP, Judged, Additive, as nDCG@10 or ERR\(max_rel=4\)@20"),
+     r"unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, R, Success, RR, AP, Judged, Additive, as nDCG@10 or ERR\(max_rel=4\)@20"),
+    ("misspelt measure", {}, SCORE + " ndgc@10", 1, r"unknown measure 'ndgc@10'; did you mean nDCG@10\? known: nDCG, DCG, .*"),
+    ("misspelt parameter", {}, SCORE + " ERR(max_grade=4)", 1,
+     r"measure 'ERR\(max_grade=4\)': unknown parameter 'max_grade'; did you mean max_rel\? known: max_rel"),
+    ("R without cutoff", {}, SCORE + " R", 1, r"measure 'R': R needs a cutoff, as R@10"),
     ("unreadable measure", {}, SCORE + " 3@3", 1,
      r"cannot read the measure '3@3'; expected Name\(k=v,…\)@cutoff, as nDCG@10 or ERR\(max_rel=4\)@20"),
     ("unknown parameter", {}, SCORE + " DCG(base=2)", 1, r"measure 'DCG\(base=2\)': unknown parameter 'base'; known: dcg, gains"),
@@ -174,7 +178,7 @@ MEASURES = [
     ("gains below the grades", {}, "--quiet " + SCORE + " nDCG(gains={0:0,1:1})", 1,
      r"grade [23] of item 'd\d+' of query 'q\d+' is above the measure's largest, 1"),
     *((f"Judged@10 to {command.split()[0]}", {}, f"{command} --measure Judged@10", 1,
-       r"Judged@10 has no moments to sample by; choose DCG, ERR, RBP, P, RR, nDCG or AP")
+       r"Judged@10 is a score only, no model says how it is distributed; choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP")
       for command in (LETOR.replace("a.txt", "gone"), "sample --run gone --budget 17% --out x.sample --sheet x.csv",
                       "design --run gone --out x.csv", "calibration --run gone")),
     *((f"unknown method to {command.split()[0]}", {}, f"{command} --method best", 1,

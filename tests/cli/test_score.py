@@ -12,6 +12,7 @@ import pytest
 from cli_files import tables, write_lines
 
 MEASURES = ["nDCG@10", "nDCG(dcg='exp-log2')@10", "P@5", "RR", "AP", "RBP(p=0.8,rel=1)"]
+MEASURES += ["R(rel=1)@5", "R(rel=2)@3", "Success(rel=2)@2", "AP(rel=1)@4"]
 THEIRS = {"nDCG(dcg='exp-log2')@10": "nDCG(gains={0:0,1:1,2:3,3:7})@10"}
 CANONICAL = {
     "nDCG@10": "nDCG(dcg='log2')@10",
