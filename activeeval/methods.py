@@ -34,7 +34,7 @@ from activeeval.design import (
     order_of,
 )
 from activeeval.design.beliefs import Factor
-from activeeval.errors import InputError
+from activeeval.errors import InputError, did_you_mean
 from activeeval.measures import Measure, Target
 
 Floats = NDArray[np.float64]
@@ -324,5 +324,5 @@ def default_method(measure: Measure) -> Method:
 def find_method(name: str) -> Method:
     """Return a method by its name, or say which there are."""
     if name not in METHODS:
-        raise InputError(f"unknown method {name!r}; known: {', '.join(METHODS)}")
+        raise InputError(f"unknown method {name!r}; {did_you_mean(name, METHODS)}known: {', '.join(METHODS)}")
     return METHODS[name]
