@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import InputError
+from activeeval.errors import InputError, did_you_mean
 from activeeval.grade_models import (
     ForestGradeModel,
     GivenProbabilities,
@@ -129,7 +129,8 @@ def believe(
         probs, of_rows = _recalibrated(workload, rows, max_grade, rng)
         return GradeBeliefs(probs, _factor(of_rows, rows) if with_factor else None)
     if kind not in _GRIDS:
-        raise InputError(f"unknown model {kind!r}; known: forest, logit, uniform, probs=FILE")
+        meant = did_you_mean(kind, ("forest", "logit", "uniform"))
+        raise InputError(f"unknown model {kind!r}; {meant}known: forest, logit, uniform, probs=FILE")
     if rows is None:
         raise InputError(f"the {kind} model has nothing to learn from: give training data, or use the uniform model")
     model = _new_model(kind, max_grade, int(rng.integers(2**31)), n_jobs)
