@@ -115,8 +115,8 @@ def _unjudged(names: list[str], scored: list[RunScores], cutoff: int | None) -> 
 
 def _query_rows(tables: TablePool, scored: list[RunScores]) -> list[dict[str, Any]]:
     rows = []
-    for q, name in enumerate(tables.pool.query_ids.tolist()):
-        row = {"query_id": name, "measure": scored[0].measure, "value": float(scored[0].values[q])}
+    for q, name in enumerate(tables.pool.query_texts):
+        row: dict[str, Any] = {"query_id": name, "measure": scored[0].measure, "value": float(scored[0].values[q])}
         if len(scored) > 1:
             other = float(scored[1].values[q])
             row |= {"versus_value": other, "difference": row["value"] - other}

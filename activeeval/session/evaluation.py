@@ -230,7 +230,7 @@ class _Oracle:
 
 def _lookup(workload: Workload) -> Judge:
     pool, places = workload.pool, workload.pool.item_positions()
-    index = {name: q for q, name in enumerate(pool.query_ids.tolist())}
+    index = {name: q for q, name in enumerate(pool.query_texts)}
 
     def judge(query_id: str, item_ids: list[str]) -> Sequence[int]:
         return [int(workload.grades[places[index[query_id], item]]) for item in item_ids]
