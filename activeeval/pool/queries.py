@@ -71,10 +71,11 @@ class QueryPool:
         queries = as_texts(query_ids, "query_ids").plain()
         if queries.size == 0:
             raise InputError("the pool is empty: query_ids holds no query")
-        n_items = None if item_ids is None else np.size(item_ids)
-        offsets = segment_offsets(query_offsets, "query_offsets", queries.size, n_items)
+        items = None if item_ids is None else as_texts(item_ids, "item_ids").plain()
+        total = None if items is None else items.size
+        offsets = segment_offsets(query_offsets, "query_offsets", queries.size, total)
         _check_queries(queries, offsets)
-        items = _item_ids(item_ids, queries, offsets)
+        items = _numbered(offsets) if items is None else _checked_items(items, queries, offsets)
         freeze = object.__setattr__
         freeze(self, "query_texts", queries)
         freeze(self, "query_offsets", frozen(offsets))
@@ -212,23 +213,19 @@ def _check_queries(query_ids: Texts, offsets: Ints) -> None:
         raise InputError(f"query {query_ids[empty[0]]!r} has no items")
 
 
-def _item_ids(values: Any, query_ids: Texts, offsets: Ints) -> Texts:
-    if values is None:
-        lengths = np.diff(offsets)
-        names = Texts.from_list([str(number) for number in range(1, lengths.max() + 1)])
-        numbered: Texts = names[np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)]
-        return numbered
-    item_ids = as_texts(values, "item_ids").plain()
-    if item_ids.size != offsets[-1]:
-        raise InputError(f"item_ids must have shape ({offsets[-1]},), got {item_ids.shape}")
-    _check_items_unique(item_ids, query_ids, offsets)
-    return item_ids
+def _numbered(offsets: Ints) -> Texts:
+    """Return the items of each query numbered from 1."""
+    lengths = np.diff(offsets)
+    names = Texts.from_list([str(number) for number in range(1, lengths.max() + 1)])
+    numbered: Texts = names[np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)]
+    return numbered
 
 
-def _check_items_unique(item_ids: Texts, query_ids: Texts, offsets: Ints) -> None:
+def _checked_items(item_ids: Texts, query_ids: Texts, offsets: Ints) -> Texts:
     from activeeval.kernels import keys
 
     again, _ = keys.first_repeat(offsets, item_ids.data, item_ids.offsets)
     if again >= 0:
         query = int(np.searchsorted(offsets, again, side="right")) - 1
         raise InputError(f"query {query_ids[query]!r} holds item {item_ids[again]!r} twice")
+    return item_ids
