@@ -86,8 +86,8 @@ def simulate(
     passive is the reference and always run; `activeeval methods` lists the others. Without --method the best one that
     a bad grade model cannot spoil is run beside it: items for DCG, RBP and P, depth for the others.
 
-    The pool comes from --letor with --scores, or from --qrels with --run. A budget of 1 pays for judging one mean item:
-    without an overhead it is a number of judgments. A percentage is of judging every query whole: its overhead and the
+    The pool comes from --letor with --scores, or from --qrels with --run. A budget is a number of judgments; with an
+    overhead, or costs that differ, of mean items. A percentage is of judging every query whole: its overhead and the
     items down to the measure's cutoff, of both rankings in a comparison. No budget is exceeded: spent, spent_sd and
     spent_max say how much of it went.
 
@@ -123,7 +123,7 @@ def simulate(
             _warn_of_uneven_estimates(name, summaries)
     _show(panels, case, form, places)
     if plot:
-        plot_errors(panels, plot)
+        plot_errors(panels, plot, unit=case.workload.pool.cost_unit)
         say(f"wrote {plot}")
 
 
@@ -216,4 +216,5 @@ def _show(panels: dict[str, list[Summary]], case: Case, form: str, places: int) 
     for name, summaries in panels.items():
         what = "difference of two rankings" if case.workload.versus is not None else "one ranking"
         title = f"{name}, {what}: {case.workload.pool.n_queries} queries, truth {summaries[0].truth:.4f}, "
-        show_table(plain_rows(summaries), title + f"{summaries[0].repetitions} repetitions")
+        title += f"{summaries[0].repetitions} repetitions, budgets in {case.workload.pool.cost_unit}"
+        show_table(plain_rows(summaries), title)
