@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DEFAULT_BUDGETS = ("5%", "10%", "20%")
 _OFTEN = 0.1
-"""What the estimate says of itself in one run of ten is worth saying before there is any."""
+"""What the estimates of one run in ten say of themselves may be why their intervals are too short."""
 
 
 @click.command()
@@ -120,7 +120,7 @@ def simulate(
                 case, text, names, budgets, repetitions, expected, interval, options["defensive_share"], advance
             )
             panels[name] = summaries
-            _warn_of_uneven_estimates(name, summaries)
+            _warn_of_short_intervals(name, summaries)
     _show(panels, case, form, places)
     if plot:
         plot_errors(panels, plot, unit=case.workload.pool.cost_unit)
@@ -196,15 +196,17 @@ def _payable(
     return paid
 
 
-def _warn_of_uneven_estimates(measure: str, summaries: Sequence[Summary]) -> None:
-    """Say for each method at which budgets a few queries make up its estimates, and what their intervals did."""
+def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None:
+    """Say for each method at which budgets its intervals held the truth too rarely, and where a few queries are why."""
     from activeeval.report import amount
 
     for method in dict.fromkeys(s.method for s in summaries):
-        uneven = [s for s in summaries if s.method == method and s.uneven.value > _OFTEN and s.rmse.value > 0]
-        if uneven:
-            told = [f"{s.uneven.value:.0%} at {amount(s.budget)} (coverage {s.coverage.value:.1%})" for s in uneven]
-            say(f"{method}, {measure}: few judged queries dominate many estimates, by budget: {', '.join(told)}")
+        told = []
+        for s in (s for s in summaries if s.method == method and s.is_too_short):
+            why = f" (few judged queries dominate {s.uneven.value:.0%})" if s.uneven.value > _OFTEN else ""
+            told.append(f"{s.coverage.value:.1%} at {amount(s.budget)}{why}")
+        if told:
+            say(f"{method}, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(told)}")
 
 
 def _show(panels: dict[str, list[Summary]], case: Case, form: str, places: int) -> None:
