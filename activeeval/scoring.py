@@ -52,7 +52,7 @@ def score_run(tables: TablePool, run: int, measure: Measure, level: float = 0.95
     values = measure.score(tables.pool, tables.grades, ranking)
     judged = Judged(measure.cutoff).score(tables.pool, tables.grades, ranking)
     held = ranking.lengths > 0
-    counted = ranking.items if measure.cutoff is None else ranking.items[ranking.ranks <= measure.cutoff]
+    counted = ranking.items if measure.cutoff is None else ranking.cut_at(measure.cutoff).items
     return RunScores(
         measure=shown_name(measure),
         values=values,
