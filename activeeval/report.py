@@ -234,10 +234,11 @@ def _save(figure: Any, path: str | Path) -> None:
         figure.savefig(handle, format=Path(path).suffix[1:].lower(), dpi=150)
 
 
-def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> None:
+def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, unit: str = "mean items") -> None:
     """Draw root mean squared error over budget, a panel for each entry, a line for each method.
 
-    Bars are ± 2 Monte-Carlo standard errors. A method looks the same in all panels; the legend is below.
+    Bars are ± 2 Monte-Carlo standard errors. A method looks the same in all panels; the legend is below. ``unit`` is
+    that of the budgets, see `QueryPool.cost_unit`.
     """
     figure, axes = _figure(path, len(panels))
     styles = _line_styles(list(dict.fromkeys(s.method for summaries in panels.values() for s in summaries)))
@@ -248,7 +249,7 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> No
             bars = [2 * s.rmse.se for s in own]
             line = axis.errorbar([s.budget for s in own], [s.rmse.value for s in own], bars, **styles[method])
             shown.setdefault(method, line)
-        axis.set(xscale="log", yscale="log", title=title, xlabel="budget (judgments, or cost in mean items)")
+        axis.set(xscale="log", yscale="log", title=title, xlabel=f"budget, {unit}")
         budgets = sorted({s.budget for s in summaries})
         axis.set_xticks(budgets, [amount(b) for b in budgets])
         axis.minorticks_off()
@@ -289,7 +290,11 @@ def plot_design(design: Design, path: str | Path) -> None:
     order = np.argsort(ratio)[np.count_nonzero(ratio == 0) :]
     costs, means = columns["cost"][order], columns["mean"][order]
     dots = axes[0].scatter(costs, means, c=ratio[order], s=9, cmap="viridis", norm="log", linewidths=0)
-    axes[0].set(xlabel="cost of judging the query", ylabel=f"expected {design.target.measure}", title=design.name)
+    axes[0].set(
+        xlabel=f"judging the query, {design.pool.cost_unit}",
+        ylabel=f"expected {design.target.measure}",
+        title=design.name,
+    )
     if costs.min(initial=1.0) > 0:
         axes[0].set_xscale("log")
         _plain_ticks(axes[0].xaxis)

@@ -339,9 +339,8 @@ def design(
         plot_design(made, plot)
     columns = design_columns(made)
     write_columns(columns, out)
-    say(
-        f"wrote {out}: {made.pool.n_queries} queries, {target.name}, "
-        f"{'a draw' if is_draw else 'the sample'} costs {columns['expected_cost'].sum():.6g} on average"
-    )
+    taken = f"{columns['expected_cost'].sum():.6g} {made.pool.cost_unit} on average"
+    what = "a draw" if is_draw else "the sample"
+    say(f"wrote {out}: {made.pool.n_queries} queries, {target.name}, {what} takes {taken}")
     if plot:
         say(f"wrote {plot}")

@@ -164,6 +164,18 @@ class QueryPool:
         )
         return part, items
 
+    @property
+    def cost_unit(self) -> str:
+        """What costs are in: ``judgments`` where items cost the same and turning to a query nothing, or ``mean items``.
+
+        Examples
+        --------
+        >>> QueryPool(["q"], [0, 2]).cost_unit, QueryPool(["q"], [0, 2], query_costs=[5.0]).cost_unit
+        ('judgments', 'mean items')
+        """
+        is_alike = not self.query_costs.any() and self.item_costs.min() == self.item_costs.max()
+        return "judgments" if is_alike else "mean items"
+
     def _item_costs(self, values: ArrayLike | None) -> Floats:
         if values is None:
             ones: Floats = sealed_here(np.ones(self.n_items))
