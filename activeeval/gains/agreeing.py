@@ -22,17 +22,24 @@ _LEAST_STEP = 1e-4
 _NONE = 1e-9
 
 
-def agrees(likelihood: Likelihood, z: Floats) -> bool:
-    """Tell whether a measure puts every preferred list first."""
-    return bool(np.all(likelihood.leads(z)[0] > _NONE))
+def one_agreeing(likelihood: Likelihood, start: Floats) -> Floats | None:
+    """Return a z that puts every preferred list first, or none: walk to where the least lead is largest."""
+    z, radius = start, 1.0
+    while (lead := _least_lead(likelihood, z)) <= _NONE and radius > _LEAST_STEP:
+        reached = _step(likelihood, np.zeros(z.size), z, radius, 1.0)
+        if reached is None or _least_lead(likelihood, reached) <= lead:
+            radius /= 3
+        else:
+            z = reached
+    return z if lead > _NONE else None
 
 
 def farthest_agreeing(likelihood: Likelihood, direction: Floats, start: Floats) -> Floats:
     """Return the z of the least direction · z that still agrees with every preference, walking from one that does."""
     z, radius = start, 1.0
     while radius > _LEAST_STEP:
-        reached = _step(likelihood, direction, z, radius)
-        if reached is None or not np.all(likelihood.leads(reached)[0] >= -_NONE):
+        reached = _step(likelihood, direction, z, radius, 0.0)
+        if reached is None or _least_lead(likelihood, reached) < -_NONE:
             radius /= 3
         elif direction @ (z - reached) > _LEAST_STEP:
             z = reached
@@ -41,12 +48,26 @@ def farthest_agreeing(likelihood: Likelihood, direction: Floats, start: Floats) 
     return z
 
 
-def _step(likelihood: Likelihood, direction: Floats, z: Floats, radius: float) -> Floats | None:
-    """Return the end of the straightened range within a radius: t(x) ≈ J x − t, as t is bilinear."""
+def _least_lead(likelihood: Likelihood, z: Floats) -> float:
+    return float(likelihood.leads(z)[0].min())
+
+
+def _step(likelihood: Likelihood, direction: Floats, z: Floats, radius: float, margin: float) -> Floats | None:
+    """Return the end of the straightened range within a radius: t(x) ≈ J x − t, as t is bilinear.
+
+    With a margin the least lead is made large, up to the margin.
+    """
     leads, slopes = likelihood.leads(z)
     closest = np.argsort(leads, kind="stable")[:_CLOSEST]
     low, high = np.array(likelihood.limits)[:-2].T
     bounds = np.column_stack((np.maximum(low, z[:-2] - radius), np.minimum(high, z[:-2] + radius)))
-    scale = likelihood.readings[[0, -1], :-2]
-    found = linprog(direction[:-2], -slopes[closest], -leads[closest], scale, np.ones(2), bounds, method="highs")
-    return np.concatenate((found.x, z[-2:])) if found.status == 0 else None
+    found = linprog(
+        np.append(direction[:-2], -1.0),
+        np.column_stack((-slopes[closest], np.ones(closest.size))),
+        -leads[closest],
+        np.column_stack((likelihood.readings[[0, -1], :-2], np.zeros(2))),
+        np.ones(2),
+        [*bounds, (-margin, margin)],
+        method="highs",
+    )
+    return np.concatenate((found.x[:-1], z[-2:])) if found.status == 0 else None

@@ -16,13 +16,14 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from activeeval.errors import InputError
-from activeeval.gains.agreeing import agrees, farthest_agreeing
+from activeeval.gains.agreeing import farthest_agreeing, one_agreeing
 from activeeval.gains.learner import GainDiscountLearner, check_alike
 from activeeval.gains.likelihood import ROOM, Likelihood
 from activeeval.preferences.census import open_pairs
 from activeeval.preferences.pairs import PreferenceData
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 # By how much the limit exceeds the quantile of χ² with one degree of freedom, which holds for very many preferences
@@ -36,6 +37,8 @@ _OUTSIDE = 1e-3
 # tenths turned held a discount in .62 to .78 of 40 repetitions at 2.5 and 8.5, at 1.3 in .93 and more.
 _REPEATED, _FEW_KINDS = 1.25, 2.0
 _CONTRADICTED = 0.01
+# queries or pairs; of fewer it is hardly known how they scatter
+_FEW_UNITS = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -95,24 +98,19 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, level: fl
         raise InputError(f"there are no intervals of {what}: they are of gains and discounts with a shape")
     if not 0 < level < 1:
         raise InputError(f"the level must lie strictly between 0 and 1, got {level!r}")
-    falls = learner.shape == "decreasing"
-    told = data.subset(~data.ties & (data.preferred != data.other).any(axis=1))
+    chosen = np.flatnonzero(~data.ties & (data.preferred != data.other).any(axis=1))
+    told, groups = data.subset(chosen), np.unique(data.groups()[chosen], return_inverse=True)[1]
     telling = open_pairs(told)
-    groups = told.groups()
-    likelihood = Likelihood.of(told, falls)
+    likelihood = Likelihood.of(told, learner.shape == "decreasing")
     best = likelihood.best()
-    a_kind, is_agreed = _pairs_a_kind(likelihood.rows[telling]), agrees(likelihood, best)
-    if a_kind > _FEW_KINDS and not is_agreed and best[-1] > _CONTRADICTED:
-        raise InputError(
-            f"there is no {level:.0%} interval: the preferences contradict each other, and are of so few kinds of "
-            f"pairs ({a_kind:.1f} preferences a kind) that whole ranges of gains and discounts order them alike"
-        )
-    room = _room(level, len(np.unique(groups[telling])), likelihood.n_ranks + likelihood.n_steps - 2)
-    rooms = room * _design_effects(likelihood, best, groups)
-    low, high = _ends(likelihood, best, rooms, is_agreed and a_kind > _REPEATED)
+    agreeing = _agreeing_of_few_kinds(likelihood, best, telling, level)
+    n_free = likelihood.n_ranks + likelihood.n_steps - 2
+    rooms = _room(level, len(np.unique(groups[telling])), n_free) * _design_effects(likelihood, best, groups)
+    low, high = _ends(likelihood, best, rooms, agreeing)
     found = learner.read_out()
     learned = np.concatenate((found.discounts, found.relative_gains[1:]))
-    cautions = _cautions(low, high, learned, level, likelihood.n_ranks)
+    n_units, unit = int(groups.max()) + 1, "queries" if data.is_grouped else "pairs"
+    few = [f"{n_units} {unit} make rough intervals"] if n_units < _FEW_UNITS else []
     whole = np.array([np.minimum(low, learned), np.maximum(high, learned)])
     discounts, gains = np.split(whole, [likelihood.n_ranks], axis=1)
     return GainIntervals(
@@ -121,10 +119,22 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, level: fl
         level=level,
         turned=float(best[-1]),
         n_telling=int(telling.sum()),
-        unit="queries" if told.is_grouped else "pairs",
-        n_units=len(np.unique(groups)),
-        cautions=cautions,
+        unit=unit,
+        n_units=n_units,
+        cautions=(*few, *_cautions(low, high, learned, level, likelihood.n_ranks)),
     )
+
+
+def _agreeing_of_few_kinds(likelihood: Likelihood, best: Floats, telling: Bools, level: float) -> Floats | None:
+    """Return a z that agrees with all preferences where their kinds repeat; raise where few kinds contradict."""
+    a_kind = _pairs_a_kind(likelihood.rows[telling])
+    agreeing = one_agreeing(likelihood, best) if a_kind > _REPEATED else None
+    if a_kind > _FEW_KINDS and agreeing is None and best[-1] > _CONTRADICTED:
+        raise InputError(
+            f"there is no {level:.0%} interval: the preferences contradict each other, and are of so few kinds of "
+            f"pairs ({a_kind:.1f} preferences a kind) that whole ranges of gains and discounts order them alike"
+        )
+    return agreeing
 
 
 def _pairs_a_kind(rows: Floats) -> float:
@@ -141,7 +151,7 @@ def _room(level: float, n: int, n_free: int) -> float:
     return quantile / 2 * _WIDER * (1 + n_free / max(n - n_free, n_free))
 
 
-def _ends(likelihood: Likelihood, best: Floats, rooms: Floats, with_agreeing: bool) -> tuple[Floats, Floats]:
+def _ends(likelihood: Likelihood, best: Floats, rooms: Floats, agreeing: Floats | None) -> tuple[Floats, Floats]:
     """Return the least and the largest c_1 … c_K, g(1) … g(Y) within their rooms.
 
     A search for one of them may come upon a farther end of another.
@@ -155,10 +165,10 @@ def _ends(likelihood: Likelihood, best: Floats, rooms: Floats, with_agreeing: bo
     found = points @ readings.T
     low = np.where(is_within, found, np.inf).min(axis=0)
     high = np.where(is_within, found, -np.inf).max(axis=0)
-    if not with_agreeing:
+    if agreeing is None:
         return low, high
-    agreeing = np.array([farthest_agreeing(likelihood, towards, best) for towards, _ in sought]) @ readings.T
-    return np.minimum(low, agreeing.min(axis=0)), np.maximum(high, agreeing.max(axis=0))
+    reached = np.array([farthest_agreeing(likelihood, towards, agreeing) for towards, _ in sought]) @ readings.T
+    return np.minimum(low, reached.min(axis=0)), np.maximum(high, reached.max(axis=0))
 
 
 def _design_effects(likelihood: Likelihood, best: Floats, groups: Ints) -> Floats:

@@ -25,8 +25,8 @@ from activeeval.preferences.pairs import PreferenceData
 Floats = NDArray[np.float64]
 
 # The steepest that is tried: at least 10, else a fortieth of the preferences. A steeper likelihood has steps that no
-# solver climbs; a flatter one finds gains and discounts of noise-free preferences beside the truth, with 50,000 pairs by
-# up to .03 at 10 and .01 at 40, a third of their intervals at the numbers of preferences at which these are the limit.
+# solver climbs; a flatter one finds gains and discounts of noise-free preferences beside the truth, 50,000 pairs by up
+# to .03 at 10 and .01 at 40: a third of their intervals at the numbers of preferences at which these are the limit.
 _STEEPEST, _PREFERENCES_A_STEP = 10.0, 40
 _FLATTEST = 0.01
 # of preferences turned round; the first keeps logarithms finite, at a half nothing could be learned
