@@ -170,7 +170,7 @@ class Estimate:
                 f"between {c.low:.6g} and {c.high:.6g} at the grades that lower or raise it most"
             )
         if self.size_unknown:
-            texts.append(f"how many random queries judged whole would say as much is not known: {self.size_unknown}")
+            texts.append(f"no effective sample size: {self.size_unknown}")
         return tuple(texts)
 
     @property

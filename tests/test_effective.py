@@ -154,7 +154,7 @@ def test_few_queries_do_not_tell_and_say_so(whole, method):
     assert found.effective_sample_size is None
     if math.isfinite(found.std_error):
         assert found.size_unknown
-        assert found.cautions[-1].endswith(f"is not known: {found.size_unknown}")
+        assert found.cautions[-1].endswith(f"no effective sample size: {found.size_unknown}")
 
 
 def test_a_query_that_makes_all_of_the_spread_is_not_believed(whole):
@@ -171,21 +171,13 @@ def test_a_query_that_makes_all_of_the_spread_is_not_believed(whole):
     assert n_seen > 0
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "reason"),
-    [
-        ("FARTHEST", 1e-6, "their spread is known to ±"),
-        ("FEWEST_TERMS", 1e6, "few of them make all of their spread"),
-        ("FEWEST_DEGREES", 1e6, "effective degrees of freedom"),
-    ],
-)
-def test_each_bar_withholds_it(whole, monkeypatch, name, value, reason):
+@pytest.mark.parametrize(("name", "value"), [("FARTHEST", 1e-6), ("FEWEST_TERMS", 1e6), ("FEWEST_DEGREES", 1e6)])
+def test_each_bar_withholds_it(whole, monkeypatch, name, value):
     design, grades = design_of("items", whole)
     assert judged(design, grades, 0.4 * design.cost)[1].effective_sample_size is not None
     monkeypatch.setattr(effective, name, value)
     found = judged(design, grades, 0.4 * design.cost)[1]
-    assert found.effective_sample_size is None
-    assert reason in found.size_unknown
+    assert (found.effective_sample_size, "how queries differ" in found.size_unknown) == (None, True)
 
 
 # By chance

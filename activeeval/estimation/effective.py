@@ -24,7 +24,7 @@ fewer are judged, the less is known.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,12 +54,13 @@ class Spread:
     Attributes
     ----------
     value : float
-    terms : ndarray, shape (n,)
-        What each draw of an open query adds to its error; their squares estimate its variance.
+    terms, noise : ndarray, shape (n,)
+        What each draw of an open query adds to its error, and to the variance of that.
     """
 
     value: float
     terms: Floats
+    noise: Floats
 
 
 def effective_sample_size(sample: JudgedSample, reading: Reading, selection: Selection) -> tuple[float | None, str]:
@@ -82,61 +83,67 @@ def effective_sample_size(sample: JudgedSample, reading: Reading, selection: Sel
     if reading.kind == "items" and reading.order.gathered is not None:
         return None, "items of a pool in chunks do not tell"
     spread = spread_of(sample, found, reading, selection)
-    why = _unsupported(sample, found, spread)
-    return (None, why) if why else (spread.value / found.variance, "")
+    if spread.value <= 0 or not _is_supported(sample, found, spread):
+        return None, "the judged queries tell too little of how queries differ"
+    return spread.value / found.variance, ""
 
 
 def spread_of(sample: JudgedSample, found: Evaluated, reading: Reading, selection: Selection) -> Spread:
     """Return Ŝ² by the equations above, ``found`` the sample's estimate for the pool."""
     inside = _by_items if reading.kind == "items" else _as_a_whole
-    certain, terms, open_part = inside(sample, found, reading, selection)
+    certain, opened = inside(sample, found, reading, selection)
     centre, share = found.value, 1.0 - sample.open_share
     squares = sample.certain_squares - 2 * centre * certain + centre**2 * share
-    return Spread(value=squares + open_part + found.plain_variance, terms=terms)
+    return replace(opened, value=squares + opened.value + found.plain_variance)
 
 
-def _as_a_whole(
-    sample: JudgedSample, found: Evaluated, reading: Reading, selection: Selection
-) -> tuple[float, Floats, float]:
-    """Return Σ p L of certain queries, and terms and total of the open ones, from their values."""
-    weights = sample.importance_weights / sample.importance_weights.sum()
-    squares = (sample.values - found.value) ** 2 - sample.within[:, 0]
-    mean = float(weights @ squares)
-    return sample.base, sample.open_share * weights * (squares - mean), sample.open_share * mean
+def _as_a_whole(sample: JudgedSample, found: Evaluated, reading: Reading, selection: Selection) -> tuple[float, Spread]:
+    """Return Σ p L of certain queries, and what the open ones' values say of their Σ p (L − R̂)²."""
+    weights = sample.open_share * sample.importance_weights / sample.importance_weights.sum()
+    beyond, s = sample.values - found.value, sample.within[:, 0]
+    total = float(weights @ (beyond**2 - s))
+    terms = weights * (beyond**2 - s - total / sample.open_share)
+    return sample.base, Spread(value=total, terms=terms, noise=_noise(sample, weights, terms, beyond, s))
 
 
-def _by_items(
-    sample: JudgedSample, found: Evaluated, reading: Reading, selection: Selection
-) -> tuple[float, Floats, float]:
-    """Return Σ p L of certain queries, and terms and total of the open ones, from what predictions leave."""
+def _by_items(sample: JudgedSample, found: Evaluated, reading: Reading, selection: Selection) -> tuple[float, Spread]:
+    """Return Σ p L of certain queries, and of the open ones Σ p (L − R̂)² from what predictions leave."""
     is_settled = reading.settled_by(selection)
     is_open = reading.is_open.copy()
     is_open[selection.queries[is_settled]] = False
     rows = selection.queries[reading.is_open[selection.queries] & (selection.counts > 0) & ~is_settled]
-    left = np.empty((rows.size, 2))
-    arrays = (sample.importance_weights, 1 - sample.inclusion_probs, sample.totals, sample.within, sample.population)
+    left, weights = np.empty((rows.size, 2)), sample.importance_weights
+    arrays = (weights, 1 - sample.inclusion_probs, sample.totals, sample.within, sample.population)
     coefficients = estimates.residuals(*arrays, sample.is_fitted, left)
     e, s = left.T
     beyond = reading.sums + reading.regressors @ coefficients - found.value
-    terms = sample.importance_weights * (2 * beyond[rows] * e + e**2 - s)
+    terms = weights * (2 * beyond[rows] * e + e**2 - s)
     p = np.where(is_open, reading.query_probs, 0.0)
-    return sample.base - float(p @ reading.sums), terms, float(p @ beyond**2 + terms.sum())
+    noise = _noise(sample, weights, terms, beyond[rows] + e, s)
+    spread = Spread(value=float(p @ beyond**2 + terms.sum()), terms=terms, noise=noise)
+    return sample.base - float(p @ reading.sums), spread
 
 
-def _unsupported(sample: JudgedSample, found: Evaluated, spread: Spread) -> str:
-    """Return why a sample does not tell n, nothing where it does."""
-    if spread.value <= 0:
-        return "they show no spread"
-    error = spread.terms / spread.value
+def _noise(sample: JudgedSample, weights: Floats, terms: Floats, beyond: Floats, s: Floats) -> Floats:
+    """Return the variance of terms: of the choice of the query, and of what is seen within it, with variance s.
+
+    Were that normal, (beyond)² had the variance 4 (L − R̂)² s + 2 s²; it is never taken for more than the whole term.
+    """
+    keep = 1.0 if sample.with_replacement else 1 - sample.inclusion_probs
+    s = np.abs(s)
+    within = weights**2 * (4 * np.maximum(beyond**2 - s, 0.0) * s + 2 * s**2)
+    return np.asarray(keep * terms**2 + (1 - keep) * np.minimum(terms**2, within))
+
+
+def _is_supported(sample: JudgedSample, found: Evaluated, spread: Spread) -> bool:
+    """Return whether a sample tells its n."""
+    terms, noise = spread.terms / spread.value, spread.noise / spread.value**2
     if sample.with_replacement:  # V̂ errs by the same draws: where all weigh alike n is their number
         of_variance = found.contributions**2 / found.variance
-        error = error - (of_variance - of_variance.mean())
+        terms = terms - (of_variance - of_variance.mean())
+        noise = terms**2
     elif found.degrees_of_freedom < FEWEST_DEGREES:
-        return f"few of them dominate, {found.degrees_of_freedom:.1f} effective degrees of freedom"
-    is_whole = ~sample.within.any(axis=1) & (not sample.with_replacement)
-    keep = np.where(is_whole, 1 - sample.inclusion_probs, 1.0)
-    share = math.sqrt(float(keep @ error**2))
-    if share > FARTHEST:
-        return f"their spread is known to ± {share:.0%}" if share < 1 else "their spread is not known"
-    is_lone = np.abs(error).sum() ** 2 < FEWEST_TERMS * float(error @ error)
-    return "few of them make all of their spread" if is_lone and share > _ROUNDING else ""
+        return False
+    error = float(noise.sum())
+    is_lone = np.abs(terms).sum() ** 2 < FEWEST_TERMS * float(terms @ terms)
+    return error <= FARTHEST**2 and not (is_lone and error > _ROUNDING**2)
