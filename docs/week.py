@@ -2,8 +2,8 @@
 
 ``python week.py files`` writes the runs and texts of a small generated collection, ``python week.py qrels`` judgments
 of all of it. ``python week.py judge ann FROM TO`` fills in what Ann (odd rows) or Bob (even rows) would have graded, up
-to a block with ``--until``; the first twenty rows of a sheet are judged by both. One row in six that both judge they see
-differently.
+to a block with ``--until``; the first twenty rows of a sheet are judged by both. One row in six that both judge they
+see differently.
 """
 
 from __future__ import annotations

@@ -192,7 +192,8 @@ def _with_budget(decision: Decision, sample: Sample, target: Target) -> Decision
 def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str) -> bool:
     """Return whether a sample's difference is old − new; raise InputError where it is of other runs."""
     lists = {"first": target.ranking, "second": target.other}
-    differs = {(path, which): _where_unlike(path, lists[which], depth, ties) for path in (new, old) for which in lists}
+    runs = {path: _ranking(path, depth, ties) for path in (new, old)}
+    differs = {(path, which): _where_unlike(run, lists[which]) for path, run in runs.items() for which in lists}
     for first, second in ((new, old), (old, new)):
         if not differs[first, "first"] and not differs[second, "second"]:
             return first == old
@@ -202,12 +203,15 @@ def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str)
     raise InputError(f"{old} and {new} are one and the same run of the two that the sample was drawn for")
 
 
-def _where_unlike(path: str, own: Rankings, depth: int | None, ties: str) -> str:
+def _ranking(path: str, depth: int | None, ties: str) -> Rankings:
+    ranking = pool_from_tables(None, [load_run(path)], evaluated=1, ties=ties).rankings[0]
+    return ranking if depth is None else ranking.cut_at(depth)
+
+
+def _where_unlike(run: Rankings, own: Rankings) -> str:
     """Return where a run's list is not that of a ranking; queries that the ranking's pool lacks do not count."""
-    table = pool_from_tables(None, [load_run(path)], evaluated=1, ties=ties)
-    run = table.rankings[0] if depth is None else table.rankings[0].cut_at(depth)
-    places = {name: q for q, name in enumerate(run.pool.query_ids.tolist())}
-    for q, name in enumerate(own.pool.query_ids.tolist()):
+    places = {name: q for q, name in enumerate(run.pool.query_texts)}
+    for q, name in enumerate(own.pool.query_texts):
         expected, found = _ids_of(own, q), _ids_of(run, places[name]) if name in places else []
         if expected != found:
             rank = next((k for k, pair in enumerate(zip(expected, found, strict=False)) if len(set(pair)) > 1), None)
@@ -219,5 +223,5 @@ def _where_unlike(path: str, own: Rankings, depth: int | None, ties: str) -> str
 
 def _ids_of(ranking: Rankings, query: int) -> list[str]:
     items = ranking.items[ranking.offsets[query] : ranking.offsets[query + 1]]
-    ids: list[str] = ranking.pool.item_ids[items].tolist()
+    ids: list[str] = ranking.pool.item_texts[items].tolist()
     return ids
