@@ -35,6 +35,7 @@ from activeeval.cli.output import (
     say,
     say_cautions,
     say_progress,
+    say_sizes,
     warn_of_weights,
 )
 from activeeval.errors import BudgetError, InputError
@@ -278,6 +279,7 @@ def estimate(
         rows.append(estimate_row(one.target.name, one.question, result, one.interval, **more))
     if form == "text":
         say(f"the intervals are about {SCOPES[scope]}")
+        say_sizes([one.estimate for one in found])
     emit(rows, form, places)
 
 

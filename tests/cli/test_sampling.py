@@ -113,6 +113,7 @@ def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options
         "waiting": 0,
         "cannot": 0,
         "draws": expected.n_draws,
+        "effective_sample_size": expected.effective_sample_size,
         "queries": expected.n_queries,
         "items": expected.n_items,
         "spent": expected.cost,
