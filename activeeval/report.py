@@ -87,7 +87,7 @@ def _text(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
 
 
 def _looks_numeric(text: str) -> bool:
-    return text == "" or text.lstrip("-")[:1].isdigit() or text in ("inf", "-inf", "nan")
+    return text == "" or text.lstrip("-> ")[:1].isdigit() or text in ("inf", "-inf", "nan")
 
 
 def _latex(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
@@ -136,11 +136,19 @@ def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
         if summary.interval == "group-sequential":
             row["at every look"] = f"{summary.coverage_so_far.value:.3f}"
         row["efficiency"] = _with_error(summary.efficiency, 2)
-        row["labels saved"] = "" if summary.labels_saved is None else f"{summary.labels_saved.value:.0%}"
+        if any(one.limit is not None for one in summaries):
+            row["limit"] = "" if summary.limit is None else f"{summary.limit.value:.2f}"
+        row["labels saved"] = _saved(summary)
         if summary.selection_error is not None:
             row["wrong winner"] = _with_error(summary.selection_error, 3)
         rows.append(row)
     return rows
+
+
+def _saved(summary: Summary) -> str:
+    if summary.labels_saved is not None:
+        return f"{summary.labels_saved.value:.0%}"
+    return "" if summary.labels_saved_above is None else f"> {summary.labels_saved_above:.0%}"
 
 
 def _with_error(figure: Figure, places: int) -> str:
@@ -154,7 +162,7 @@ def compact_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
         own = [s for s in summaries if s.method == method]
         row = {"method": method}
         row |= {f"error at {amount(s.budget)}": f"{s.rmse.value:.3g} ({s.efficiency.value:.2f})" for s in own}
-        row["labels saved"] = "" if own[-1].labels_saved is None else f"{own[-1].labels_saved.value:.0%}"
+        row["labels saved"] = _saved(own[-1])
         row["coverage"] = f"{own[-1].coverage.value:.1%}"
         rows.append(row)
     return rows

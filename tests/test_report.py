@@ -48,7 +48,9 @@ def summary(**fields):
         "spent_max": 20.0,
         "degrees_of_freedom": 12.0,
         "efficiency": Figure(4.567, 0.25),
+        "limit": Figure(5.432, 0.3),
         "labels_saved": Figure(0.7512, 0.02),
+        "labels_saved_above": None,
         "selection_error": None,
     }
     return Summary(**(given | fields))
@@ -80,12 +82,25 @@ def test_rows_for_reading_name_what_matters_and_leave_out_what_is_not_there():
         "spent": "19.9",
         "spent_max": "20.0",
         "efficiency": "4.57 (0.25)",
+        "limit": "5.43",
         "labels saved": "75%",
     }
     changes = {"undetermined": Figure(0.125, 0.03), "interval": "group-sequential", "labels_saved": None}
     (row,) = plain_rows([summary(**changes, selection_error=Figure(0.031, 0.002))])
     assert row["coverage"] == "0.951 (12.5% none)"
     assert (row["at every look"], row["labels saved"], row["wrong winner"]) == ("0.940", "", "0.031 (0.002)")
+
+
+def test_what_is_saved_at_least_stands_where_passive_never_reaches_the_precision():
+    least = summary(labels_saved=None, labels_saved_above=0.875)
+    assert plain_rows([least])[0]["labels saved"] == compact_rows([least])[0]["labels saved"] == "> 88%"
+    text = render(plain_rows([least, summary()]), "text").splitlines()
+    assert (text[1][-5:], text[2][-5:]) == ("> 88%", "  75%")  # both stand right, as numbers do
+
+
+def test_methods_without_a_limit_leave_it_blank_and_out_where_none_has_one():
+    assert [row["limit"] for row in plain_rows([summary(method="passive", limit=None), summary()])] == ["", "5.43"]
+    assert "limit" not in plain_rows([summary(limit=None)])[0]
 
 
 def test_compact_rows_are_one_for_each_method():
