@@ -15,6 +15,7 @@ from activeeval.report import (
     compact_rows,
     design_columns,
     format_cell,
+    line_style,
     plain_rows,
     plot_design,
     plot_errors,
@@ -22,6 +23,7 @@ from activeeval.report import (
     summary_rows,
 )
 from activeeval.simulation import Summary
+from benchmarks.paper.pictures import STYLES
 
 
 def summary(**fields):
@@ -231,3 +233,25 @@ def test_pictures_are_drawn_and_their_names_say_how(tmp_path):
         plot_errors(panels, tmp_path / "errors.txt")
     with pytest.raises(InputError, match="method 'random' uses no model, so there is no expected performance to draw"):
         plot_design(METHODS["random"].design(target, budget=9), tmp_path / "design.png")
+
+
+def test_every_method_has_one_look_of_its_own_in_all_pictures():
+    looks = [line_style(method) for method in METHODS]
+    assert len({look["color"] for look in looks}) == len({look["marker"] for look in looks}) == len(METHODS)
+    assert all(style == line_style(name) for name, style in STYLES.items())
+    assert line_style("one of the reader's own")["color"] not in {look["color"] for look in looks}
+
+
+def test_a_panel_has_six_lines_at_most_and_one_legend(tmp_path, monkeypatch):
+    """Passive and the five with the least error; every method in the legend once."""
+    errors = {name: 0.1 + 0.01 * k for k, name in enumerate(METHODS)} | {"passive": 9.0}
+    rows = [summary(method=name, budget=b, rmse=Figure(e)) for name, e in errors.items() for b in (20.0, 40.0)]
+    figures = []
+    monkeypatch.setattr("activeeval.report._save", lambda figure, path: figures.append(figure))
+    plot_errors({"ERR": rows, "DCG": rows}, tmp_path / "errors.png")
+    best = ["passive", *sorted(errors, key=errors.get)[:5]]
+    for axis in figures[0].axes:
+        assert len(axis.containers) == 6
+        assert axis.get_legend() is None
+    (legend,) = figures[0].legends
+    assert sorted(text.get_text() for text in legend.get_texts()) == sorted(best)
