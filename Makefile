@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-all lint types nojit notebooks experiments bench clean
+.PHONY: demo test test-all lint types nojit notebooks experiments bench figures clean
 
 demo: $(VENV)/installed
 	$(BIN)/activeeval demo
@@ -32,6 +32,9 @@ experiments: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.kernels
+
+figures: $(VENV)/installed-dev
+	$(BIN)/python -m benchmarks.all
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

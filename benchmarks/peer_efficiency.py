@@ -24,10 +24,9 @@ import json
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -39,14 +38,13 @@ from activeeval.measures.target import common_lists
 from activeeval.session.modelling import GradeBeliefs
 from benchmarks import peer_environment
 from benchmarks.efficiency import CASES, MODELS, OVERHEADS, RESULTS, SHARE, Question, believed, stored_rows
-from benchmarks.efficiency_report import Row
+from benchmarks.efficiency_report import PEER_KEYS as KEYS
+from benchmarks.efficiency_report import Row, best
 from benchmarks.machine import ROOT, describe, store
 from benchmarks.pools import POOLS, JudgedPool, load
 
 MEASURES = ("DCG@10", "ERR@10", "nDCG@10", "P@10", "DCG", "ERR")
 DEPTHS = (1, 2, 3, 5)
-LEAST_COVERAGE = 0.9
-KEYS = ("pool", "model", "overhead", "measure", "case", "share")
 RESULT = "peer-efficiency.json"
 WORKER = ROOT / "benchmarks" / "peer_worker.py"
 
@@ -125,17 +123,17 @@ def asked(pool: JudgedPool, question: Question, model: str, share: float) -> tup
     return where, question_arrays(target, believed(pool, model), *arguments), passive
 
 
-def rows_of(pool: JudgedPool, question: Question, options: argparse.Namespace) -> list[Row]:
-    """Return a row for each configuration of a peer on one question under each model."""
+def rows_of(pool: JudgedPool, measure: str, case: str, options: argparse.Namespace) -> list[Row]:
+    """Return a row for each configuration of a peer on a measure and case, at each overhead and under each model."""
     rows, started = [], time.perf_counter()
-    for model in options.model or MODELS:
-        where, arrays, passive = asked(pool, question, model, options.share)
-        (reference,) = simulate(
-            {"passive": passive}, pool.workload.grades, [arrays["budget"]], options.passive, options.seed
-        )
-        for found in run_peers(arrays, options.repetitions, options.seed, options.environment):
-            rows.append(where | found | against(found, reference.rmse.value, reference.rmse.se))
-    print(f"{pool.name}, {question}: {time.perf_counter() - started:.1f} s", flush=True)
+    choices = product(options.overhead or OVERHEADS, options.model or MODELS)
+    questions = [asked(pool, (measure, case, overhead), model, options.share) for overhead, model in choices]
+    answers = run_peers([arrays for _, arrays, _ in questions], options.repetitions, options.seed, options.environment)
+    for (where, arrays, passive), found in zip(questions, answers, strict=True):
+        designs, budgets = {"passive": passive}, [arrays["budget"]]
+        (reference,) = simulate(designs, pool.workload.grades, budgets, options.passive, options.seed)
+        rows += [where | one | against(one, reference.rmse.value, reference.rmse.se) for one in found]
+    print(f"{pool.name}, {measure}, {case}: {time.perf_counter() - started:.1f} s", flush=True)
     return rows
 
 
@@ -150,42 +148,23 @@ def against(found: Row, rmse: float, rmse_se: float) -> Row:
     }
 
 
-def run_peers(arrays: dict, repetitions: int, seed: int, environment: Path) -> list[Row]:
-    """Return what peers answer, in a process of their environment."""
+def run_peers(questions: Sequence[dict], repetitions: int, seed: int, environment: Path) -> list[list[Row]]:
+    """Return what peers answer to each question, in a process of their environment."""
     with tempfile.TemporaryDirectory() as name:
-        np.savez(Path(name) / "question.npz", **arrays)
+        paths = [Path(name) / f"{k:03}.npz" for k in range(len(questions))]
+        for path, arrays in zip(paths, questions, strict=True):
+            np.savez(path, **arrays)
         command = [str(peer_environment.python(environment)), "-I", str(WORKER), name, str(repetitions), str(seed)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
-        return list(json.loads((Path(name) / "question.json").read_text()))
-
-
-def best(rows: Sequence[Row], *, heads: bool) -> dict[tuple[Any, ...], Row]:
-    """Return the row with the highest efficiency of each question, by its `KEYS`: of heads, or of all else.
-
-    Only rows whose intervals hold the truth in nine samples of ten count.
-    """
-    found: dict[tuple[Any, ...], Row] = {}
-    for row in rows:
-        key = tuple(row[name] for name in KEYS)
-        counts = "efficiency" in row and row["coverage"] >= LEAST_COVERAGE
-        if counts and row["units"].startswith("heads") == heads:
-            found[key] = max(found.get(key, row), row, key=lambda one: float(one["efficiency"]))
-    return found
+        return [json.loads(path.with_suffix(".json").read_text()) for path in paths]
 
 
 def merged(stored: Sequence[Row], fresh: Sequence[Row]) -> list[Row]:
     """Return fresh rows and those stored ones whose questions were not asked again."""
     again = {tuple(row[key] for key in KEYS) for row in fresh}
     return [row for row in stored if tuple(row[key] for key in KEYS) not in again] + list(fresh)
-
-
-def _questions(options: argparse.Namespace) -> Iterator[tuple[JudgedPool, Question]]:
-    for name in options.pool or POOLS:
-        pool = load(name)
-        for one in product(options.measure or MEASURES, options.case or CASES, options.overhead or OVERHEADS):
-            yield pool, one
 
 
 def _options() -> argparse.Namespace:
@@ -211,8 +190,11 @@ def main() -> None:
     if not peer_environment.python(options.environment).exists():
         peer_environment.make(options.environment)
     origin, started = describe("benchmarks.peer_efficiency"), time.perf_counter()
-    calls = (delayed(rows_of)(pool, question, options) for pool, question in _questions(options))
-    fresh = [row for rows in Parallel(n_jobs=options.jobs)(calls) for row in rows]
+    fresh, questions = [], list(product(options.measure or MEASURES, options.case or CASES))
+    for name in options.pool or POOLS:
+        pool = load(name)
+        calls = (delayed(rows_of)(pool, *question, options) for question in questions)
+        fresh += [row for rows in Parallel(n_jobs=options.jobs)(calls) for row in rows]
     for is_head in (False, True):
         for key, row in best(fresh, heads=is_head).items():
             print(*key, f"{row['peer']}, {row['units']}: {row['efficiency']:.2f} ± {row['efficiency_se']:.2f}")
