@@ -11,7 +11,8 @@ unit, their costs, and the budget, to be met on average; queries that no label c
 
 Heads are told apart. What is below a head stays as the model predicts it, however much is judged: where the model is
 right on average that errs little, where it is not the error is a bias that no interval shows. So they stand beside the
-others, which need no such luck; of all only those count whose 95 % intervals hold the truth in nine samples of ten.
+others, which need no such luck. Only those count whose 95 % intervals hold the truth in nine samples of ten, heads with
+every model that is run.
 
 xinfAP's estimator is published as a script (sample_eval.pl) and in no package: items are stratified by rank
 with GLIDE's code in its place. Stores benchmarks/results/peer-efficiency.json; rows of other questions are kept.

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import nights, one_sample, peers
-from benchmarks.efficiency_report import readme_table
+from benchmarks import efficiency_report, nights, one_sample, peers
 from benchmarks.machine import ROOT, figures_table
 from benchmarks.metric_learning import markdown as metric_learning
 from benchmarks.metric_learning import pictures as metric_learning_pictures
@@ -52,8 +51,10 @@ def write(results: Path = RESULTS, notes: Path | None = None) -> Path:
             parts.append(f"## {title}\n\n{_origin(result)}\n\n{render(result)}")
     path.write_text("\n\n".join(parts) + "\n")
     if (results / "efficiency.json").exists():
-        efficiency, peer = (_rows(results / name) for name in ("efficiency.json", "peer-efficiency.json"))
-        (results / "readme-table.md").write_text(readme_table(efficiency, peer) + "\n")
+        names = ("efficiency.json", "efficiency-poisson.json", "peer-efficiency.json")
+        efficiency, yardstick, peer = (_rows(results / name) for name in names)
+        (results / "efficiency.md").write_text(efficiency_report.markdown(efficiency, yardstick, peer) + "\n")
+        (results / "readme-table.md").write_text(efficiency_report.readme_table(efficiency, peer) + "\n")
     return path
 
 

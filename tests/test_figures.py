@@ -99,6 +99,15 @@ def test_the_best_peer_is_one_whose_intervals_hold_and_heads_stand_apart():
     assert (found["efficiency"], found["units"]) == (4.0, "heads of 1")
 
 
+def test_heads_count_where_their_intervals_hold_with_every_model():
+    wrong = [
+        one | {"model": "uniform + factor"}
+        for one in (peer("DCG@10", 3.0, units="heads of 1", coverage=0.2), *PEERS[:1])
+    ]
+    assert best([*PEERS, *wrong], heads=True) == {}
+    assert {row["model"] for row in best([*PEERS, *wrong], heads=False).values()} == {"forest", "uniform + factor"}
+
+
 def test_tables_lead_with_what_people_measure_beside_limit_and_peer():
     rows = [own("DCG"), own("nDCG@10", limit=None), own("DCG@10"), own("DCG@10", overhead=0.0, efficiency=24.4)]
     result, peers = ORIGIN | {"rows": rows}, ORIGIN | {"rows": PEERS}
