@@ -24,6 +24,8 @@ CASES = {
 }
 LEVEL = 0.05
 LEAST_COVERAGE = 0.9
+BEYOND = 1000
+"""A query or two of thousands are left to chance: how many thousand times is noise."""
 N_WORST = 10
 
 
@@ -126,7 +128,8 @@ def _of_peers(peers: dict[str, Any]) -> str:
     names = ", ".join(f"{name} {version}" for name, version in peers["peers"].items())
     return (
         f"*peer*: the best that peers' own code reaches on the same predictions and budget (`{peers['command']}`, "
-        f"commit {peers['git_commit']}; {names}), of all configurations after the event. *heads*: the same where the "
+        f"commit {peers['git_commit']}; {names}; Monte-Carlo error about {math.sqrt(2 / peers['repetitions']):.0%}), "
+        "of all configurations after the event. *heads*: the same where the "
         "first 1 to 5 items of a query are judged and the model's word stands for the rest for ever. Both only where "
         "their 95 % intervals hold the truth in nine samples of ten, heads with every model that was run: what their "
         "bias is nobody knows beforehand, and no label below the heads will tell."
@@ -159,6 +162,8 @@ def _table(rows: list[Row], pairs: ByKey, beside: list[ByKey]) -> list[str]:
 def _cell(row: Row, pair: Row | None, beside: list[ByKey]) -> str:
     if not row["rmse"] or row["efficiency"] is None:
         return "all known"
+    if row["efficiency"] >= BEYOND:
+        return f"> {BEYOND:,}"
     notes = [f"limit {row['limit']:.2f}"] if row.get("limit") is not None else []
     for name, found in zip(("peer", "heads"), beside, strict=True):
         other = found.get(tuple(row[key] for key in PEER_KEYS))
