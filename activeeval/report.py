@@ -23,8 +23,20 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
-_LINES = ("-", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
+_LOOKS = {
+    "passive": ("#4d4d4d", "o"),
+    "active": ("#332288", "s"),
+    "active_uniC": ("#88ccee", "^"),
+    "active_uniD": ("#44aa99", "D"),
+    "random": ("#ddaa33", "v"),
+    "whole": ("#999933", "P"),
+    "depth_plain": ("#aa4499", "<"),
+    "depth": ("#117733", "X"),
+    "items_plain": ("#cc6677", ">"),
+    "items": ("#882255", "h"),
+}
+"""Colour and marker of each method in every picture: Tol's muted scheme, which colour-blind readers tell apart."""
+_MOST_LINES = 6
 _WIDTH, _IN_A_ROW = 4.6, 3
 _MANY = 100
 PICTURES = (".png", ".svg", ".pdf")
@@ -95,7 +107,7 @@ def _text(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
 
 
 def _looks_numeric(text: str) -> bool:
-    return text == "" or text.lstrip("-")[:1].isdigit() or text in ("inf", "-inf", "nan")
+    return text == "" or text.lstrip("-> ")[:1].isdigit() or text in ("inf", "-inf", "nan")
 
 
 def _latex(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
@@ -144,11 +156,19 @@ def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
         if summary.interval == "group-sequential":
             row["at every look"] = f"{summary.coverage_so_far.value:.3f}"
         row["efficiency"] = _with_error(summary.efficiency, 2)
-        row["labels saved"] = "" if summary.labels_saved is None else f"{summary.labels_saved.value:.0%}"
+        if any(one.limit is not None for one in summaries):
+            row["limit"] = "" if summary.limit is None else f"{summary.limit.value:.2f}"
+        row["labels saved"] = _saved(summary)
         if summary.selection_error is not None:
             row["wrong winner"] = _with_error(summary.selection_error, 3)
         rows.append(row)
     return rows
+
+
+def _saved(summary: Summary) -> str:
+    if summary.labels_saved is not None:
+        return f"{summary.labels_saved.value:.0%}"
+    return "" if summary.labels_saved_above is None else f"> {summary.labels_saved_above:.0%}"
 
 
 def _with_error(figure: Figure, places: int) -> str:
@@ -162,7 +182,7 @@ def compact_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
         own = [s for s in summaries if s.method == method]
         row = {"method": method}
         row |= {f"error at {amount(s.budget)}": f"{s.rmse.value:.3g} ({s.efficiency.value:.2f})" for s in own}
-        row["labels saved"] = "" if own[-1].labels_saved is None else f"{own[-1].labels_saved.value:.0%}"
+        row["labels saved"] = _saved(own[-1])
         row["coverage"] = f"{own[-1].coverage.value:.1%}"
         rows.append(row)
     return rows
@@ -235,19 +255,19 @@ def _save(figure: Any, path: str | Path) -> None:
 
 
 def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, unit: str = "mean items") -> None:
-    """Draw root mean squared error over budget, a panel for each entry, a line for each method.
+    """Draw root mean squared error over budget, a panel for each entry, a line for each method, six at most.
 
-    Bars are ± 2 Monte-Carlo standard errors. A method looks the same in all panels; the legend is below. ``unit`` is
-    that of the budgets, see `QueryPool.cost_unit`.
+    Bars are ± 2 Monte-Carlo standard errors. A method looks the same in all pictures; the legend is below. Of more than
+    six methods passive and the five most precise at the largest budget are drawn. ``unit`` is that of the budgets, see
+    `QueryPool.cost_unit`.
     """
     figure, axes = _figure(path, len(panels))
-    styles = _line_styles(list(dict.fromkeys(s.method for summaries in panels.values() for s in summaries)))
     shown: dict[str, Any] = {}
     for axis, (title, summaries) in zip(axes, panels.items(), strict=True):
-        for method in dict.fromkeys(s.method for s in summaries):
+        for method in _drawn(summaries):
             own = [s for s in summaries if s.method == method]
             bars = [2 * s.rmse.se for s in own]
-            line = axis.errorbar([s.budget for s in own], [s.rmse.value for s in own], bars, **styles[method])
+            line = axis.errorbar([s.budget for s in own], [s.rmse.value for s in own], bars, **line_style(method))
             shown.setdefault(method, line)
         axis.set(xscale="log", yscale="log", title=title, xlabel=f"budget, {unit}")
         budgets = sorted({s.budget for s in summaries})
@@ -257,27 +277,24 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, un
         axis.grid(alpha=0.3)
         axis.set_ylabel("root mean squared error")
     n_columns = min(len(shown), round(_IN_A_ROW * figure.get_figwidth() / _WIDTH))
-    n_rows = -(-len(shown) // n_columns)
-    figure.set_figheight(figure.get_figheight() + 0.2 * n_rows)
-    figure.legend(
-        shown.values(), shown, loc="outside lower center", ncols=n_columns, frameon=False, fontsize=8, handlelength=3.5
-    )
+    figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(shown) // n_columns))
+    look = {"frameon": False, "fontsize": 8, "handlelength": 3.5}
+    figure.legend(shown.values(), shown, loc="outside lower center", ncols=n_columns, **look)
     _save(figure, path)
 
 
-def _line_styles(methods: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return how the line of each method is drawn: colour, marker and dashes, no two alike; passive is dashed."""
-    n = len(_COLOURS)
-    return {
-        method: {
-            "color": _COLOURS[i % n],
-            "marker": _MARKERS[i % len(_MARKERS)],
-            "linestyle": "--" if method == "passive" else _LINES[i // n % len(_LINES)],
-            "ms": 4,
-            "lw": 1.2,
-        }
-        for i, method in enumerate(methods)
-    }
+def _drawn(summaries: Sequence[Summary]) -> list[str]:
+    """Return the methods of a panel that are drawn, in their order."""
+    last = max((s.budget for s in summaries), default=0.0)
+    ranked = sorted((s for s in summaries if s.budget == last), key=lambda s: (s.method != "passive", s.rmse.value))
+    kept = {s.method for s in ranked[:_MOST_LINES]}
+    return [method for method in dict.fromkeys(s.method for s in summaries) if method in kept]
+
+
+def line_style(method: str) -> dict[str, Any]:
+    """Return how the line of a method is drawn, the same in all pictures; passive is dashed."""
+    colour, marker = _LOOKS.get(method, ("#000000", "."))
+    return {"color": colour, "marker": marker, "linestyle": "--" if method == "passive" else "-", "ms": 4, "lw": 1.2}
 
 
 def plot_design(design: Design, path: str | Path) -> None:

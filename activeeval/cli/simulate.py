@@ -91,6 +91,11 @@ def simulate(
     items down to the measure's cutoff, of both rankings in a comparison. No budget is exceeded: spent, spent_sd and
     spent_max say how much of it went.
 
+    The limit beside the efficiency is what the best probabilities of being judged would reach at this cost, were the
+    grade model right about where the variance lies: no least probabilities, no rounding, a budget met on average. Where
+    the two are near, model and costs set the limit, not the design. Labels saved of `> 75%` say that the smallest
+    budget is already more precise than passive is at this one.
+
     Every item that a measure needs must be judged, or --unjudged irrelevant say that the others are of grade 0.
 
     \b

@@ -134,7 +134,7 @@ def test_levels_spend_nearly_all_of_a_budget_and_never_more(simulate, method):
     assert row["budget"] == pytest.approx(0.17 * 29 * 6)
     assert row["budget"] - 6 < row["spent"] <= row["spent_max"] <= row["budget"] * (1 + 1e-12)
     expected = simulate(*options, "--expected")
-    assert expected[1] == {**row, **{k: expected[1][k] for k in row if k.startswith(("efficiency", "labels"))}}
+    assert expected[1] == {**row, **{k: expected[1][k] for k in row if k.startswith(("efficiency", "limit", "labels"))}}
 
 
 def test_the_query_factor_can_be_left_out(simulate):
