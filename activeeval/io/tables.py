@@ -119,7 +119,7 @@ def load_qrels(source: Any) -> Qrels:
     if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in TABLES:
         return read_qrels(source)
     sheet = _sheet(source, "judgments", "relevance")
-    grades = sheet.wholes(sheet.column("grade", GRADE))
+    grades = sheet.grades(sheet.column("grade", GRADE))
     return Qrels(*_pairs(sheet), grades, sheet.source)
 
 

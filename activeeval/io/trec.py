@@ -111,7 +111,7 @@ def read_qrels(path: PathLike) -> Qrels:
         is judged twice for a query.
     """
     columns = read_columns(path, "q-tn", _QRELS)
-    grades = columns.wholes(0, "grade")
+    grades = columns.grades(0)
     return Qrels(*columns.pairs(), grades, columns.path)
 
 
@@ -160,7 +160,7 @@ def read_prels(path: PathLike) -> Prels:
         ``path:line``, as `read_qrels`; also where a probability is not in (0, 1].
     """
     columns = read_columns(path, "qtnnn", _PRELS)
-    grades, methods, probs = columns.wholes(0, "grade"), columns.wholes(1, "method"), columns.floats(2)
+    grades, methods, probs = columns.grades(0), columns.wholes(1, "method"), columns.floats(2)
     bad = np.flatnonzero(~((probs > 0) & (probs <= 1)))
     if bad.size:
         columns.fail(int(bad[0]), f"the probability {float(probs[bad[0]])!r} is out of range, expected one in (0, 1]")
