@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import InputError
+from activeeval.errors import InputError, shown
 from activeeval.io.columns import read_columns, typed_column
 from activeeval.io.files import PathLike
 from activeeval.io.keys import follows_its_query
@@ -198,7 +198,7 @@ def _words(ids: Texts, what: str) -> list[str]:
     words: list[str] = ids.tolist()
     for word in words:
         if _NOT_ONE_WORD.search(word):
-            raise InputError(f"the {what} id {word!r} cannot stand in TREC text, expected one word without white space")
+            raise InputError(f"the {what} id {shown(word)} cannot stand in TREC text, expected one word without white space")
     return words
 
 
