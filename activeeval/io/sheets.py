@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError
+from activeeval.errors import FormatError, did_you_mean
 from activeeval.io.files import PathLike, bare_suffix, open_bytes, shown, text_stream
 from activeeval.io.json_text import parse_json
 from activeeval.pool.doors import LARGEST_GRADE, first_above, told_too_long
@@ -69,7 +69,10 @@ class Sheet:
                 return name
         line = 1 if self.lines is not None else None
         held = ", ".join(self.columns) or "no columns"
-        raise FormatError(self.source, line, f"no {what} column in: {held}; expected {' or '.join(names)}")
+        # nearly the same alone: a doc_id is no misspelt q_id
+        meant = ((name, did_you_mean(name, names, likeness=0.75)) for name in self.columns)
+        hint = next((f"{shown(name)}: {found}" for name, found in meant if found), "")
+        raise FormatError(self.source, line, f"no {what} column in: {held}; {hint}expected {' or '.join(names)}")
 
     def fail(self, row: int, name: str, problem: str) -> NoReturn:
         """Raise the error that names a cell."""

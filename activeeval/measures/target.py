@@ -76,7 +76,10 @@ def shown_name(measure: Measure) -> str:
 def check_sampled(measure: Measure) -> SampledMeasure:
     """Return a measure once it is seen to be one that can be sampled for."""
     if not isinstance(measure, SampledMeasure):
-        raise InputError(f"{measure} has no moments to sample by; choose DCG, ERR, RBP, P, RR, nDCG or AP")
+        raise InputError(
+            f"{measure} is a score only, no model says how it is distributed; "
+            "choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP"
+        )
     return measure
 
 
@@ -195,7 +198,7 @@ class Target:
         """Return (offsets, items): what must be judged to know each query's value, in judging order.
 
         The union of both rankings down to the measure's cutoff, by better rank, at equal rank the
-        first ranking's item first. Where every item counts (nDCG, AP), the rest of the rankings
+        first ranking's item first. Where every item counts (nDCG, R, AP), the rest of the rankings
         follows, then what neither holds.
         """
         return common_lists([self])
