@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtr
 
 from activeeval.errors import InputError
-from activeeval.results import t_quantile
+from activeeval.results import check_level, t_quantile
 
 Floats = NDArray[np.float64]
 
@@ -201,6 +201,35 @@ def holm(p_values: ArrayLike) -> Floats:
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted
+
+
+def holm_levels(p_values: ArrayLike, level: float = 0.95) -> Floats:
+    """Return the confidence level of each of several intervals such that they say what Holm's method says.
+
+    With α = 1 − level and p values p_(1) ≤ p_(2) ≤ …, p_(i) is rejected while p_(i) ≤ α / (n − i + 1). Its interval has
+    level 1 − α / (n − i + 1), those after the last rejected one 1 − α over their number: an interval holds 0 exactly
+    where Holm's method does not reject.
+
+    Parameters
+    ----------
+    p_values : array of float, shape (n,)
+        Of the tests whose intervals these are.
+    level : float
+        All together.
+
+    Examples
+    --------
+    >>> holm_levels([0.25, 0.01, 0.2]).round(4)
+    array([0.975 , 0.9833, 0.975 ])
+    """
+    check_level(level)
+    adjusted = holm(p_values)
+    values, n = _scores(p_values, "p_values"), adjusted.size
+    is_rejected = adjusted <= 1 - level
+    n_left = np.empty(n)
+    n_left[np.argsort(values, kind="stable")] = np.arange(n, 0, -1)
+    n_left[~is_rejected] = np.count_nonzero(~is_rejected)
+    return np.asarray(1 - (1 - level) / n_left)
 
 
 def _scores(values: ArrayLike, what: str) -> Floats:

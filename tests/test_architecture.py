@@ -45,7 +45,7 @@ ALLOWED = {
     "scoring": GROUND | {"measures", "significance", "io"},
     "report": BELOW_REPORT,
     # assembly
-    "session": BELOW_CAMPAIGN | {"campaign", "generated", "simulation"},
+    "session": BELOW_CAMPAIGN | {"campaign", "generated", "significance", "simulation"},
     "demonstration": BELOW_REPORT | {"session"},
     # faces
     "cli": EVERYTHING,

@@ -217,10 +217,9 @@ def test_scores_that_tell_no_order_or_the_wrong_one_are_said(call, folder, conte
         "coherence DCG RBP --qrels q.qrels --run x.run --versus-run y.run",
     ):
         answer = call(*line.split())
-        assert answer.code == 0, answer
+        assert answer.code in (0, 11) if line.startswith("compare") else answer.code == 0, answer
         told = [text for text in answer.err.splitlines() if "x.run: the scores" in text or "x.run: all" in text]
-        measure = "DCG@10: " if line.startswith("compare") else ""
-        assert told == ([f"activeeval: {measure}x.run: {expected}"] if expected else []), answer
+        assert told == ([f"activeeval: x.run: {expected}"] if expected else []), answer
 
 
 def test_an_error_that_spans_lines_is_one_line(call, folder):
