@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import LinearSVC
 from sklearn.utils import estimator_checks
@@ -17,7 +18,6 @@ from sklearn.utils import estimator_checks
 from activeeval import DCG, ExpectedGradeRanker, ForestRegressionRanker, Rankings, RankingSVM
 from activeeval.errors import InputError
 from activeeval.grade_models import ForestGradeModel, MixtureGradeModel, OrderedLogitModel, UniformGradeModel
-from activeeval.grade_models.trees import Growth
 from activeeval.io.letor import read_letor
 from activeeval.io.scores import read_scores
 from activeeval.rankers.pairs import PreferencePairs
@@ -231,42 +231,45 @@ def test_what_the_svm_cannot_learn_from_is_named():
 # Regression forest
 
 
-def test_the_forest_does_not_depend_on_the_number_of_jobs():
+def test_the_forest_is_scikit_learns():
     X, grades, _ = judged_items(500, 1)
     X[::7, 1] = np.nan
     ranker = ForestRegressionRanker(n_estimators=8, random_state=5).fit(X, grades)
+    seed = np.random.RandomState(5).randint(np.iinfo(np.int32).max)
+    forest = RandomForestRegressor(8, min_samples_leaf=20, max_features="sqrt", random_state=seed).fit(X, grades)
+    np.testing.assert_allclose(ranker.predict(X), forest.predict(X), rtol=1e-14)
     two_jobs = clone(ranker).set_params(n_jobs=2).fit(X, grades)
     np.testing.assert_array_equal(two_jobs.predict(X), ranker.predict(X))
-    assert np.corrcoef(ranker.predict(X), grades)[0, 1] > 0.5
+
+
+class Seen(RandomForestRegressor):
+    """Keeps what it learned from."""
+
+    def fit(self, X, y):
+        self.rows_ = X[:, 0].astype(int)
+        self.targets_ = y
+        return super().fit(X, y)
 
 
 @pytest.mark.parametrize("ranks", [True, False])
 def test_a_row_limit_draws_rows_without_replacement(ranks, monkeypatch):
-    seen = []
-
-    def keep(self, features, edges, targets, seed):
-        seen.append((features[:, 0].astype(int), targets))
-        return grow(self, features, edges, targets, seed)
-
-    grow = Growth.forest
-    monkeypatch.setattr(Growth, "forest", keep)
+    monkeypatch.setattr("activeeval.grade_models.forest.RandomForestRegressor", Seen)
     X = np.arange(300.0)[:, None]
     grades = (np.arange(300) * 7) % 3
     kind = ForestRegressionRanker if ranks else ForestGradeModel
 
     def grown(max_rows, seed=0):
-        model = kind(n_estimators=2, max_rows=max_rows, random_state=seed).fit(X, grades)
-        return (*seen.pop(), model.predict(X))
+        return kind(n_estimators=2, max_rows=max_rows, random_state=seed).fit(X, grades).forests_[0]
 
-    (rows, targets, _), again, other = grown(100), grown(100), grown(100, seed=1)
-    assert np.unique(rows).size == rows.size == 100
+    limited, again, other = grown(100), grown(100), grown(100, seed=1)
+    assert np.unique(limited.rows_).size == limited.rows_.size == 100
     expected = grades if ranks else (grades[:, None] <= np.arange(2)).astype(float)
-    np.testing.assert_array_equal(targets, expected[rows])
-    np.testing.assert_array_equal(rows, again[0])
-    assert not np.array_equal(rows, other[0])
+    np.testing.assert_array_equal(limited.targets_, expected[limited.rows_])
+    np.testing.assert_array_equal(limited.rows_, again.rows_)
+    assert not np.array_equal(limited.rows_, other.rows_)
     for enough in (300, 1000, None):
-        np.testing.assert_array_equal(grown(enough)[0], np.arange(300))
-        np.testing.assert_array_equal(grown(enough)[2], grown(None)[2])
+        np.testing.assert_array_equal(grown(enough).rows_, np.arange(300))
+        np.testing.assert_array_equal(grown(enough).predict(X), grown(None).predict(X))
 
 
 def test_rows_of_a_limited_forest_keep_their_numbers_in_messages():

@@ -92,7 +92,7 @@ class ForestRegressionRanker(Forests, _ItemRanker):
 
     Attributes
     ----------
-    forests_ : list of Forest
+    forests_ : list of RandomForestRegressor
         One.
     n_features_in_ : int
 

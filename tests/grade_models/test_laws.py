@@ -23,7 +23,7 @@ from activeeval.grade_models import (
 
 FORESTS = [
     ForestGradeModel(n_estimators=10, random_state=3),
-    ForestGradeModel(n_estimators=10, separate=True, random_state=4),
+    ForestGradeModel(n_estimators=10, separate=True, random_state=3),
 ]
 LOGITS = [OrderedLogitModel(loss=loss) for loss in ("proportional-odds", "all-threshold", "immediate-threshold")]
 THRESHOLD_MODELS = FORESTS + LOGITS
