@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 
 PAIRS = (20, 50, 100, 200, 400, 800, 1600)
 OF_TEN = (20, 100, 400, 1600)
+FEW_KINDS = (100, 400)
 NOISE = ("none", "a tenth turned", "a quarter turned", "logistic")
 TURNED = {"a tenth turned": 0.1, "a quarter turned": 0.25}
 STEEPNESS = 5.0  # of the logistic noise, in gains of the best grade: it turns 17 to 20 % of these pairs
@@ -43,28 +44,34 @@ def noisy(pairs: Pairs, noise: str, rng: np.random.Generator) -> Pairs:
     return Pairs(pairs.first, pairs.second, np.where(rng.random(len(pairs)) < share, -pairs.gaps, pairs.gaps))
 
 
-def coverage(rng: np.random.Generator) -> Iterator[Found]:
+def of_five(rng: np.random.Generator) -> Iterator[Found]:
+    """Learn from lists of five ranks."""
+    return _coverage_of(5, PAIRS, rng)
+
+
+def of_ten(rng: np.random.Generator) -> Iterator[Found]:
+    """Learn from lists of ten ranks."""
+    return _coverage_of(10, OF_TEN, rng)
+
+
+def _coverage_of(n_ranks: int, sizes: tuple[int, ...], rng: np.random.Generator) -> Iterator[Found]:
     """Learn from random lists of five grades; each repetition takes one of the measures for all its cells."""
-    number = int(rng.integers(3))
-    for n_ranks in (5, 10):
-        name, (discounts, gains) = list(truths(n_ranks).items())[number]
-        sizes = PAIRS if n_ranks == 5 else OF_TEN
-        every = draw(lists_of(n_ranks, TOP), np.outer(discounts, gains), max(sizes), rng)
-        for noise in NOISE:
-            told = noisy(every, noise, rng)
-            for n in sizes:
-                keys = {"ranks": n_ranks, "noise": noise, "pairs": n}
-                yield from _held(told[:n], discounts, gains, keys, name)
+    name, (discounts, gains) = list(truths(n_ranks).items())[int(rng.integers(3))]
+    every = draw(lists_of(n_ranks, TOP), np.outer(discounts, gains), max(sizes), rng)
+    for noise in NOISE:
+        told = noisy(every, noise, rng)
+        for n in sizes:
+            yield from _held(told[:n], discounts, gains, {"ranks": n_ranks, "noise": noise, "pairs": n}, name)
 
 
 def few_kinds(rng: np.random.Generator) -> Iterator[Found]:
     """Learn from lists of five with two or three grades, which make few kinds of pairs; and resample the pairs."""
-    for top, noise, n in product((1, 2), NOISE, (100, 400, 1600)):
+    for top, noise, n in product((1, 2), NOISE, FEW_KINDS):
         discounts, gains = 1 / np.log2(1 + np.arange(1, 6)), np.arange(top + 1.0) / top
         told = noisy(draw(lists_of(5, top), np.outer(discounts, gains), n, rng), noise, rng)
         keys = {"grades": top + 1, "noise": noise, "pairs": n}
         yield from _held(told, discounts, gains, keys)
-        if noise == "none" and n < max(PAIRS):
+        if noise == "none":
             data = told.preferences(top=top)
             low, high = bootstrap_gains(learned(data, C=LARGE), data, N_RESAMPLES, rng).interval("discounts")
             values = _coverage(np.array([low, high])[:, 1:], discounts[1:])

@@ -27,7 +27,8 @@ EXPERIMENTS = {
             "speed": speed.speed,
             "speed-choosing": speed.choosing,
             "curves-at-200": curves.at_200,
-            "coverage": coverage.coverage,
+            "coverage": coverage.of_five,
+            "coverage-ten-ranks": coverage.of_ten,
             "coverage-few-kinds": coverage.few_kinds,
         }.items()
     )

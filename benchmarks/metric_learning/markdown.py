@@ -35,6 +35,8 @@ TABLES = (
     ("coverage", "intervals", pivot, (HELD, "pairs", "coverage"), "95 % intervals: how often they hold the truth"),
     ("coverage", "intervals", pivot, (HELD, "pairs", "width"), "95 % intervals: mean width"),
     ("coverage", "by measure", pivot, (["measure", *HELD], "pairs", "coverage"), "95 % intervals, by true measure"),
+    ("coverage-ten-ranks", "intervals", pivot, (HELD, "pairs", "coverage"), "95 % intervals of ten ranks"),
+    ("coverage-ten-ranks", "intervals", pivot, (HELD, "pairs", "width"), "95 % intervals of ten ranks: mean width"),
     ("coverage-few-kinds", "given", pivot, (FEW, "pairs", "given"), "Few kinds of pairs: share with 95 % intervals"),
     (
         "coverage-few-kinds",
