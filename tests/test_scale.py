@@ -139,7 +139,7 @@ def assert_same_sample(found, wanted, labels):
             assert one.effective_sample_size is None
         else:
             assert one.size_unknown == two.size_unknown
-            assert one.effective_sample_size == pytest.approx(two.effective_sample_size, rel=1e-9)
+            assert (one.effective_sample_size or 0) == pytest.approx(two.effective_sample_size or 0, rel=1e-9)
         assert one.notes == ()  # of which queries chance leaves out most is not known of a part of the pool
 
 
