@@ -223,16 +223,16 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "effective-sample-size.json")
     args = parser.parse_args()
-    rows: list[Row] = []
-    origin, started = describe(MODULE), time.perf_counter()
+    result = describe(MODULE) | {"seconds": 0, "repetitions": args.repetitions, "rows": []}
+    started = time.perf_counter()
     for collection in args.collection or LOADERS:
         pool = LOADERS[collection]()
         calls = (delayed(row_of)(c, pool, args.repetitions, SEED) for c in cells_of(collection, args.model or MODELS))
-        rows += [row for row in Parallel(n_jobs=args.jobs)(calls) if row is not None]
-        print(f"{collection}: {len(rows)} rows, {time.perf_counter() - started:.0f} s", flush=True)
-    result = origin | {"seconds": round(time.perf_counter() - started), "repetitions": args.repetitions, "rows": rows}
+        result["rows"] += [row for row in Parallel(n_jobs=args.jobs)(calls) if row is not None]
+        result["seconds"] = round(time.perf_counter() - started)
+        print(f"{collection}: {len(result['rows'])} rows, {result['seconds']} s", flush=True)
+        store(args.out, result)
     print(markdown(result))
-    store(args.out, result)
 
 
 if __name__ == "__main__":
