@@ -24,6 +24,8 @@ _HOMES = {
         "Cascade",
         "Judged",
         "Precision",
+        "Recall",
+        "Success",
         "Target",
         "parse_measure",
     ),
@@ -63,6 +65,8 @@ if TYPE_CHECKING:
         Cascade,
         Judged,
         Precision,
+        Recall,
+        Success,
         Target,
         parse_measure,
     )

@@ -30,6 +30,7 @@ _MANY = 100
 PICTURES = (".png", ".svg", ".pdf")
 _TSV = str.maketrans("\t\n\r", "   ")
 _LATEX = str.maketrans({c: f"\\{c}" for c in "_%&#${}"} | {"\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}"})
+_LATEX |= str.maketrans({"<": "\\textless{}", ">": "\\textgreater{}"})
 
 
 def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
@@ -55,6 +56,13 @@ def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
     if form != "text":
         raise InputError(f"unknown format {form!r}; known: {', '.join(FORMATS)}")
     return _text(header, cells)
+
+
+def note_text(note: str, form: str) -> str:
+    """Return a line to print below a table, with what LaTeX reads escaped there and what markdown does."""
+    if form == "latex":
+        return f"\\par {note.translate(_LATEX)}"
+    return note.replace("*", "\\*", 1) if form == "md" else note
 
 
 def format_cell(value: Any, places: int = 4) -> str:

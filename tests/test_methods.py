@@ -19,7 +19,22 @@ from naive import (
     rankings_of,
 )
 
-from activeeval import AP, DCG, ERR, METHODS, NDCG, RR, BudgetError, Campaign, InputError, Precision, Rankings, Target
+from activeeval import (
+    AP,
+    DCG,
+    ERR,
+    METHODS,
+    NDCG,
+    RR,
+    BudgetError,
+    Campaign,
+    InputError,
+    Precision,
+    Rankings,
+    Recall,
+    Success,
+    Target,
+)
 from activeeval.design import DEPTH, ITEMS, WHOLE, Items, Levels, Replacement
 from activeeval.design.parts import joint_spread
 from activeeval.design.rates import variance_left, weighed
@@ -32,6 +47,8 @@ MEASURES = {
     "AP": AP(),
     "RR": RR(),
     "P@3": Precision(3),
+    "R@3": Recall(3),
+    "Success@2": Success(2),
 }
 LEVELS = [name for name in METHODS if name not in PAPER]
 _ROOTS = 2e-6  # roots keep 20 bits

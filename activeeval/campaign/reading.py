@@ -72,7 +72,7 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[str, ...
     left = reading.left_to_chance(level) if is_known else np.zeros(1)
     if left.max() <= MOST_OF_ONE * left.sum():
         return ()
-    query, share = repr(str(design.pool.query_ids[int(left.argmax())])), left.max() / left.sum()
+    query, share = repr(design.pool.query_texts[int(left.argmax())]), left.max() / left.sum()
     return (f"{share:.0%} of what chance leaves out is of query {query} alone: the interval can be far too short",)
 
 

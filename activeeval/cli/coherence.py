@@ -116,7 +116,7 @@ def _judged_lists(qrels: str, runs: list[str], depth: int, n_pairs: int, seed: i
     held = (tables.rankings[0].lengths > 0) & (tables.rankings[1].lengths > 0)
     if n_left := int((~held).sum()):
         say(f"{n_left} of {held.size} judged queries are not in both runs: left out")
-    pairs = [(query, *rankings) for query in tables.pool.query_ids[held].tolist()]
+    pairs = [(query, *rankings) for query in tables.pool.query_texts[held].tolist()]
     data = PreferenceData.from_rankings(tables.pool, tables.grades, rankings, pairs, depth)
     if n_unknown := data.n_unjudged + data.n_missing:
         say(f"{n_unknown} places of the lists hold no judged item: counted as grade 0")

@@ -45,7 +45,7 @@ class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 
 BUDGET = BudgetType()
 BUDGET_HELP = "Judgments, or cost in mean items (200), or a share of judging everything (10%)"
-MEASURES_HELP = "DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10; @FILE: learned gains"
+MEASURES_HELP = "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as ERR(max_rel=4)@10; @FILE: learned gains"
 POSITIVE = FiniteRange(0, min_open=True)
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
 SCOPES = {

@@ -122,7 +122,7 @@ class Levels:
         dearest = order.dearest_units
         largest = float(dearest.max(initial=0.0))
         if check_budget(budget) * (1 + ROUNDING) < min(largest, order.cost):
-            query = repr(str(order.pool.query_ids[int(np.argmax(dearest))]))
+            query = repr(order.pool.query_texts[int(np.argmax(dearest))])
             raise BudgetError(
                 f"budget {budget:g} is below the dearest that may have to be judged at once, {largest:g} for {query}",
                 budget=budget,
@@ -288,7 +288,7 @@ class Replacement:
         costs = self.deck(order).costs
         dearest = float(costs.max())
         if check_budget(budget) * (1 + ROUNDING) < dearest:
-            query = repr(str(order.pool.query_ids[int(np.argmax(costs))]))
+            query = repr(order.pool.query_texts[int(np.argmax(costs))])
             raise BudgetError(
                 f"budget {budget:g} is below the cost of the dearest query, {dearest:g} for {query}",
                 budget=budget,

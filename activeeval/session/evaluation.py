@@ -189,7 +189,7 @@ def _scored(target: Target, workload: Workload, method: str, scope: str) -> Esti
     """Return what all judgments say: chance has a part only in which queries of the population these are."""
     pool, matters = workload.pool, target.matters
     missing = np.flatnonzero(matters & (workload.grades < 0))
-    names = zip(pool.query_ids[pool.item_queries[missing]].tolist(), pool.item_ids[missing].tolist(), strict=True)
+    names = zip(pool.query_texts[pool.item_queries[missing]], pool.item_texts[missing], strict=True)
     check_judged(list(names), int(np.count_nonzero(matters)), "asked for")
     summary = mean_interval(target.values(np.maximum(workload.grades, 0)))
     judged = np.unique(pool.item_queries[matters])
@@ -271,7 +271,7 @@ class _Oracle:
 
 def _lookup(workload: Workload) -> Judge:
     pool, places = workload.pool, workload.pool.item_positions()
-    index = {name: q for q, name in enumerate(pool.query_ids.tolist())}
+    index = {name: q for q, name in enumerate(pool.query_texts)}
 
     def judge(query_id: str, item_ids: list[str]) -> Sequence[int]:
         return [int(workload.grades[places[index[query_id], item]]) for item in item_ids]

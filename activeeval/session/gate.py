@@ -210,8 +210,8 @@ def _ranking(path: str, depth: int | None, ties: str) -> Rankings:
 
 def _where_unlike(run: Rankings, own: Rankings) -> str:
     """Return where a run's list is not that of a ranking; queries that the ranking's pool lacks do not count."""
-    places = {name: q for q, name in enumerate(run.pool.query_ids.tolist())}
-    for q, name in enumerate(own.pool.query_ids.tolist()):
+    places = {name: q for q, name in enumerate(run.pool.query_texts)}
+    for q, name in enumerate(own.pool.query_texts):
         expected, found = _ids_of(own, q), _ids_of(run, places[name]) if name in places else []
         if expected != found:
             rank = next((k for k, pair in enumerate(zip(expected, found, strict=False)) if len(set(pair)) > 1), None)
@@ -223,5 +223,5 @@ def _where_unlike(run: Rankings, own: Rankings) -> str:
 
 def _ids_of(ranking: Rankings, query: int) -> list[str]:
     items = ranking.items[ranking.offsets[query] : ranking.offsets[query + 1]]
-    ids: list[str] = ranking.pool.item_ids[items].tolist()
+    ids: list[str] = ranking.pool.item_texts[items].tolist()
     return ids

@@ -137,7 +137,7 @@ class Sample:
             found.append(f"for {names}, judges give grades 0 … {design.max_grade}")
         if any(target.measure.needs_all_items for target in design.targets):
             found.append(
-                f"nDCG and AP compare with the best order of all {design.pool.n_items} items of the pool, which "
+                f"nDCG, R and AP compare with the best order of all {design.pool.n_items} items of the pool, which "
                 "--pool-depth bounds: relevant ones outside are not counted, so they are larger than with all "
                 "judgments of a collection"
             )

@@ -99,7 +99,7 @@ CALLS = [
      r"the run dict \(1\) and the run dict \(2\) share no query: the first of the run dict \(1\) is 'q2', of the run dict \(2\) 'q1'"),
     ("unknown measure", evaluated(QRELS, RUN, measure="foo"), InputError, r"unknown measure 'foo'; known: .*"),
     ("Judged", evaluated(QRELS, RUN, measure="Judged@10"), InputError,
-     r"Judged@10 has no moments to sample by; choose DCG, ERR, RBP, P, RR, nDCG or AP"),
+     r"Judged@10 is a score only, no model says how it is distributed; choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP"),
     ("items for nDCG", evaluated(QRELS, RUN, measure="nDCG@10", method="items"), InputError,
      r".*additive measures \(DCG, RBP, P\), not for nDCG\(dcg='log2'\)@10"),
     ("ERR below the labels", evaluated(QRELS, RUN, measure="ERR(max_rel=1)"), InputError,

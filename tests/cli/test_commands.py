@@ -86,7 +86,7 @@ def test_the_names_on_offer_are_those_that_commands_take(call):
 # calibration
 
 
-@pytest.mark.parametrize("measure", ["DCG@5", "ERR@5", "P@3", "RR", "RBP", "nDCG@5", "AP"])
+@pytest.mark.parametrize("measure", ["DCG@5", "ERR@5", "P@3", "RR", "RBP", "Success@2", "nDCG@5", "R@3", "AP"])
 def test_figures_of_both_models(report, measure):
     figures, bins = report(*TRAINED, "--measure", measure)
     assert list(figures) == ["with factor", "without factor"]

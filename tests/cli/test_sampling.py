@@ -81,6 +81,9 @@ THROUGH = [
     ("nDCG@5", "depth_plain"),
     ("P@3", "whole"),
     ("AP", "random"),
+    ("R@5", "depth"),
+    ("Success@2", "depth_plain"),
+    ("RR(rel=2)@3", "depth"),
 ]
 
 
@@ -282,6 +285,8 @@ def test_before_its_first_block_is_complete_a_sample_says_nothing(drawn, call, m
         *(("DCG@5", "items", asked) for asked in ("DCG@5", "P@3", "RBP@4")),
         *(("ERR@5", "depth", asked) for asked in ("DCG@4", "RR@5")),
         ("nDCG@5", "depth", "AP"),
+        ("R@5", "depth", "Success@3"),
+        ("R@5", "depth", "P@2"),
         ("DCG@5", "active", "ERR@5"),
         ("P@5", "whole", "RR@2"),
     ],
@@ -322,7 +327,7 @@ REACH = r"{} is out of this sample's reach: item 'd\d+' of query 'q\w+' could no
         (("--versus-run", "b.run"), ("--question", "run", "--measure", "DCG@6"), REACH.format(r"DCG.*@6")),
         ((), ("--question", "versus"), r"the sample was not made for the second ranking: .* 'versus' to it; .*"),
         ((), ("--question", "difference"), r"the sample was not made for the second ranking: .* 'difference' .*"),
-        ((), ("--measure", "Judged@3"), r"Judged@3 has no moments to sample by; choose .*"),
+        ((), ("--measure", "Judged@3"), r"Judged@3 is a score only, .*; choose .*"),
         ((), ("--measure", "DCG(gains={0:0,1:1})"), r"the scale goes up to grade 3, above the largest of DCG.*, 1"),
         ((), ("--measure", "foo"), r"unknown measure 'foo'; known: .*"),
     ],
@@ -713,7 +718,7 @@ def test_the_talk_says_what_was_drawn(call):
     assert call("--quiet", "sample", *RUN, "--budget", "27%", *files("y.csv")).err == ""
 
 
-@pytest.mark.parametrize("measure", ["nDCG@5", "AP"])
+@pytest.mark.parametrize("measure", ["nDCG@5", "R@5", "AP"])
 def test_an_ideal_of_the_runs_alone_is_said_to_be_one(call, measure):
     said = call("sample", *RUN, "--measure", measure, "--budget", "100%", *files("d.csv")).err
     assert re.search(
@@ -835,7 +840,8 @@ def test_given_probabilities_are_recalibrated_on_judged_queries(folder):
 
 @pytest.mark.parametrize(
     ("measure", "method"),
-    [("DCG", "items"), ("P@3", "items"), ("RBP", "items")] + [(m, "depth") for m in ("ERR", "RR", "nDCG@5", "AP")],
+    [("DCG", "items"), ("P@3", "items"), ("RBP", "items")]
+    + [(m, "depth") for m in ("ERR", "RR", "Success@3", "nDCG@5", "R@3", "AP")],
 )
 def test_the_default_is_the_best_for_the_measure(call, folder, measure, method):
     for command, options in (("sample", ("--budget", "27%")), ("design", ())):

@@ -68,7 +68,10 @@ def test_labels_saved_needs_two_budgets(simulate):
 
 @pytest.mark.parametrize(
     "measure",
-    ["DCG", "DCG@3", "ERR@5", "P@2", "RBP(p=0.5)", "RR", "nDCG@5", "nDCG(dcg='exp-log2')", "AP", "AP(rel=2)@4"],
+    [
+        *("DCG", "DCG@3", "ERR@5", "P@2", "RBP(p=0.5)", "RR", "RR@3", "Success@2"),
+        *("nDCG@5", "nDCG(dcg='exp-log2')", "R@5", "R(rel=2)@3", "AP", "AP(rel=2)@4"),
+    ],
 )
 def test_the_truth_is_the_score(call, simulate, measure):
     mean = call("--quiet", "score", "q.qrels", "a.run", measure, "-o", "jsonl").rows[0]
