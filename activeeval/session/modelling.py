@@ -160,9 +160,8 @@ def _learned(
     probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(workload.features))
     if not (with_factor and _can_teach(rows)):
         return probs, None
-    return probs, cross_fitted_probs(
-        _of_fold(model), rows.features, rows.grades, rows.queries, rng=rng, progress=progress
-    )
+    taught = cross_fitted_probs(_of_fold(model), rows.features, rows.grades, rows.queries, rng=rng, progress=progress)
+    return probs, taught
 
 
 def _of_fold(model: Any) -> Any:
