@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +79,29 @@ class SolverError(ActiveEvalError, RuntimeError):
     def __init__(self, problem: str, *, status: str) -> None:
         self.status = status
         super().__init__(problem)
+
+
+def did_you_mean(
+    given: str, known: Iterable[str], written: Callable[[str], str] = str, *, likeness: float = 0.6
+) -> str:
+    """Return ``"did you mean …? "`` for the known word that is closest to a given one, "" where none is close.
+
+    Parameters
+    ----------
+    known : iterable of str
+        Of words that differ in case alone the first is meant.
+    written : callable
+        How the word found is to be written.
+    likeness : float
+        How much of both words must agree, between 0 and 1; difflib's own by default.
+
+    Examples
+    --------
+    >>> did_you_mean("ndgc", ["nDCG", "DCG", "ERR"]), did_you_mean("foo", ["nDCG"])
+    ('did you mean nDCG? ', '')
+    """
+    from difflib import get_close_matches  # what is asked only where something is wrong need not be loaded before
+
+    by_case = {word.lower(): word for word in reversed(list(known))}
+    found = get_close_matches(given.lower(), by_case, n=1, cutoff=likeness)
+    return f"did you mean {written(by_case[found[0]])}? " if found else ""

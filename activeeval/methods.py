@@ -34,7 +34,7 @@ from activeeval.design import (
     order_of,
 )
 from activeeval.design.beliefs import Factor
-from activeeval.errors import InputError
+from activeeval.errors import InputError, did_you_mean
 from activeeval.measures import Measure, Target
 
 Floats = NDArray[np.float64]
@@ -309,7 +309,7 @@ METHODS = {
         _levels("random", "no model: random queries, none twice, judged whole", WHOLE, is_optimal=False),
         _levels("whole", "queries judged whole, with a model that need not be trusted", WHOLE),
         _levels("depth_plain", "as depth with a trusted model: exactly unbiased", DEPTH, is_fitted=False),
-        _levels("depth", "best for ERR, RR, nDCG, AP: lists judged to random depths", DEPTH),
+        _levels("depth", "best for ERR, RR, Success, nDCG, R, AP: lists judged to random depths", DEPTH),
         _levels("items_plain", "as items with a trusted model: exactly unbiased", Items(learns=False), is_fitted=False),
         _levels("items", "best for DCG, RBP, P: items judged where it matters", ITEMS),
     )
@@ -324,5 +324,5 @@ def default_method(measure: Measure) -> Method:
 def find_method(name: str) -> Method:
     """Return a method by its name, or say which there are."""
     if name not in METHODS:
-        raise InputError(f"unknown method {name!r}; known: {', '.join(METHODS)}")
+        raise InputError(f"unknown method {name!r}; {did_you_mean(name, METHODS)}known: {', '.join(METHODS)}")
     return METHODS[name]

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ _MANY = 100
 PICTURES = (".png", ".svg", ".pdf")
 _TSV = str.maketrans("\t\n\r", "   ")
 _LATEX = str.maketrans({c: f"\\{c}" for c in "_%&#${}"} | {"\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}"})
+_LATEX |= str.maketrans({"<": "\\textless{}", ">": "\\textgreater{}"})
 
 
 def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
@@ -67,6 +68,13 @@ def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
     if form != "text":
         raise InputError(f"unknown format {form!r}; known: {', '.join(FORMATS)}")
     return _text(header, cells)
+
+
+def note_text(note: str, form: str) -> str:
+    """Return a line to print below a table, with what LaTeX reads escaped there and what markdown does."""
+    if form == "latex":
+        return f"\\par {note.translate(_LATEX)}"
+    return note.replace("*", "\\*", 1) if form == "md" else note
 
 
 def format_cell(value: Any, places: int = 4) -> str:
@@ -246,11 +254,12 @@ def _save(figure: Any, path: str | Path) -> None:
         figure.savefig(handle, format=Path(path).suffix[1:].lower(), dpi=150)
 
 
-def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> None:
+def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, unit: str = "mean items") -> None:
     """Draw root mean squared error over budget, a panel for each entry, a line for each method, six at most.
 
     Bars are ± 2 Monte-Carlo standard errors. A method looks the same in all pictures; the legend is below. Of more than
-    six methods passive and the five most precise at the largest budget are drawn.
+    six methods passive and the five most precise at the largest budget are drawn. ``unit`` is that of the budgets, see
+    `QueryPool.cost_unit`.
     """
     figure, axes = _figure(path, len(panels))
     shown: dict[str, Any] = {}
@@ -260,7 +269,7 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> No
             bars = [2 * s.rmse.se for s in own]
             line = axis.errorbar([s.budget for s in own], [s.rmse.value for s in own], bars, **line_style(method))
             shown.setdefault(method, line)
-        axis.set(xscale="log", yscale="log", title=title, xlabel="budget (judgments, or cost in mean items)")
+        axis.set(xscale="log", yscale="log", title=title, xlabel=f"budget, {unit}")
         budgets = sorted({s.budget for s in summaries})
         axis.set_xticks(budgets, [amount(b) for b in budgets])
         axis.minorticks_off()
@@ -298,7 +307,11 @@ def plot_design(design: Design, path: str | Path) -> None:
     order = np.argsort(ratio)[np.count_nonzero(ratio == 0) :]
     costs, means = columns["cost"][order], columns["mean"][order]
     dots = axes[0].scatter(costs, means, c=ratio[order], s=9, cmap="viridis", norm="log", linewidths=0)
-    axes[0].set(xlabel="cost of judging the query", ylabel=f"expected {design.target.measure}", title=design.name)
+    axes[0].set(
+        xlabel=f"judging the query, {design.pool.cost_unit}",
+        ylabel=f"expected {design.target.measure}",
+        title=design.name,
+    )
     if costs.min(initial=1.0) > 0:
         axes[0].set_xscale("log")
         _plain_ticks(axes[0].xaxis)
@@ -306,20 +319,43 @@ def plot_design(design: Design, path: str | Path) -> None:
     _save(figure, path)
 
 
+class GainsBand(NamedTuple):
+    """What a gains file says of how far its numbers can be believed: ends by name, their columns, what they are."""
+
+    ends: Row
+    columns: tuple[str, str]
+    meaning: str
+
+
+def gains_band(fields: Row) -> GainsBand | None:
+    """Return the confidence intervals of a gains file, where it holds none its stability band, or nothing.
+
+    Intervals that do not name their method are of files from before there were any, and are of resamples.
+    """
+    found = fields.get("intervals") or {}
+    if found.get("method") == "likelihood ratio":
+        return GainsBand(found, ("low", "high"), f"{found['level']:.0%} confidence interval")
+    if held := fields.get("stability") or found:
+        meaning = f"stability band, {held['level']:.0%} of the resamples: not a confidence interval"
+        return GainsBand(held, ("resampled_low", "resampled_high"), meaning)
+    return None
+
+
 def gains_rows(fields: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return a row for each grade and a row for each rank of a gains file, beside the usual gains and discounts.
 
-    Shares are of the best grade's gain and of the first rank's discount; ends of intervals are there where the file
-    holds them.
+    Shares are of the best grade's gain and of the first rank's discount; low and high are the ends of confidence
+    intervals, those of a stability band have names of their own.
     """
+    band = gains_band(fields)
     gains, discounts = np.array(fields["gains"], dtype=float), np.array(fields["discounts"], dtype=float)
     grades, ranks = np.arange(gains.size), np.arange(1, discounts.size + 1)
     shares = gains / gains[-1] if gains[-1] else np.full(gains.size, np.nan)
     by_grade: dict[str, Any] = {"grade": grades, "gain": gains, "share": shares}
     by_rank: dict[str, Any] = {"rank": ranks, "discount": discounts}
     for columns, name in ((by_grade, "gains"), (by_rank, "discounts")):
-        if "intervals" in fields:
-            columns["low"], columns["high"] = map(np.array, fields["intervals"][name])
+        if band is not None:
+            columns |= zip(band.columns, map(np.array, band.ends[name]), strict=True)
     by_grade |= {"2^y - 1": (2.0**grades - 1) / (2.0 ** grades[-1] - 1), "y": grades / grades[-1]}
     by_rank["1/log2(1 + rank)"] = 1 / np.log2(1 + ranks)
     return _rows(by_grade), _rows(by_rank)
@@ -334,6 +370,7 @@ def plot_gains(fields: Row, path: str | Path) -> None:
     """Draw gains over grades and discounts over ranks of a gains file, with intervals, beside the usual ones."""
     figure, axes = _figure(path, 2)
     by_grade, by_rank = gains_rows(fields)
+    band = gains_band(fields)
     drawn = (
         (axes[0], by_grade, "grade", "share", {"2^y - 1": "$2^y - 1$", "y": "$y$"}, "gain, share of the best grade's"),
         (axes[1], by_rank, "rank", "discount", {"1/log2(1 + rank)": r"$1/\log_2(1 + k)$"}, "discount"),
@@ -343,10 +380,10 @@ def plot_gains(fields: Row, path: str | Path) -> None:
         for (name, text), colour, line in zip(usual.items(), _COLOURS[4:], ("--", ":"), strict=False):
             axis.plot(x, [row[name] for row in rows], line, color=colour, label=text, lw=1.2)
         axis.plot(x, y, "o-", color=_COLOURS[1], label="learned", ms=4)
-        if "low" in rows[0]:
-            low, high = (np.array([row[end] for row in rows]) for end in ("low", "high"))
-            level = f"{fields['intervals']['level']:.0%} of the resamples"
-            axis.fill_between(x, low, high, color=_COLOURS[1], alpha=0.2, lw=0, label=level)
+        if band is not None:
+            low, high = (np.array([row[end] for row in rows]) for end in band.columns)
+            meaning = band.meaning.replace(": ", ":\n")
+            axis.fill_between(x, low, high, color=_COLOURS[1], alpha=0.2, lw=0, label=meaning)
         axis.set(xlabel=place, ylabel=label)
         axis.set_xticks(x)
         axis.grid(alpha=0.3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from activeeval.io.tables import TablePool
 from activeeval.measures import Judged, Measure, shown_name
 from activeeval.pool import QueryPool, Rankings
-from activeeval.significance import MeanSummary, PairedComparison, compare_scores, mean_interval
+from activeeval.significance import MeanSummary, PairedComparison, compare_scores, corrected, mean_interval
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +52,7 @@ def score_run(tables: TablePool, run: int, measure: Measure, level: float = 0.95
     values = measure.score(tables.pool, tables.grades, ranking)
     judged = Judged(measure.cutoff).score(tables.pool, tables.grades, ranking)
     held = ranking.lengths > 0
-    counted = ranking.items if measure.cutoff is None else ranking.items[ranking.ranks <= measure.cutoff]
+    counted = ranking.items if measure.cutoff is None else ranking.cut_at(measure.cutoff).items
     return RunScores(
         measure=shown_name(measure),
         values=values,
@@ -70,6 +71,70 @@ def compare_runs(
 ) -> PairedComparison:
     """Compare two runs query by query."""
     return compare_scores(first.values, second.values, level, rng=rng)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Standing:
+    """One run by one measure, beside the baseline.
+
+    Attributes
+    ----------
+    run : str
+        Its name.
+    scores : RunScores
+    comparison : PairedComparison or None
+        Run − baseline; None for the baseline itself.
+    p_value : float or None
+        Of the test that was asked for, corrected for all comparisons of all measures.
+    """
+
+    run: str
+    scores: RunScores
+    comparison: PairedComparison | None
+    p_value: float | None
+
+
+def standings(
+    tables: TablePool,
+    names: Sequence[str],
+    measures: Sequence[Measure],
+    *,
+    baseline: int = 0,
+    level: float = 0.95,
+    test: str = "t",
+    correction: str = "holm",
+    seed: int = 0,
+) -> list[list[Standing]]:
+    """Score all runs by some measures, each against a baseline; a list for each measure, in the order of the runs.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the table pool's runs.
+    baseline : int
+        The run that the others are compared with.
+    level : float
+        Confidence of all intervals.
+    test : {"t", "wilcoxon", "randomization"}
+    correction : {"holm", "bonferroni", "none"}
+        Of the p values, for runs × measures.
+    seed : int
+        Of every randomization test.
+    """
+    scored = [[score_run(tables, run, measure, level) for run in range(len(names))] for measure in measures]
+    pairs = [
+        [None if k == baseline else compare_runs(one, runs[baseline], level, seed) for k, one in enumerate(runs)]
+        for runs in scored
+    ]
+    made = [pair.p_value(test) for row in pairs for pair in row if pair is not None]
+    adjusted = iter(corrected(made, correction).tolist() if made else [])
+    return [
+        [
+            Standing(run=name, scores=one, comparison=pair, p_value=None if pair is None else next(adjusted))
+            for name, one, pair in zip(names, runs, row, strict=True)
+        ]
+        for runs, row in zip(scored, pairs, strict=True)
+    ]
 
 
 def n_tied_at_cutoff(pool: QueryPool, scores: Floats, ranking: Rankings, cutoff: int | None) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtr
 
 from activeeval.errors import InputError
-from activeeval.results import t_quantile
+from activeeval.results import check_level, t_quantile
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +19,8 @@ ROUNDING = 1e-12
 LARGEST_EXACT = 50
 """Nonzero differences up to which the signed-rank distribution is counted out."""
 BLOCK_SIGNS = 4_000_000
+TESTS = {"t": "the paired t test", "wilcoxon": "Wilcoxon's signed-rank test", "randomization": "the randomization test"}
+CORRECTIONS = ("holm", "bonferroni", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,11 @@ class PairedComparison:
     ties: int
     losses: int
     n: int
+
+    def p_value(self, test: str) -> float:
+        """Return the p value of one of `TESTS`."""
+        p: float = getattr(self, f"p_{test}")
+        return p
 
 
 def mean_interval(scores: ArrayLike, level: float = 0.95) -> MeanSummary:
@@ -192,15 +199,65 @@ def holm(p_values: ArrayLike) -> Floats:
     >>> holm([0.25, 0.0625, 0.125])
     array([0.25  , 0.1875, 0.25  ])
     """
-    values = _scores(p_values, "p_values")
-    outside = np.flatnonzero((values < 0) | (values > 1))
-    if outside.size:
-        raise InputError(f"p_values must lie in [0, 1], got {values[outside[0]]} at position {outside[0]}")
+    values = _p_values(p_values)
     order = np.argsort(values, kind="stable")
     stepped = np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1))
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted
+
+
+def corrected(p_values: ArrayLike, correction: str = "holm") -> Floats:
+    """Adjust p values for their number, shape (n,): by `holm`, by ``"bonferroni"`` (n p, at most 1) or not, ``"none"``.
+
+    Examples
+    --------
+    >>> corrected([0.25, 0.0625, 0.5], "bonferroni")
+    array([0.75  , 0.1875, 1.    ])
+    """
+    if correction not in CORRECTIONS:
+        raise InputError(f"unknown correction {correction!r}; known: {', '.join(CORRECTIONS)}")
+    if correction == "holm":
+        return holm(p_values)
+    values = _p_values(p_values)
+    return np.minimum(values * values.size, 1.0) if correction == "bonferroni" else values
+
+
+def holm_levels(p_values: ArrayLike, level: float = 0.95) -> Floats:
+    """Return the confidence level of each of several intervals such that they say what Holm's method says.
+
+    With α = 1 − level and p values p_(1) ≤ p_(2) ≤ …, p_(i) is rejected while p_(i) ≤ α / (n − i + 1). Its interval has
+    level 1 − α / (n − i + 1), those after the last rejected one 1 − α over their number: an interval holds 0 exactly
+    where Holm's method does not reject.
+
+    Parameters
+    ----------
+    p_values : array of float, shape (n,)
+        Of the tests whose intervals these are.
+    level : float
+        All together.
+
+    Examples
+    --------
+    >>> holm_levels([0.25, 0.01, 0.2]).round(4)
+    array([0.975 , 0.9833, 0.975 ])
+    """
+    check_level(level)
+    adjusted = holm(p_values)
+    values, n = _scores(p_values, "p_values"), adjusted.size
+    is_rejected = adjusted <= 1 - level
+    n_left = np.empty(n)
+    n_left[np.argsort(values, kind="stable")] = np.arange(n, 0, -1)
+    n_left[~is_rejected] = np.count_nonzero(~is_rejected)
+    return np.asarray(1 - (1 - level) / n_left)
+
+
+def _p_values(p_values: ArrayLike) -> Floats:
+    values = _scores(p_values, "p_values")
+    outside = np.flatnonzero((values < 0) | (values > 1))
+    if outside.size:
+        raise InputError(f"p_values must lie in [0, 1], got {values[outside[0]]} at position {outside[0]}")
+    return values
 
 
 def _scores(values: ArrayLike, what: str) -> Floats:

@@ -96,6 +96,12 @@ STEPS = (
         "benchmarks.nights",
         ("results/nights.json",),
     ),
+    Step(
+        "effective-sample-size",
+        "how right an effective sample size is, and how often one is given: RESULTS.md",
+        "benchmarks.effective_sample_size",
+        ("results/effective-sample-size.json",),
+    ),
     Step("grade-models", "log-loss of the grade models", "benchmarks.grade_models", ("results/grade_models.json",)),
     Step(
         "peers",

@@ -1,8 +1,9 @@
-"""What `a-week.md` takes for granted: three runs, texts, segments, and two people who judge.
+"""What `a-week.md` and `gate.md` take for granted: three runs, texts, segments, and two people who judge.
 
-``python week.py files`` writes the runs and texts of a small generated collection. ``python week.py judge ann FROM TO``
-fills in what Ann (odd rows) or Bob (even rows) would have graded, up to a block with ``--until``; the first twenty rows
-of a sheet are judged by both. One row in six that both judge they see differently.
+``python week.py files`` writes the runs and texts of a small generated collection, ``python week.py qrels`` judgments
+of all of it. ``python week.py judge ann FROM TO`` fills in what Ann (odd rows) or Bob (even rows) would have graded, up
+to a block with ``--until``; the first twenty rows of a sheet are judged by both. One row in six that both judge they
+see differently.
 """
 
 from __future__ import annotations
@@ -52,6 +53,14 @@ def write_files() -> None:
             csv.writer(out).writerows([header, *zip(names.tolist(), texts, strict=True)])
 
 
+def write_qrels() -> None:
+    """Write qrels.txt: the grade of every document."""
+    queries, documents, grades, _ = collection()
+    with open("qrels.txt", "w") as out:
+        for query, document, grade in zip(queries, documents, grades.tolist(), strict=True):
+            out.write(f"{query} 0 {document} {grade}\n")
+
+
 def judge(name: str, source: str, target: str, until: int) -> None:
     """Fill in what one of the two would grade."""
     queries, documents, grades, _ = collection()
@@ -75,6 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("files", help="write runs, texts and segments")
+    commands.add_parser("qrels", help="write judgments of everything")
     judging = commands.add_parser("judge", help="fill in a sheet")
     judging.add_argument("name", choices=("ann", "bob"))
     judging.add_argument("source", metavar="FROM")
@@ -83,6 +93,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.command == "files":
         write_files()
+    elif args.command == "qrels":
+        write_qrels()
     else:
         judge(args.name, args.source, args.target, args.until)
 

@@ -82,6 +82,11 @@ def average_precision(grades, ranking, rel=1, cutoff=None):
     return sum((n + 1) / (i + 1) for n, i in enumerate(hits)) / sum(relevant) if any(relevant) else 0.0
 
 
+def recall(grades, ranking, rel=1, cutoff=None):
+    relevant = [y >= max(rel, 0) for y in grades]
+    return sum(relevant[z] for z in ranking[:cutoff]) / sum(relevant) if any(relevant) else 0.0
+
+
 # Moments of one query under a grade model
 
 

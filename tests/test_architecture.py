@@ -45,7 +45,7 @@ ALLOWED = {
     "scoring": GROUND | {"measures", "significance", "io"},
     "report": BELOW_REPORT,
     # assembly
-    "session": BELOW_CAMPAIGN | {"campaign", "generated", "simulation"},
+    "session": BELOW_CAMPAIGN | {"campaign", "generated", "significance", "simulation"},
     "demonstration": BELOW_REPORT | {"session"},
     # faces
     "cli": EVERYTHING,
@@ -56,7 +56,7 @@ LIBRARIES = {
     "sklearn": {"grade_models", "rankers", "gains"},
     "mord": {"grade_models"},
     "clarabel": {"gains"},
-    "scipy.optimize": {"grade_models"},
+    "scipy.optimize": {"grade_models", "gains"},
     "click": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"report"},

@@ -23,12 +23,13 @@ from naive import (
     random_lists,
     random_probs,
     rankings_of,
+    recall,
     roots_of,
     selection_of,
 )
 from scipy.optimize import brentq
 
-from activeeval import AP, ERR, METHODS, NDCG, Additive, Cascade, Target
+from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Cascade, Recall, Success, Target
 from activeeval.design import DEPTH, Beliefs, Design, Levels
 from activeeval.design.paths import path_of
 from activeeval.estimation import evaluate, judged_sample
@@ -39,6 +40,7 @@ RANKED = {
     "nDCG@2": (NDCG("exp", cutoff=2), ndcg),
     "nDCG": (NDCG("exp"), ndcg),
     "AP@2": (AP(cutoff=2), average_precision),
+    "R@2": (Recall(2), recall),
 }
 RANKED["AP"] = AP(), average_precision
 
@@ -183,6 +185,14 @@ def precisions_of(cutoff):
     return numerator, lambda n: [1.0] * n
 
 
+def hits_of(cutoff):
+    return lambda e, ranking: sum(e[z] for z in ranking[:cutoff]), lambda n: [1.0] * n
+
+
+PARTS = {"nDCG": (dcg_of, lambda y: 2**y - 1), "AP": (precisions_of, lambda y: float(y >= 1))}
+PARTS["R"] = hits_of, PARTS["AP"][1]
+
+
 @pytest.mark.kernel
 @pytest.mark.parametrize("compare", [False, True])
 @pytest.mark.parametrize("name", RANKED)
@@ -198,7 +208,7 @@ def test_ranked_measures_end_at_their_score_and_start_from_the_plug_in(seed, nam
     assert sorted(order) == list(range(n_items))
     cut = measure.cutoff
     differs = first[:cut] != second[:cut]
-    parts, gain = (dcg_of(cut), lambda y: 2**y - 1) if "DCG" in name else (precisions_of(cut), lambda y: float(y >= 1))
+    parts_of, gain = PARTS[name.partition("@")[0]]
     for labels in itertools.product(range(-1, n_grades), repeat=n_items):
         path = paths_of(design, labels)
         assert all(path[k + 1] == path[k] for k, z in enumerate(order) if labels[z] < 0)
@@ -209,15 +219,15 @@ def test_ranked_measures_end_at_their_score_and_start_from_the_plug_in(seed, nam
         assert path[-1] == pytest.approx(float(target.values(np.array(labels))[0]), rel=1e-12, abs=1e-13)
         for k in range(n_items * differs):
             known = {z: labels[z] for z in order[:k]}
-            expected = plug_in(parts, beliefs.nodes, beliefs.prior, known, first, second, gain)
+            expected = plug_in(parts_of(cut), beliefs.nodes, beliefs.prior, known, first, second, gain)
             if expected is not None:
                 assert path[k] == pytest.approx(expected, rel=1e-10, abs=1e-13)
 
 
-@pytest.mark.parametrize("name", ["nDCG@2", "AP@2", "nDCG", "AP"])
+@pytest.mark.parametrize("name", ["nDCG@2", "AP@2", "nDCG", "AP", "R@2"])
 def test_ranked_measures_end_at_the_value_of_ir_measures(name):
     ir_measures = pytest.importorskip("ir_measures")
-    measure = {"nDCG@2": NDCG(cutoff=2), "nDCG": NDCG(), "AP@2": AP(cutoff=2), "AP": AP()}[name]
+    measure = {"nDCG@2": NDCG(cutoff=2), "nDCG": NDCG(), "AP@2": AP(cutoff=2), "AP": AP(), "R@2": Recall(2)}[name]
     random = np.random.default_rng(1)
     pool = pool_of([5])
     design = design_of(Target(measure, rankings_of(pool, [[3, 0, 4, 1]])), *model_of(random, 2, 5, 3))
@@ -290,7 +300,11 @@ def enumerated_spreads(design):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("measure", [Additive([0, 1, 3], [1.0, 0.6, 0.4]), ERR(2), NDCG(cutoff=2), AP()], ids=str)
+@pytest.mark.parametrize(
+    "measure",
+    [Additive([0, 1, 3], [1.0, 0.6, 0.4]), ERR(2), Success(3, 2), NDCG(cutoff=2), Recall(2), AP()],
+    ids=str,
+)
 @pytest.mark.parametrize("n_nodes", [1, 3])
 def test_spreads_are_those_of_enumeration(measure, n_nodes):
     """Means over 300 copies within 4 standard errors; with other ids 1 run in 500 would fail one of its 28 places.
@@ -306,7 +320,7 @@ def test_spreads_are_those_of_enumeration(measure, n_nodes):
     target = Target(measure, *(rankings_of(pool, [one]) for one in (first, second)))
     expected = enumerated_spreads(design_of(target, nodes, weights))
     exact = np.flatnonzero((spreads > 0).all(axis=0))  # a plug-in's may come out negative, which counts as 0
-    assert exact.size == expected.size or (isinstance(measure, (NDCG, AP)) and exact.size > 0)
+    assert exact.size == expected.size or (isinstance(measure, (NDCG, Recall, AP)) and exact.size > 0)
     for k in exact:
         std_error = spreads[:, k].std(ddof=1) / math.sqrt(300)
         assert abs(spreads[:, k].mean() - expected[k]) <= 4 * std_error + 1e-12
@@ -359,6 +373,9 @@ MEASURES = {
     "cascade": Cascade([0, 0.4, 1.0], [1.0, 0.5, 0.3]),
     "nDCG@2": NDCG("exp", cutoff=2),
     "AP@2": AP(cutoff=2),
+    "R@2": Recall(2),
+    "Success@2": Success(2),
+    "RR(rel=2)@2": RR(2, 2),
 }
 
 
@@ -413,7 +430,8 @@ def test_totals_are_those_of_plain_loops(name):
     design = design_of(Target(MEASURES[name], lists), *model_of(random, 2, 8, 3), random)
     order, (reading,), level = design.order, design.readings, 1.3
     judge = reading.judge(random.integers(-1, 3, 8))
-    selection = selection_of(order, [(0, 1), (0,), (0, 1, 2)], level)
+    deepest = tuple(range(min(3, order.offsets[3] - order.offsets[2])))  # a cutoff ends a list
+    selection = selection_of(order, [(0, 1), (0,), deepest], level)
     shown = judge.totals(selection)
     for q in range(3):
         first = order.offsets[q]

@@ -23,7 +23,9 @@ from activeeval import (
     Estimate,
     InputError,
     Rankings,
+    Recall,
     StateError,
+    Success,
     Target,
 )
 from activeeval.design import Selection
@@ -268,9 +270,9 @@ def small(measure, compare, known, overhead=1.0):
 
 
 ENUMERATED = {
-    "whole": [ERR(2), NDCG()],
+    "whole": [ERR(2), NDCG(), Recall(1)],
     "random": [ERR(2, cutoff=1)],
-    "depth_plain": [ERR(2), NDCG([0, 1, 3]), AP()],
+    "depth_plain": [ERR(2), NDCG([0, 1, 3]), AP(), Recall(1), Success(1)],
     "items_plain": [Additive([0.5, 1.0, 3.0], [1.0, 0.6, 0.3])],
 }
 

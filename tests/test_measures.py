@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,9 +36,12 @@ from activeeval import (
     Precision,
     QueryPool,
     Rankings,
+    Recall,
+    Success,
     Target,
     parse_measure,
 )
+from activeeval.io.tables import load_tables, pool_from_tables
 
 
 class Collection:
@@ -101,7 +106,16 @@ IR_MEASURES = [
     ("RR", "RR", "pytrec_eval"),
     ("RR(rel=2)", "RR(rel=2)", "pytrec_eval"),
     ("RR@10", "RR@10", "msmarco"),
+    ("RR(rel=2)@3", "RR(rel=2)@3", "msmarco"),
+    ("R@1", "R@1", "pytrec_eval"),
+    ("R@10", "recall.10", "pytrec_eval"),
+    ("R(rel=2)@5", "R(rel=2)@5", "pytrec_eval"),
+    ("R@100", "recall_100", "pytrec_eval"),
+    ("Success@1", "Success@1", "pytrec_eval"),
+    ("Success@5", "success_5", "pytrec_eval"),
+    ("Success(rel=2)@10", "Success(rel=2)@10", "pytrec_eval"),
     ("AP", "AP", "pytrec_eval"),
+    ("AP@10", "map_cut.10", "pytrec_eval"),
     ("AP(rel=2)@5", "AP(rel=2)@5", "pytrec_eval"),
     ("Judged@1", "Judged@1", "judged"),
     ("Judged@10", "judged@10", "judged"),
@@ -119,6 +133,50 @@ def test_scores_are_those_of_ir_measures(name, ours, provider, seed):
     np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12)
 
 
+OF_TREC_EVAL = {
+    "P.5": "P(rel={rel})@5",
+    "recall.10": "R(rel={rel})@10",
+    "recall.1000": "R(rel={rel})@1000",
+    "success.5": "Success(rel={rel})@5",
+    "map_cut.10": "AP(rel={rel})@10",
+    "map": "AP(rel={rel})",
+    "recip_rank": "RR(rel={rel})",
+}
+
+
+@pytest.fixture(scope="module")
+def robust():
+    """Two real runs, and the same as dicts: with ties and with documents that nobody judged."""
+    folder = Path(os.environ.get("ACTIVEEVAL_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "data"
+    if not folder.exists():
+        pytest.skip(f"no runs at {folder}; set ACTIVEEVAL_SHARED")
+    names = [str(folder / "trec-robust03" / "runs" / f"input.{name}.gz") for name in ("pircRBa1", "humR03dc")]
+    tables = pool_from_tables(*load_tables(str(folder / "trec-robust03" / "robust03_qrels.txt.gz"), names), evaluated=2)
+    pairs = list(
+        zip(tables.pool.query_ids[tables.pool.item_queries].tolist(), tables.pool.item_ids.tolist(), strict=True)
+    )
+    qrels, runs = {}, ({}, {})
+    for z in np.flatnonzero(tables.grades >= 0).tolist():
+        qrels.setdefault(pairs[z][0], {})[pairs[z][1]] = int(tables.grades[z])
+    for run, scores, ranking in zip(runs, tables.scores, tables.rankings, strict=True):
+        for z in ranking.items.tolist():
+            run.setdefault(pairs[z][0], {})[pairs[z][1]] = float(scores[z])
+    return tables, qrels, runs
+
+
+@pytest.mark.parametrize("rel", [1, 2])
+@pytest.mark.parametrize("name", OF_TREC_EVAL)
+def test_scores_of_real_runs_are_those_of_trec_eval(robust, name, rel):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    tables, qrels, runs = robust
+    assert str(parse_measure(name)) == OF_TREC_EVAL[name].format(rel=1)
+    measure, key = parse_measure(OF_TREC_EVAL[name].format(rel=rel)), name.replace(".", "_")
+    for ranking, run in zip(tables.rankings, runs, strict=True):
+        found = pytrec_eval.RelevanceEvaluator(qrels, {name}, relevance_level=rel).evaluate(run)
+        expected = [found.get(query, {key: 0.0})[key] for query in tables.pool.query_ids.tolist()]
+        np.testing.assert_allclose(measure.score(tables.pool, tables.grades, ranking), expected, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("name", "ours"), [("nDCG(dcg='exp-log2')@10", "nDCG(dcg='exp-log2')@10"), ("ERR@20", "ERR(max_rel=4)@20")]
 )
@@ -133,6 +191,7 @@ def test_scores_are_those_of_gdeval(name, ours):
 
 
 RANX = ["ndcg", "ndcg@10", "ndcg_burges@10", "dcg@5", "dcg_burges", "mrr", "mrr@3", "map", "precision@5", "rbp.95"]
+RANX += ["recall@5", "hit_rate@3", "map@4"]
 
 
 @pytest.mark.slow  # ranx compiles for half a minute where its cache is cold
@@ -178,6 +237,12 @@ PLAIN = {
         lambda y, r: sum(0.1 * 0.9**i * [0, 0.2, 0.4, 0.6, 1][y[z]] for i, z in enumerate(r[:3]) if y[z] > 0),
     ),
     "P(rel=2)@5": (Precision(5, 2), lambda y, r: sum(y[z] >= 2 for z in r[:5]) / 5),
+    "R(rel=2)@5": (
+        Recall(5, 2),
+        lambda y, r: sum(y[z] >= 2 for z in r[:5]) / sum(g >= 2 for g in y) if any(g >= 2 for g in y) else 0.0,
+    ),
+    "R(rel=0)@3": (Recall(3, 0), lambda y, r: sum(y[z] >= 0 for z in r[:3]) / max(sum(g >= 0 for g in y), 1)),
+    "Success(rel=3)@4": (Success(4, 3), lambda y, r: float(any(y[z] >= 3 for z in r[:4]))),
     "RR(rel=2)@6": (RR(2, 6), lambda y, r: next((1 / (i + 1) for i, z in enumerate(r[:6]) if y[z] >= 2), 0.0)),
     "Judged@4": (Judged(4), lambda y, r: np.mean([y[z] >= 0 for z in r[:4]]) if r else 0.0),
     "Judged": (Judged(), lambda y, r: np.mean([y[z] >= 0 for z in r]) if r else 0.0),
@@ -330,7 +395,7 @@ def test_grades_that_are_none_are_refused(measure, grades, message):
         (lambda: RR(-1), "rel must be a whole number from 0, got -1"),
         (
             lambda: Target(Judged(5), Rankings.empty(pool_of([1]))),
-            "Judged@5 has no moments to sample by; choose DCG, ERR",
+            "Judged@5 is a score only, no model says how it is distributed; choose DCG, ERR",
         ),
     ],
 )
@@ -384,12 +449,25 @@ SPELLINGS = {
     "P_10": "P(rel=1)@10",
     "precision@5": "P(rel=1)@5",
     "P(rel=2)@5": "P(rel=2)@5",
+    "R@10": "R(rel=1)@10",
+    "recall@10": "R(rel=1)@10",
+    "recall_10": "R(rel=1)@10",
+    "recall.10": "R(rel=1)@10",
+    "R(rel=2)@10": "R(rel=2)@10",
+    "Success@5": "Success(rel=1)@5",
+    "success_5": "Success(rel=1)@5",
+    "hit_rate@5": "Success(rel=1)@5",
+    "Success(rel=3)@1": "Success(rel=3)@1",
     "RR": "RR(rel=1)",
     "recip_rank": "RR(rel=1)",
     "mrr@10": "RR(rel=1)@10",
     "AP": "AP(rel=1)",
     "map": "AP(rel=1)",
+    "map@10": "AP(rel=1)@10",
     "map_cut_100": "AP(rel=1)@100",
+    "map_cut.100": "AP(rel=1)@100",
+    "ndcg_cut.5": "nDCG(dcg='log2')@5",
+    "P.5": "P(rel=1)@5",
     "AP(rel=2)@100": "AP(rel=2)@100",
     "Judged@10": "Judged@10",
 }
@@ -416,6 +494,8 @@ def test_plain_ndcg_is_linear_and_plain_dcg_exponential():
         NDCG([0, 1, 3], 5),
         ERR(3),
         RR(2, 4),
+        Recall(20, 2),
+        Success(3),
         RBP(0.123456789),
         DCG([0, 1 / 3]),
         RBP(0.95, gains="exp"),
@@ -431,11 +511,23 @@ def test_printing_and_parsing_give_the_measure_back(measure):
     [
         ("", "cannot read the measure ''; expected Name(k=v,…)@cutoff, as nDCG@10 or ERR(max_rel=4)@20"),
         ("nDCG(", "cannot read the measure 'nDCG('; expected Name(k=v,…)@cutoff, as nDCG@10 or ERR(max_rel=4)@20"),
-        ("foo@3", "unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, RR, AP, Judged, Additive, as nDCG@10 or"),
+        (
+            "foo@3",
+            "unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, R, Success, RR, AP, Judged, Additive, as nD",
+        ),
+        ("ndgc@10", "unknown measure 'ndgc@10'; did you mean nDCG@10? known: nDCG, DCG"),
+        ("NDGC_cut_10", "unknown measure 'NDGC_cut_10'; did you mean ndcg_cut_10? known: nDCG, DCG"),
+        ("Sucess(rel=2)@5", "unknown measure 'Sucess(rel=2)@5'; did you mean Success(rel=2)@5? known: nDCG, DCG"),
+        ("ap", "unknown measure 'ap'; did you mean AP? known: nDCG"),
+        ("ERR(max_rl=4)", "measure 'ERR(max_rl=4)': unknown parameter 'max_rl'; did you mean max_rel? known: max_rel"),
+        ("RBP.95", "cannot read the measure 'RBP.95'; expected Name(k=v,…)@cutoff"),
+        ("R", "measure 'R': R needs a cutoff, as R@10"),
+        ("Success(rel=2)", "measure 'Success(rel=2)': Success needs a cutoff, as Success@10"),
+        ("R@1e9", "measure 'R@1e9': the cutoff must be a positive whole number, got '1e9'"),
         ("nDCG@0", "measure 'nDCG@0': the cutoff must be a positive whole number, got '0'"),
         ("nDCG@1.5", "measure 'nDCG@1.5': the cutoff must be a positive whole number, got '1.5'"),
         ("P", "measure 'P': P needs a cutoff, as P@10"),
-        ("ERR(max=4)", "measure 'ERR(max=4)': unknown parameter 'max'; known: max_rel"),
+        ("ERR(max=4)", "measure 'ERR(max=4)': unknown parameter 'max'; did you mean max_rel? known: max_rel"),
         ("Judged(rel=1)@5", "measure 'Judged(rel=1)@5': unknown parameter 'rel'; it takes none"),
         ("ERR(max_rel=0)", "measure 'ERR(max_rel=0)': max_grade must be a positive whole number, got 0"),
         ("RBP(p=1.5)", "measure 'RBP(p=1.5)': p must lie strictly between 0 and 1, got 1.5"),

@@ -16,6 +16,7 @@ from activeeval.grade_models.query_factor import QueryFactor
 from activeeval.kernels import numbers
 from activeeval.pool import key_of, known_digest, pool_hashes
 from activeeval.pool.identity import hashed_uniforms
+from activeeval.pool.texts import Texts
 
 pytestmark = pytest.mark.kernel
 
@@ -24,11 +25,10 @@ IDS = ["", "q", "query 17", "naïve", "Straße", "検索", "поиск", "🔎",
 ids = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), min_size=1, max_size=12)
 
 
-def kernel_hash(start, texts):
-    codes = np.array(texts)
-    width = max(codes.dtype.itemsize // 4, 1)
-    out = np.empty(codes.size, np.uint64)
-    numbers.text_hashes(np.uint64(start), codes.view(np.uint32).reshape(codes.size, width), out)
+def kernel_hash(start, words):
+    texts = Texts.from_list(words)
+    out = np.empty(texts.size, np.uint64)
+    numbers.text_hashes(np.uint64(start), texts.data, texts.offsets, out)
     return out.tolist()
 
 
@@ -53,7 +53,7 @@ def test_a_word_is_mixed_as_splitmix_does():
 
 @pytest.mark.parametrize("start", [0, 1, 0xB7E151628AED2A6B])
 def test_ids_are_hashed_by_their_bytes_whatever_their_length(start):
-    """One to four bytes a character, at the edges of each; alone and beside longer ids, which pad them with zeros."""
+    """One to four bytes a character, at the edges of each; alone and beside others."""
     expected = [id_hash(start, text) for text in IDS]
     assert kernel_hash(start, IDS) == expected
     assert [kernel_hash(start, [text])[0] for text in IDS[1:]] == expected[1:]

@@ -58,6 +58,14 @@ def summary(**fields):
     return Summary(**(given | fields))
 
 
+def test_intervals_are_too_short_three_standard_errors_below_their_level():
+    """Of 400 repetitions .95 − 3 sqrt(.95 · .05 / 400) = .9173; of 10,000 .9435."""
+    for repetitions, coverage, is_short in ((400, 0.9175, False), (400, 0.915, True), (10_000, 0.942, True)):
+        found = summary(repetitions=repetitions, coverage=Figure(coverage, 0.01))
+        assert found.is_too_short == is_short
+    assert not summary(repetitions=10_000, coverage=Figure(0.966, 0.002)).is_too_short
+
+
 # Rows
 
 

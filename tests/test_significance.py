@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from activeeval.errors import InputError
-from activeeval.significance import compare_scores, holm, mean_interval
+from activeeval.significance import CORRECTIONS, compare_scores, corrected, holm, mean_interval
 
 
 def pairs(n, seed, decimals=None):
@@ -180,3 +180,15 @@ def test_wrong_input_is_named():
         holm([0.5, 1.5])
     with pytest.raises(InputError, match="is empty"):
         holm([])
+
+
+def test_p_values_are_corrected_as_asked():
+    plain = [0.01, 0.4, 0.03]
+    assert corrected(plain, "none").tolist() == plain
+    assert corrected(plain, "bonferroni") == pytest.approx([0.03, 1.0, 0.09])
+    assert corrected(plain).tolist() == corrected(plain, "holm").tolist() == holm(plain).tolist()
+    with pytest.raises(InputError, match="unknown correction 'hommel'; known: holm, bonferroni, none"):
+        corrected(plain, "hommel")
+    for correction in CORRECTIONS:
+        with pytest.raises(InputError, match=r"p_values must lie in \[0, 1\], got 1.5 at position 0"):
+            corrected([1.5], correction)

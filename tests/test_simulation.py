@@ -20,6 +20,8 @@ from activeeval import (
     Campaign,
     Figure,
     InputError,
+    Recall,
+    Success,
     Target,
     replicate,
     simulate,
@@ -33,6 +35,7 @@ from activeeval.simulation.summaries import labels_saved_at, saved_above, saved_
 
 LEVELS = [name for name in METHODS if name not in PAPER]
 MEASURES = {"DCG": DCG([0, 1, 2, 4, 8], cutoff=5), "ERR": ERR(4), "nDCG": NDCG(cutoff=3), "AP": AP()}
+MEASURES |= {"R": Recall(2), "Success": Success(3, 2)}
 
 
 def case(measure="ERR", compare=True, seed=0, n_queries=24, longest=8):
@@ -120,7 +123,9 @@ def each(*measures, kernel):
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in scalar multiply")  # ∞ · 0: a place that never comes
 @pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize(("method", "measure"), each("DCG", "ERR", "nDCG", kernel=["DCG"]))
+@pytest.mark.parametrize(
+    ("method", "measure"), [*each("DCG", "ERR", "nDCG", kernel=["DCG"]), ("depth", "R"), ("depth", "Success")]
+)
 def test_a_repetition_is_the_campaign_with_its_seed_bit_for_bit(method, measure, compare):
     target, model, labels = case(measure, compare)
     design = METHODS[method].design(target, **model)

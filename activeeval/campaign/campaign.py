@@ -6,6 +6,7 @@ live campaign appends an event and applies it, a replay applies the same events 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Self
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 
 from activeeval.campaign.drawing import Drawing, drawing_of
 from activeeval.campaign.events import CannotJudge, Drawn, Ended, Event, Judged, Retracted, State, Unit
-from activeeval.campaign.reading import half_width_at_end, looks_at, read
+from activeeval.campaign.outlook import Outlook
+from activeeval.campaign.reading import looks_at, read
 from activeeval.design import Design
 from activeeval.errors import InputError, StateError
 from activeeval.estimation import IntervalKind, find_interval
@@ -233,9 +235,14 @@ class Campaign:
 
         NaN where the sample was gathered of a pool in chunks, which does not tell.
         """
-        ends = (self._readable(False)[0], self._drawing.block_ends[-1])
-        now, end = map(self._drawing.selection, ends)
-        return half_width_at_end(self.design, now, end, self.grades, target, scope, level)
+        outlook = self.outlook(target, scope=scope)
+        end = self._drawing.selection(self._drawing.block_ends[-1])
+        return math.nan if outlook is None else outlook.at_selection(end, level)
+
+    def outlook(self, target: Target | None = None, *, scope: str = "pool") -> Outlook | None:
+        """Return what to expect of more judgments; None of a pool in chunks, which cannot tell; as `estimate` else."""
+        now = self._drawing.selection(self._readable(False)[0])
+        return Outlook.of(self.design, now, self.grades, target, scope)
 
     def topped_up(self, more: float) -> Campaign:
         """Return the campaign with a larger budget: the same sample, all that is known of it, and one more block."""

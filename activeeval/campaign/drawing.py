@@ -56,9 +56,9 @@ def _unit(design: Design, number: int, block: int, query: int, slots: Ints, leve
         number=number,
         block=block,
         query=query,
-        query_id=str(design.pool.query_ids[query]),
+        query_id=design.pool.query_texts[query],
         items=tuple(items.tolist()),
-        item_ids=tuple(design.pool.item_ids[items].tolist()),
+        item_ids=tuple(design.pool.item_texts[items].tolist()),
         level=level,
         cost=cost,
     )
@@ -87,7 +87,7 @@ def _levelled(design: Design, scheme: Levels, key: np.uint64) -> Drawing:
     if math.isinf(queue.level_after(ends[-1])):
         ended = "everything is judged"
     else:
-        name = str(design.pool.query_ids[queue.unit_queries[ends[-1]]])
+        name = design.pool.query_texts[queue.unit_queries[ends[-1]]]
         ended = f"a unit of query {name!r} came up, which the budget cannot pay for"
     return _Levelled(design=design, queue=queue, block_ends=ends, ended=ended)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Design, Levels, Reading, Selection
-from activeeval.estimation import Look, estimate, evaluate, half_widths, judged_sample, looks_of
+from activeeval.estimation import Look, effective_sample_size, estimate, judged_sample, looks_of
 from activeeval.measures import Target
 from activeeval.results import Cannot, Estimate
 
@@ -43,18 +42,21 @@ def read(
         The part of the planned budget that has been judged.
     """
     reading = design.reading(target)
-    selection = _of_target(reading, selection)
-    found = _estimate(design, reading, selection, grades, scope)
+    selection = of_target(reading, selection)
+    sample = judged_sample(design, reading, reading.judge(grades), selection)
+    found = estimate(sample, design.name, scope)
+    size, why = effective_sample_size(sample, reading, selection)
     own = sorted(set(cannot) & set(reading.order.items[selection.slots].tolist()))
     if own:
         extremes = extreme_grades(reading, selection, grades, own, design.max_grade)
         ends = [found.value, *(_estimate(design, reading, selection, g, scope).value for g in extremes)]
         treated = "as no gain" if reading.beliefs is None else "as predicted"
         found = replace(found, cannot=Cannot(n_items=len(own), low=min(ends), high=max(ends), treated=treated))
-    return replace(found, share=share, notes=_dominated(design, reading, selection.level))
+    notes = _dominated(design, reading, selection.level)
+    return replace(found, share=share, effective_sample_size=size, size_unknown=why, notes=notes)
 
 
-def _of_target(reading: Reading, selection: Selection) -> Selection:
+def of_target(reading: Reading, selection: Selection) -> Selection:
     """Return the part of a selection that is of the queries that a target is about."""
     within, order = reading.target.within, reading.order
     if within is None:
@@ -73,43 +75,12 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[str, ...
     left = reading.left_to_chance(level) if is_known else np.zeros(1)
     if left.max() <= MOST_OF_ONE * left.sum():
         return ()
-    query, share = repr(str(design.pool.query_ids[int(left.argmax())])), left.max() / left.sum()
+    query, share = repr(design.pool.query_texts[int(left.argmax())]), left.max() / left.sum()
     return (f"{share:.0%} of what chance leaves out is of query {query} alone: the interval can be far too short",)
 
 
 def _estimate(design: Design, reading: Reading, selection: Selection, grades: Ints, scope: str) -> Estimate:
     return estimate(judged_sample(design, reading, reading.judge(grades), selection), design.name, scope)
-
-
-def half_width_at_end(
-    design: Design,
-    now: Selection,
-    end: Selection,
-    grades: Ints,
-    target: Target | None = None,
-    scope: str = "pool",
-    level: float = 0.95,
-) -> float:
-    """Return what half-width the t interval of a judged part of a sample should come to where all of it is judged.
-
-    The variance falls as planned for the two levels, degrees of freedom grow with the queries. After a quarter of a
-    budget medians were .85 to 1.3 times what came (five methods, one ranking and two, MQ2008).
-    """
-    if design.order.gathered is not None:
-        return math.nan
-    reading = design.reading(target)
-    own, whole = _of_target(reading, now), _of_target(reading, end)
-    sample = judged_sample(design, reading, reading.judge(grades), own)
-    found, of_pool = evaluate(sample, scope), evaluate(sample).variance
-    of_scope = found.variance - of_pool if scope != "pool" else 0.0
-    matters = reading.target.matters[reading.order.items]
-    planned = [reading.order.planned_variance(one.level, matters) for one in (now, end)]
-    shrunk = of_pool
-    if planned[0] > 0:
-        shrunk = of_pool * planned[1] / planned[0] if planned[1] > 0 else 0.0
-    n_now, n_end = (max(int(np.count_nonzero(one.counts)), 1) for one in (own, whole))
-    degrees = np.array(found.degrees_of_freedom * n_end / n_now)
-    return float(half_widths(np.array(shrunk + of_scope), degrees, level))
 
 
 def extreme_grades(
@@ -152,7 +123,7 @@ def looks_at(
     """Return a look for each of the selections that a growing sample had at the ends of its blocks."""
     reading = design.reading(target)
     judge = reading.judge(grades)
-    own = [_of_target(reading, selection) for selection in selections]
+    own = [of_target(reading, selection) for selection in selections]
     samples = [judged_sample(design, reading, judge, selection) for selection in own]
     # of some of the queries an early block may hold nothing: that was no look
     seen = [k for k, sample in enumerate(samples) if sample.n_queries or sample.is_census or k == len(samples) - 1]

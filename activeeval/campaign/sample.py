@@ -23,6 +23,7 @@ from activeeval.io.arrays import read_arrays
 from activeeval.measures import SampledMeasure, Target, check_sampled, parse_measure
 from activeeval.methods import find_method
 from activeeval.pool import QueryPool, Rankings, pool_hashes
+from activeeval.pool.texts import Texts
 
 Floats = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
@@ -31,6 +32,7 @@ FORMAT = "activeeval sample 2"
 """Name and version of the format; later versions read it."""
 FIELDS = ("format", "digest", "words", "key", "budget", "blocks", "scale", "targets")
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
+_IDS = ("query_ids", "item_ids")
 _POOL = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")
 _ORDER = ("offsets", "items", "query_probs", "overheads", "query_roots", "roots")
 
@@ -59,7 +61,8 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
         "scale": np.array([scale]),
         "known": design.known.astype(np.int32),
     }
-    arrays |= {f"pool.{name}": getattr(design.pool, name) for name in _POOL}
+    arrays |= {f"pool.{name}": getattr(design.pool, name) for name in _POOL if name not in _IDS}
+    arrays |= _id_arrays(design.pool)
     arrays |= {f"order.{name}": getattr(design.order, name) for name in _ORDER} | _cost_arrays(design.order)
     for k, ranking in enumerate(lists):
         arrays |= {f"ranking{k}.offsets": ranking.offsets, f"ranking{k}.items": ranking.items}
@@ -142,7 +145,7 @@ def _word(arrays: Arrays, name: str) -> str:
 
 
 def _design(arrays: Arrays) -> Design:
-    pool = QueryPool(**{name: arrays[f"pool.{name}"] for name in _POOL})
+    pool = QueryPool(**{name: arrays[f"pool.{name}"] for name in _POOL} | _ids(arrays))
     name, *measures = (str(word) for word in arrays["words"])
     method = find_method(name)
     scale = int(arrays["scale"][0])
@@ -179,6 +182,23 @@ def _design(arrays: Arrays) -> Design:
     whole = with_gathered(design, arrays)
     whole = whole.with_budget(budget, arrays["blocks"].tolist()[:-1], expected=bool(expected))
     return replace(whole, planned=planned)
+
+
+def _id_arrays(pool: QueryPool) -> dict[str, NDArray[Any]]:
+    """Return ids as arrays of text; as their bytes and where each starts, where one is far longer than most."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, texts in zip(_IDS, (pool.query_texts, pool.item_texts), strict=True):
+        whole = texts.array()
+        arrays[f"pool.{name}"] = texts.data if whole.dtype.kind == "O" else whole
+        if whole.dtype.kind == "O":
+            arrays[f"pool.{name}.offsets"] = texts.offsets
+    return arrays
+
+
+def _ids(arrays: Arrays) -> dict[str, Any]:
+    """Return the ids that are held as bytes, as a list: a pool looks at each, whatever the offsets are."""
+    held = [name for name in _IDS if f"pool.{name}.offsets" in arrays]
+    return {name: Texts(arrays[f"pool.{name}"], arrays[f"pool.{name}.offsets"]).tolist() for name in held}
 
 
 def _targets(arrays: Arrays, measures: list[str], scale: int, lists: list[Rankings]) -> list[Target]:

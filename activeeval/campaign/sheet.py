@@ -24,6 +24,7 @@ from activeeval.campaign.policies import (
 )
 from activeeval.errors import InputError
 from activeeval.io.draws import CANNOT, EMPTY, Draws
+from activeeval.pool.texts import Texts
 
 
 class Progress(NamedTuple):
@@ -50,8 +51,8 @@ def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
     return Draws(
         sample=sample,
         block=np.repeat(np.array([unit.block for unit in units], dtype=np.int64), sizes),
-        query_id=np.repeat(np.array([unit.query_id for unit in units], dtype=np.str_), sizes),
-        doc_id=np.array(doc_ids, dtype=np.str_),
+        query_id=Texts.from_list([unit.query_id for unit in units for _ in unit.items]),
+        doc_id=Texts.from_list(doc_ids),
         grade=np.full(len(doc_ids), EMPTY, dtype=np.int64),
     )
 
@@ -124,7 +125,7 @@ def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[
     places = {(u.query_id, doc): item for u in campaign.units for item, doc in zip(u.items, u.item_ids, strict=True)}
     said: dict[int, dict[str, int]] = {}
     for name, sheet in sheets.items():
-        columns = (sheet.query_id, sheet.doc_id, sheet.grade, np.asarray(sheet.judge))
+        columns = (sheet.query_id, sheet.doc_id, sheet.grade, sheet.judge)
         for row, (query, doc, grade, judge) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
             item, where = places.get((query, doc)), sheet.place(name, row)
             if item is None:

@@ -1,4 +1,7 @@
-"""The command line: parse, call the library, render. Exit codes: 0 ok, 1 an error in one line, 2 wrong usage."""
+"""The command line: parse, call the library, render.
+
+Exit codes: 0 ok, 1 an error in one line, 2 wrong usage; `compare` has verdicts of its own.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ from activeeval.errors import ActiveEvalError
 def cli(quiet: bool) -> None:
     """Measure search quality with a fraction of the judgments.
 
-    Numbers go to stdout, talk to stderr. Exit codes: 0 ok, 1 something is wrong (said in one line), 2 wrong usage.
+    Numbers go to stdout, talk to stderr. Exit codes: 0 ok, 1 something is wrong (said in one line), 2 wrong usage;
+    `compare` answers 10 where the new run is worse, 11 where that is open.
     """
 
 
@@ -38,10 +42,12 @@ for _command in (*_WORK, methods, calibration, gains, coherence, warm_up):
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+    """Run the command line and return its exit code; a command that gives a verdict leaves its code in ``obj``."""
+    given: Sequence[str] = sys.argv[1:] if arguments is None else arguments
+    context: click.Context | None = None
     try:
         # not cli.main, which answers a closed pipe and Ctrl-C in its own way
-        with cli.make_context("activeeval", list(sys.argv[1:] if arguments is None else arguments)) as context:
+        with cli.make_context("activeeval", list(given)) as context:
             cli.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as end:
@@ -55,12 +61,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(problem))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as problem:
         return _complain(f"{problem.filename or 'stdout'}: {problem.strerror}")
     except MemoryError as problem:
         return _complain(f"not enough memory: {problem}")
-    return 0
+    return 0 if context is None else int(context.obj or 0)
 
 
 def _complain(problem: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -52,10 +53,10 @@ def coherence(
     sides = _lists(n_pairs=n_pairs, seed=seed, **lists)
     report = compare(*measures, *sides, bins, sampled=lists["run"] is None)
     rows = [
-        {"from": one.low, "to": one.high, "pairs": one.pairs, "agree": one.agree, "std_error": one.std_error}
+        {"from": one.low, "to": one.high, "pairs": one.pairs} | _known(agree=one.agree, std_error=one.std_error)
         for one in report.bins
     ]
-    whole = {"pairs": report.pairs, "agree": report.agree, "std_error": report.std_error}
+    whole = {"pairs": report.pairs} | _known(agree=report.agree, std_error=report.std_error)
     whole |= {"disagree": report.disagree, "one_tied": report.one_tied}
     emit(rows, form, places)
     if form != "jsonl":
@@ -66,6 +67,11 @@ def coherence(
     if plot:
         plot_coherence(report, plot)
         say(f"wrote {plot}")
+
+
+def _known(**figures: float) -> dict[str, float]:
+    """Return the figures that there are: an empty bin has no share, and pairs that are all there are no error."""
+    return {name: value for name, value in figures.items() if not math.isnan(value)}
 
 
 def _additive(text: str) -> Additive:
@@ -116,7 +122,7 @@ def _judged_lists(qrels: str, runs: list[str], depth: int, n_pairs: int, seed: i
     held = (tables.rankings[0].lengths > 0) & (tables.rankings[1].lengths > 0)
     if n_left := int((~held).sum()):
         say(f"{n_left} of {held.size} judged queries are not in both runs: left out")
-    pairs = [(query, *rankings) for query in tables.pool.query_ids[held].tolist()]
+    pairs = [(query, *rankings) for query in tables.pool.query_texts[held].tolist()]
     data = PreferenceData.from_rankings(tables.pool, tables.grades, rankings, pairs, depth)
     if n_unknown := data.n_unjudged + data.n_missing:
         say(f"{n_unknown} places of the lists hold no judged item: counted as grade 0")

@@ -1,35 +1,59 @@
-"""``activeeval compare``: by how much one run is better than another, with judgments that are at hand."""
+"""``activeeval compare``: a gate for scripts, whether a new run is worse than the old one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, SCOPES, FiniteRange, level_option, seed_option
-from activeeval.cli.output import emit, estimate_row, output_option, places_option, say
-from activeeval.errors import BudgetError, InputError
+from activeeval import __version__
+from activeeval.cli.inputs import (
+    BUDGET,
+    BUDGET_HELP,
+    MEASURES_HELP,
+    SCOPES,
+    FiniteRange,
+    level_option,
+    policy_option,
+    scope_option,
+    seed_option,
+    ties_option,
+)
+from activeeval.cli.output import emit, estimate_row, output_option, places_option, say, say_cautions, say_progress
 
 if TYPE_CHECKING:
     from activeeval.session.budgets import Budget
+    from activeeval.session.gate import Decision
+
+_OF_QRELS = ("budget", "method", "max_grade", "overhead", "unjudged", "seed")
 
 
 @click.command()
-@click.argument("run_a", metavar="RUN")
-@click.argument("run_b", metavar="VERSUS")
-@click.option("--qrels", required=True, metavar="FILE", help="Judgments; looked up for the items that are asked for.")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option("--qrels", metavar="FILE", help="Judgments, looked up for the items that are asked for.")
+@click.option("--sample", "sample_path", metavar="FILE", help="A sample that was drawn for these two runs.")
+@click.option("--sheet", "sheets", multiple=True, metavar="FILE", help="Its judged sheet; repeatable.")
 @click.option(
     "--measure",
     "measures",
     multiple=True,
-    default=["DCG@10"],
-    show_default="DCG@10",
-    help=f"{MEASURES_HELP}; repeatable.",
+    help=f"{MEASURES_HELP}; repeatable. Default: DCG@10, or what the sample was made for.",
 )
 @click.option(
-    "--budget", type=BUDGET, help=f"{BUDGET_HELP}; by default everything is looked up, and nothing is left to chance."
+    "--margin",
+    type=FiniteRange(0),
+    default=0.0,
+    show_default=True,
+    help="A difference that does not matter, in the unit of the measure.",
 )
-@click.option("--method", help="See `activeeval methods`. Default: the best for the measure.")
+@scope_option("population")
+@policy_option
+@ties_option
+@click.option("--budget", type=BUDGET, help=f"With --qrels, look up only what this pays for. {BUDGET_HELP}.")
+@click.option("--method", help="With --budget; see `activeeval methods`. Default: the best for the measure.")
 @click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest judgment.")
 @click.option(
     "--overhead", type=FiniteRange(0), default=0.0, show_default=True, help="Cost of turning to a query, in items."
@@ -45,55 +69,127 @@ if TYPE_CHECKING:
 @level_option
 @places_option
 @output_option
+@click.pass_context
 def compare(
-    run_a: str,
-    run_b: str,
-    qrels: str,
+    context: click.Context,
+    /,
+    old: str,
+    new: str,
+    qrels: str | None,
+    sample_path: str | None,
+    sheets: tuple[str, ...],
     measures: tuple[str, ...],
-    budget: Budget | None,
-    method: str | None,
-    max_grade: int | None,
-    overhead: float,
-    unjudged: str,
-    seed: int,
+    margin: float,
     level: float,
     places: int,
     form: str,
+    **options: Any,
 ) -> None:
-    """Estimate by how much RUN is better than VERSUS, from judgments that are looked up as they are needed.
+    """Decide whether the run NEW is worse than OLD: by judgments (--qrels), or by a judged sample (--sample, --sheet).
 
-    With a budget this is what a sample would have said; without one it is exact. Where an item is asked for that nobody
-    judged, it ends with an error that counts them. `activeeval score QRELS RUN MEASURE --versus VERSUS` tests the
-    difference for all the queries that these are a sample of.
+    The value is NEW less OLD. The verdict is the first of these that holds: equivalent, the interval lies within ± the
+    margin; better, it lies above 0; worse, below 0; else undecided. Of several measures each interval has the level
+    that Holm's method gives it, so that the chance to see a difference where there is none is shared by all.
 
     \b
-    activeeval compare new.run old.run --qrels qrels.txt --measure DCG@10 --budget 200
-    """
-    from activeeval.io.tables import load_qrels, load_run
-    from activeeval.session.evaluation import compare as estimate
-    from activeeval.session.workload import sampled_measure
+    Exit codes:
+       0  NEW is not worse: no interval goes below minus the margin
+      10  NEW is worse by some measure
+      11  neither is certain
+       1  an error, 2  wrong usage
 
-    given = {} if budget is None else {"share" if budget.is_share else "budget": budget.amount}
-    tables, rows = (load_qrels(qrels), load_run(run_a), load_run(run_b)), []
-    for measure in measures:
-        asked = sampled_measure(measure)
-        try:
-            result = estimate(
-                *tables,
-                measure=asked,
-                method=method,
-                max_grade=max_grade,
-                overhead=overhead,
-                unjudged=unjudged,
-                rng=seed,
-                **given,
-            )
-        except BudgetError as problem:
-            raise InputError(f"{measure}: --{problem}") from None
-        for caution in result.cautions:
-            say(f"{measure}: {caution}")
-        more = {"p_value": result.p_value, "method": result.method}
-        rows.append(estimate_row(str(asked), "difference", result, result.interval(level), **more))
+    \b
+    activeeval compare old.run new.run --qrels qrels.txt --measure nDCG@10 --margin 0.01
+    activeeval compare old.run new.run --sample week1.sample --sheet week1.csv -o jsonl
+    """
+    from activeeval.session.gate import exit_code
+
+    _check_source(context, qrels, sample_path, sheets)
+    if qrels is not None:
+        decisions = _by_judgments(qrels, old, new, measures, margin, level, options)
+        seed = options["seed"] if options["budget"] is not None else None
+    else:
+        decisions, seed = _by_sample(str(sample_path), sheets, old, new, measures, margin, level, options)
+    shared = {"runs": [old, new], "files": [path for path in (qrels, sample_path, *sheets) if path], "seed": seed}
+    shared["version"] = __version__
+    rows = [_row(one, len(decisions)) for one in decisions]
+    if form == "jsonl":
+        rows = [row | {"cautions": one.estimate.cautions} | shared for row, one in zip(rows, decisions, strict=True)]
+    else:
+        rows = [{name: row[name] for name in row if any(one[name] is not None for one in rows)} for row in rows]
     if form == "text":
-        say(f"the intervals are about {SCOPES['pool']}")
+        say(f"{new} less {old}; the intervals are about {SCOPES[options['scope']]}")
+    if len(rows) > 1:
+        say(f"level and p_holm of each measure are Holm's for {len(rows)}")
+    say_cautions([(one.measure, one.estimate) for one in decisions])
+    for one in decisions:
+        _tell(one)
+    context.find_root().obj = exit_code(decisions)
     emit(rows, form, places)
+
+
+def _check_source(context: click.Context, qrels: str | None, sample: str | None, sheets: Sequence[str]) -> None:
+    if (qrels is None) == (sample is None):
+        raise click.UsageError("give either --qrels, or --sample with its --sheet")
+    if (sample is None) != (not sheets):
+        raise click.UsageError("--sample and --sheet go together: the sample, and what was judged of it")
+    given = [p for p in context.params if context.get_parameter_source(p) is click.core.ParameterSource.COMMANDLINE]
+    foreign = [name for name in given if name in (_OF_QRELS if qrels is None else ("policy",))]
+    if foreign:
+        goes = "--qrels, not with --sample" if qrels is None else "--sample, not with --qrels"
+        raise click.UsageError(f"--{foreign[0].replace('_', '-')} goes with {goes}")
+
+
+def _by_judgments(
+    qrels: str, old: str, new: str, measures: Sequence[str], margin: float, level: float, options: dict[str, Any]
+) -> list[Decision]:
+    from activeeval.session.gate import by_judgments
+
+    budget: Budget | None = options["budget"]
+    names = ("method", "max_grade", "overhead", "unjudged", "scope")
+    chosen = {name: options[name] for name in names} | {"budget": budget, "rng": options["seed"]}
+    return by_judgments(qrels, old, new, measures or ("DCG@10",), margin=margin, level=level, **chosen)
+
+
+def _by_sample(
+    path: str,
+    sheets: Sequence[str],
+    old: str,
+    new: str,
+    measures: Sequence[str],
+    margin: float,
+    level: float,
+    options: dict[str, Any],
+) -> tuple[list[Decision], int | None]:
+    from activeeval.session.gate import by_sample
+    from activeeval.session.samples import judged
+
+    sample, progress, agreement = judged(path, sheets, options["policy"])
+    shared = {"scope": options["scope"], "ties": options["ties"]}
+    decisions, notes = by_sample(sample, old, new, measures, margin=margin, level=level, **shared)
+    say_progress(progress, agreement, options["policy"])
+    for note in notes:
+        say(note)
+    return decisions, sample.seed
+
+
+def _row(one: Decision, n_measures: int) -> dict[str, Any]:
+    more: dict[str, Any] = {"p_value": one.p_value}
+    if n_measures > 1:
+        more["p_holm"] = one.p_holm
+    more |= {"margin": one.margin, "more_budget": one.more_budget, "more_queries": one.more_queries}
+    row = estimate_row(one.measure, "difference", one.estimate, one.interval, **more)
+    return {"measure": one.measure, "verdict": one.verdict} | row
+
+
+def _tell(one: Decision) -> None:
+    """Say what would decide what is undecided."""
+    if one.verdict != "undecided":
+        return
+    if one.more_budget is None and one.more_queries is None:
+        say(f"{one.measure}: undecided; with a difference this near to 0 only a --margin can decide it")
+        return
+    what = f"about {one.more_queries} queries like these, all judged,"
+    if one.more_budget is not None:
+        what = f"a top-up of about {math.ceil(one.more_budget)}" if one.more_budget else "judging what waits"
+    say(f"{one.measure}: undecided; {what} should decide it, if the difference stays near {one.estimate.value:.3g}")

@@ -45,8 +45,8 @@ class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 
 
 BUDGET = BudgetType()
-BUDGET_HELP = "Judgments, or cost in mean items (200), or a share of judging everything (10%)"
-MEASURES_HELP = "DCG, ERR, RBP, P, RR, nDCG or AP, as ERR(max_rel=4)@10; @FILE: learned gains"
+BUDGET_HELP = "Judgments (200; mean items where costs differ), or a share of judging everything (10%)"
+MEASURES_HELP = "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as ERR(max_rel=4)@10; @FILE: learned gains"
 POSITIVE = FiniteRange(0, min_open=True)
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
 SCOPES = {
@@ -58,6 +58,14 @@ seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_def
 fresh_seed_option = click.option(
     "--seed", type=click.IntRange(0), help="One seed, one answer. Default: the operating system's, which is said."
 )
+policy_option = click.option(
+    "--policy",
+    type=click.Choice(("refuse", "majority", "median", "mean-gain")),
+    default="refuse",
+    show_default=True,
+    help="Items that several judges grade differently: an error; the grade that most give, the lowest of several such; "
+    "the lower median; or the mean gain of their grades. A judge is a name in the column `judge`, else a sheet.",
+)
 ties_option = click.option(
     "--ties",
     type=click.Choice(("id", "rank", "input")),
@@ -65,6 +73,19 @@ ties_option = click.option(
     show_default=True,
     help="Order of equal scores in a run: document id descending (trec_eval), the rank column, or input order.",
 )
+
+
+def scope_option(default: str) -> Callable[[Any], Any]:
+    """Return the option that says what an interval is about."""
+    return click.option(
+        "--scope",
+        type=click.Choice(tuple(SCOPES)),
+        default=default,
+        show_default=True,
+        help="What the interval is about: this pool, or all the queries that it is a sample of.",
+    )
+
+
 _OPTIONS = (
     click.option("--letor", multiple=True, metavar="FILE", help="Pool from a LETOR/SVMlight file; repeatable."),
     click.option("--qrels", metavar="FILE", help="Judgments of the pool's items, with --run."),

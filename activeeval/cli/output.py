@@ -14,6 +14,8 @@ import click
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
+    from activeeval.campaign.policies import Agreement
+    from activeeval.campaign.sheet import Progress
     from activeeval.design import Design
     from activeeval.results import Estimate, Interval
 
@@ -65,11 +67,21 @@ def estimate_row(measure: str, question: str, result: Estimate, interval: Interv
         "high": interval.high,
         "level": interval.level,
         **more,
+        "effective_sample_size": result.effective_sample_size,
         "queries": result.n_queries,
         "items": result.n_items,
         "spent": result.cost,
         **({} if result.cannot is None else {"cannot_low": result.cannot.low, "cannot_high": result.cannot.high}),
     }
+
+
+def say_sizes(results: Sequence[Estimate]) -> None:
+    """Say what effective sample sizes mean, where there are any."""
+    sizes = [result.effective_sample_size for result in results if result.effective_sample_size is not None]
+    if len(results) == len(sizes) == 1:
+        say(f"as precise as {sizes[0]:.3g} random queries judged whole")
+    elif sizes:
+        say("effective_sample_size: as precise as so many random queries judged whole")
 
 
 def check_new(path: str, suffixes: Sequence[str], force: bool) -> None:
@@ -95,6 +107,26 @@ def say(message: str) -> None:
     context = click.get_current_context(silent=True)
     if context is None or not (context.find_root().params.get("quiet")):
         click.echo(f"activeeval: {message}", err=True)
+
+
+def say_cautions(results: Sequence[tuple[str, Estimate]]) -> None:
+    """Say what to be wary of in named estimates, without a name where it is true of all."""
+    shared = [text for text in results[0][1].cautions if all(text in result.cautions for _, result in results)]
+    for text in shared:
+        say(text)
+    for name, result in results:
+        for text in result.cautions:
+            if text not in shared:
+                say(f"{name}: {text}")
+
+
+def say_progress(progress: Progress, agreement: Agreement, policy: str, at_end: str = "") -> None:
+    """Say how far the judging is, and how far judges agree; ``at_end`` ends what is said of items that wait."""
+    if agreement.several:
+        shared = f"{agreement.several} items were judged by several judges"
+        say(f"{shared}, {agreement.alike} of them alike (policy: {policy})")
+    if progress.waiting:
+        say(f"{progress.waiting} of {sum(progress)} items wait for a grade{at_end}")
 
 
 def warn_of_weights(name: str, design: Design) -> None:

@@ -19,8 +19,10 @@ from activeeval.cli.inputs import (
     SCOPES,
     drawn_pool_options,
     level_option,
+    policy_option,
     pool_options,
     prepared,
+    scope_option,
 )
 from activeeval.cli.output import (
     check_new,
@@ -31,6 +33,9 @@ from activeeval.cli.output import (
     output_option,
     places_option,
     say,
+    say_cautions,
+    say_progress,
+    say_sizes,
     warn_of_weights,
 )
 from activeeval.errors import BudgetError, InputError
@@ -215,21 +220,8 @@ def _write(drawn: Sample, out: str, sheet: str, documents: str | None, queries: 
     type=QUESTION,
     help=f"{_QUESTIONS}; repeatable. Default: what it was made for.",
 )
-@click.option(
-    "--policy",
-    type=click.Choice(("refuse", "majority", "median", "mean-gain")),
-    default="refuse",
-    show_default=True,
-    help="Items that several judges grade differently: an error; the grade that most give, the lowest of several such; "
-    "the lower median; or the mean gain of their grades. A judge is a name in the column `judge`, else a sheet.",
-)
-@click.option(
-    "--scope",
-    type=click.Choice(("pool", "population")),
-    default="pool",
-    show_default=True,
-    help="What the interval is about: this pool, or all the queries that it is a sample of.",
-)
+@policy_option
+@scope_option("pool")
 @click.option(
     "--interval",
     "kind",
@@ -273,12 +265,8 @@ def estimate(
     sample, progress, agreement = judged(path, sheets, policy)
     asked = sample.asked(measures, questions)
     found, notes = answers(sample, asked, scope=scope, kind=kind, level=level, segments=segments)
-    _caution(found)
-    if agreement.several:
-        shared = f"{agreement.several} items were judged by several judges"
-        say(f"{shared}, {agreement.alike} of them alike (policy: {policy})")
-    if progress.waiting:
-        say(f"{progress.waiting} of {sum(progress)} items wait for a grade{_at_end(found, kind)}")
+    say_cautions([(_named(one), one.estimate) for one in found])
+    say_progress(progress, agreement, policy, _at_end(found, kind))
     for note in notes:
         say(note)
     rows = []
@@ -291,7 +279,12 @@ def estimate(
         rows.append(estimate_row(one.target.name, one.question, result, one.interval, **more))
     if form == "text":
         say(f"the intervals are about {SCOPES[scope]}")
+        say_sizes([one.estimate for one in found])
     emit(rows, form, places)
+
+
+def _named(answer: Answer) -> str:
+    return ", ".join(part for part in (answer.target.name, answer.question, answer.segment) if part)
 
 
 def _at_end(answers: Sequence[Answer], kind: str) -> str:
@@ -305,19 +298,6 @@ def _at_end(answers: Sequence[Answer], kind: str) -> str:
     if not 0 < first.half_width_at_end < math.inf:
         return ""
     return f"; once all are judged the interval should be about ± {first.half_width_at_end:.3g} (now ± {now:.3g})"
-
-
-def _caution(answers: Sequence[Answer]) -> None:
-    """Say what to be wary of, once where it is true of all."""
-    of_each = [answer.estimate.cautions for answer in answers]
-    shared = [caution for caution in of_each[0] if all(caution in each for each in of_each)]
-    for caution in shared:
-        say(caution)
-    for answer in answers:
-        whose = ", ".join(part for part in (answer.target.name, answer.question, answer.segment) if part)
-        for caution in answer.estimate.cautions:
-            if caution not in shared:
-                say(f"{whose}: {caution}")
 
 
 @click.command()
@@ -361,9 +341,8 @@ def design(
         plot_design(made, plot)
     columns = design_columns(made)
     write_columns(columns, out)
-    say(
-        f"wrote {out}: {made.pool.n_queries} queries, {target.name}, "
-        f"{'a draw' if is_draw else 'the sample'} costs {columns['expected_cost'].sum():.6g} on average"
-    )
+    taken = f"{columns['expected_cost'].sum():.6g} {made.pool.cost_unit} on average"
+    what = "a draw" if is_draw else "the sample"
+    say(f"wrote {out}: {made.pool.n_queries} queries, {target.name}, {what} takes {taken}")
     if plot:
         say(f"wrote {plot}")

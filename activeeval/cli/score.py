@@ -9,18 +9,33 @@ import click
 
 from activeeval.cli.inputs import level_option, ties_option
 from activeeval.cli.output import emit, output_option, places_option, say
+from activeeval.cli.standings import query_rows, show_standings, summary_rows
+from activeeval.errors import did_you_mean
 
 if TYPE_CHECKING:
     from activeeval.io.tables import TablePool
-    from activeeval.scoring import RunScores
-    from activeeval.significance import PairedComparison
+    from activeeval.scoring import Standing
 
 
 @click.command()
 @click.argument("qrels", metavar="QRELS")
 @click.argument("run", metavar="RUN")
 @click.argument("measures", metavar="MEASURE...", nargs=-1, required=True)
-@click.option("--versus", metavar="RUN2", help="Compare with this run: difference, interval, tests.")
+@click.option("--run", "more_runs", multiple=True, metavar="FILE", help="A further run for the table; repeatable.")
+@click.option("--baseline", metavar="RUN", help="The run that the others are compared with. Default: the first.")
+@click.option("--versus", metavar="RUN2", help="Compare RUN with this run alone, in one row a measure.")
+@click.option(
+    "--test",
+    type=click.Choice(("t", "wilcoxon", "randomization")),
+    show_default="t",
+    help="Paired test of the differences that p_value is of.",
+)
+@click.option(
+    "--correction",
+    type=click.Choice(("holm", "bonferroni", "none")),
+    show_default="holm",
+    help="Of p_value, for all differences of all measures.",
+)
 @click.option("-q", "by_query", is_flag=True, help="Print every query.")
 @click.option("-n", "no_summary", is_flag=True, help="Leave out the summary.")
 @ties_option
@@ -32,7 +47,11 @@ def score(
     qrels: str,
     run: str,
     measures: tuple[str, ...],
+    more_runs: tuple[str, ...],
+    baseline: str | None,
     versus: str | None,
+    test: str | None,
+    correction: str | None,
     by_query: bool,
     no_summary: bool,
     ties: str,
@@ -41,39 +60,44 @@ def score(
     places: int,
     form: str,
 ) -> None:
-    """Score a run against judgments, with intervals.
+    """Score runs against judgments, with intervals.
 
     MEASURE is written as ir_measures does: nDCG@10 (linear gains), "nDCG(dcg='exp-log2')@10", DCG@10 (2^y - 1),
-    "ERR(max_rel=4)@20", RBP(p=0.9), P@5, RR, AP, Judged@10; @FILE: gains and discounts that
+    "ERR(max_rel=4)@20", RBP(p=0.9), P@5, R@100, Success@5, RR@10, AP, Judged@10; @FILE: gains and discounts that
     `activeeval gains` learned. A bare ERR takes the largest grade of the judgments.
 
-    A judged query that the run lacks scores 0; a query without judgments is ignored; an item nobody judged earns
+    With --run the runs make a table: each has its mean, its difference to the baseline with intervals and a corrected
+    p-value, wins, ties and losses.
+
+    A judged query that a run lacks scores 0; a query without judgments is ignored; an item nobody judged earns
     nothing and keeps its rank. All three are counted.
+
+    \b
+    activeeval score qrels.txt new.run nDCG@10 AP --run old.run --run older.run --baseline old.run -o md
     """  # fmt: skip
     from activeeval.io.tables import load_tables, pool_from_tables
-    from activeeval.scoring import compare_runs, score_run
+    from activeeval.scoring import standings
     from activeeval.session.arguments import asked_measure
 
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
+    names, reference = _asked_runs(run, more_runs, baseline, versus)
+    if len(names) == 1 and (test or correction):
+        raise click.UsageError("--test and --correction are of differences: give --run or --versus too")
     parsed = [asked_measure(text) for text in measures]
-    names = [run] if versus is None else [run, versus]
     judgments, runs = load_tables(qrels, names)
     tables = pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)
     _tell(tables, names)
-    rows: list[dict[str, Any]] = []
-    unjudged: dict[str, None] = {}
-    for measure in parsed:
-        bound = measure.bound_to(max(1, int(tables.grades.max())))
-        scored = [score_run(tables, i, bound, level) for i in range(len(runs))]
-        unjudged |= dict.fromkeys(_unjudged(names, scored, measure.cutoff))
-        if by_query:
-            rows += _query_rows(tables, scored)
-        if not no_summary:
-            comparison = compare_runs(scored[0], scored[1], level, seed) if versus else None
-            rows.append(_summary_row(scored, comparison, level))
-    for told in unjudged:
+    bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
+    how = {"test": test or "t", "correction": correction or "holm"}
+    found = standings(tables, names, bound, baseline=reference, level=level, seed=seed, **how)
+    unjudged = (text for runs, one in zip(found, bound, strict=True) for text in _unjudged(runs, one.cutoff))
+    for told in dict.fromkeys(unjudged):
         say(told)
+    rows: list[dict[str, Any]] = []
+    for own in found:
+        rows += query_rows(tables.pool, own, reference, versus=bool(versus)) if by_query else []
+        rows += [] if no_summary else summary_rows(own, reference, level, how, versus=bool(versus))
     if form in ("jsonl", "tsv"):
         emit(rows, form, places)
         return
@@ -82,7 +106,28 @@ def score(
     emit(queries, form, places)
     if queries and summary:
         click.echo()
-    emit(_read_down(summary) if form == "text" and versus else summary, form, places)
+    if summary and more_runs:
+        show_standings(found, reference, form, places, level=level, **how)
+    else:
+        emit(_read_down(summary) if form == "text" and versus else summary, form, places)
+
+
+def _asked_runs(
+    run: str, more_runs: tuple[str, ...], baseline: str | None, versus: str | None
+) -> tuple[list[str], int]:
+    """Return all runs and which of them is the baseline."""
+    if versus:
+        if more_runs or baseline:
+            raise click.UsageError("--versus compares two runs in a row; with --run, --baseline names the one of all")
+        return [run, versus], 1
+    names = [run, *more_runs]
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise click.UsageError(f"{twice} is given twice, expected each run once")
+    if baseline is not None and baseline not in names:
+        meant = did_you_mean(baseline, names)
+        raise click.UsageError(f"--baseline {baseline} is none of the runs; {meant}given: {', '.join(names)}")
+    return names, 0 if baseline is None else names.index(baseline)
 
 
 def _read_down(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -105,56 +150,10 @@ def _tell(tables: TablePool, names: list[str]) -> None:
             say(f"{name}: {n_ignored} queries have no judgments and are ignored")
 
 
-def _unjudged(names: list[str], scored: list[RunScores], cutoff: int | None) -> Iterator[str]:
+def _unjudged(runs: list[Standing], cutoff: int | None) -> Iterator[str]:
     """Yield what is to be said of items without a judgment; measures of one cutoff say the same."""
     where = "ranked items" if cutoff is None else f"items down to rank {cutoff}"
-    for name, run in zip(names, scored, strict=True):
-        if run.n_unjudged:
-            yield f"{name}: {run.n_unjudged} of {run.n_counted} {where} are not judged and earn nothing"
-
-
-def _query_rows(tables: TablePool, scored: list[RunScores]) -> list[dict[str, Any]]:
-    rows = []
-    for q, name in enumerate(tables.pool.query_ids.tolist()):
-        row = {"query_id": name, "measure": scored[0].measure, "value": float(scored[0].values[q])}
-        if len(scored) > 1:
-            other = float(scored[1].values[q])
-            row |= {"versus_value": other, "difference": row["value"] - other}
-        rows.append(row)
-    return rows
-
-
-def _summary_row(scored: list[RunScores], comparison: PairedComparison | None, level: float) -> dict[str, Any]:
-    first = scored[0]
-    row: dict[str, Any] = {
-        "query_id": "all",
-        "measure": first.measure,
-        "value": first.summary.mean,
-        "low": first.summary.low,
-        "high": first.summary.high,
-        "level": level,
-        "queries": first.summary.n,
-        "judged": first.judged,
-        "missing": first.n_missing,
-        "ignored": first.n_ignored,
-        "tied_at_cutoff": first.n_tied,
-    }
-    if comparison is not None:
-        second = scored[1]
-        row |= {
-            "versus_value": second.summary.mean,
-            "versus_judged": second.judged,
-            "versus_missing": second.n_missing,
-            "versus_ignored": second.n_ignored,
-            "versus_tied_at_cutoff": second.n_tied,
-            "difference": comparison.difference,
-            "difference_low": comparison.low,
-            "difference_high": comparison.high,
-            "p_t": comparison.p_t,
-            "p_wilcoxon": comparison.p_wilcoxon,
-            "p_randomization": comparison.p_randomization,
-            "wins": comparison.wins,
-            "ties": comparison.ties,
-            "losses": comparison.losses,
-        }
-    return row
+    for one in runs:
+        if one.scores.n_unjudged:
+            counts = f"{one.scores.n_unjudged} of {one.scores.n_counted}"
+            yield f"{one.run}: {counts} {where} are not judged and earn nothing"

@@ -33,8 +33,8 @@ Ints = NDArray[np.int64]
 LEAST_ITEM_SHARE = 0.01
 """Least probability of an item once its query is in: a weight of a hundred is what one item may come to."""
 LEAST_PLUG_IN_SHARE = 0.35
-"""Of measures whose f_k is a plug-in (nDCG, AP), whose spreads are underestimated. Of .2, .35 and .6 it had the least
-error on MQ2008 with the uniform model, by 1 to 4 %."""
+"""Of measures whose f_k is a plug-in (nDCG, R, AP), whose spreads are underestimated. Of .2, .35 and .6 it had the
+least error on MQ2008 with the uniform model, by 1 to 4 %."""
 LEAST_RANK_SHARE = 0.6
 """Of a rank worth as much as the first: a model that is wrong about the first labels expects too little of the rest."""
 _LEARNT = 0.5

@@ -1,6 +1,15 @@
 """What a judged sample says about the pool: estimates and their intervals."""
 
-from activeeval.estimation.estimators import SCOPES, Evaluated, estimate, evaluate, evaluated, population_variance
+from activeeval.estimation.effective import effective_sample_size
+from activeeval.estimation.estimators import (
+    SCOPES,
+    Evaluated,
+    check_scope,
+    estimate,
+    evaluate,
+    evaluated,
+    population_variance,
+)
 from activeeval.estimation.intervals import (
     INTERVALS,
     Bootstrap,
@@ -29,7 +38,9 @@ __all__ = [
     "Look",
     "Skewed",
     "Student",
+    "check_scope",
     "crossing_probs",
+    "effective_sample_size",
     "estimate",
     "evaluate",
     "evaluated",

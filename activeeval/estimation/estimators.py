@@ -59,14 +59,19 @@ def evaluate(sample: JudgedSample, scope: str = "pool") -> Evaluated:
     InputError
         Where the scope is not known.
     """
-    if scope not in SCOPES:
-        raise InputError(f"unknown scope {scope!r}; known: {', '.join(SCOPES)}")
+    check_scope(scope)
     result = _evaluate(sample)
     if scope == "pool":
         return result
     freedom = sample.pool_size - 1.0 if sample.is_census else result.degrees_of_freedom
     variance = result.variance + population_variance(sample, result)
     return replace(result, variance=variance, degrees_of_freedom=freedom)
+
+
+def check_scope(scope: str) -> None:
+    """Raise InputError where an interval is to be about neither the pool nor the population."""
+    if scope not in SCOPES:
+        raise InputError(f"unknown scope {scope!r}; known: {', '.join(SCOPES)}")
 
 
 def _evaluate(sample: JudgedSample) -> Evaluated:

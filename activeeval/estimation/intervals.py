@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
-from activeeval.errors import InputError
+from activeeval.errors import InputError, did_you_mean
 from activeeval.estimation.estimators import Evaluated, evaluate
 from activeeval.estimation.samples import JudgedSample
 from activeeval.kernels import intervals
@@ -322,5 +322,5 @@ INTERVALS: dict[str, type[IntervalKind]] = {kind.name: kind for kind in (Student
 def find_interval(name: str) -> type[IntervalKind]:
     """Return an interval kind by its name, or say which there are."""
     if name not in INTERVALS:
-        raise InputError(f"unknown interval {name!r}; known: {', '.join(INTERVALS)}")
+        raise InputError(f"unknown interval {name!r}; {did_you_mean(name, INTERVALS)}known: {', '.join(INTERVALS)}")
     return INTERVALS[name]

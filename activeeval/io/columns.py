@@ -14,18 +14,19 @@ from activeeval.errors import FormatError, InputError
 from activeeval.io.files import (
     Bytes,
     PathLike,
+    check_lengths,
     fill_exactly,
+    let_go,
     line_of,
     line_text,
     open_lines,
     shown,
-    span_width,
-    texts_of,
     token_at,
 )
-from activeeval.io.keys import distinct_texts, first_repeated_pair
-from activeeval.kernels import checks, columns_text, text_numbers
-from activeeval.pool.doors import Texts, as_ids, numbers
+from activeeval.io.keys import first_repeated_pair
+from activeeval.kernels import checks, columns_text, texts
+from activeeval.pool.doors import as_texts, numbers
+from activeeval.pool.texts import LONGEST_ID, Texts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,12 +35,15 @@ _LARGEST_WHOLE = 2.0**53
 _KINDS = {
     "-": columns_text.LEFT_OUT,
     "t": columns_text.TEXT,
+    "q": columns_text.TEXT,
     "1": columns_text.TEXT,
     "n": columns_text.NUMBER,
     "*": columns_text.REST,
 }
 _SLOW_ROOM = 1 << 16
 _BLOCK = 1 << 14
+_PAST = 1 << 24
+"""So many bytes of a mapped file are read before their memory is given back."""
 _BLANKS = bytes(range(33))
 
 
@@ -71,7 +75,9 @@ class Columns:
         bad = int(checks.first_not_whole(values, _LARGEST_WHOLE))
         if bad >= 0:
             self.fail(bad, f"the {what} {float(values[bad])!r} is not a whole number, expected one")
-        wholes: Ints = values.astype(np.int64)
+        wholes: Ints = values.view(np.int64)
+        for start in range(0, values.size, _BLOCK):  # in their place: what they were is not asked for again
+            wholes[start : start + _BLOCK] = values[start : start + _BLOCK].astype(np.int64)
         return wholes
 
     def fail(self, row: int, problem: str) -> NoReturn:
@@ -87,29 +93,43 @@ class Columns:
     def pairs(self) -> tuple[Texts, Texts]:
         """Return the first two text columns, query and document, or name a pair that comes twice."""
         query_ids, doc_ids = self.texts[:2]
-        repeated = first_repeated_pair(distinct_texts(query_ids)[1], doc_ids)
+        repeated = first_repeated_pair(query_ids, doc_ids)
         if repeated is not None:
             first, again = repeated
-            of = f"document {shown(str(doc_ids[again]))} of query {shown(str(query_ids[again]))}"
+            of = f"document {shown(doc_ids[again])} of query {shown(query_ids[again])}"
             self.fail(again, f"{of} is there twice, first at line {self.line(first)}; expected it once")
         return query_ids, doc_ids
 
 
-@dataclass(slots=True)
 class _TextColumn:
-    """Code points of the first rows of a text column, as many as there is room for."""
+    """The texts of a column while its file is read; rows of a query follow each other and share one."""
 
-    codes: NDArray[np.uint32]
+    def __init__(self, kind: str, data: Bytes, n_lines: int) -> None:
+        self._n_most = 1 if kind == "1" else n_lines
+        # of untouched pages: what is not filled costs no memory
+        self._room = np.empty(data.size if kind != "1" else LONGEST_ID, dtype=np.uint8)
+        self._offsets = np.zeros(self._n_most + 1, dtype=np.int64)
+        self._starts = np.empty(n_lines + 1, dtype=np.int64) if kind == "q" else None
+        self._n = 0
 
     def take(self, path: str, data: Bytes, spans: Ints, start: int) -> None:
         """Take the rows from ``start`` on."""
-        spans = spans[: max(len(self.codes) - start, 0)]
-        width = span_width(path, data, spans)
-        if width > self.codes.shape[1]:
-            narrow, self.codes = self.codes, np.empty((len(self.codes), width), dtype=np.uint32)
-            self.codes[:start, : narrow.shape[1]] = narrow[:start]
-            self.codes[:start, narrow.shape[1] :] = 0
-        text_numbers.span_codes(data, spans, self.codes[start : start + len(spans)])
+        spans = spans[: max(self._n_most - start, 0)]
+        check_lengths(path, data, spans)
+        if self._starts is not None:
+            self._n = texts.append_runs(data, spans, self._room, self._offsets, self._starts, self._n, start)
+        else:
+            texts.append_spans(data, spans, self._room, self._offsets, self._n)
+            self._n += len(spans)
+
+    def texts(self) -> Texts:
+        """Return what there is, the rest of the room given back."""
+        n_bytes = int(self._offsets[self._n])
+        self._room.resize(n_bytes, refcheck=False)
+        for ends in (self._offsets, self._starts):
+            if ends is not None:
+                ends.resize(self._n + 1, refcheck=False)
+        return Texts(self._room, self._offsets, self._starts)
 
 
 def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
@@ -118,8 +138,8 @@ def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
     Parameters
     ----------
     kinds : str
-        One letter a column: ``t`` text, ``1`` text of which only the first row's is kept, ``n`` finite number,
-        ``-`` not read; ``*`` behind the last where there may be more, which are ignored.
+        One letter a column: ``t`` text, ``q`` text that comes in long runs, ``1`` text of which only the first row's is
+        kept, ``n`` finite number, ``-`` not read; ``*`` behind the last where there may be more, which are ignored.
     expected : str
         The columns as a message names them: ``query iteration document grade``.
 
@@ -130,12 +150,12 @@ def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
     """
     data, n_lines = open_lines(path)
     name = os.fspath(path)
-    texts = [_TextColumn(np.empty((1 if k == "1" else n_lines, 1), dtype=np.uint32)) for k in kinds if k in "t1"]
+    texts = [_TextColumn(kind, data, n_lines) for kind in kinds if kind in "tq1"]
     numbers = np.empty((kinds.count("n"), n_lines))
     n_rows, n_longer = _read(name, data, kinds, expected, texts, numbers)
     if n_rows == 0:
         raise FormatError(name, None, f"no data lines, expected lines of: {expected}")
-    return Columns(name, data, [texts_of(column.codes)[:n_rows] for column in texts], numbers[:, :n_rows], n_longer)
+    return Columns(name, data, [column.texts() for column in texts], numbers[:, :n_rows], n_longer)
 
 
 def _read(
@@ -146,6 +166,7 @@ def _read(
     spans = np.empty((len(texts), _BLOCK, 2), dtype=np.int64)
     slow = np.empty((_SLOW_ROOM, 3), dtype=np.int64)
     state = np.zeros(5, dtype=np.int64)
+    n_past = 0
     while state[0] < data.size:
         state[2], state[3] = 0, state[1]
         code, place = columns_text.read_column_rows(data, state, codes, spans, numbers, slow)
@@ -154,13 +175,16 @@ def _read(
             _complain(path, data, int(code), int(place), kinds, expected)
         for column, of_column in zip(texts, spans, strict=True):
             column.take(path, data, of_column[: state[1] - state[3]], int(state[3]))
+        if state[0] - n_past > _PAST:
+            let_go(data, n_past, int(state[0]))
+            n_past = int(state[0])
     return int(state[1]), int(state[4])
 
 
 def typed_column(values: Any, name: str, kind: str) -> Any:
-    """Return a column as text (``U``), finite floats (``f``) or whole numbers (``i``), or say why not."""
+    """Return a column as texts (``U``), finite floats (``f``) or whole numbers (``i``), or say why not."""
     if kind == "U":
-        return as_ids(values, name)
+        return as_texts(values, name)
     array = np.asarray(values)
     if kind == "i":
         return np.ascontiguousarray(_wholes(array, name))

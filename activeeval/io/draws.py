@@ -17,7 +17,7 @@ from activeeval.io.export import write_columns
 from activeeval.io.files import PathLike, bare_suffix, shown
 from activeeval.io.sheets import SPREADSHEETS, TABLES, Sheet, read_sheet
 from activeeval.io.writing import Together
-from activeeval.pool.doors import Texts
+from activeeval.pool.texts import Texts
 
 Ints = NDArray[np.int64]
 
@@ -39,6 +39,8 @@ _LONGEST = 32_767
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _EXPECTED = f"expected a whole number from 0 on, `{_CANNOT}` where the item cannot be judged, or nothing while it waits"
 
+_NOBODY = Texts.from_list([])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Draws:
@@ -50,10 +52,10 @@ class Draws:
         The id of the sample that the rows belong to.
     block : ndarray of int64, shape (n,)
         From 1; a sample may be read early at the end of a block.
-    query_id, doc_id : ndarray of str, shape (n,)
+    query_id, doc_id : Texts, shape (n,)
     grade : ndarray of int64, shape (n,)
         `EMPTY` while an item waits, `CANNOT` where it cannot be judged.
-    judge : ndarray of str, shape (n,)
+    judge : Texts, shape (n,)
         Who judged it; empty where nobody says, throughout by default.
     lines : sequence of int or None
         On which line of its file each row starts, for messages; None where rows have no lines.
@@ -64,19 +66,22 @@ class Draws:
     query_id: Texts
     doc_id: Texts
     grade: Ints
-    judge: Texts | None = None
+    judge: Texts = _NOBODY
     lines: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         n_rows = np.size(self.block)
         for name in ("block", "query_id", "doc_id", "grade", "judge"):
-            given = np.full(n_rows, "") if name == "judge" and self.judge is None else getattr(self, name)
-            kind = "i" if name in ("block", "grade") else "U"
-            # nobody need say who judged, an id must not be empty
-            column = np.array(given, dtype=np.str_) if name == "judge" else typed_column(given, name, kind).view()
+            given = getattr(self, name)
+            if name == "judge":  # nobody need say who judged, an id must not be empty
+                column = Texts.from_list([""] * n_rows if given is _NOBODY else list(given))
+            else:
+                column = typed_column(given, name, "i" if name in ("block", "grade") else "U")
             if column.shape != (n_rows,):
                 raise InputError(f"{name} must have shape ({n_rows},), got {column.shape}")
-            column.setflags(write=False)
+            if isinstance(column, np.ndarray):
+                column = column.view()
+                column.setflags(write=False)
             object.__setattr__(self, name, column)
 
     @property
@@ -111,7 +116,7 @@ def write_draws(
     for name in TEXTS:
         if texts is not None and name in texts:
             columns[name] = [_readable(text, is_guarded) or None for text in texts[name]]
-    columns["judge"] = [name or None for name in np.asarray(draws.judge).tolist()]
+    columns["judge"] = [name or None for name in draws.judge]
     columns["grade"] = [words.get(grade, str(grade)) for grade in draws.grade.tolist()]
     columns["note"] = [None] * draws.n_rows
     write_columns(columns, path, files)
@@ -153,7 +158,7 @@ def _draws(sheet: Sheet, path: PathLike) -> Draws:
         query_id=_ids(sheet, "query_id", path),
         doc_id=_ids(sheet, "doc_id", path),
         grade=_grades(sheet),
-        judge=np.array(sheet.words("judge") if "judge" in sheet.columns else [""] * sheet.n_rows, dtype=np.str_),
+        judge=Texts.from_list(sheet.words("judge")) if "judge" in sheet.columns else _NOBODY,
         lines=sheet.lines,
     )
 
@@ -182,7 +187,7 @@ def _ids(sheet: Sheet, name: str, path: PathLike) -> Texts:
     texts = sheet.verbatim(name)
     if bare_suffix(path) not in (*_GUARDED, *SPREADSHEETS):
         return texts
-    return np.array([t[1:] if t[0] == "'" and _FORMULA.match(t) else t for t in texts.tolist()], np.str_)
+    return Texts.from_list([t[1:] if t[0] == "'" and _FORMULA.match(t) else t for t in texts])
 
 
 def _only(sheet: Sheet, name: str) -> str:

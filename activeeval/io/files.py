@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError
-from activeeval.kernels import text_numbers
-from activeeval.pool.doors import Texts, sealed_here
+from activeeval.kernels import text_numbers, texts
+from activeeval.pool.doors import told_too_long
+from activeeval.pool.texts import LONGEST_ID, Texts
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -26,8 +27,11 @@ PathLike = str | os.PathLike[str]
 _GZIP_MAGIC = b"\x1f\x8b"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_LONGEST_ID = 4096
 _PIECE = 1 << 18
+_CENSUS = 1 << 24
+MOST_UNPACKED, MOST_TIMES = 1 << 26, 100
+"""How much a packed file may unpack to, in bytes, or in times its own: text that people judge packs to a tenth, a run
+with one score throughout to a fortieth, a bomb to a thousandth."""
 
 
 def open_bytes(path: PathLike) -> Bytes:
@@ -120,27 +124,31 @@ def shown(text: str) -> str:
 
 
 def span_texts(path: PathLike, data: Bytes, spans: Ints) -> Texts:
-    """Return the texts of byte spans (n, 2) as an array of text, shape (n,)."""
-    codes = np.empty((len(spans), span_width(path, data, spans)), dtype=np.uint32)
-    text_numbers.span_codes(data, np.ascontiguousarray(spans), codes)
-    return texts_of(codes)
+    """Return the texts of byte spans (n, 2), shape (n,)."""
+    check_lengths(path, data, spans)
+    room = np.empty(int((spans[:, 1] - spans[:, 0]).sum()), dtype=np.uint8)
+    offsets = np.zeros(len(spans) + 1, dtype=np.int64)
+    texts.append_spans(data, np.ascontiguousarray(spans), room, offsets, 0)
+    return Texts(room, offsets)
 
 
-def texts_of(codes: NDArray[np.uint32]) -> Texts:
-    """Return code points (n, width), which nobody else holds, as an array of text, shape (n,)."""
-    texts: Texts = sealed_here(codes).view(f"U{codes.shape[1]}").reshape(-1)
-    return texts
-
-
-def span_width(path: PathLike, data: Bytes, spans: Ints) -> int:
-    """Return how many bytes the longest of the spans has, at least 1, or name the line of one that is too long."""
+def check_lengths(path: PathLike, data: Bytes, spans: Ints) -> None:
+    """Raise where a span is too long for an id; names its line."""
     lengths = spans[:, 1] - spans[:, 0]
-    width = int(lengths.max(initial=1))
-    if width > _LONGEST_ID:
-        row = int(lengths.argmax())
-        problem = f"an id of {width} bytes, {token_at(data, int(spans[row, 0]))}, expected at most {_LONGEST_ID}"
-        raise FormatError(os.fspath(path), line_of(data, int(spans[row, 0])), problem)
-    return width
+    if lengths.max(initial=0) > LONGEST_ID:
+        start, stop = spans[int(lengths.argmax())].tolist()
+        raise FormatError(
+            os.fspath(path), line_of(data, start), told_too_long(data[start:stop].tobytes().decode("utf-8"))
+        )
+
+
+def let_go(data: Bytes, start: int, stop: int) -> None:
+    """Give memory back that a mapped file takes between two places; what is looked at again is read again."""
+    mapped = data.base.obj if isinstance(data.base, memoryview) else None
+    if not isinstance(mapped, mmap.mmap) or not hasattr(mapped, "madvise"):
+        return
+    first = start // mmap.PAGESIZE * mmap.PAGESIZE
+    mapped.madvise(mmap.MADV_DONTNEED, first, min(stop, len(mapped)) - first)
 
 
 def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints, what: str) -> None:
@@ -169,13 +177,30 @@ def _content(path: PathLike) -> bytearray | mmap.mmap:
     content = _plain_content(path)
     if content[:2] != _GZIP_MAGIC:
         return content
+    most = most_unpacked(len(content))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
-            return bytearray(packed.read())
+            unpacked = bytearray()
+            while piece := packed.read(_CENSUS):
+                unpacked += piece
+                if len(unpacked) > most:
+                    raise FormatError(os.fspath(path), None, told_too_large(most))
+            return unpacked
     except EOFError:
         raise FormatError(os.fspath(path), None, "the gzip file is cut short, expected its end marker") from None
     except (gzip.BadGzipFile, zlib.error) as problem:
         raise FormatError(os.fspath(path), None, f"the gzip file is broken: {problem}") from None
+
+
+def most_unpacked(n_bytes: int) -> int:
+    """Return how many bytes a packed file of a size may hold."""
+    return max(MOST_UNPACKED, MOST_TIMES * n_bytes)
+
+
+def told_too_large(most: int) -> str:
+    """Return what a message says of a packed file that holds more."""
+    bound = f"{MOST_UNPACKED >> 20} MB or {MOST_TIMES} times its size"
+    return f"unpacks to more than {most >> 20} MB, expected at most {bound}: unpack it before where it is sound"
 
 
 def _plain_content(path: PathLike) -> bytearray | mmap.mmap:
@@ -198,7 +223,11 @@ def _plain_content(path: PathLike) -> bytearray | mmap.mmap:
 
 def _check_text(path: PathLike, data: Bytes) -> int:
     """Return the number of newlines of a text that is one."""
-    n_newlines, union, smallest = text_numbers.text_census(data)
+    n_newlines, union, smallest = 0, 0, 255
+    for start in range(0, data.size, _CENSUS):
+        own = text_numbers.text_census(data[start : start + _CENSUS])
+        n_newlines, union, smallest = n_newlines + own[0], union | own[1], min(smallest, own[2])
+        let_go(data, start, start + _CENSUS)
     if data[:2].tobytes() in _UTF16_MARKS:
         raise FormatError(os.fspath(path), 1, "the text is UTF-16, expected UTF-8")
     if union >= 0x80 and not _is_utf8(data):

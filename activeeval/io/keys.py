@@ -7,19 +7,20 @@ from numpy.typing import NDArray
 
 from activeeval.kernels import keys
 from activeeval.pool import QueryPool
-from activeeval.pool.doors import Texts, text_codes
+from activeeval.pool.texts import Texts, offsets_of
 
 Ints = NDArray[np.int64]
 
 
 def first_places(owners: Ints, texts: Texts) -> Ints:
     """Return for every row the first place that holds the same owner and text, shape (n,)."""
-    order, offsets = _segments(owners, int(owners.max(initial=-1)) + 1)
+    order, offsets = segments(owners, int(owners.max(initial=-1)) + 1)
+    held = texts.plain() if order is None else texts[order]
+    found: Ints = keys.first_places(offsets, held.data, held.offsets)
     if order is None:
-        places: Ints = keys.first_places(offsets, text_codes(texts))
-        return places
+        return found
     places = np.empty(owners.size, dtype=np.int64)
-    places[order] = order[keys.first_places(offsets, text_codes(texts[order]))]
+    places[order] = order[found]
     return places
 
 
@@ -28,10 +29,10 @@ def places_of(owners: Ints, texts: Texts, sought_owners: Ints, sought_texts: Tex
     if not owners.size:
         return np.full(sought_owners.size, -1, dtype=np.int64)
     n_owners = int(max(owners.max(initial=-1), sought_owners.max(initial=-1))) + 1
-    (order, offsets), (sought_order, sought_offsets) = _segments(owners, n_owners), _segments(sought_owners, n_owners)
-    held = texts if order is None else texts[order]
-    sought = sought_texts if sought_order is None else sought_texts[sought_order]
-    places: Ints = keys.places_of(offsets, text_codes(held), sought_offsets, text_codes(sought))
+    (order, offsets), (sought_order, sought_offsets) = segments(owners, n_owners), segments(sought_owners, n_owners)
+    held = texts.plain() if order is None else texts[order]
+    sought = sought_texts.plain() if sought_order is None else sought_texts[sought_order]
+    places = places_within_segments(offsets, held, sought_offsets, sought)
     if order is not None:
         places = np.append(order, -1)[places]
     if sought_order is not None:
@@ -40,7 +41,15 @@ def places_of(owners: Ints, texts: Texts, sought_owners: Ints, sought_texts: Tex
     return places
 
 
-def _segments(owners: Ints, n_owners: int) -> tuple[Ints | None, Ints]:
+def places_within_segments(offsets: Ints, texts: Texts, sought_offsets: Ints, sought_texts: Texts) -> Ints:
+    """Return the first place of each sought text among the texts of its segment, -1 where it is not there."""
+    places: Ints = keys.places_of(
+        offsets, texts.data, texts.offsets, sought_offsets, sought_texts.data, sought_texts.offsets
+    )
+    return places
+
+
+def segments(owners: Ints, n_owners: int) -> tuple[Ints | None, Ints]:
     """Return the order that brings the rows of each owner together, None where they are, and where each starts."""
     offsets = np.empty(n_owners + 1, dtype=np.int64)
     is_ordered = keys.segment_owners(owners, offsets)
@@ -49,26 +58,53 @@ def _segments(owners: Ints, n_owners: int) -> tuple[Ints | None, Ints]:
 
 def distinct_texts(texts: Texts) -> tuple[Texts, Ints]:
     """Return the distinct texts in order of first appearance, and the index of each row's."""
-    if texts.size == 0:
-        return texts, np.empty(0, dtype=np.int64)
-    # ids of queries come in long runs, so that few texts need a key
-    starts = np.flatnonzero(keys.starts_a_run(text_codes(texts)))
-    heads = texts[starts]
-    places = keys.first_places(np.array([0, heads.size]), text_codes(heads))
-    is_first = places == np.arange(heads.size)
-    index = (np.cumsum(is_first) - 1)[places].astype(np.int64)
-    return heads[is_first], np.repeat(index, np.diff(starts, append=texts.size))
+    names, codes = distinct_runs(texts)
+    return names, np.repeat(codes, texts.repeats)
 
 
-def first_repeated_pair(owners: Ints, texts: Texts) -> tuple[int, int] | None:
+def distinct_runs(texts: Texts) -> tuple[Texts, Ints]:
+    """Return the distinct texts in order of first appearance, and the index of each text where rows share some."""
+    runs = Texts(texts.data, texts.offsets)
+    places = keys.first_places(np.array([0, runs.size]), runs.data, runs.offsets)
+    is_first = places == np.arange(runs.size)
+    index: Ints = (np.cumsum(is_first) - 1)[places]
+    return (runs if is_first.all() else runs[is_first]), index
+
+
+def first_repeated_pair(query_ids: Texts, doc_ids: Texts) -> tuple[int, int] | None:
     """Return the rows of the earliest pair that comes a second time, first and second, or None."""
-    order, offsets = _segments(owners, int(owners.max(initial=-1)) + 1)
+    names, codes = distinct_runs(query_ids)
+    order, offsets = segments_of_runs(codes, query_ids.repeats, names.size)
     if order is None:
-        found, before = keys.first_repeat(offsets, text_codes(texts))
-        return (int(before), int(found)) if found >= 0 else None
-    places = first_places(owners, texts)
+        return first_repeated(offsets, doc_ids.plain())
+    places = first_places(np.repeat(codes, query_ids.repeats), doc_ids)
     again = np.flatnonzero(places != np.arange(places.size))
     return (int(places[again[0]]), int(again[0])) if again.size else None
+
+
+def first_repeated(offsets: Ints, texts: Texts) -> tuple[int, int] | None:
+    """Return the same of texts that stand together by segments."""
+    found, before = keys.first_repeat(offsets, texts.data, texts.offsets)
+    return (int(before), int(found)) if found >= 0 else None
+
+
+def segments_of_runs(owners: Ints, repeats: Ints, n_owners: int) -> tuple[Ints | None, Ints]:
+    """Return what `segments` does of owners that each have so many rows, one run after another."""
+    if owners.size and owners[0] >= 0 and (np.diff(owners) > 0).all():
+        counts = np.zeros(n_owners, dtype=np.int64)
+        counts[owners] = repeats
+        return None, offsets_of(counts)
+    return segments(np.repeat(owners, repeats), n_owners)
+
+
+def follows_its_query(query_ids: Texts) -> NDArray[np.bool_]:
+    """Return for every row whether the row before is of the same query, shape (n,)."""
+    _, codes = distinct_runs(query_ids)
+    starts = np.arange(codes.size + 1) if query_ids.starts is None else query_ids.starts
+    follows = np.ones(query_ids.size, dtype=np.bool_)
+    follows[:1] = False
+    follows[starts[1:-1]] = codes[1:] == codes[:-1]
+    return follows
 
 
 def places_within(codes: Ints) -> Ints:
@@ -84,6 +120,6 @@ def places_within(codes: Ints) -> Ints:
 def positions_in(pool: QueryPool, query_ids: Texts, doc_ids: Texts) -> Ints:
     """Return the position on the pool's item axis of each (query, document), -1 where it holds none."""
     names, codes = distinct_texts(query_ids)
-    index = {name: i for i, name in enumerate(pool.query_ids.tolist())}
+    index = {name: i for i, name in enumerate(pool.query_texts)}
     owners = np.array([index.get(name, -1) for name in names.tolist()], dtype=np.int64)[codes]
-    return places_of(pool.item_queries, pool.item_ids, owners, doc_ids)
+    return places_of(pool.item_queries, pool.item_texts, owners, doc_ids)

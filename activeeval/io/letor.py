@@ -15,7 +15,7 @@ from activeeval.io.files import Bytes, PathLike, fill_exactly, line_of, open_lin
 from activeeval.io.keys import first_repeated_pair
 from activeeval.kernels import letor_text
 from activeeval.pool import QueryPool
-from activeeval.pool.doors import Texts
+from activeeval.pool.texts import Texts, joined_texts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,10 +31,10 @@ class LetorData:
     Attributes
     ----------
     grades : ndarray of int64, shape (n_items,)
-    query_ids : ndarray of str, shape (n_queries,)
+    query_ids : Texts, shape (n_queries,)
     query_offsets : ndarray of int64, shape (n_queries + 1,)
         Where each query's rows start.
-    item_ids : ndarray of str, shape (n_items,), or None
+    item_ids : Texts, shape (n_items,), or None
         None where the files carry no document ids.
     features : ndarray of float64, shape (n_items, n_features), or None
         An index that a line leaves out is 0, the text NULL is NaN. None where not asked for.
@@ -122,11 +122,11 @@ def read_letor(paths: PathLike | Sequence[PathLike], features: bool = True) -> L
         parts.append(part)
         n_rows += part.grades.size
     query_ids, query_offsets = _queries(parts, n_rows)
-    item_ids = _documents(parts, query_offsets)
+    item_ids = _documents(parts, query_ids, query_offsets)
     file_offsets = np.concatenate(([0], np.cumsum([part.grades.size for part in parts]))).astype(np.int64)
     grades = np.concatenate([part.grades for part in parts])
     table = values[:n_rows] if features else None
-    for array in (grades, query_ids, query_offsets, item_ids, table, file_offsets):
+    for array in (grades, query_offsets, table, file_offsets):
         if array is not None:
             array.setflags(write=False)
     return LetorData(
@@ -199,10 +199,10 @@ def _queries(parts: list[_Part], n_rows: int) -> tuple[Texts, Ints]:
             names.append(name)
             starts.append(row + first)
         row += part.grades.size
-    return np.array(names, dtype=np.str_), np.array([*starts, n_rows], dtype=np.int64)
+    return Texts.from_list(names), np.array([*starts, n_rows], dtype=np.int64)
 
 
-def _documents(parts: list[_Part], query_offsets: Ints) -> Texts | None:
+def _documents(parts: list[_Part], query_ids: Texts, query_offsets: Ints) -> Texts | None:
     named = [part.documents[:, 0] >= 0 for part in parts]
     if not any(mask.any() for mask in named):
         return None
@@ -213,12 +213,11 @@ def _documents(parts: list[_Part], query_offsets: Ints) -> Texts | None:
                 _line_of_row(part, int(np.argmin(mask))),
                 "no document id, expected '#docid = <id>' as on other lines",
             )
-    item_ids: Texts = np.concatenate([span_texts(part.path, part.data, part.documents) for part in parts])
-    owners = np.repeat(np.arange(query_offsets.size - 1), np.diff(query_offsets))
-    repeated = first_repeated_pair(owners, item_ids)
+    item_ids = joined_texts([span_texts(part.path, part.data, part.documents) for part in parts])
+    repeated = first_repeated_pair(Texts(query_ids.data, query_ids.offsets, query_offsets), item_ids)
     if repeated is not None:
         first, second = (_place_of_row(parts, row) for row in repeated)
-        problem = f"document {shown(str(item_ids[repeated[1]]))} is twice in its query, first at {first[0]}:{first[1]}"
+        problem = f"document {shown(item_ids[repeated[1]])} is twice in its query, first at {first[0]}:{first[1]}"
         raise FormatError(second[0], second[1], f"{problem}; expected it once")
     return item_ids
 

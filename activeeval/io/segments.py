@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from activeeval.errors import FormatError
 from activeeval.io.columns import read_columns
 from activeeval.io.files import PathLike, bare_suffix
-from activeeval.io.keys import distinct_texts, first_repeated_pair
+from activeeval.io.keys import first_repeated_pair
 from activeeval.io.sheets import SUFFIXES, read_sheet
 from activeeval.io.tables import QUERY
 from activeeval.pool import QueryPool
-from activeeval.pool.doors import Texts
+from activeeval.pool.texts import Texts
 
 Bools = NDArray[np.bool_]
 
@@ -26,7 +26,7 @@ class Segments:
 
     Attributes
     ----------
-    query_ids, names : ndarray of str, shape (n,)
+    query_ids, names : Texts, shape (n,)
         A query and a segment that it belongs to.
     source : str
     """
@@ -45,7 +45,7 @@ class Segments:
         FormatError
             Where the pool holds none of the queries.
         """
-        places = {query: place for place, query in enumerate(pool.query_ids.tolist())}
+        places = {query: place for place, query in enumerate(pool.query_texts)}
         found: dict[str, Bools] = {}
         for query, name in zip(self.query_ids.tolist(), self.names.tolist(), strict=True):
             if query in places:
@@ -70,17 +70,17 @@ def read_segments(path: PathLike) -> Segments:
         sheet = read_sheet(path)
         column = sheet.column("segment", ("segment",))
         queries, names = sheet.texts(sheet.column("query", QUERY)), sheet.texts(column)
-        again = first_repeated_pair(distinct_texts(queries)[1], names)
+        again = first_repeated_pair(queries, names)
         if again is not None:
             sheet.fail(again[1], column, _told(queries, names, again[1]))
     else:
         columns = read_columns(path, "tt", "query segment")
         queries, names = columns.texts
-        again = first_repeated_pair(distinct_texts(queries)[1], names)
+        again = first_repeated_pair(queries, names)
         if again is not None:
             columns.fail(again[1], _told(queries, names, again[1]))
     return Segments(queries, names, os.fspath(path))
 
 
 def _told(queries: Texts, names: Texts, row: int) -> str:
-    return f"query {str(queries[row])!r} is in segment {str(names[row])!r} already, expected it once"
+    return f"query {queries[row]!r} is in segment {names[row]!r} already, expected it once"

@@ -15,10 +15,11 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError
+from activeeval.errors import FormatError, did_you_mean
 from activeeval.io.files import PathLike, bare_suffix, open_bytes, shown, text_stream
 from activeeval.io.json_text import parse_json
-from activeeval.pool.doors import Texts
+from activeeval.pool.doors import told_too_long
+from activeeval.pool.texts import Texts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,7 +69,10 @@ class Sheet:
                 return name
         line = 1 if self.lines is not None else None
         held = ", ".join(self.columns) or "no columns"
-        raise FormatError(self.source, line, f"no {what} column in: {held}; expected {' or '.join(names)}")
+        # nearly the same alone: a doc_id is no misspelt q_id
+        meant = ((name, did_you_mean(name, names, likeness=0.75)) for name in self.columns)
+        hint = next((f"{shown(name)}: {found}" for name, found in meant if found), "")
+        raise FormatError(self.source, line, f"no {what} column in: {held}; {hint}expected {' or '.join(names)}")
 
     def fail(self, row: int, name: str, problem: str) -> NoReturn:
         """Raise the error that names a cell."""
@@ -107,19 +111,25 @@ class Sheet:
         """Return a column of ids as `texts` does, with all blanks."""
         values = self.columns[name]
         if isinstance(values, np.ndarray):
-            if values.dtype.kind in "iu":
-                return values.astype(np.str_)
-            values = values.tolist()
-        if set(map(type, values)) <= {str} and "" not in values:
-            return np.array(values, dtype=np.str_)
-        for row, value in enumerate(values):
-            if isinstance(value, bool) or not isinstance(value, (str, int)):
-                problem = "is empty" if is_empty(value) else f"holds {shown(str(value))}"
-                spoilt = "; did a spreadsheet change it?" if _is_spoilt(value) else ""
-                self.fail(row, name, f"{problem}, expected an id, text or a whole number{spoilt}")
-            if value == "":
-                self.fail(row, name, "is empty, expected an id")
-        return np.array([str(value) for value in values], dtype=np.str_)
+            values = values.astype(np.str_).tolist() if values.dtype.kind in "iu" else values.tolist()
+        if not set(map(type, values)) <= {str} or "" in values:
+            values = [self._id(row, name, value) for row, value in enumerate(values)]
+        texts = Texts.from_list(values)
+        if (row := texts.first_too_long()) >= 0:
+            self.fail(row, name, f"holds {told_too_long(texts[row])}")
+        if (texts.data == 0).any():
+            row = next(row for row, text in enumerate(values) if "\0" in text)
+            self.fail(row, name, f"holds {shown(values[row])}, expected an id without NUL")
+        return texts
+
+    def _id(self, row: int, name: str, value: Any) -> str:
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            problem = "is empty" if is_empty(value) else f"holds {shown(str(value))}"
+            spoilt = "; did a spreadsheet change it?" if _is_spoilt(value) else ""
+            self.fail(row, name, f"{problem}, expected an id, text or a whole number{spoilt}")
+        if value == "":
+            self.fail(row, name, "is empty, expected an id")
+        return str(value)
 
     def words(self, name: str) -> list[str]:
         """Return a column of free text; an empty cell is the empty text."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
 from activeeval.io.files import shown
-from activeeval.io.keys import distinct_texts, first_places, first_repeated_pair, places_of
+from activeeval.io.keys import distinct_runs, first_places, first_repeated, places_within_segments, segments_of_runs
 from activeeval.io.trec import Qrels, Run
 from activeeval.pool import QueryPool, Rankings
-from activeeval.pool.doors import Texts
+from activeeval.pool.texts import Texts, joined_texts, offsets_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,10 +53,21 @@ class TablePool:
 
 @dataclass(slots=True)
 class _Rows:
-    """The rows of one table whose query the pool holds."""
+    """The rows of one table whose query the pool holds, those of a query together and queries in the pool's order.
 
-    held: Ints
-    owners: Ints
+    Attributes
+    ----------
+    held : ndarray of int64 or slice
+        Where they stand in the table; all in their order where that is so, which takes no memory.
+    offsets : ndarray of int64, shape (n_queries + 1,)
+        Where the rows of each query start among them.
+    doc_ids : Texts
+    names : list of str
+        All queries of the table.
+    """
+
+    held: Ints | slice
+    offsets: Ints
     doc_ids: Texts
     names: list[str]
 
@@ -91,29 +101,36 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
         raise InputError(f"evaluated must lie from {least} to the number of runs, {len(runs)}, got {evaluated}")
     tables: list[Qrels | Run] = [*([] if qrels is None else [qrels]), *runs]
     n_defining = evaluated + (qrels is not None)
-    distinct = [distinct_texts(table.query_ids) for table in tables]
+    distinct = [distinct_runs(table.query_ids) for table in tables]
     naming = distinct[:1] if qrels is not None else distinct[:evaluated]
-    query_ids = list(dict.fromkeys(name for names, _ in naming for name in names.tolist()))
+    query_ids = list(dict.fromkeys(name for names, _ in naming for name in names))
     index = {name: q for q, name in enumerate(query_ids)}
     rows = [_rows(table, names, codes, index) for table, (names, codes) in zip(tables, distinct, strict=True)]
-    if not any(part.held.size for part in rows[:n_defining]):
+    if not any(part.offsets[-1] for part in rows[:n_defining]):
         raise InputError("the judgments and the evaluated runs hold no document")
-    pool, items = _pool(query_ids, rows, n_defining)
+    offsets, item_ids, items = _items(rows, n_defining)
+    pool = QueryPool(Texts.from_list(query_ids), offsets, item_ids)
     pairs = [(0, t) for t in range(1, n_defining)]
     # judgments between two runs do not make them comparable
     for pair in [*pairs, (1, 2)] if n_defining == 3 and qrels is not None else pairs:
         _check_shared(tables, rows, items, pool, pair)
     grades = np.full(pool.n_items, -1, dtype=np.int64)
     if qrels is not None:
-        grades[items[0]] = np.maximum(_taken(qrels.grades, rows[0].held), -1)
+        grades[items[0]] = qrels.grades[rows[0].held]
+        np.maximum(grades, -1, out=grades)
         rows, items = rows[1:], items[1:]
     scores = np.full((len(runs), pool.n_items), np.nan)
     rankings = []
     for r, run in enumerate(runs):
-        kept = np.flatnonzero(items[r] >= 0)
-        positions, places = _taken(items[r], kept), _taken(rows[r].held, kept)
-        scores[r, positions] = _taken(run.scores, places)
-        rankings.append(_ranking(pool, run, scores[r], positions, places, ties))
+        is_held = items[r] >= 0
+        kept = slice(None) if is_held.all() else np.flatnonzero(is_held)
+        positions = items[r][kept]
+        scores[r, positions] = run.scores[rows[r].held][kept]
+        if ties == "id":
+            rankings.append(Rankings.from_scores(pool, scores[r]))
+        else:
+            places = np.arange(run.scores.size)[rows[r].held][kept]
+            rankings.append(_ranking(pool, run, positions, places, ties))
     n_held = [sum(name in index for name in part.names) for part in rows]
     return TablePool(
         pool,
@@ -129,45 +146,47 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
 def _rows(table: Qrels | Run, names: Texts, codes: Ints, index: dict[str, int]) -> _Rows:
     listed = names.tolist()
     owners = np.array([index.get(name, -1) for name in listed], dtype=np.int64)[codes]
-    held = np.flatnonzero(owners >= 0)
-    return _Rows(held, _taken(owners, held), _taken(table.doc_ids, held), listed)
-
-
-def _pool(query_ids: list[str], rows: list[_Rows], n_defining: int) -> tuple[QueryPool, list[Ints]]:
-    """Return the pool and, for each table, the item of each of its held rows or -1."""
-    owners, item_ids, numbers = _items(rows, n_defining)
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(query_ids)))))
-    if not np.all(owners[1:] >= owners[:-1]):
-        order = np.argsort(owners, kind="stable")
-        item_ids = item_ids[order]
-        position = np.empty(order.size + 1, dtype=np.int64)
-        position[order] = np.arange(order.size)
-        position[-1] = -1
-        numbers = [position[part] for part in numbers]
-    return QueryPool(np.array(query_ids, dtype=np.str_), offsets, item_ids), numbers
+    order, offsets = segments_of_runs(owners, table.query_ids.repeats, len(index))
+    if order is None and offsets[0] == 0:
+        return _Rows(slice(None), offsets, table.doc_ids.plain(), listed)
+    held = np.arange(offsets[0], offsets[-1]) if order is None else order[offsets[0] :]
+    return _Rows(held, offsets - offsets[0], table.doc_ids[held], listed)
 
 
 def _items(rows: list[_Rows], n_defining: int) -> tuple[Ints, Texts, list[Ints]]:
-    """Return the distinct pairs of the defining tables, and for each table the number of each row's pair or -1."""
-    owners, item_ids = rows[0].owners[:0], rows[0].doc_ids[:0]
-    numbers = []
-    for part in rows[:n_defining]:
-        number = places_of(owners, item_ids, part.owners, part.doc_ids)
-        new = np.flatnonzero(number < 0)
-        if new.size:
-            first = new
-            if first_repeated_pair(_taken(part.owners, new), _taken(part.doc_ids, new)) is None:
-                number[new] = np.arange(owners.size, owners.size + new.size)
-            else:
-                places = first_places(part.owners[new], part.doc_ids[new])
-                is_first = places == np.arange(new.size)
-                number[new] = owners.size + (np.cumsum(is_first) - 1)[places]
-                first = new[is_first]
-            owners = _joined(owners, _taken(part.owners, first))
-            item_ids = _joined(item_ids, _taken(part.doc_ids, first))
-        numbers.append(number)
-    others = (places_of(owners, item_ids, part.owners, part.doc_ids) for part in rows[n_defining:])
-    return owners, item_ids, [*numbers, *others]
+    """Return the distinct pairs of the defining tables by query, and for each table the item of each row or -1."""
+    offsets, item_ids = np.zeros_like(rows[0].offsets), Texts.from_list([])
+    items: list[Ints] = []
+    for t, part in enumerate(rows):
+        found = places_within_segments(offsets, item_ids, part.offsets, part.doc_ids)
+        new = np.flatnonzero(found < 0)
+        if t < n_defining and new.size:
+            offsets, item_ids, moved, found = _with_new(offsets, item_ids, part, found, new)
+            items = [moved[own] for own in items] if moved.size else items
+        items.append(found)
+    return offsets, item_ids, items
+
+
+def _with_new(offsets: Ints, item_ids: Texts, part: _Rows, found: Ints, new: Ints) -> tuple[Ints, Texts, Ints, Ints]:
+    """Return offsets and ids with the new rows of a table behind those of their queries.
+
+    Beside them where each old item has moved to, and what the table's rows are now.
+    """
+    if not item_ids.size and first_repeated(part.offsets, part.doc_ids) is None:
+        return part.offsets, part.doc_ids, found[:0], new
+    owners = np.repeat(np.arange(offsets.size - 1), np.diff(part.offsets))[new]
+    new_ids = part.doc_ids[new]
+    places = first_places(owners, new_ids)
+    is_first = places == np.arange(new.size)
+    n_old, n_new = np.diff(offsets), np.bincount(owners[is_first], minlength=offsets.size - 1)
+    wider = offsets_of(n_old + n_new)
+    moved = np.arange(item_ids.size) + np.repeat(wider[:-1] - offsets[:-1], n_old)
+    added = np.arange(n_new.sum()) + np.repeat(wider[:-1] + n_old - offsets_of(n_new)[:-1], n_new)
+    found = np.append(moved, -1)[found]
+    found[new] = added[(np.cumsum(is_first) - 1)[places]]
+    source = np.empty(wider[-1], dtype=np.int64)
+    source[moved], source[added] = np.arange(moved.size), np.arange(moved.size, source.size)
+    return wider, joined_texts([item_ids, new_ids[is_first]])[source], moved, found
 
 
 def _check_shared(
@@ -177,37 +196,26 @@ def _check_shared(
     one, other = pair
     names = tables[one].source, tables[other].source
     first, second = names if names[0] != names[1] else (f"{names[0]} (1)", f"{names[1]} (2)")
-    queries = np.flatnonzero(np.logical_and(*(_marked(rows[t].owners, pool.n_queries) for t in pair)))
-    if not queries.size:
-        heads = [str(tables[t].query_ids[0]) for t in pair]
+    is_shared = np.logical_and(*(np.diff(rows[t].offsets) > 0 for t in pair))
+    if not is_shared.any():
+        heads = [tables[t].query_ids[0] for t in pair]
         told = f"the first of {first} is {shown(heads[0])}, of {second} {shown(heads[1])}"
         raise InputError(f"{first} and {second} share no query: {told}")
-    if not np.logical_and(*(_marked(items[t][items[t] >= 0], pool.n_items) for t in pair)).any():
-        query = int(queries[0])
-        heads = [str(rows[t].doc_ids[np.argmax(rows[t].owners == query)]) for t in pair]
-        told = f"of query {shown(str(pool.query_ids[query]))} they have {shown(heads[0])} and {shown(heads[1])} first"
+    if not np.logical_and(*(_marked(items[t], pool.n_items) for t in pair)).any():
+        query = int(np.argmax(is_shared))
+        heads = [rows[t].doc_ids[rows[t].offsets[query]] for t in pair]
+        told = f"of query {shown(pool.query_texts[query])} they have {shown(heads[0])} and {shown(heads[1])} first"
         raise InputError(f"{first} and {second} share no document of a query: {told}")
 
 
 def _marked(places: Ints, size: int) -> NDArray[np.bool_]:
-    """Return which of so many places are among some."""
-    marked = np.zeros(size, dtype=np.bool_)
+    """Return which of so many places are among some, negative ones left out."""
+    marked = np.zeros(size + 1, dtype=np.bool_)
     marked[places] = True
-    return marked
+    return marked[:-1]
 
 
-def _taken(column: NDArray[Any], places: Ints) -> NDArray[Any]:
-    """Return the entries at ascending places, without a copy where these are all."""
-    return column if places.size == column.size else column[places]
-
-
-def _joined(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
-    return np.concatenate((first, second)) if first.size else second
-
-
-def _ranking(pool: QueryPool, run: Run, scores: Floats, positions: Ints, places: Ints, ties: str) -> Rankings:
-    if ties == "id":
-        return Rankings.from_scores(pool, scores)
+def _ranking(pool: QueryPool, run: Run, positions: Ints, places: Ints, ties: str) -> Rankings:
     owners = pool.item_queries[positions]
     second = run.ranks[places] if ties == "rank" else places
     order = np.lexsort((second, -run.scores[places], owners))

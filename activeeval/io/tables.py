@@ -21,7 +21,7 @@ from activeeval.io.sheets import TABLES, Sheet, frame_sheet, read_sheet
 from activeeval.io.table_pool import TablePool, pool_from_tables
 from activeeval.io.trec import Qrels, Run, order_notes, read_qrels, read_run
 from activeeval.pool import QueryPool
-from activeeval.pool.doors import Texts
+from activeeval.pool.texts import Texts
 
 __all__ = [
     "Costs",
@@ -52,7 +52,7 @@ class Probabilities:
 
     Attributes
     ----------
-    query_ids, doc_ids : ndarray of str, shape (n,)
+    query_ids, doc_ids : Texts, shape (n,)
     probs : ndarray of float64, shape (n, n_grades)
     source : str
         Where they come from, for messages.
@@ -81,7 +81,7 @@ class Costs:
     Attributes
     ----------
     values : ndarray of float64, shape (n,)
-    query_ids, doc_ids : ndarray of str, shape (n,), or None
+    query_ids, doc_ids : Texts, shape (n,), or None
         None where the costs stand in the order of the items.
     source : str
     """
@@ -250,7 +250,7 @@ def _mapping_sheet(source: Mapping[Any, Any], what: str, value_name: str) -> She
 def _pairs(sheet: Sheet) -> tuple[Texts, Texts]:
     query_column, doc_column = sheet.column("query", QUERY), sheet.column("document", DOCUMENT)
     query_ids, doc_ids = sheet.texts(query_column), sheet.texts(doc_column)
-    repeated = first_repeated_pair(distinct_texts(query_ids)[1], doc_ids)
+    repeated = first_repeated_pair(query_ids, doc_ids)
     if repeated is not None:
         first, again = repeated
         at = _named(query_ids, doc_ids, again)
@@ -259,7 +259,7 @@ def _pairs(sheet: Sheet) -> tuple[Texts, Texts]:
 
 
 def _named(query_ids: Texts, doc_ids: Texts, row: int) -> str:
-    return f"document {shown(str(doc_ids[row]))} of query {shown(str(query_ids[row]))}"
+    return f"document {shown(doc_ids[row])} of query {shown(query_ids[row])}"
 
 
 def _rows_of(pool: QueryPool, query_ids: Texts, doc_ids: Texts, source: str, what: str) -> Ints:

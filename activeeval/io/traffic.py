@@ -29,10 +29,10 @@ class Traffic:
         FormatError
             Names the first query of the pool without a weight.
         """
-        for query in pool.query_ids.tolist():
+        for query in pool.query_texts:
             if query not in self.weights:
                 raise FormatError(self.source, None, f"no weight for query {query!r} of the pool")
-        weights = np.array([self.weights[query] for query in pool.query_ids.tolist()])
+        weights = np.array([self.weights[query] for query in pool.query_texts])
         return np.asarray(weights / weights.sum())
 
 

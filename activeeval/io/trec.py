@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from activeeval.errors import InputError
 from activeeval.io.columns import read_columns, typed_column
 from activeeval.io.files import PathLike
+from activeeval.io.keys import follows_its_query
 from activeeval.io.writing import write_atomically
-from activeeval.pool.doors import Texts
+from activeeval.pool.texts import Texts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,7 +32,7 @@ class Qrels:
 
     Attributes
     ----------
-    query_ids, doc_ids : ndarray of str, shape (n,)
+    query_ids, doc_ids : Texts, shape (n,)
     grades : ndarray of int64, shape (n,)
     source : str
         What messages call them, as the name of their file.
@@ -52,7 +53,7 @@ class Run:
 
     Attributes
     ----------
-    query_ids, doc_ids : ndarray of str, shape (n,)
+    query_ids, doc_ids : Texts, shape (n,)
     scores : ndarray of float64, shape (n,)
     ranks : ndarray of int64, shape (n,)
         The rank column as it stands; it may start at 0, 1 or anywhere.
@@ -82,7 +83,7 @@ class Prels:
 
     Attributes
     ----------
-    query_ids, doc_ids : ndarray of str, shape (n,)
+    query_ids, doc_ids : Texts, shape (n,)
     grades : ndarray of int64, shape (n,)
     methods : ndarray of int64, shape (n,)
         Which sampling method chose the document, a number of the writer's own.
@@ -109,7 +110,7 @@ def read_qrels(path: PathLike) -> Qrels:
         ``path:line`` where a line has not four columns, a grade is not whole, or a document
         is judged twice for a query.
     """
-    columns = read_columns(path, "t-tn", _QRELS)
+    columns = read_columns(path, "q-tn", _QRELS)
     grades = columns.wholes(0, "grade")
     return Qrels(*columns.pairs(), grades, columns.path)
 
@@ -123,8 +124,8 @@ def read_run(path: PathLike) -> Run:
         ``path:line`` where a line has not six columns, a score is no finite number, a rank is
         not whole, or a document is ranked twice for a query.
     """
-    columns = read_columns(path, "t-tnn1*", _RUN)
-    name = str(columns.texts[2][0])
+    columns = read_columns(path, "q-tnn1*", _RUN)
+    name = columns.texts[2][0]
     ranks = columns.wholes(0, "rank")
     query_ids, doc_ids = columns.pairs()
     scores = columns.floats(1)
@@ -137,15 +138,15 @@ def read_run(path: PathLike) -> Run:
 
 def order_notes(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[str, ...]:
     """Return what is odd about a run's scores: that all are equal, or that they rise with its ranks."""
+    follows = follows_its_query(query_ids)[1:]
     # nearly always the first rows tell that nothing is
     for rows in (slice(_A_FEW), slice(None)):
-        own = query_ids[rows]
-        steps = np.sign(np.diff(ranks[rows])) * np.sign(np.diff(scores[rows])) * (own[1:] == own[:-1])
+        steps = np.sign(np.diff(ranks[rows])) * np.sign(np.diff(scores[rows])) * follows[: ranks[rows].size - 1]
         if (steps < 0).any():
             return ()
     if (steps > 0).any():
         return (f"{source}: the scores rise with the ranks, and the highest counts as the best: is it turned round?",)
-    if (scores == scores[0]).all() and (own[1:] == own[:-1]).any():
+    if (scores == scores[0]).all() and follows.any():
         return (f"{source}: all {scores.size} scores are equal, the order of ties alone makes its lists",)
     return ()
 
@@ -158,7 +159,7 @@ def read_prels(path: PathLike) -> Prels:
     FormatError
         ``path:line``, as `read_qrels`; also where a probability is not in (0, 1].
     """
-    columns = read_columns(path, "ttnnn", _PRELS)
+    columns = read_columns(path, "qtnnn", _PRELS)
     grades, methods, probs = columns.wholes(0, "grade"), columns.wholes(1, "method"), columns.floats(2)
     bad = np.flatnonzero(~((probs > 0) & (probs <= 1)))
     if bad.size:
@@ -208,6 +209,7 @@ def _close(table: object, kinds: dict[str, str]) -> None:
         column = typed_column(getattr(table, name), name, kind)
         if column.shape != (n_rows,):
             raise InputError(f"{name} must have shape ({n_rows},), got {column.shape}")
-        column = column.view()
-        column.setflags(write=False)
+        if kind != "U":
+            column = column.view()
+            column.setflags(write=False)
         object.__setattr__(table, name, column)

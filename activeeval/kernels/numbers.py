@@ -36,49 +36,28 @@ def number(key, word):
 
 
 @_jit
-def _absorbed(h, byte):
-    return (h ^ np.uint64(byte)) * _PRIME
-
-
-@_jit
-def _text_hash(start, codes):
-    """Return the hash of the code points of a text, zeros behind them, from a start."""
-    n_bytes = 0
-    n = 0
-    while n < codes.size and codes[n] != 0:
-        c = codes[n]
-        n_bytes += 1 if c < 0x80 else 2 if c < 0x800 else 3 if c < 0x10000 else 4
-        n += 1
-    h = mixed(start ^ np.uint64(n_bytes)) ^ _BASIS
-    for k in range(n):
-        c = np.int64(codes[k])
-        if c < 0x80:
-            h = _absorbed(h, c)
-        elif c < 0x800:
-            h = _absorbed(_absorbed(h, 0xC0 | (c >> 6)), 0x80 | (c & 0x3F))
-        elif c < 0x10000:
-            h = _absorbed(_absorbed(h, 0xE0 | (c >> 12)), 0x80 | ((c >> 6) & 0x3F))
-            h = _absorbed(h, 0x80 | (c & 0x3F))
-        else:
-            h = _absorbed(_absorbed(h, 0xF0 | (c >> 18)), 0x80 | ((c >> 12) & 0x3F))
-            h = _absorbed(_absorbed(h, 0x80 | ((c >> 6) & 0x3F)), 0x80 | (c & 0x3F))
+def _text_hash(start, data, first, last):
+    """Return the hash of the UTF-8 text ``data[first:last]`` from a start."""
+    h = mixed(start ^ np.uint64(last - first)) ^ _BASIS
+    for i in range(first, last):
+        h = (h ^ np.uint64(data[i])) * _PRIME
     return mixed(h)
 
 
 @_jit
-def text_hashes(start, codes, out):
-    """Fill ``out`` (n,) uint64 with the hash of every text, rows of ``codes`` (n, width)."""
-    for j in range(codes.shape[0]):
-        out[j] = _text_hash(start, codes[j])
+def text_hashes(start, data, texts, out):
+    """Fill ``out`` (n,) uint64 with the hash of every text, text ``j`` from ``texts[j]`` to ``texts[j + 1]``."""
+    for j in range(out.size):
+        out[j] = _text_hash(start, data, texts[j], texts[j + 1])
 
 
 @_jit
-def item_hashes(start, offsets, query_hashes, codes, out):
+def item_hashes(start, offsets, query_hashes, data, texts, out):
     """Fill ``out`` (n_items,) uint64 with the hash of every item, that of its query its start."""
     for q in range(offsets.size - 1):
         own = mixed(start ^ query_hashes[q])
         for z in range(offsets[q], offsets[q + 1]):
-            out[z] = _text_hash(own, codes[z])
+            out[z] = _text_hash(own, data, texts[z], texts[z + 1])
 
 
 @_jit

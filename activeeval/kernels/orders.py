@@ -1,7 +1,7 @@
 """The order of a ranking: score descending, equal scores by item id descending, as trec_eval has it.
 
-A merge sort for each query, bottom up from runs that insertion has sorted. Ids are rows of code
-points, zeros behind them, and distinct within a query, so that the order is a total one.
+A merge sort for each query, bottom up from runs that insertion has sorted. Ids are texts in one buffer of
+bytes, and distinct within a query, so that the order is a total one.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from activeeval.kernels.compiling import jit as _jit
+from activeeval.kernels.texts import stands_after
 
 _RUN = 8
 
 
 @_jit
-def rank_by_score(query_offsets, scores, codes, offsets, items):
+def rank_by_score(query_offsets, scores, data, texts, offsets, items):
     """Fill ``offsets`` and ``items`` with the ranked items, best first; return how many there are.
 
     An item whose score is NaN is not ranked.
@@ -30,44 +31,41 @@ def rank_by_score(query_offsets, scores, codes, offsets, items):
             if scores[z] == scores[z]:
                 items[n] = z
                 n += 1
-        _sort(items[offsets[q] : n], spare, scores, codes)
+        _sort(items[offsets[q] : n], spare, scores, data, texts)
         offsets[q + 1] = n
     return n
 
 
 @_jit
-def _stands_before(scores, codes, a, b):
+def _stands_before(scores, data, texts, a, b):
     if scores[a] != scores[b]:
         return scores[a] > scores[b]
-    for k in range(codes.shape[1]):
-        if codes[a, k] != codes[b, k]:
-            return codes[a, k] > codes[b, k]
-    return False
+    return stands_after(data, texts, a, b)
 
 
 @_jit
-def _sort(items, spare, scores, codes):
+def _sort(items, spare, scores, data, texts):
     """Sort in place; ``spare`` has room for as many."""
     n = items.size
     for start in range(0, n, _RUN):
         for i in range(start + 1, min(start + _RUN, n)):
             z = items[i]
             j = i - 1
-            while j >= start and _stands_before(scores, codes, z, items[j]):
+            while j >= start and _stands_before(scores, data, texts, z, items[j]):
                 items[j + 1] = items[j]
                 j -= 1
             items[j + 1] = z
     length = _RUN
     while length < n:
         for start in range(0, n - length, 2 * length):
-            _merge(items, spare, start, start + length, min(start + 2 * length, n), scores, codes)
+            _merge(items, spare, start, start + length, min(start + 2 * length, n), scores, data, texts)
         length *= 2
 
 
 @_jit
-def _merge(items, spare, start, middle, stop, scores, codes):
+def _merge(items, spare, start, middle, stop, scores, data, texts):
     """Merge the sorted ``items[start:middle]`` and ``items[middle:stop]``."""
-    if not _stands_before(scores, codes, items[middle], items[middle - 1]):
+    if not _stands_before(scores, data, texts, items[middle], items[middle - 1]):
         return
     for i in range(start, middle):
         spare[i - start] = items[i]
@@ -76,7 +74,7 @@ def _merge(items, spare, start, middle, stop, scores, codes):
     b = middle
     k = start
     while a < n_first and b < stop:
-        if _stands_before(scores, codes, items[b], spare[a]):
+        if _stands_before(scores, data, texts, items[b], spare[a]):
             items[k] = items[b]
             b += 1
         else:

@@ -9,7 +9,7 @@ F_u the value expected at node u (`kernels.partial`). So with P(y) = Σ_u ω_u p
 item, f(y) = Σ_u ω_u p(y | u) (α_u + β_u v_y) / ideal_u(y) / P(y).
 
 For additive and cascade measures F_u is exact and f_k a martingale, D_k = f_k − f_{k−1}, with
-E[D_k² | the past] = Σ_y P(y) (f(y) − f_{k−1})². For the plug-ins of nDCG and AP the mean of
+E[D_k² | the past] = Σ_y P(y) (f(y) − f_{k−1})². For the plug-ins of nDCG, R and AP the mean of
 (L − f_{k−1})² − (L − f_k)² takes its place, which is the same for a martingale.
 """
 

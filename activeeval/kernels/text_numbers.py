@@ -1,4 +1,4 @@
-"""Reading kernels: bytes of text to numbers, spans and codes.
+"""Reading kernels: bytes of text to numbers and spans.
 
 A decimal text is ``m · 10^e`` with whole m and e. Where ``m ≤ 2^53`` and ``|e| ≤ 22`` both m and
 ``10^|e|`` are doubles without rounding, so that one multiplication or division, which IEEE 754
@@ -9,8 +9,6 @@ A longer m with ``−22 ≤ e < 0`` is split into doubles ``m = h + l``. With ``
 ``m / D = q + c`` with ``c = (r + l) / D``, known to a few parts in 2^53. Where ``q + c (1 ± 2^-48)``
 round to one double, that one is the nearest. All other texts are left to the caller (kind SLOW),
 who has them read by Python.
-
-Texts become rows of code points: the memory of a numpy array of text of that width.
 """
 
 from __future__ import annotations
@@ -145,29 +143,3 @@ def text_census(data):
         union |= c
         smallest = min(smallest, c)
     return n_newlines, union, smallest
-
-
-@_jit
-def span_codes(data, spans, out):
-    """Fill ``out`` (n, width) with the code points of UTF-8 spans (n, 2), zeros behind them.
-
-    The bytes must be valid UTF-8; the leading byte tells how many follow: 110xxxxx one,
-    1110xxxx two, 11110xxx three, each of them adding six bits.
-    """
-    for row in range(spans.shape[0]):
-        k = 0
-        i = spans[row, 0]
-        while i < spans[row, 1]:
-            c = np.uint32(data[i])
-            i += 1
-            if c >= 0x80:
-                n_more = 1 if c < 0xE0 else (2 if c < 0xF0 else 3)
-                c = c & np.uint32(0x3F >> n_more)
-                for _ in range(n_more):
-                    c = (c << np.uint32(6)) | (np.uint32(data[i]) & np.uint32(0x3F))
-                    i += 1
-            out[row, k] = c
-            k += 1
-        while k < out.shape[1]:
-            out[row, k] = 0
-            k += 1

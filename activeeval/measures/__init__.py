@@ -1,9 +1,9 @@
 """Measures as values: what a ranking is worth once its items are graded, or how that is distributed before."""
 
 from activeeval.measures.families import Additive, Cascade
-from activeeval.measures.named import DCG, ERR, RBP, RR, Precision
+from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, Success
 from activeeval.measures.parsing import parse_measure
-from activeeval.measures.ranked import AP, NDCG, Judged
+from activeeval.measures.ranked import AP, NDCG, Judged, Recall
 from activeeval.measures.target import Measure, SampledMeasure, Target, check_sampled, shown_name
 
 __all__ = [
@@ -18,7 +18,9 @@ __all__ = [
     "Judged",
     "Measure",
     "Precision",
+    "Recall",
     "SampledMeasure",
+    "Success",
     "Target",
     "check_sampled",
     "parse_measure",

@@ -13,7 +13,6 @@ from activeeval.pool import QueryPool, Rankings, whole_grades
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_ROWS = ("query_offsets", "query_ids", "item_ids")
 _PROBABILITY_TOLERANCE = 1e-6  # a row of single precision misses 1 by some 1e-7
 
 
@@ -40,8 +39,7 @@ def checked_cutoff(cutoff: Any) -> int | None:
 def check_pool(pool: QueryPool, *rankings: Rankings) -> None:
     """Raise InputError where a ranking was made for another pool."""
     for ranking in rankings:
-        own = ranking.pool
-        if own is not pool and not all(np.array_equal(getattr(own, name), getattr(pool, name)) for name in _ROWS):
+        if not pool.holds_the_same(ranking.pool):
             raise InputError("the ranking belongs to another pool")
 
 

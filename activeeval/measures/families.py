@@ -1,7 +1,7 @@
 """The two families that have moments: additive and cascade measures.
 
 *Additive* L = Σ_i c_i g(y_i), as DCG, RBP and P. *Cascade* L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)),
-as ERR and RR. A measure is a value: what a grade is worth, what a rank is worth, and a cutoff.
+as ERR, RR and Success. A measure is a value: what a grade is worth, what a rank is worth, and a cutoff.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class Additive(_Family):
 
 @dataclass(frozen=True, slots=True)
 class Cascade(_Family):
-    """L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)): ERR, RR, any stop probabilities and discounts.
+    """L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)): ERR, RR, Success, any stop probabilities and discounts.
 
     Parameters
     ----------

@@ -40,6 +40,13 @@ def relevance_rule(rel: int) -> AtLeast:
     return AtLeast(rel=whole_number(rel, "rel", 0))
 
 
+def needed_cutoff(cutoff: Any, name: str) -> int:
+    """Return the cutoff of a measure that is nothing without one."""
+    if cutoff is None:
+        raise InputError(f"{name} needs a cutoff, as {name}@10")
+    return whole_number(cutoff, "a cutoff", 1)
+
+
 def DCG(gains: str | ArrayLike | None = None, cutoff: int | None = None) -> Additive:
     """Return discounted cumulative gain Σ g(y_i) / log2(1 + i), eq. (1); gains 2^y − 1 by default.
 
@@ -86,12 +93,22 @@ def Precision(cutoff: int | None, rel: int = 1) -> Additive:
     >>> print(Precision(10), Precision(10, rel=2))
     P(rel=1)@10 P(rel=2)@10
     """
-    if cutoff is None:
-        raise InputError("P needs a cutoff, as P@10")
-    depth = whole_number(cutoff, "a cutoff", 1)
+    depth = needed_cutoff(cutoff, "P")
     return Additive(relevance_rule(rel), ConstantDiscount(1.0 / depth), depth, "P")
 
 
 def RR(rel: int = 1, cutoff: int | None = None) -> Cascade:
     """Return the reciprocal rank of the first relevant item: the cascade whose user stops there for certain."""
     return Cascade(relevance_rule(rel), reciprocal_discount, cutoff, "RR")
+
+
+def Success(cutoff: int | None, rel: int = 1) -> Cascade:
+    """Return 1 where any of the first ``cutoff`` ranks is relevant, else 0: `RR` with all ranks worth the same.
+
+    Examples
+    --------
+    >>> print(Success(5), Success(10, rel=2))
+    Success(rel=1)@5 Success(rel=2)@10
+    """
+    depth = needed_cutoff(cutoff, "Success")
+    return Cascade(relevance_rule(rel), ConstantDiscount(1.0), depth, "Success")

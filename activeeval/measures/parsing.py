@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from activeeval.errors import InputError
+from activeeval.errors import InputError, did_you_mean
 from activeeval.measures.families import Additive
-from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, gain_rule
-from activeeval.measures.ranked import AP, NDCG, Judged
+from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, Success, gain_rule
+from activeeval.measures.ranked import AP, NDCG, Judged, Recall
 from activeeval.measures.rules import Exponential, log_discount
 from activeeval.measures.target import Measure
 
@@ -21,6 +21,8 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "ERR": ("max_rel",),
     "RBP": ("p", "rel", "dcg", "gains"),
     "P": ("rel",),
+    "R": ("rel",),
+    "Success": ("rel",),
     "RR": ("rel",),
     "AP": ("rel",),
     "Judged": (),
@@ -37,6 +39,10 @@ _SPELLINGS = {
     "rbp": ("RBP", {}),
     "Precision": ("P", {}),
     "precision": ("P", {}),
+    "Recall": ("R", {}),
+    "recall": ("R", {}),
+    "success": ("Success", {}),
+    "hit_rate": ("Success", {}),
     "MRR": ("RR", {}),
     "mrr": ("RR", {}),
     "recip_rank": ("RR", {}),
@@ -47,7 +53,8 @@ _SPELLINGS = {
 }
 _LONGEST_CUTOFF = 9
 _TEXT = re.compile(r"\s*(?P<name>[A-Za-z][A-Za-z_]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<cutoff>\S+))?\s*")
-_TREC_CUTOFF = re.compile(r"(?P<name>[A-Za-z_]+?)_(?P<cutoff>\d+)")
+# A point is for trec_eval's own names alone: in rbp.95 it is that of a decimal fraction.
+_TREC_CUTOFF = re.compile(r"(?P<name>[A-Za-z_]+?(?=_)|P|recall|success|ndcg_cut|map_cut)[_.](?P<cutoff>\d+)")
 _RANX_RBP = re.compile(r"rbp\.(?P<digits>\d+)")
 
 
@@ -55,9 +62,9 @@ def parse_measure(text: str) -> Measure:
     """Return the measure that a string names.
 
     Names and parameters are those of ir_measures: nDCG, DCG (dcg='log2' | 'exp-log2', gains={…}),
-    ERR (max_rel), RBP (p, rel), P, RR, AP (rel), Judged; and Additive (gains={…}, discounts=[…]), any
-    sum of gains over ranks. The spellings of trec_eval (``ndcg_cut_10``, ``P_10``) and ranx
-    (``ndcg@10``, ``ndcg_burges@10``) are read too. Plain nDCG is linear, plain DCG the exponential
+    ERR (max_rel), RBP (p, rel), P, R, Success, RR, AP (rel), Judged; and Additive (gains={…}, discounts=[…]), any
+    sum of gains over ranks. The spellings of trec_eval (``ndcg_cut_10``, ``recall.10``) and ranx
+    (``ndcg_burges@10``, ``hit_rate@5``) are read too. Plain nDCG is linear, plain DCG the exponential
     one; ``str`` of the result prints every parameter.
 
     The text may come from anywhere, so no file is opened: ``@FILE`` is refused, which
@@ -83,7 +90,10 @@ def parse_measure(text: str) -> Measure:
     name, inside, cutoff_text = _split(text)
     name, preset = _SPELLINGS.get(name, (name, {}))
     if name not in _PARAMETERS:
-        raise InputError(f"unknown measure {text!r}; known: {', '.join(_PARAMETERS)}, as nDCG@10 or ERR(max_rel=4)@20")
+        meant = did_you_mean(name, [*_PARAMETERS, *_SPELLINGS], lambda found: text.strip().replace(name, found, 1))
+        raise InputError(
+            f"unknown measure {text!r}; {meant}known: {', '.join(_PARAMETERS)}, as nDCG@10 or ERR(max_rel=4)@20"
+        )
     parameters = preset | _parameters(text, inside, _PARAMETERS[name])
     try:
         return _BUILDERS[name](parameters, _cutoff(text, cutoff_text))
@@ -111,7 +121,7 @@ def _parameters(text: str, inside: str, known: tuple[str, ...]) -> dict[str, Any
         raise InputError(f"measure {read}; expected k=v, k=v") from None
     for key in found:
         if key not in known:
-            choices = f"known: {', '.join(known)}" if known else "it takes none"
+            choices = f"{did_you_mean(key, known)}known: {', '.join(known)}" if known else "it takes none"
             raise InputError(f"measure {text!r}: unknown parameter {key!r}; {choices}")
     return found
 
@@ -156,6 +166,8 @@ _BUILDERS: dict[str, Callable[[Mapping[str, Any], int | None], Measure]] = {
     "RBP": _rbp,
     "P": lambda parameters, cutoff: Precision(cutoff, parameters.get("rel", 1)),
     "Additive": _additive,
+    "R": lambda parameters, cutoff: Recall(cutoff, parameters.get("rel", 1)),
+    "Success": lambda parameters, cutoff: Success(cutoff, parameters.get("rel", 1)),
     "RR": lambda parameters, cutoff: RR(parameters.get("rel", 1), cutoff),
     "AP": lambda parameters, cutoff: AP(parameters.get("rel", 1), cutoff),
     "Judged": lambda parameters, cutoff: Judged(cutoff),

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from activeeval.errors import InputError
 from activeeval.measures.doors import check_pool, checked_cutoff, checked_grades, checked_nodes, longest_list, sealed
 from activeeval.measures.families import Additive
-from activeeval.measures.named import DCG, gain_rule, relevance_rule
-from activeeval.measures.rules import Groups, Linear, averaged
+from activeeval.measures.named import DCG, gain_rule, needed_cutoff, relevance_rule
+from activeeval.measures.rules import AtLeast, Averaged, ConstantDiscount, GradeRule, Groups, Linear, averaged
 from activeeval.measures.terms import ADDITIVE, PRECISION, Terms, normalised_terms
 from activeeval.pool import QueryPool, Rankings, hashed_uniforms, pool_hashes
 from activeeval.results import Moments
@@ -59,7 +59,7 @@ class _Ranked:
 
 
 class _Normalised(_Ranked):
-    """What nDCG and AP share: every item of a query counts, as each may be in the ideal ranking."""
+    """What nDCG, R and AP share: every item of a query counts, as each may be in the ideal ranking."""
 
     __slots__ = ()
     needs_max_grade: ClassVar[bool] = False
@@ -102,8 +102,65 @@ class _Normalised(_Ranked):
         return Moments(mean, variance + mean**2, variance)
 
 
+class _Ratio(_Normalised):
+    """An additive measure over what an additive ideal has for the best ranking of all judged items."""
+
+    __slots__ = ()
+    _rule_field: ClassVar[str]
+    _name: ClassVar[str]
+
+    @property
+    def _rule(self) -> GradeRule:
+        rule: GradeRule = getattr(self, self._rule_field)
+        return rule
+
+    @property
+    def numerator(self) -> Additive:
+        """The measure that is divided."""
+        raise TypeError("a ratio says what it divides")
+
+    @property
+    def ideal(self) -> Additive:
+        """The measure whose value for the best ranking it is divided by."""
+        return self.numerator
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the measure knows, None where it takes any."""
+        return self._rule.max_grade
+
+    def averaging(self, groups: Groups, n_grades: int) -> Self:
+        """Return the measure with grades above a scale that stand for groups of its grades, by their mean gain."""
+        changed: Self = replace(self, **{self._rule_field: averaged(self._rule, groups, n_grades)})  # type: ignore[type-var]
+        return changed
+
+    def discount_vector(self, longest: int) -> Floats:
+        """Return the discounts of the ranks that count in lists of up to ``longest`` items."""
+        return self.numerator.discount_vector(longest)
+
+    def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
+        """Return what depth designs must know: lists of up to ``longest`` ranks, ``widest`` items a query."""
+        gains = sealed(self._rule.values(n_grades))
+        return normalised_terms(ADDITIVE, gains, self.discount_vector(longest), self.ideal.discount_vector(widest))
+
+    def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
+        from activeeval.kernels import scores
+
+        gains = sealed(self._rule.values(n_grades))
+        by_gain = np.argsort(-gains, kind="stable")
+        ideal = np.empty(pool.n_queries)
+        discounts = self.ideal.discount_vector(int(np.diff(pool.query_offsets).max()))
+        rewarded = sealed(by_gain[gains[by_gain] > 0], np.int64)
+        scores.ideal_scores(grades, gains, rewarded, discounts, pool.query_offsets, ideal)
+        own = self.numerator.score(pool, grades, ranking)
+        return np.divide(own, ideal, out=np.zeros_like(own), where=ideal > 0)
+
+    def __str__(self) -> str:
+        return self._written(self._name, str(self._rule))
+
+
 @dataclass(frozen=True, slots=True)
-class NDCG(_Normalised):
+class NDCG(_Ratio):
     """DCG divided by the DCG of the best ranking of all judged items; 0 where nothing is relevant.
 
     Parameters
@@ -118,6 +175,8 @@ class NDCG(_Normalised):
     nDCG(dcg='log2')@10 nDCG(dcg='exp-log2')
     """
 
+    _rule_field: ClassVar[str] = "gains"
+    _name: ClassVar[str] = "nDCG"
     gains: Any = "linear"
     cutoff: int | None = None
 
@@ -126,43 +185,47 @@ class NDCG(_Normalised):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     @property
-    def max_grade(self) -> int | None:
-        """The largest grade that the measure knows, None where it takes any."""
-        top: int | None = self.gains.max_grade
-        return top
-
-    def averaging(self, groups: Groups, n_grades: int) -> Self:
-        """Return the measure with grades above a scale that stand for groups of its grades, by their mean gain."""
-        return replace(self, gains=averaged(self.gains, groups, n_grades))
-
-    @property
-    def dcg(self) -> Additive:
-        """The measure that is divided."""
+    def numerator(self) -> Additive:
+        """The measure that is divided: DCG."""
         return replace(DCG(cutoff=self.cutoff), gains=self.gains)
 
-    def discount_vector(self, longest: int) -> Floats:
-        """Return the discounts of the ranks that count in lists of up to ``longest`` items."""
-        return self.dcg.discount_vector(longest)
 
-    def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Return what depth designs must know: lists of up to ``longest`` ranks, ``widest`` items a query."""
-        gains = sealed(self.gains.values(n_grades))
-        return normalised_terms(ADDITIVE, gains, self.discount_vector(longest), self.discount_vector(widest))
+@dataclass(frozen=True, slots=True)
+class Recall(_Ratio):
+    """The share of a query's relevant items that stand among the first ``cutoff`` ranks; 0 where none is relevant.
 
-    def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
-        from activeeval.kernels import scores
+    Parameters
+    ----------
+    cutoff : int
+    rel : int
+        The smallest grade that is relevant.
 
-        gains = sealed(self.gains.values(n_grades))
-        by_gain = np.argsort(-gains, kind="stable")
-        ideal = np.empty(pool.n_queries)
-        discounts = self.dcg.discount_vector(int(np.diff(pool.query_offsets).max()))
-        rewarded = sealed(by_gain[gains[by_gain] > 0], np.int64)
-        scores.ideal_scores(grades, gains, rewarded, discounts, pool.query_offsets, ideal)
-        own = self.dcg.score(pool, grades, ranking)
-        return np.divide(own, ideal, out=np.zeros_like(own), where=ideal > 0)
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 3], ["a", "b", "c"])
+    >>> Recall(2).score(pool, [1, 0, 1], Rankings.from_scores(pool, [3.0, 2.0, 1.0]))
+    array([0.5])
+    """
 
-    def __str__(self) -> str:
-        return self._written("nDCG", str(self.gains))
+    _rule_field: ClassVar[str] = "rel"
+    _name: ClassVar[str] = "R"
+    cutoff: int | None
+    rel: Any = 1
+
+    def __post_init__(self) -> None:
+        is_rule = isinstance(self.rel, AtLeast | Averaged)
+        object.__setattr__(self, "rel", self.rel if is_rule else relevance_rule(self.rel))
+        object.__setattr__(self, "cutoff", needed_cutoff(self.cutoff, "R"))
+
+    @property
+    def numerator(self) -> Additive:
+        """The measure that is divided: relevant items down to the cutoff."""
+        return Additive(self.rel, ConstantDiscount(1.0), self.cutoff)
+
+    @property
+    def ideal(self) -> Additive:
+        """What it is divided by: all relevant items, however deep."""
+        return replace(self.numerator, cutoff=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,10 @@ def shown_name(measure: Measure) -> str:
 def check_sampled(measure: Measure) -> SampledMeasure:
     """Return a measure once it is seen to be one that can be sampled for."""
     if not isinstance(measure, SampledMeasure):
-        raise InputError(f"{measure} has no moments to sample by; choose DCG, ERR, RBP, P, RR, nDCG or AP")
+        raise InputError(
+            f"{measure} is a score only, no model says how it is distributed; "
+            "choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP"
+        )
     return measure
 
 
@@ -183,8 +186,8 @@ class Target:
         items, pool = self.judging_lists()[1], self.pool
         items = items if self.within is None else items[self.within[pool.item_queries[items]]]
         missing = items[np.asarray(grades)[items] < 0]
-        queries = pool.query_ids[pool.item_queries[missing]]
-        pairs = list(zip(queries.tolist(), pool.item_ids[missing].tolist(), strict=True))
+        queries = pool.query_texts[pool.item_queries[missing]]
+        pairs = list(zip(queries.tolist(), pool.item_texts[missing].tolist(), strict=True))
         check_judged(pairs, items.size, f"that {self.name} needs")
 
     def moments(self, grade_probs: ArrayLike, node_weights: ArrayLike | None = None) -> Moments:
@@ -195,7 +198,7 @@ class Target:
         """Return (offsets, items): what must be judged to know each query's value, in judging order.
 
         The union of both rankings down to the measure's cutoff, by better rank, at equal rank the
-        first ranking's item first. Where every item counts (nDCG, AP), the rest of the rankings
+        first ranking's item first. Where every item counts (nDCG, R, AP), the rest of the rankings
         follows, then what neither holds.
         """
         return common_lists([self])

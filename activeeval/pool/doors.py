@@ -9,47 +9,59 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
+from activeeval.pool.texts import LONGEST_ID, Texts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Texts = NDArray[np.str_]
 
 
-def as_ids(values: ArrayLike | Iterable[Any], what: str) -> Texts:
-    """Return ids as an array of text; whole numbers become their decimal text.
+def as_ids(values: ArrayLike | Texts | Iterable[Any], what: str) -> NDArray[Any]:
+    """Return ids as an array of text, as `as_texts` takes them."""
+    return as_texts(values, what).array()
+
+
+def as_texts(values: ArrayLike | Texts | Iterable[Any], what: str) -> Texts:
+    """Return ids as texts; whole numbers become their decimal text.
 
     Raises
     ------
     InputError
-        Where an id is empty or neither text nor a whole number; names its position.
+        Where an id is empty, longer than 4,096 bytes, or neither text nor a whole number; names its position.
     """
-    array = values if isinstance(values, np.ndarray) else None
-    if array is None:
-        values = list(values)  # type: ignore[arg-type]
-        for i, value in enumerate(values):
-            if isinstance(value, bool) or not isinstance(value, (str, int, np.integer)):
-                raise InputError(f"{what}[{i}] must be text or a whole number, got {value!r}")
-        array = np.array([str(v) for v in values], dtype=np.str_) if values else np.empty(0, dtype="U1")
-    elif array.dtype.kind in "iu":
-        array = array.astype(np.str_)
-    elif array.dtype.kind == "O":
-        return as_ids(array.tolist(), what)
-    elif array.dtype.kind != "U":
-        raise InputError(f"{what} must hold text or whole numbers, got dtype {array.dtype}")
-    if array.ndim != 1:
-        raise InputError(f"{what} must be one-dimensional, got shape {array.shape}")
-    texts = np.ascontiguousarray(array)
-    empty = np.flatnonzero(text_codes(texts)[:, :1] == 0)
-    if empty.size:
-        raise InputError(f"{what}[{empty[0]}] is empty")
+    if isinstance(values, Texts):
+        return values
+    texts = _texts_of(values, what)
+    empty, long = texts.first_empty(), texts.first_too_long()
+    if empty >= 0:
+        raise InputError(f"{what}[{empty}] is empty")
+    if long >= 0:
+        raise InputError(f"{what}[{long}] is {told_too_long(texts[long])}")
+    if (texts.data == 0).any():
+        row = int(np.searchsorted(texts.offsets, int(np.argmin(texts.data)), side="right")) - 1
+        raise InputError(f"{what}[{row}] holds a NUL, expected text: {texts[row][:60]!r}")
     return texts
 
 
-def text_codes(texts: Texts) -> NDArray[np.uint32]:
-    """Return the code points of texts, zeros behind them, shape (n, width); read-only, one type for the kernels."""
-    whole = np.ascontiguousarray(texts)
-    codes: NDArray[np.uint32] = sealed_here(whole.view(np.uint32).reshape(whole.size, whole.dtype.itemsize // 4))
-    return codes
+def told_too_long(text: str) -> str:
+    """Return what a message says of an id that is too long."""
+    n_bytes = len(text.encode("utf-8", "surrogatepass"))
+    return f"an id of {n_bytes} bytes, {text[:59] + '…'!r}, expected at most {LONGEST_ID}"
+
+
+def _texts_of(values: Any, what: str) -> Texts:
+    if not isinstance(values, np.ndarray):
+        listed = list(values)
+        for i, value in enumerate(listed):
+            if isinstance(value, bool) or not isinstance(value, (str, int, np.integer)):
+                raise InputError(f"{what}[{i}] must be text or a whole number, got {value!r}")
+        return Texts.from_list([str(value) for value in listed])
+    if values.dtype.kind not in "iuOUT":
+        raise InputError(f"{what} must hold text or whole numbers, got dtype {values.dtype}")
+    if values.ndim != 1:
+        raise InputError(f"{what} must be one-dimensional, got shape {values.shape}")
+    if values.dtype.kind in "OT":
+        return _texts_of(values.tolist(), what)
+    return Texts.from_array(values if values.dtype.kind == "U" else values.astype(np.str_))
 
 
 def frozen(array: NDArray[Any]) -> Any:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
-from activeeval.pool.doors import text_codes
 from activeeval.pool.queries import QueryPool
 
 Floats = NDArray[np.float64]
@@ -25,8 +24,9 @@ def pool_hashes(pool: QueryPool) -> tuple[Words, Words]:
     from activeeval.kernels import numbers
 
     of_queries, of_items = np.empty(pool.n_queries, np.uint64), np.empty(pool.n_items, np.uint64)
-    numbers.text_hashes(_QUERIES, text_codes(pool.query_ids), of_queries)
-    numbers.item_hashes(_ITEMS, pool.query_offsets, of_queries, text_codes(pool.item_ids), of_items)
+    queries, items = pool.query_texts, pool.item_texts
+    numbers.text_hashes(_QUERIES, queries.data, queries.offsets, of_queries)
+    numbers.item_hashes(_ITEMS, pool.query_offsets, of_queries, items.data, items.offsets, of_items)
     return of_queries, of_items
 
 

@@ -55,7 +55,7 @@ class Judgments:
         ([-1, -1, 2, -1], 2)
         """
         positions = pool.item_positions()
-        query_index = {str(q): i for i, q in enumerate(pool.query_ids)}
+        query_index = {q: i for i, q in enumerate(pool.query_texts)}
         out = np.full(pool.n_items, -1, dtype=np.int64)
         for query, of_query in grades.items():
             for item, grade in of_query.items():

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.pool.doors import Floats, Ints, Texts, as_ids, frozen, numbers, sealed_here, segment_offsets, text_codes
+from activeeval.pool.doors import Floats, Ints, as_texts, frozen, numbers, sealed_here, segment_offsets
+from activeeval.pool.texts import Texts
 
 MOST_COST_RATIO = 1e15
 """Between item costs: beyond it the cheaper ones vanish in sums of the dearer."""
@@ -34,6 +35,11 @@ class QueryPool:
     query_probs : array of float, shape (n_queries,), optional
         The query distribution p(x), positive, summing to 1; uniform by default.
 
+    Attributes
+    ----------
+    query_texts, item_texts : Texts
+        The ids as they are held; `query_ids` and `item_ids` make arrays of them.
+
     Raises
     ------
     InputError
@@ -46,46 +52,57 @@ class QueryPool:
     (2, 5)
     """
 
-    query_ids: Texts
+    query_texts: Texts
     query_offsets: Ints
-    item_ids: Texts
+    item_texts: Texts
     item_costs: Floats
     query_costs: Floats
     query_probs: Floats
 
     def __init__(
         self,
-        query_ids: ArrayLike,
+        query_ids: ArrayLike | Texts,
         query_offsets: ArrayLike,
-        item_ids: ArrayLike | None = None,
+        item_ids: ArrayLike | Texts | None = None,
         item_costs: ArrayLike | None = None,
         query_costs: ArrayLike | None = None,
         query_probs: ArrayLike | None = None,
     ) -> None:
-        queries = as_ids(query_ids, "query_ids")
+        queries = as_texts(query_ids, "query_ids").plain()
         if queries.size == 0:
             raise InputError("the pool is empty: query_ids holds no query")
-        n_items = None if item_ids is None else np.size(item_ids)
-        offsets = segment_offsets(query_offsets, "query_offsets", queries.size, n_items)
+        items = None if item_ids is None else as_texts(item_ids, "item_ids").plain()
+        total = None if items is None else items.size
+        offsets = segment_offsets(query_offsets, "query_offsets", queries.size, total)
         _check_queries(queries, offsets)
-        items = _item_ids(item_ids, queries, offsets)
+        items = _numbered(offsets) if items is None else _checked_items(items, queries, offsets)
         freeze = object.__setattr__
-        freeze(self, "query_ids", frozen(queries))
+        freeze(self, "query_texts", queries)
         freeze(self, "query_offsets", frozen(offsets))
-        freeze(self, "item_ids", frozen(items))
+        freeze(self, "item_texts", items)
         freeze(self, "item_costs", frozen(self._item_costs(item_costs)))
         freeze(self, "query_costs", frozen(self._query_costs(query_costs)))
         freeze(self, "query_probs", frozen(self._query_probs(query_probs)))
 
     @property
+    def query_ids(self) -> NDArray[Any]:
+        """Ids of the queries as an array of text, shape (n_queries,); see `Texts.array`."""
+        return self.query_texts.array()
+
+    @property
+    def item_ids(self) -> NDArray[Any]:
+        """Ids of the items as an array of text, shape (n_items,); see `Texts.array`."""
+        return self.item_texts.array()
+
+    @property
     def n_queries(self) -> int:
         """Number of queries, m."""
-        return self.query_ids.size
+        return self.query_texts.size
 
     @property
     def n_items(self) -> int:
         """Number of items over all queries."""
-        return self.item_ids.size
+        return self.item_texts.size
 
     @property
     def item_queries(self) -> Ints:
@@ -94,25 +111,34 @@ class QueryPool:
 
     def item_positions(self) -> dict[tuple[int, str], int]:
         """Map (query index, item id) to the position on the flat item axis."""
-        keys = zip(self.item_queries.tolist(), self.item_ids.tolist(), strict=True)
+        keys = zip(self.item_queries.tolist(), self.item_texts.tolist(), strict=True)
         return {key: z for z, key in enumerate(keys)}
 
     def place(self, item: int) -> str:
         """Name an item of the flat axis for a message: ``item 'd7' of query 'q3'``."""
         query = int(np.searchsorted(self.query_offsets, item, side="right")) - 1
-        return f"item {str(self.item_ids[item])!r} of query {str(self.query_ids[query])!r}"
+        return f"item {self.item_texts[item]!r} of query {self.query_texts[query]!r}"
 
     def replace(self, **changes: Any) -> QueryPool:
         """Return a pool with some fields changed, validated anew."""
-        names = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")
-        return QueryPool(**({name: getattr(self, name) for name in names} | changes))
+        names = ("query_offsets", "item_costs", "query_costs", "query_probs")
+        own = {"query_ids": self.query_texts, "item_ids": self.item_texts}
+        return QueryPool(**(own | {name: getattr(self, name) for name in names} | changes))
+
+    def holds_the_same(self, other: QueryPool) -> bool:
+        """Return whether another pool has the same queries and items in the same places."""
+        return other is self or (
+            np.array_equal(self.query_offsets, other.query_offsets)
+            and self.query_texts.equals(other.query_texts)
+            and self.item_texts.equals(other.item_texts)
+        )
 
     def with_items(self, items: ArrayLike) -> QueryPool:
         """Return the pool of some items, given by their places, ascending; queries may be left without any."""
         kept = np.asarray(items, dtype=np.int64)
         counts = np.bincount(self.item_queries[kept], minlength=self.n_queries)
         offsets = np.concatenate(([0], np.cumsum(counts)))
-        return self.replace(query_offsets=offsets, item_ids=self.item_ids[kept], item_costs=self.item_costs[kept])
+        return self.replace(query_offsets=offsets, item_ids=self.item_texts[kept], item_costs=self.item_costs[kept])
 
     def subset(self, queries: ArrayLike) -> tuple[QueryPool, NDArray[np.int64]]:
         """Return the pool of some queries, and where its items stood on this pool's item axis.
@@ -129,14 +155,26 @@ class QueryPool:
         items = np.arange(offsets[-1]) + np.repeat(self.query_offsets[chosen] - offsets[:-1], lengths)
         probs = self.query_probs[chosen]
         part = QueryPool(
-            self.query_ids[chosen],
+            self.query_texts[chosen],
             offsets,
-            self.item_ids[items],
+            self.item_texts[items],
             self.item_costs[items],
             self.query_costs[chosen],
             probs / probs.sum(),
         )
         return part, items
+
+    @property
+    def cost_unit(self) -> str:
+        """What costs are in: ``judgments`` where items cost the same and turning to a query nothing, or ``mean items``.
+
+        Examples
+        --------
+        >>> QueryPool(["q"], [0, 2]).cost_unit, QueryPool(["q"], [0, 2], query_costs=[5.0]).cost_unit
+        ('judgments', 'mean items')
+        """
+        is_alike = not self.query_costs.any() and self.item_costs.min() == self.item_costs.max()
+        return "judgments" if is_alike else "mean items"
 
     def _item_costs(self, values: ArrayLike | None) -> Floats:
         if values is None:
@@ -159,7 +197,7 @@ class QueryPool:
         costs = numbers(values, "query_costs", (self.n_queries,))
         bad = np.flatnonzero(~((costs >= 0) & np.isfinite(costs)))
         if bad.size:
-            query = str(self.query_ids[bad[0]])
+            query = self.query_texts[bad[0]]
             raise InputError(f"query_costs must not be negative, got {costs[bad[0]]} at query {query!r}")
         return costs
 
@@ -169,7 +207,7 @@ class QueryPool:
         probs = numbers(values, "query_probs", (self.n_queries,))
         bad = np.flatnonzero(~((probs > 0) & np.isfinite(probs)))
         if bad.size:
-            query = str(self.query_ids[bad[0]])
+            query = self.query_texts[bad[0]]
             raise InputError(f"query_probs must be positive, got {probs[bad[0]]} at query {query!r}")
         if abs(probs.sum() - 1) > 1e-9:
             raise InputError(f"query_probs must sum to 1, got {probs.sum()!r}")
@@ -177,35 +215,29 @@ class QueryPool:
 
 
 def _check_queries(query_ids: Texts, offsets: Ints) -> None:
-    unique, first, counts = np.unique(query_ids, return_index=True, return_counts=True)
-    if unique.size < query_ids.size:
-        repeated = unique[counts > 1]
-        earliest = repeated[np.argmin(first[counts > 1])]
-        raise InputError(f"query_ids holds {str(earliest)!r} twice")
-    empty = np.flatnonzero(np.diff(offsets) == 0)
-    if empty.size:
-        raise InputError(f"query {str(query_ids[empty[0]])!r} has no items")
-
-
-def _item_ids(values: ArrayLike | None, query_ids: Texts, offsets: Ints) -> Texts:
-    if values is None:
-        lengths = np.diff(offsets)
-        names = np.arange(1, lengths.max() + 1).astype(f"U{len(str(lengths.max()))}")
-        ids: Texts = sealed_here(np.take(names, np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)))
-        return ids
-    item_ids = as_ids(values, "item_ids")
-    if item_ids.size != offsets[-1]:
-        raise InputError(f"item_ids must have shape ({offsets[-1]},), got {item_ids.shape}")
-    _check_items_unique(item_ids, query_ids, offsets)
-    return item_ids
-
-
-def _check_items_unique(item_ids: Texts, query_ids: Texts, offsets: Ints) -> None:
     from activeeval.kernels import keys
 
-    again, _ = keys.first_repeat(offsets, text_codes(item_ids))
+    again, _ = keys.first_repeat(np.array([0, query_ids.size]), query_ids.data, query_ids.offsets)
+    if again >= 0:
+        raise InputError(f"query_ids holds {query_ids[again]!r} twice")
+    empty = np.flatnonzero(np.diff(offsets) == 0)
+    if empty.size:
+        raise InputError(f"query {query_ids[empty[0]]!r} has no items")
+
+
+def _numbered(offsets: Ints) -> Texts:
+    """Return the items of each query numbered from 1."""
+    lengths = np.diff(offsets)
+    names = Texts.from_list([str(number) for number in range(1, lengths.max() + 1)])
+    numbered: Texts = names[np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)]
+    return numbered
+
+
+def _checked_items(item_ids: Texts, query_ids: Texts, offsets: Ints) -> Texts:
+    from activeeval.kernels import keys
+
+    again, _ = keys.first_repeat(offsets, item_ids.data, item_ids.offsets)
     if again >= 0:
         query = int(np.searchsorted(offsets, again, side="right")) - 1
-        ids = item_ids[offsets[query] : offsets[query + 1]]
-        unique, counts = np.unique(ids, return_counts=True)
-        raise InputError(f"query {str(query_ids[query])!r} holds item {str(unique[counts > 1][0])!r} twice")
+        raise InputError(f"query {query_ids[query]!r} holds item {item_ids[again]!r} twice")
+    return item_ids

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
-from activeeval.pool.doors import Ints, frozen, numbers, sealed_here, segment_offsets, text_codes
+from activeeval.pool.doors import Ints, frozen, numbers, sealed_here, segment_offsets
 from activeeval.pool.queries import QueryPool
 
 
@@ -47,12 +47,12 @@ class Rankings:
         object.__setattr__(self, "items", frozen(items.astype(np.int64, copy=False)))
         query, place, kind = checks.first_bad_ranked_item(self.pool.query_offsets, self.offsets, self.items)
         if kind:
-            name, rank = str(self.pool.query_ids[query]), place - offsets[query] + 1
+            name, rank = self.pool.query_texts[query], place - offsets[query] + 1
             if kind == 1:
                 raise InputError(
                     f"query {name!r} ranks item position {self.items[place]} at rank {rank}, not one of its own"
                 )
-            item = str(self.pool.item_ids[self.items[place]])
+            item = self.pool.item_texts[self.items[place]]
             raise InputError(f"query {name!r} ranks item {item!r} twice, again at rank {rank}")
 
     @classmethod
@@ -79,7 +79,8 @@ class Rankings:
             raise InputError(f"scores must be finite, got {values[infinite[0]]} at {pool.place(int(infinite[0]))}")
         offsets, items = np.empty(pool.n_queries + 1, dtype=np.int64), np.empty(pool.n_items, dtype=np.int64)
         scored = sealed_here(np.ascontiguousarray(values).view())
-        n = orders.rank_by_score(pool.query_offsets, scored, text_codes(pool.item_ids), offsets, items)
+        ids = pool.item_texts
+        n = orders.rank_by_score(pool.query_offsets, scored, ids.data, ids.offsets, offsets, items)
         return cls(pool, offsets, sealed_here(items)[:n])
 
     @classmethod
@@ -99,7 +100,7 @@ class Rankings:
         """
         positions = pool.item_positions()
         found: list[list[int]] = [[] for _ in range(pool.n_queries)]
-        query_index = {str(q): i for i, q in enumerate(pool.query_ids)}
+        query_index = {q: i for i, q in enumerate(pool.query_texts)}
         for query, ids in lists.items():
             if str(query) not in query_index:
                 raise InputError(f"the ranking names query {str(query)!r}, which the pool does not hold")
@@ -136,8 +137,10 @@ class Rankings:
         >>> Rankings.from_ids(pool, {"q": ["b", "a", "c"]}).cut_at(2).items
         array([1, 0])
         """
-        offsets = np.concatenate(([0], np.cumsum(np.minimum(self.lengths, depth))))
-        return Rankings(self.pool, offsets, self.items[self.ranks <= depth])
+        kept = np.minimum(self.lengths, depth)
+        offsets = np.concatenate(([0], np.cumsum(kept)))
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], kept)
+        return Rankings(self.pool, offsets, self.items[places])
 
     @property
     def lengths(self) -> Ints:

@@ -95,7 +95,7 @@ def top_lists(
     A list that ends before ``depth`` is filled up with −1.
     """
     depth = whole_number(depth, "depth", 1)
-    numbers = {str(name): number for number, name in enumerate(pool.query_ids)}
+    numbers = {name: number for number, name in enumerate(pool.query_texts)}
     for row, (query, *_) in enumerate(preferences):
         if str(query) not in numbers:
             raise InputError(f"{place(row)} names query {str(query)!r}, which the judgments do not hold")

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from activeeval.errors import InputError
 from activeeval.measures.doors import check_pool, whole_number
 from activeeval.pool import QueryPool, Rankings, whole_grades
-from activeeval.pool.doors import Texts, as_ids, frozen, sealed_here
+from activeeval.pool.doors import as_ids, frozen, sealed_here
 from activeeval.preferences.lists import grade_matrix, namer, one_each, plain, top_lists
 
 Ints = NDArray[np.int64]
@@ -64,7 +64,7 @@ class PreferenceData:
     preferred: Ints
     other: Ints
     ties: Bools
-    queries: Texts | None
+    queries: NDArray[Any] | None
     n_levels: int
     moved: Ints | None
     places: Sequence[str] | None
@@ -153,7 +153,7 @@ class PreferenceData:
         moved = np.count_nonzero(sides[0] != sides[1], axis=1)
         first, second = (np.maximum(one, 0) for one in held)
         gaps = [sum((one < 0).sum(axis=1) for one in both) for both in (held, sides)]
-        return cls(first, second, ties, pool.query_ids[queries], top, moved, places)._hold(
+        return cls(first, second, ties, pool.query_texts[queries].array(), top, moved, places)._hold(
             gaps=np.stack(gaps, axis=1, dtype=np.int64)
         )
 

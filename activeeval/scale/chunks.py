@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from activeeval.errors import InputError
 from activeeval.measures import SampledMeasure, Target
 from activeeval.pool import QueryPool, Rankings
+from activeeval.pool.texts import joined_texts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -131,11 +132,12 @@ def joined(parts: Sequence[Chunk]) -> Chunk:
     if len(parts) == 1:
         return parts[0]
     pools, weights = [part.pool for part in parts], np.concatenate([part.weights for part in parts])
-    names = ("query_ids", "item_ids", "item_costs", "query_costs")
     pool = QueryPool(
+        query_ids=joined_texts([own.query_texts for own in pools]),
+        item_ids=joined_texts([own.item_texts for own in pools]),
         query_offsets=_end_to_end([own.query_offsets for own in pools]),
         query_probs=weights / weights.sum(),
-        **{name: np.concatenate([getattr(own, name) for own in pools]) for name in names},
+        **{name: np.concatenate([getattr(own, name) for own in pools]) for name in ("item_costs", "query_costs")},
     )
     return Chunk(
         _joined_rankings(pool, [part.ranking for part in parts]),

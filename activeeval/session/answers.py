@@ -91,8 +91,7 @@ def answers(
         )
 
     results = [(question, target, campaign.estimate(target, scope=scope)) for question, target in asked]
-    cut = [target.name for _, target in asked if target.measure.cutoff == sample.depth is not None]
-    ends = [f"the lists of the sample end at rank {sample.depth}, so does {cut[0]}"] if cut else []
+    ends = cut_notes(sample, asked)
     if segments is None:
         return [answer(*result, 1, None) for result in results], ends
     members, notes = read_segments(segments).of(campaign.design.pool)
@@ -110,6 +109,12 @@ def answers(
             whose = "" if len(small) == 1 else f" for {', '.join(of)}"
             notes.append(f"fewer than {FEWEST} judged queries, not read{whose}: {missing}")
     return found, ends + notes
+
+
+def cut_notes(sample: Sample, asked: Sequence[tuple[str, Target]]) -> list[str]:
+    """Return what is to be said where a question counts all ranks of lists that were cut."""
+    cut = [target.name for _, target in asked if target.measure.cutoff == sample.depth is not None]
+    return [f"the lists of the sample end at rank {sample.depth}, so does {cut[0]}"] if cut else []
 
 
 def _is_certain(sample: Sample, target: Target, found: Estimate) -> bool:

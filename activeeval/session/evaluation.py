@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from activeeval.campaign import Campaign
 from activeeval.errors import BudgetError, InputError
+from activeeval.estimation import check_scope
 from activeeval.io.tables import load_qrels, load_run
 from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.methods import Method, default_method, find_method
@@ -21,6 +22,7 @@ from activeeval.results import Estimate
 from activeeval.session.budgets import Budget, check_open
 from activeeval.session.modelling import uniform_beliefs
 from activeeval.session.workload import Workload, from_tables, sampled_measure
+from activeeval.significance import mean_interval
 
 DEFENSIVE_SHARE = 0.1
 Judge = Callable[[str, list[str]], Sequence[int]]
@@ -38,6 +40,7 @@ def evaluate(
     max_grade: int | None = None,
     overhead: float = 0.0,
     unjudged: str = "error",
+    scope: str = "pool",
     rng: Seed = 0,
 ) -> Estimate:
     """Estimate the performance of a run.
@@ -69,6 +72,8 @@ def evaluate(
         Cost of turning to a query, in items.
     unjudged : {"error", "irrelevant"}
         What an item is that is asked for and has no judgment: an error, or of grade 0.
+    scope : {"pool", "population"}
+        What the interval is about: these queries, or all those that they are a sample of.
     rng : Generator, SeedSequence, int or None
         One seed, one answer; None takes the operating system's randomness.
 
@@ -93,7 +98,9 @@ def evaluate(
     1.446
     """
     paid = Budget.given(budget, share)
-    return _estimate(qrels_or_judge, [run], measure, paid, method, grade_probs, max_grade, overhead, unjudged, rng)
+    return _estimate(
+        qrels_or_judge, [run], measure, paid, method, grade_probs, max_grade, overhead, unjudged, scope, rng
+    )
 
 
 def compare(
@@ -109,6 +116,7 @@ def compare(
     max_grade: int | None = None,
     overhead: float = 0.0,
     unjudged: str = "error",
+    scope: str = "pool",
     rng: Seed = 0,
 ) -> Estimate:
     """Estimate by how much run A performs better than run B; everything else as in `evaluate`.
@@ -124,7 +132,9 @@ def compare(
     -0.554
     """
     runs, paid = [run_a, run_b], Budget.given(budget, share)
-    return _estimate(qrels_or_judge, runs, measure, paid, method, grade_probs, max_grade, overhead, unjudged, rng)
+    return _estimate(
+        qrels_or_judge, runs, measure, paid, method, grade_probs, max_grade, overhead, unjudged, scope, rng
+    )
 
 
 def _estimate(
@@ -137,8 +147,10 @@ def _estimate(
     max_grade: int | None,
     overhead: float,
     unjudged: str,
+    scope: str,
     rng: Seed,
 ) -> Estimate:
+    check_scope(scope)
     is_judge = callable(qrels_or_judge)
     qrels = None if is_judge else load_qrels(qrels_or_judge)
     workload = from_tables(qrels, [load_run(run) for run in runs], evaluated=len(runs), unjudged=unjudged)
@@ -153,19 +165,48 @@ def _estimate(
     if target.versus is not None and not target.matters.any():
         return _nothing(chosen.name, workload.notes)
     check_open(target)
+    is_scored = budget is None and not is_judge
+    if is_scored and method is None and probs is None:
+        return _scored(target, workload, chosen.name, scope)
     design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE)
     try:
         design = design.with_budget(design.cost if budget is None else budget.of(target))
     except BudgetError as problem:
         raise problem if budget is None else budget.refused(problem, target) from None
+    if is_scored:  # a method and a model that would not work have been refused
+        return _scored(target, workload, chosen.name, scope)
     oracle = _Oracle(qrels_or_judge if is_judge else _lookup(workload))
     campaign = Campaign(design, rng=rng)
     while (drawn := campaign.ask()) is not None:
         campaign.tell(drawn, oracle(drawn.query_id, list(drawn.item_ids)))
     if unjudged == "error":
         check_judged(oracle.missing, oracle.n_asked, "asked for")
-    found = campaign.estimate()
+    found = campaign.estimate(scope=scope)
     return replace(found, notes=(*workload.notes, *found.notes))
+
+
+def _scored(target: Target, workload: Workload, method: str, scope: str) -> Estimate:
+    """Return what all judgments say: chance has a part only in which queries of the population these are."""
+    pool, matters = workload.pool, target.matters
+    missing = np.flatnonzero(matters & (workload.grades < 0))
+    names = zip(pool.query_texts[pool.item_queries[missing]], pool.item_texts[missing], strict=True)
+    check_judged(list(names), int(np.count_nonzero(matters)), "asked for")
+    summary = mean_interval(target.values(np.maximum(workload.grades, 0)))
+    judged = np.unique(pool.item_queries[matters])
+    cost = pool.item_costs[matters].sum() + pool.query_costs[judged].sum()
+    return Estimate(
+        value=summary.mean,
+        std_error=summary.std_error if scope == "population" else 0.0,
+        degrees_of_freedom=summary.n - 1.0 if scope == "population" else math.inf,
+        n_open=0,
+        n_draws=judged.size,
+        n_queries=judged.size,
+        n_items=int(np.count_nonzero(matters)),
+        cost=float(cost / pool.item_costs.mean()),
+        method=method,
+        scope=scope,
+        notes=workload.notes,
+    )
 
 
 def _nothing(method: str, notes: tuple[str, ...]) -> Estimate:
@@ -230,7 +271,7 @@ class _Oracle:
 
 def _lookup(workload: Workload) -> Judge:
     pool, places = workload.pool, workload.pool.item_positions()
-    index = {name: q for q, name in enumerate(pool.query_ids.tolist())}
+    index = {name: q for q, name in enumerate(pool.query_texts)}
 
     def judge(query_id: str, item_ids: list[str]) -> Sequence[int]:
         return [int(workload.grades[places[index[query_id], item]]) for item in item_ids]

@@ -42,7 +42,7 @@ def known_grades_of(
         of the pool.
     """
     said: dict[int, dict[str, int]] = {}
-    places, queries = pool.item_positions(), {str(name): q for q, name in enumerate(pool.query_ids.tolist())}
+    places, queries = pool.item_positions(), {name: q for q, name in enumerate(pool.query_texts)}
     notes = []
     for path in paths:
         n_graded, n_here = 0, 0
@@ -77,9 +77,9 @@ def _graded(path: str) -> Iterator[Said]:
     if is_arrays(path) and bare_suffix(path) not in SPREADSHEETS:
         design = read_campaign(path)[0].design
         pool = design.pool
-        columns = (pool.query_ids[pool.item_queries], pool.item_ids, design.known)
+        columns = (pool.query_texts[pool.item_queries], pool.item_texts, design.known)
     elif (sheet := read_draws_if_any(path)) is not None:
-        judges = [judge_name(name) for name in np.asarray(sheet.judge).tolist()]
+        judges = [judge_name(name) for name in sheet.judge]
         yield from zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), judges, strict=True)
         return
     else:

@@ -55,8 +55,8 @@ def _runs(folder: Path) -> tuple[str, str]:
     ranking = ranked_by_expected_grade(pool, np.eye(5)[made.grades])
     for name, one in (("a", ranking), ("b", ranking.without(0.2, np.random.default_rng(1)))):
         path = folder / f"{name}.run"
-        queries = pool.query_ids[pool.item_queries[one.items]]
+        queries = pool.query_texts[pool.item_queries[one.items]]
         scores = -one.ranks.astype(np.float64)
-        write_run(Run(queries, pool.item_ids[one.items], scores, one.ranks, name), path)
+        write_run(Run(queries, pool.item_texts[one.items], scores, one.ranks, name), path)
         names.append(str(path))
     return names[0], names[1]

@@ -102,7 +102,7 @@ class Workload:
         """Return the workload with queries and items in an order that their ids alone decide, whatever files have."""
         rest, items = self.pool.subset(np.argsort(self.pool.query_ids, kind="stable"))
         order = np.lexsort((pool_hashes(rest)[1], rest.item_queries))
-        pool = rest.replace(item_ids=rest.item_ids[order], item_costs=rest.item_costs[order])
+        pool = rest.replace(item_ids=rest.item_texts[order], item_costs=rest.item_costs[order])
         return self._onto(pool, items[order])
 
     def updated_index(self, fraction: float, rng: np.random.Generator) -> Workload:

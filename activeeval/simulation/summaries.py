@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -19,6 +20,9 @@ from activeeval.simulation.replications import Replications, repetition_seeds, r
 Floats = NDArray[np.float64]
 _N_RESAMPLES = 200
 _NO_ERROR = 1e-12
+_LEVEL = 0.95
+_FAR = 3.0
+"""Standard errors: intervals of that level would be called too short in one of 740 simulations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +101,11 @@ class Summary:
     labels_saved: Figure | None
     labels_saved_above: float | None
     selection_error: Figure | None
+
+    @property
+    def is_too_short(self) -> bool:
+        """Whether the 95 % intervals held the truth in too few repetitions for chance: 3 standard errors below 95 %."""
+        return self.coverage.value < _LEVEL - _FAR * math.sqrt(_LEVEL * (1 - _LEVEL) / self.repetitions)
 
     def row(self, *, with_errors: bool = True) -> dict[str, Any]:
         """Return the fields by name, the standard error of figure ``x`` as ``x_se`` behind it; None where unknown."""

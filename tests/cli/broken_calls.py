@@ -30,12 +30,10 @@ OPEN = r"is not in the range 0<x<1\."
 
 
 TOO_SMALL = (
-    r"DCG\(dcg='exp-log2'\), passive: --budget {} is below the cost of the dearest query, {} for '\w+'; "
+    r"DCG\(dcg='exp-log2'\), passive: --budget {} is below what one query may take, {} for '\w+'; "
     r"the smallest that works is {}"
 )
-LEVELS_TOO_SMALL = (
-    r"--budget 1\.5 is below the dearest that may have to be judged at once, 2 for '1'; the smallest that works is 2"
-)
+LEVELS_TOO_SMALL = r"--budget 1\.5 is below what may have to be judged at once, 2 for '1'; the smallest that works is 2"
 
 FILES = [
     ("ranked twice", {"x.run": "q1 Q0 a 1 2 r\nq1 Q0 a 2 1 r\n"}, "score q.qrels x.run P@2", 1,
@@ -149,7 +147,22 @@ MODELS = [
 
 MEASURES = [
     ("unknown measure", {}, SCORE + " foo@3", 1,
-     r"unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, RR, AP, Judged, Additive, as nDCG@10 or ERR\(max_rel=4\)@20"),
+     r"unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, R, Success, RR, AP, Judged, Additive, as nDCG@10 or ERR\(max_rel=4\)@20"),
+    ("misspelt measure", {}, SCORE + " ndgc@10", 1, r"unknown measure 'ndgc@10'; did you mean nDCG@10\? known: nDCG, DCG, .*"),
+    ("misspelt parameter", {}, SCORE + " ERR(max_grade=4)", 1,
+     r"measure 'ERR\(max_grade=4\)': unknown parameter 'max_grade'; did you mean max_rel\? known: max_rel"),
+    ("misspelt method", {}, LETOR + " --method pasive", 1, rf"unknown method 'pasive'; did you mean passive\? known: {METHODS}"),
+    ("misspelt model", {}, LETOR + " --model forrest", 1,
+     r"unknown model 'forrest'; did you mean forest\? known: forest, logit, uniform, probs=FILE"),
+    ("misspelt interval", {}, LETOR + " --interval bootstap", 1, r"unknown interval 'bootstap'; did you mean bootstrap\? known: t, .*"),
+    ("misspelt column", {"x.csv": "qid,docno,relevence\nq1,a,1\n"}, "score x.csv a.run P@2", 1,
+     r"x\.csv:1: no grade column in: qid, docno, relevence; 'relevence': did you mean relevance\? "
+     r"expected relevance or label or grade or score"),
+    ("no such column", {"x.csv": "docno,relevance\na,1\n"}, "score x.csv a.run P@2", 1,
+     r"x\.csv:1: no query column in: docno, relevance; expected query_id or q_id or qid"),
+    ("an id of something else", {"x.csv": "doc_id,relevance\na,1\n"}, "score x.csv a.run P@2", 1,
+     r"x\.csv:1: no query column in: doc_id, relevance; expected query_id or q_id or qid"),
+    ("R without cutoff", {}, SCORE + " R", 1, r"measure 'R': R needs a cutoff, as R@10"),
     ("unreadable measure", {}, SCORE + " 3@3", 1,
      r"cannot read the measure '3@3'; expected Name\(k=v,…\)@cutoff, as nDCG@10 or ERR\(max_rel=4\)@20"),
     ("unknown parameter", {}, SCORE + " DCG(base=2)", 1, r"measure 'DCG\(base=2\)': unknown parameter 'base'; known: dcg, gains"),
@@ -174,7 +187,7 @@ MEASURES = [
     ("gains below the grades", {}, "--quiet " + SCORE + " nDCG(gains={0:0,1:1})", 1,
      r"grade [23] of item 'd\d+' of query 'q\d+' is above the measure's largest, 1"),
     *((f"Judged@10 to {command.split()[0]}", {}, f"{command} --measure Judged@10", 1,
-       r"Judged@10 has no moments to sample by; choose DCG, ERR, RBP, P, RR, nDCG or AP")
+       r"Judged@10 is a score only, no model says how it is distributed; choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP")
       for command in (LETOR.replace("a.txt", "gone"), "sample --run gone --budget 17% --out x.sample --sheet x.csv",
                       "design --run gone --out x.csv", "calibration --run gone")),
     *((f"unknown method to {command.split()[0]}", {}, f"{command} --method best", 1,
@@ -229,8 +242,8 @@ BUDGETS = [
     ("below the dearest query", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 1.5"), 1,
      TOO_SMALL.format(r"1\.5", 2, 2)),
     ("a share below it", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 50%"), 1,
-     r"DCG\(dcg='exp-log2'\), passive: --budget 50% is too small: in mean items, budget 1\.5 is below the cost of the dearest "
-     r"query, 2 for '\w+'; the smallest that works is 66\.67%"),
+     r"DCG\(dcg='exp-log2'\), passive: --budget 50% is too small: in judgments, budget 1\.5 is below what one query may take,"
+     r" 2 for '\w+'; the smallest that works is 66\.67%"),
     *((f"{method} below the dearest query", TINY,
        f"--quiet sample --run x.run --max-grade 1 --budget 1.5 --out x.sample --sheet x.csv --method {method}", 1,
        TOO_SMALL.removeprefix(r"DCG\(dcg='exp-log2'\), passive: ").format(r"1\.5", 2, 2))
@@ -247,7 +260,7 @@ BUDGETS = [
      "--quiet " + TINY_POOL.replace("--budget 3", "--budget 1.5") + " --method items", 1,
      TOO_SMALL.format(r"1\.5", 2, 2)),
     ("below one draw", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 0.75") + " --expected --method passive", 1,
-     r"DCG\(dcg='exp-log2'\), passive: --budget 0\.75 does not pay for one draw, which costs 1\.5 on average; "
+     r"DCG\(dcg='exp-log2'\), passive: --budget 0\.75 does not pay for one draw, 1\.5 on average; "
      r"the smallest that works is 1\.5"),
 ]  # fmt: skip
 
@@ -299,6 +312,16 @@ OPTIONS = [
     ("level NaN", {}, "estimate x.sample x.csv --level nan", 2, r"Invalid value for '--level': nan is not a finite number\."),
     ("nothing to print", {}, SCORE + " P@2 -n", 2,
      r"-n leaves out the summary: give -q too, or nothing is left to print"),
+    ("versus beside runs", {}, SCORE + " P@2 --versus b.run --run b.run", 2,
+     r"--versus compares two runs in a row; with --run, --baseline names the one of all"),
+    ("versus and a baseline", {}, SCORE + " P@2 --versus b.run --baseline a.run", 2, r"--versus compares two runs in a row; .*"),
+    ("a run given twice", {}, SCORE + " P@2 --run b.run --run a.run", 2, r"a\.run is given twice, expected each run once"),
+    ("a baseline of no run", {}, SCORE + " P@2 --run b.run --baseline c.run", 2,
+     r"--baseline c\.run is none of the runs; did you mean [ab]\.run\? given: a\.run, b\.run"),
+    ("a test of nothing", {}, SCORE + " P@2 --test t", 2,
+     r"--test and --correction are of differences: give --run or --versus too"),
+    ("a correction of nothing", {}, SCORE + " P@2 --correction none", 2, r"--test and --correction are of differences: .*"),
+    ("a run of the table that is missing", {}, SCORE + " P@2 --run b.run --run gone", 1, r"gone: no such file"),
     ("no measure", {}, SCORE, 2, r"Missing argument 'MEASURE\.\.\.'\."),
     ("no budget", {}, SAMPLE + " --out x.sample --sheet x.csv", 2, r"Missing option '--budget'\."),
     ("no out", {}, SAMPLE + " --budget 17%", 2, r"Missing option '--out'\."),

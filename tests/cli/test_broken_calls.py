@@ -99,7 +99,7 @@ CALLS = [
      r"the run dict \(1\) and the run dict \(2\) share no query: the first of the run dict \(1\) is 'q2', of the run dict \(2\) 'q1'"),
     ("unknown measure", evaluated(QRELS, RUN, measure="foo"), InputError, r"unknown measure 'foo'; known: .*"),
     ("Judged", evaluated(QRELS, RUN, measure="Judged@10"), InputError,
-     r"Judged@10 has no moments to sample by; choose DCG, ERR, RBP, P, RR, nDCG or AP"),
+     r"Judged@10 is a score only, no model says how it is distributed; choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP"),
     ("items for nDCG", evaluated(QRELS, RUN, measure="nDCG@10", method="items"), InputError,
      r".*additive measures \(DCG, RBP, P\), not for nDCG\(dcg='log2'\)@10"),
     ("ERR below the labels", evaluated(QRELS, RUN, measure="ERR(max_rel=1)"), InputError,
@@ -124,9 +124,9 @@ CALLS = [
        rf"method '{method}' needs a grade model: give grade_probs; passive and random need none")
       for method in ("whole", "active", "active_uniC")),
     ("budget too small", evaluated(QRELS, RUN, budget=0.25, method="passive"), BudgetError,
-     r"budget 0\.25 is below the cost of the dearest query, 2 for 'q1'; the smallest that works is 2"),
+     r"budget 0\.25 is below what one query may take, 2 for 'q1'; the smallest that works is 2"),
     ("share too small", evaluated(QRELS, RUN, share=0.0625, method="passive"), BudgetError,
-     r"budget 6\.25% is too small: in mean items, budget 0\.25 is below the cost .*, 2 for 'q1'; the smallest that works is 50%"),
+     r"budget 6\.25% is too small: in judgments, budget 0\.25 is below what one query may take, 2 for 'q1'; the smallest that works is 50%"),
     ("budget and share", evaluated(QRELS, RUN, budget=2, share=0.5), InputError,
      r"give a budget or a share, got budget=2 and share=0\.5"),
     *((f"share {value}", evaluated(QRELS, RUN, share=value), InputError, rf"the share must lie in \(0, 1\], got {value!r}")
@@ -217,10 +217,9 @@ def test_scores_that_tell_no_order_or_the_wrong_one_are_said(call, folder, conte
         "coherence DCG RBP --qrels q.qrels --run x.run --versus-run y.run",
     ):
         answer = call(*line.split())
-        assert answer.code == 0, answer
+        assert answer.code in (0, 11) if line.startswith("compare") else answer.code == 0, answer
         told = [text for text in answer.err.splitlines() if "x.run: the scores" in text or "x.run: all" in text]
-        measure = "DCG@10: " if line.startswith("compare") else ""
-        assert told == ([f"activeeval: {measure}x.run: {expected}"] if expected else []), answer
+        assert told == ([f"activeeval: x.run: {expected}"] if expected else []), answer
 
 
 def test_an_error_that_spans_lines_is_one_line(call, folder):

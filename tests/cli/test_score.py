@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ import pytest
 from cli_files import tables, write_lines
 
 MEASURES = ["nDCG@10", "nDCG(dcg='exp-log2')@10", "P@5", "RR", "AP", "RBP(p=0.8,rel=1)"]
+MEASURES += ["R(rel=1)@5", "R(rel=2)@3", "Success(rel=2)@2", "AP(rel=1)@4"]
 THEIRS = {"nDCG(dcg='exp-log2')@10": "nDCG(gains={0:0,1:1,2:3,3:7})@10"}
 CANONICAL = {
     "nDCG@10": "nDCG(dcg='log2')@10",
@@ -244,3 +246,136 @@ def test_level_sets_the_interval(call):
     assert narrow < wide
     assert [row["level"] for row in rows] == [0.5, 0.95]
     assert math.isclose((rows[0]["low"] + rows[0]["high"]) / 2, rows[0]["value"])
+
+
+# Many runs
+
+
+@pytest.fixture
+def three(folder):
+    """Return the arguments of three runs, of which the third is better than the first."""
+    good = []
+    for line in (folder / "q.qrels").read_text().splitlines():
+        query, _, document, grade = line.split()
+        good.append(f"{query} Q0 {document} 1 {int(grade) + hash_of(document)} C")
+    write_lines(folder / "c.run", good)
+    return "q.qrels", "a.run", "P@5", "nDCG@4", "--run", "b.run", "--run", "c.run"
+
+
+def hash_of(document):
+    """Return a number below 1 that is a document's own."""
+    return int(document[1:]) / 100
+
+
+def by_hand_holm(p_values):
+    """Return Holm's adjusted p values: the largest of (n − k) p over the k smaller ones and itself."""
+    order, adjusted = sorted(range(len(p_values)), key=p_values.__getitem__), {}
+    for k, i in enumerate(order):
+        adjusted[i] = min(1.0, max((len(order) - j) * p_values[order[j]] for j in range(k + 1)))
+    return [adjusted[i] for i in range(len(p_values))]
+
+
+def test_a_table_holds_what_each_run_scores_alone(call, three):
+    rows = call("score", *three, "-o", "jsonl").rows
+    assert [(row["run"], row["measure"]) for row in rows] == [
+        (run, measure) for measure in ("P(rel=1)@5", "nDCG(dcg='log2')@4") for run in ("a.run", "b.run", "c.run")
+    ]
+    for row in rows:
+        alone = call("score", "q.qrels", row["run"], row["measure"], "-o", "jsonl").rows[0]
+        assert {name: row[name] for name in alone} == alone
+        assert (row["run"] == "a.run") == ("difference" not in row) == ("baseline" not in row)
+
+
+@pytest.mark.parametrize("correction", [None, "holm", "bonferroni", "none"])
+@pytest.mark.parametrize("test", [None, "t", "wilcoxon", "randomization"])
+def test_differences_to_the_baseline_are_those_of_pairs(call, three, test, correction):
+    from scipy import stats
+
+    how = (*(("--test", test) if test else ()), *(("--correction", correction) if correction else ()))
+    rows = call("score", *three, "-q", *how, "--baseline", "b.run", "-o", "jsonl").rows
+    assert len(rows) == 2 * 3 * 31
+    found = [row for row in rows if row["query_id"] == "all"]
+    values = {}
+    for row in rows:
+        if row["query_id"] != "all":
+            values.setdefault((row["run"], row["measure"]), []).append(row["value"])
+    compared = [row for row in found if row["run"] != "b.run"]
+    assert {row["baseline"] for row in compared} == {"b.run"}
+    for row in compared:
+        ours, theirs = (np.array(values[run, row["measure"]]) for run in (row["run"], "b.run"))
+        assert row["difference"] == pytest.approx((ours - theirs).mean(), abs=1e-15)
+        assert row["p_t"] == pytest.approx(stats.ttest_rel(ours, theirs).pvalue)
+        interval = stats.ttest_rel(ours, theirs).confidence_interval(0.95)
+        assert (row["difference_low"], row["difference_high"]) == pytest.approx(tuple(interval))
+        counts = [int(np.sum(np.sign(np.round(ours - theirs, 12)) == sign)) for sign in (1, 0, -1)]
+        assert [row["wins"], row["ties"], row["losses"]] == counts
+        assert (row["test"], row["correction"]) == (test or "t", correction or "holm")
+    plain = [row[f"p_{test or 't'}"] for row in compared]
+    expected = {"none": plain, "bonferroni": [min(1, 4 * p) for p in plain]}.get(correction, by_hand_holm(plain))
+    assert [row["p_value"] for row in compared] == pytest.approx(expected)
+
+
+def test_versus_is_a_table_of_two_in_one_row(call):
+    command = ("score", "q.qrels", "a.run", "P@5", "nDCG@4", "-o", "jsonl")
+    table = call(*command, "--run", "b.run", "--baseline", "b.run").rows
+    for row, first, second in zip(call(*command, "--versus", "b.run").rows, table[::2], table[1::2], strict=True):
+        assert row == {name: value for name, value in first.items() if name not in ("run", "baseline")} | {
+            f"versus_{name}": second[name] for name in ("value", "judged", "missing", "ignored", "tied_at_cutoff")
+        }
+
+
+COLUMNS = ["mean", "difference", "p", "w/t/l", "judged"]
+
+
+def read_tables(text, form, measures):
+    """Return (run, cells by column) of each measure's table, from text or from one table with all columns."""
+    if form == "text":
+        for block in text.split("\n\n"):
+            header, *lines = [re.split(r" {2,}", line.strip()) for line in block.splitlines()]
+            assert header[1:] == COLUMNS
+            lines = [[*line[:2], "", "", "", line[2]] if len(line) == 3 else line for line in lines]
+            yield header[0], [(line[0], dict(zip(COLUMNS, line[1:], strict=True))) for line in lines]
+        return
+    lines = [
+        line.strip("| \\").replace("\\textless{}", "<") for line in text.splitlines() if "&" in line or "|" in line
+    ]
+    header, *rows = [[cell.strip() for cell in re.split(r"[&|]", line)] for line in lines if "---" not in line]
+    assert header == ["run", *(f"{m} {c}".removesuffix(" mean") for m in measures for c in COLUMNS)]
+    for k, measure in enumerate(measures):
+        yield measure, [(row[0], dict(zip(COLUMNS, row[1 + 5 * k : 6 + 5 * k], strict=True))) for row in rows]
+
+
+@pytest.mark.parametrize("form", ["text", "md", "latex"])
+def test_a_table_for_reading_marks_what_is_significant_and_says_so(call, three, form):
+    rows = call("score", *three, "-o", "jsonl").rows
+    answer = call("score", *three, "-o", form)
+    table, note = answer.out.strip().rsplit("\n\n", 1)
+    measures = list(dict.fromkeys(row["measure"] for row in rows))
+    read = [(run, measure, cell) for measure, lines in read_tables(table, form, measures) for run, cell in lines]
+    assert [(run, measure) for run, measure, _ in read] == [(row["run"], row["measure"]) for row in rows]
+    for row, (*_, cell) in zip(rows, read, strict=True):
+        assert cell["mean"] == f"{row['value']:.4f} [{row['low']:.4f}, {row['high']:.4f}]"
+        assert cell["judged"] == f"{row['judged']:.4f}"
+        if "difference" not in row:
+            assert cell["difference"] == cell["p"] == cell["w/t/l"] == ""
+            continue
+        star, sign = "*" * (row["p_value"] <= 0.05), "+" * (row["difference"] > 0)
+        ends = f"[{row['difference_low']:.4f}, {row['difference_high']:.4f}]"
+        assert cell["difference"] == f"{sign}{row['difference']:.4f}{star} {ends}"
+        assert cell["p"] == ("<0.0001" if row["p_value"] < 5e-5 else f"{row['p_value']:.4f}")
+        assert cell["w/t/l"] == f"{row['wins']}/{row['ties']}/{row['losses']}"
+    assert {row["p_value"] <= 0.05 for row in rows if "p_value" in row} == {True, False}
+    start, per_cent = {"text": ("*", "%"), "md": ("\\*", "%"), "latex": ("\\par *", "\\%")}[form]
+    said = "p by the paired t test against a.run, Holm over 4 differences, at most 0.05"
+    assert note == f"{start} {said}. In brackets 95 {per_cent} intervals."
+    assert "b.run: 1 of 30 judged queries are missing from the run and score 0" in answer.err
+
+
+def test_what_is_marked_follows_the_level(call, three):
+    (p,) = [
+        row["p_value"] for row in call("score", *three[:3], "--run", "b.run", "-o", "jsonl").rows if "p_value" in row
+    ]
+    for alpha, n_marked in ((1.01 * p, 1), (0.99 * p, 0)):
+        table, note = call("score", *three[:3], "--run", "b.run", "--level", 1 - alpha).out.strip().rsplit("\n\n", 1)
+        assert table.count("*") == n_marked
+        assert note.startswith(f"* p by the paired t test against a.run, at most {alpha:g}. In")

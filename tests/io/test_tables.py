@@ -17,7 +17,7 @@ from activeeval.io.tables import load_probabilities, load_qrels, load_run, load_
 from activeeval.io.trec import Qrels, Run, read_qrels, read_run
 from activeeval.kernels import keys as kernel_keys
 from activeeval.pool import QueryPool, Rankings
-from activeeval.pool.doors import text_codes
+from activeeval.pool.texts import Texts
 
 VOCABULARIES = [
     ("query_id", "doc_id", "relevance"),
@@ -236,34 +236,37 @@ def test_keys_of_rows_against_dicts():
         owners, sought_owners = rng.integers(0, 5, 60), rng.integers(-1, 7, 80)
         if is_ordered:
             owners, sought_owners = np.sort(owners), np.sort(sought_owners)
-        texts, sought = rng.choice(words, 60), rng.choice(words[:5], 80).astype("U3")
+        listed, sought = rng.choice(words, 60).tolist(), rng.choice(words[:5], 80).tolist()
+        texts, queries = Texts.from_list(listed), Texts.from_list([f"q{owner}" for owner in owners])
         first = {}
-        for i, pair in enumerate(zip(owners.tolist(), texts.tolist(), strict=True)):
+        for i, pair in enumerate(zip(owners.tolist(), listed, strict=True)):
             first.setdefault(pair, i)
-        expected = [first[pair] for pair in zip(owners.tolist(), texts.tolist(), strict=True)]
+        expected = [first[pair] for pair in zip(owners.tolist(), listed, strict=True)]
         assert keys.first_places(owners, texts).tolist() == expected
         again = next(i for i, place in enumerate(expected) if place != i)
-        assert keys.first_repeated_pair(owners, texts) == (expected[again], again)
-        found = keys.places_of(owners, texts, sought_owners, sought)
-        assert found.tolist() == [
-            first.get(pair, -1) for pair in zip(sought_owners.tolist(), sought.tolist(), strict=True)
-        ]
+        assert keys.first_repeated_pair(queries, texts) == (expected[again], again)
+        found = keys.places_of(owners, texts, sought_owners, Texts.from_list(sought))
+        assert found.tolist() == [first.get(pair, -1) for pair in zip(sought_owners.tolist(), sought, strict=True)]
         names, index = keys.distinct_texts(texts)
-        assert names.tolist() == list(dict.fromkeys(texts.tolist()))
-        assert names[index].tolist() == texts.tolist()
+        assert names.tolist() == list(dict.fromkeys(listed))
+        assert names[index].tolist() == listed
+        assert keys.follows_its_query(texts).tolist() == [
+            i > 0 and text == listed[i - 1] for i, text in enumerate(listed)
+        ]
 
 
+@pytest.mark.kernel
 def test_texts_whose_hashes_collide_are_told_apart():
-    # Σ Δ_k f_k = 0 for the factors f of the hash
-    twins = ["".join(chr(0x4E00 + d) for d in delta) for delta in ((0, 0, 0, 0), (893, -25, 1, -29))]
-    codes = text_codes(np.array(twins))
-    factors, hashes, _, _ = kernel_keys._scratch(np.array([0, 2]), codes)
-    kernel_keys._hash_rows(codes, 0, 2, factors, hashes)
-    assert hashes[0] == hashes[1]
-    owners = np.zeros(3, dtype=np.int64)
-    assert keys.first_repeated_pair(owners[:2], np.array(twins)) is None
-    assert keys.first_repeated_pair(owners, np.array([*twins, twins[1]])) == (1, 2)
-    assert keys.places_of(owners[:1], np.array(twins[:1]), owners[:2], np.array(twins)).tolist() == [0, -1]
+    texts = Texts.from_list(["abc", "abd", "ab", "abcd", "abd"])
+    hashes, places, table = np.zeros(5, np.int64), np.empty(5, np.int64), np.full(16, -1)
+    buffer = (texts.data, texts.offsets)
+    kernel_keys._seek(table, *buffer, 0, hashes, *buffer, 0, 5, hashes, True, places)
+    assert places.tolist() == [0, 1, 2, 3, 1]
+    sought = Texts.from_list(["abcd", "ac", "abd"])
+    kernel_keys._seek(
+        table, *buffer, 0, hashes, sought.data, sought.offsets, 0, 3, np.zeros(3, np.int64), False, places[:3]
+    )
+    assert places[:3].tolist() == [3, -1, 1]
 
 
 def test_tables_are_loaded_side_by_side_as_one_by_one(tmp_path):

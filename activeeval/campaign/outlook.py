@@ -1,0 +1,128 @@
+"""What a judged sample leads to expect of more judgments: half-widths at other levels, budgets for a half-width."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from activeeval.campaign.reading import Ints, of_target
+from activeeval.design import Design, Levels, Reading, Selection
+from activeeval.estimation import evaluate, half_widths, judged_sample
+from activeeval.measures import Target
+
+_STEPS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outlook:
+    """The variance of an estimate, and how it falls as more of the sample's order is judged.
+
+    The pool's part falls as planned for the two levels, degrees of freedom grow with the queries. After a quarter of a
+    budget medians of half-widths at its end were .85 to 1.3 times what came (five methods, one ranking or two, MQ2008).
+
+    Attributes
+    ----------
+    reading : Reading
+    now : Selection
+        What has been judged of the target's queries.
+    spent : float
+        What all that has been judged cost, in mean items.
+    of_pool, of_scope : float
+        The variance that chance leaves in the pool, and what the choice of the pool adds.
+    degrees_of_freedom, of_census : float
+        Of the estimate now, and once everything is judged.
+    pool_size : float
+        1 / Σ p², the number of queries where all are equally frequent.
+    is_levelled : bool
+        Whether a larger sample holds this one.
+    """
+
+    reading: Reading
+    now: Selection
+    spent: float
+    of_pool: float
+    of_scope: float
+    degrees_of_freedom: float
+    of_census: float
+    pool_size: float
+    is_levelled: bool
+
+    @classmethod
+    def of(cls, design: Design, now: Selection, grades: Ints, target: Target | None, scope: str) -> Self | None:
+        """Return the outlook of a judged selection; None of a pool that came in chunks, which does not tell."""
+        if design.order.gathered is not None:
+            return None
+        reading = design.reading(target)
+        own = of_target(reading, now)
+        sample = judged_sample(design, reading, reading.judge(grades), own)
+        found, of_pool = evaluate(sample, scope), evaluate(sample).variance
+        return cls(
+            reading=reading,
+            now=own,
+            spent=now.cost,
+            of_pool=of_pool,
+            of_scope=found.variance - of_pool if scope != "pool" else 0.0,
+            degrees_of_freedom=found.degrees_of_freedom,
+            of_census=sample.pool_size - 1.0 if scope != "pool" else math.inf,
+            pool_size=sample.pool_size,
+            is_levelled=isinstance(design.scheme, Levels),
+        )
+
+    @property
+    def n_queries(self) -> int:
+        """How many of the target's queries have been judged; at least 1."""
+        return max(int(np.count_nonzero(self.now.counts)), 1)
+
+    def at_selection(self, end: Selection, level: float) -> float:
+        """Return the half-width of the t interval to expect once a larger selection of the same sample is judged."""
+        whole = of_target(self.reading, end)
+        share = max(int(np.count_nonzero(whole.counts)), 1) / self.n_queries
+        return self._half_width(self._falls_to(whole.level), self.degrees_of_freedom * share, level)
+
+    def budget_for(self, half_width: float, level: float) -> float:
+        """Return the budget in mean items that should bring the t interval to a half-width.
+
+        Infinite where judging all of the pool would not.
+        """
+        order = self.reading.order
+        if self._half_width(0.0, self.of_census, level) > half_width:
+            return math.inf
+        if not self.is_levelled:
+            return self._budget_of_draws(half_width, level)
+        lowest, highest = self.spent, max(order.cost, self.spent)
+        for _ in range(_STEPS):
+            middle = (lowest + highest) / 2
+            at = order.level_for(middle)
+            n = max(float(order.inclusion_probs(at)[0].sum()), 1.0) if math.isfinite(at) else math.inf
+            freedom = self.degrees_of_freedom * max(n / self.n_queries, 1.0)
+            enough = self._half_width(self._falls_to(at), freedom, level) <= half_width
+            lowest, highest = (lowest, middle) if enough else (middle, highest)
+        return highest
+
+    def queries_for(self, half_width: float, level: float) -> float:
+        """Return how many queries like these, all of them judged, should bring the t interval to a half-width."""
+        return self.pool_size * (self._half_width(0.0, self.of_census, level) / half_width) ** 2
+
+    def _budget_of_draws(self, half_width: float, level: float) -> float:
+        """Return the budget of draws with replacement, whose variance falls as their number grows."""
+        lowest, highest = 1.0, 2.0**40
+        for _ in range(2 * _STEPS):
+            more = math.sqrt(lowest * highest)
+            enough = self._half_width(1 / more, self.degrees_of_freedom * more, level) <= half_width
+            lowest, highest = (lowest, more) if enough else (more, highest)
+        return self.spent * highest
+
+    def _falls_to(self, at: float) -> float:
+        """Return the share of the pool's variance that is left at a level."""
+        matters = self.reading.target.matters[self.reading.order.items]
+        planned = [self.reading.order.planned_variance(one, matters) for one in (self.now.level, at)]
+        if planned[0] <= 0:
+            return 1.0
+        return planned[1] / planned[0] if planned[1] > 0 else 0.0
+
+    def _half_width(self, share: float, freedom: float, level: float) -> float:
+        variance = (self.of_pool * share if share > 0 else 0.0) + self.of_scope
+        return float(half_widths(np.array(variance), np.array(freedom), level))

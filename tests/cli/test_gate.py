@@ -1,0 +1,219 @@
+"""`compare`: verdicts and exit codes, by judgments and by samples, held against `score`, `estimate` and scipy."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_cases import judge_file
+from cli_files import json_rows
+from scipy import stats
+
+from activeeval.results import Estimate, Interval
+from activeeval.session.gate import Decision, exit_code
+from activeeval.significance import holm, holm_levels
+
+JUDGED = ("--qrels", "q.qrels", "--unjudged", "irrelevant")
+KEYS = {"verdict", "value", "low", "high", "p_value", "margin", "measure", "scope", "runs", "files", "seed", "version"}
+
+
+def decision(low, high, margin=0.0):
+    value = (low + high) / 2
+    numbers = {"n_open": 9, "n_draws": 9, "n_queries": 9, "n_items": 9, "cost": 9.0, "method": "items"}
+    estimate = Estimate(value=value, std_error=1.0, degrees_of_freedom=8.0, **numbers)
+    interval = Interval(low, high, 0.95)
+    return Decision(measure="DCG", estimate=estimate, interval=interval, p_value=0.5, p_holm=0.5, margin=margin)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "margin", "verdict", "code"),
+    [
+        (0.1, 0.3, 0.0, "better", 0),
+        (-0.3, -0.1, 0.0, "worse", 10),
+        (-0.1, 0.3, 0.0, "undecided", 11),
+        (0.0, 0.3, 0.0, "undecided", 0),
+        (0.0, 0.0, 0.0, "equivalent", 0),
+        (0.1, 0.3, 0.3, "equivalent", 0),
+        (-0.3, -0.1, 0.3, "equivalent", 0),
+        (-0.3, -0.1, 0.2, "worse", 10),
+        (-0.1, 0.3, 0.1, "undecided", 0),
+        (-0.11, 0.3, 0.1, "undecided", 11),
+        (0.05, 0.3, 0.1, "better", 0),
+        (-np.inf, np.inf, 9.0, "undecided", 11),
+    ],
+)
+def test_the_verdict_is_the_first_that_holds(low, high, margin, verdict, code):
+    one = decision(low, high, margin)
+    assert (one.verdict, exit_code([one])) == (verdict, code)
+
+
+def test_of_several_measures_the_worst_counts():
+    better, worse, open_ = decision(0.1, 0.3), decision(-0.3, -0.1), decision(-0.1, 0.3)
+    codes = [exit_code(list(group)) for group in product((better, worse, open_), repeat=2)]
+    assert codes == [0, 10, 11, 10, 10, 10, 11, 10, 11]
+
+
+def test_by_judgments_it_is_what_score_says(call):
+    done = call("compare", "b.run", "a.run", *JUDGED, "--measure", "DCG@5", "-o", "jsonl")
+    (row,) = json_rows(done.out)
+    (score,) = call("--quiet", "score", "q.qrels", "a.run", "DCG@5", "--versus", "b.run", "-o", "jsonl").rows
+    ours = [row[name] for name in ("value", "low", "high", "p_value")]
+    assert ours == pytest.approx([score[n] for n in ("difference", "difference_low", "difference_high", "p_t")])
+    assert set(row) >= KEYS
+    assert (row["scope"], row["runs"], row["files"]) == ("population", ["b.run", "a.run"], ["q.qrels"])
+    assert (row["seed"], row["measure"], row["margin"]) == (None, "DCG(dcg='exp-log2')@5", 0)
+    assert done.code == {"better": 0, "worse": 10, "undecided": 11}[row["verdict"]]
+
+
+def test_about_these_queries_all_judgments_leave_no_doubt(call):
+    turned = [
+        json_rows(call("compare", *runs, *JUDGED, "--scope", "pool", "-o", "jsonl").out)[0]
+        for runs in (("a.run", "b.run"), ("b.run", "a.run"))
+    ]
+    assert {row["verdict"] for row in turned} == {"better", "worse"}
+    for row in turned:
+        assert row["low"] == row["high"] == row["value"]
+        code = call("compare", *row["runs"], *JUDGED, "--scope", "pool").code
+        assert code == (0 if row["verdict"] == "better" else 10)
+    same = call("compare", "a.run", "a.run", *JUDGED, "-o", "jsonl")
+    assert (same.code, json_rows(same.out)[0]["verdict"]) == (0, "equivalent")
+
+
+def test_more_queries_are_what_narrows_the_interval(call):
+    done = call("compare", "b.run", "a.run", *JUDGED, "--measure", "DCG@5", "-o", "jsonl")
+    (row,) = json_rows(done.out)
+    assert (done.code, row["verdict"]) == (11, "undecided")
+    spread = row["std_error"] * np.sqrt(row["queries"])
+    n = row["more_queries"]
+    half = stats.t.ppf(0.975, n - 1) * spread / np.sqrt(n)
+    assert 0.93 * abs(row["value"]) < half <= abs(row["value"])
+    assert f"undecided; about {n} queries like these, all judged, should decide it" in done.err
+    assert "a difference this near to 0" not in done.err
+
+
+def test_several_measures_share_the_chance_of_a_false_difference(call):
+    measures = ("DCG@5", "P@3", "ERR@5")
+    done = call("compare", "b.run", "a.run", *JUDGED, *(a for m in measures for a in ("--measure", m)), "-o", "jsonl")
+    rows = json_rows(done.out)
+    p_values = [row["p_value"] for row in rows]
+    assert [row["p_holm"] for row in rows] == pytest.approx(holm(p_values).tolist())
+    assert [row["level"] for row in rows] == pytest.approx(holm_levels(p_values).tolist())
+    assert "level and p_holm of each measure are Holm's for 3" in done.err
+    for row in rows:
+        half = stats.t.ppf((1 + row["level"]) / 2, row["queries"] - 1) * row["std_error"]
+        assert (row["low"], row["high"]) == pytest.approx((row["value"] - half, row["value"] + half))
+
+
+def test_levels_reject_what_holm_rejects():
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        n, level = rng.integers(1, 7), rng.choice([0.8, 0.9, 0.95])
+        p_values = np.round(rng.random(n) ** 3, 3)
+        levels = holm_levels(p_values, level)
+        np.testing.assert_array_equal(p_values <= 1 - levels + 1e-12, holm(p_values) <= 1 - level + 1e-12)
+        assert (levels >= level - 1e-12).all()
+
+
+@pytest.fixture
+def sampled(call):
+    """Return the arguments of a judged sample whose first ranking is a.run."""
+    runs = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 3, "--measure", "DCG@5", "--measure", "P@3")
+    assert call("sample", *runs, "--budget", 60, "--out", "s.sample", "--sheet", "s.csv").code == 0
+    judge_file("s.csv")
+    return "--sample", "s.sample", "--sheet", "s.csv"
+
+
+@pytest.mark.parametrize("scope", ["pool", "population"])
+def test_a_sample_says_the_same_with_the_sign_of_the_new_run(call, sampled, scope):
+    own = call("--quiet", "estimate", "s.sample", "s.csv", "--scope", scope, "-o", "jsonl").rows
+    for old, new, sign in (("b.run", "a.run", 1), ("a.run", "b.run", -1)):
+        rows = json_rows(call("compare", old, new, *sampled, "--scope", scope, "-o", "jsonl").out)
+        assert [row["value"] for row in rows] == pytest.approx([sign * row["value"] for row in own], rel=1e-9)
+        assert [row["std_error"] for row in rows] == pytest.approx([row["std_error"] for row in own], rel=1e-9)
+        assert [row["p_value"] for row in rows] == pytest.approx([row["p_value"] for row in own], rel=1e-9)
+        assert (rows[0]["seed"], rows[0]["files"]) == (0, ["s.sample", "s.csv"])
+        assert rows[0]["runs"] == [old, new]
+
+
+def test_another_measure_that_the_sample_reaches(call, sampled):
+    done = call("compare", "b.run", "a.run", *sampled, "--measure", "DCG@3", "-o", "jsonl")
+    own = call("--quiet", "estimate", "s.sample", "s.csv", "--measure", "DCG@3", "-o", "jsonl").rows
+    assert json_rows(done.out)[0]["value"] == pytest.approx(own[0]["value"], rel=1e-9)
+
+
+def test_what_waits_and_what_is_to_be_added_is_told(call, sampled):
+    done = call("compare", "b.run", "a.run", *sampled, "--measure", "DCG@5", "--scope", "pool", "-o", "jsonl")
+    (row,) = json_rows(done.out)
+    if row["verdict"] == "undecided":
+        assert f"a top-up of about {int(np.ceil(row['more_budget']))} should decide it" in done.err
+    rows = Path("s.csv").read_text().splitlines()
+    Path("s.csv").write_text("\n".join([*rows[:-1], rows[-1].rsplit(",", 2)[0] + ",,"]) + "\n")
+    early = call("compare", "b.run", "a.run", *sampled, "-o", "jsonl")
+    assert "1 of" in early.err
+    assert "wait for a grade" in early.err
+    assert "an early reading" in json_rows(early.out)[0]["cautions"][0]
+
+
+def test_the_runs_must_be_the_samples(call, sampled):
+    swapped = Path("a.run").read_text().replace("q2 Q0", "q9999 Q0")
+    Path("c.run").write_text(swapped)
+    refused = call("compare", "b.run", "c.run", *sampled)
+    assert (refused.code, refused.out) == (1, "")
+    assert "c.run is no run that the sample was drawn for: its list of query 'q2' has 0 documents" in refused.err
+    lines = Path("a.run").read_text().splitlines()
+    Path("d.run").write_text("\n".join(line.replace(" d3 ", " d11x ") for line in lines))
+    assert "d.run is no run that the sample was drawn for: at rank" in call("compare", "d.run", "b.run", *sampled).err
+    assert "are one and the same run of the two" in call("compare", "b.run", "b.run", *sampled).err
+
+
+def test_queries_that_the_pool_does_not_hold_do_not_count(call):
+    """Those that trained the model are in the runs, but not in the sample."""
+    trained = ("--train-qrels", "t.qrels", "--max-grade", 3, "--measure", "DCG@5")
+    kept = [line for line in Path("q.qrels").read_text().splitlines() if int(line.split()[0][1:]) <= 12]
+    Path("t.qrels").write_text("\n".join(kept))
+    runs = ("--run", "a.run", "--versus-run", "b.run")
+    assert call("sample", *runs, *trained, "--budget", 40, "--out", "s.sample", "--sheet", "s.csv").code == 0
+    judge_file("s.csv")
+    assert call("compare", "b.run", "a.run", "--sample", "s.sample", "--sheet", "s.csv").code in (0, 10, 11)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("compare a.run b.run", "give either --qrels, or --sample with its --sheet"),
+        ("compare a.run b.run --qrels q.qrels --sample s.sample", "give either --qrels, or --sample with its --sheet"),
+        ("compare a.run b.run --sample s.sample", "--sample and --sheet go together"),
+        ("compare a.run b.run --qrels q.qrels --sheet s.csv", "--sample and --sheet go together"),
+        ("compare a.run b.run --sample s.sample --sheet s.csv --budget 9", "--budget goes with --qrels"),
+        ("compare a.run b.run --sample s.sample --sheet s.csv --max-grade 2", "--max-grade goes with --qrels"),
+        ("compare a.run b.run --qrels q.qrels --policy median", "--policy goes with --sample"),
+        ("compare a.run b.run --qrels q.qrels --margin -1", "-1.0 is not in the range x>=0"),
+        ("compare a.run", "Missing argument 'NEW'"),
+    ],
+)
+def test_what_does_not_go_together(call, line, said):
+    done = call(*line.split())
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_a_verdict_outlives_a_closed_pipe_and_not_a_full_disk(start, folder):
+    better = json.loads(start("compare", "a.run", "b.run", *JUDGED, "--scope", "pool", "-o", "jsonl").communicate()[0])[
+        "verdict"
+    ]
+    runs = ("a.run", "b.run") if better == "worse" else ("b.run", "a.run")
+    with start("--quiet", "compare", *runs, *JUDGED, "--scope", "pool") as process:
+        process.stdout.close()
+        process.stderr.read()
+        assert process.wait() == 10
+    if Path("/dev/full").exists():
+        with (
+            open("/dev/full", "w") as full,
+            start("compare", *runs, *JUDGED, "--scope", "pool", stdout=full, stderr=subprocess.PIPE) as process,
+        ):
+            assert "No space left" in process.stderr.read()
+            assert process.wait() == 1

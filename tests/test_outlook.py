@@ -1,0 +1,72 @@
+"""What a judged sample leads to expect of more judgments, beside what more judgments show."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from activeeval import DCG, ERR, METHODS, Campaign, Rankings, Target
+from activeeval.generated import WEIGHTS, generate_pool
+
+MEASURES = {"items": DCG(cutoff=10), "depth": ERR(4, cutoff=10), "passive": DCG(cutoff=10), "random": DCG(cutoff=10)}
+
+
+@pytest.fixture(scope="module")
+def made():
+    return generate_pool(200, 5)
+
+
+def target_of(made, measure):
+    known, rng = made.features[:, : WEIGHTS.size] @ WEIGHTS, np.random.default_rng(0)
+    lists = [Rankings.from_scores(made.pool, known + x * rng.standard_normal(known.size)) for x in (1.0, 1.5)]
+    return Target(measure, *lists)
+
+
+def campaign_of(made, name, budget, seed):
+    target = target_of(made, MEASURES[name])
+    probs = np.full((made.pool.n_items, 5), 0.2)
+    beliefs = {"grade_probs": probs} if METHODS[name].stage.needs_model else {"max_grade": 4}
+    campaign = Campaign(METHODS[name].design(target, **beliefs, budget=budget), rng=seed)
+    places = made.pool.item_positions()
+    index = {name: q for q, name in enumerate(made.pool.query_ids.tolist())}
+    campaign.run(lambda query, items: [int(made.grades[places[index[query], item]]) for item in items])
+    return campaign
+
+
+def half_of(interval):
+    return (interval.high - interval.low) / 2
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", ["items", "depth", "random"])
+def test_a_budget_for_a_half_width_brings_about_it(made, name):
+    """Of 24 samples the median of what came over what was wanted lies in [.85, 1.2].
+
+    The median of 24 such ratios has a standard error of about .03 (measured spread .12): false alarms below 1e-5.
+    """
+    ratios = []
+    for seed in range(24):
+        campaign = campaign_of(made, name, 400, seed)
+        now = half_of(campaign.estimate().interval())
+        wanted = 0.7 * now
+        needed = campaign.outlook().budget_for(wanted, 0.95)
+        assert 400 < needed < campaign.design.cost
+        ratios.append(half_of(campaign_of(made, name, needed, seed).estimate().interval()) / wanted)
+    assert 0.85 < np.median(ratios) < 1.2, np.round(ratios, 2)
+
+
+@pytest.mark.parametrize("name", sorted(MEASURES))
+def test_laws_of_the_outlook(made, name):
+    campaign = campaign_of(made, name, 400, 1)
+    pool, population = campaign.outlook(), campaign.outlook(scope="population")
+    now = half_of(campaign.estimate().interval())
+    assert pool.budget_for(now, 0.95) <= 1.05 * campaign.spent
+    budgets = [pool.budget_for(share * now, 0.95) for share in (0.9, 0.6, 0.3)]
+    assert budgets == sorted(budgets)
+    assert pool.budget_for(0.8 * now, 0.9) < pool.budget_for(0.8 * now, 0.99)
+    # what the choice of the pool adds is there when everything is judged
+    assert population.budget_for(0.5 * now, 0.95) >= pool.budget_for(0.5 * now, 0.95)
+    assert population.budget_for(1e-6, 0.95) == math.inf
+    assert population.queries_for(1e-3, 0.95) == pytest.approx(4 * population.queries_for(2e-3, 0.95))

@@ -1,0 +1,107 @@
+"""The pages of docs/ that show commands, word for word: each is run in its order, and says what the page shows.
+
+``python tests/test_pages.py`` writes the pages anew with what the commands say now.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from activeeval import cli
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGES = [DOCS / name for name in ("a-week.md", "gate.md")]
+BLOCK = re.compile(r"^```sh\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<said>.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+STEP = re.compile(r"^ *run: \|\n(?P<script>(?: {10}.*\n)+)", re.MULTILINE)
+CODE = "; echo $?"
+DIGITS = re.compile(r"\b\d+\.\d{10,}\b")
+SAMPLE = re.compile(r"\b[0-9a-z-]{26,40}\b")
+
+
+def said_by(commands, folder):
+    """Run commands one by one as a terminal would, and return all that they print."""
+    return "".join(said_by_line(line, folder) for line in commands.splitlines())
+
+
+def said_by_line(line, folder):
+    """Run one command: this package's own in this process, which has its kernels at hand, any other by a shell."""
+    if line.startswith("activeeval "):
+        with chdir(folder), redirect_stdout(StringIO()) as said, redirect_stderr(said):
+            code = cli.run(shlex.split(line.removesuffix(CODE))[1:])
+        printed = said.getvalue()
+        if line.endswith(CODE):
+            return f"{printed}{code}\n"
+    else:
+        environment = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+        piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        done = subprocess.run(["bash", "-euc", line], cwd=folder, env=environment, check=False, **piped)
+        code, printed = done.returncode, done.stdout
+    assert code == 0, f"{line}\n{printed}"
+    return printed
+
+
+def run_page(text):
+    """Yield what the page shows and what its commands say, block by block."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(DOCS / "week.py", folder)
+        for block in BLOCK.finditer(text):
+            yield block, said_by(block["commands"], folder)
+
+
+def plain(text):
+    """Return text without what hangs on the last bits of what a machine computes: ids of samples, the 13th digit."""
+    return DIGITS.sub(lambda number: f"{float(number[0]):.12f}", SAMPLE.sub("<sample>", text or ""))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_is_what_its_commands_say(page):
+    blocks = list(run_page(page.read_text()))
+    assert len(blocks) >= 4
+    for block, said in blocks:
+        assert plain(said) == plain(block["said"]), block["commands"]
+
+
+@pytest.mark.parametrize(("candidate", "code"), [("new.run", 0), ("main.run", 0), ("worse.run", 10), ("gone.run", 1)])
+def test_the_step_of_a_pipeline_passes_and_fails_as_the_page_says(tmp_path, candidate, code):
+    (script,) = STEP.findall((DOCS / "gate.md").read_text())
+    shutil.copy(DOCS / "week.py", tmp_path)
+    said_by("python week.py files\npython week.py qrels\n", tmp_path)
+    shutil.copy(tmp_path / "old.run", tmp_path / "main.run")
+    turned = [line.split() for line in (tmp_path / "old.run").read_text().splitlines()]
+    lines = [f"{q} Q0 {d} {rank} {-float(score)} worse" for q, _, d, rank, score, _ in turned]
+    (tmp_path / "worse.run").write_text("\n".join(lines))
+    if (tmp_path / candidate).exists():
+        shutil.copy(tmp_path / candidate, tmp_path / "branch.run")
+    environment = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    command = ["bash", "-eo", "pipefail", "-c", dedent(script)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, check=False, **piped)
+    assert done.returncode == code, done.stdout
+    assert (code == 1) == ("branch.run: no such file" in done.stdout)
+
+
+def rewrite(page):
+    """Write a page anew."""
+    text, parts, end = page.read_text(), [], 0
+    for block, said in run_page(text):
+        shown = f"\n```text\n{said}```\n" if said else ""
+        parts += [text[end : block.start()], f"```sh\n{block['commands']}```\n{shown}"]
+        end = block.end()
+    page.write_text("".join([*parts, text[end:]]))
+
+
+if __name__ == "__main__":
+    for one in PAGES:
+        rewrite(one)
