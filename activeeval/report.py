@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import WHOLE
 from activeeval.errors import InputError
 from activeeval.results import Figure
 
@@ -194,6 +193,8 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
     ``sampling_prob`` is q, or the probability π of being in the sample at the budget; ``cost`` that of judging all of
     the query, ``expected_cost`` what is spent on it on average, by a draw or by the budget, both in mean items.
     """
+    from activeeval.design import WHOLE  # what only prints scores need not know of designs
+
     order, n = design.order, design.order.n_queries
     pi, _ = design.inclusion_probs
     moments = None if design.beliefs is None else WHOLE.moments(design.target, design.beliefs)

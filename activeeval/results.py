@@ -8,7 +8,6 @@ from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 from activeeval.errors import InputError
 
@@ -48,6 +47,8 @@ def check_level(level: float) -> None:
 
 def t_quantile(level: float, degrees_of_freedom: float | Floats) -> Floats:
     """Return the two-sided Student-t quantile for a confidence level, as an array of floats."""
+    from scipy.special import stdtrit  # here, as scores need no SciPy
+
     check_level(level)
     return np.asarray(stdtrit(degrees_of_freedom, 0.5 + level / 2), dtype=np.float64)
 
@@ -178,6 +179,8 @@ class Estimate:
         """Of the two-sided t test that what is estimated is 0."""
         if self.std_error == 0 or not math.isfinite(self.std_error) or self.degrees_of_freedom <= 0:
             return 0.0 if self.std_error == 0 and self.value != 0 else 1.0
+        from scipy.special import stdtr
+
         return float(2 * stdtr(max(self.degrees_of_freedom, 1.0), -abs(self.value) / self.std_error))
 
     def interval(self, level: float = 0.95) -> Interval:

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from activeeval.cli.inputs import seed_option
-from activeeval.cli.output import progress, say, show_table
+from activeeval.cli.output import say, show_table
+from activeeval.cli.waiting import progress, tell
 from activeeval.errors import InputError
 
 
@@ -31,6 +32,7 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     except OSError as problem:
         raise InputError(f"--out {out}: cannot make this folder: {problem.strerror}") from None
     panels = {}
+    tell("making a pool and learning from a tenth of it")
     steps = cases(queries, repetitions, seed)
     with progress(len(steps), "demo") as advance:
         for title, run in steps.items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import POSITIVE, FiniteRange, level_option, seed_option, ties_option, with_options
+from activeeval.cli.inputs import POSITIVE, SCALE, FiniteRange, level_option, seed_option, ties_option, with_options
 from activeeval.cli.output import check_new, check_out, emit, force_option, output_option, places_option, say
 from activeeval.errors import InputError
 
@@ -20,7 +20,7 @@ _FEW = 20
 _MANY, _MUCH = 1000, 150_000
 _OPTIONS = (
     click.argument("prefs", metavar="PREFS...", nargs=-1, required=True),
-    click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest seen."),
+    click.option("--max-grade", type=SCALE, help="Largest grade of the scale. Default: the largest seen."),
     click.option("--qrels", metavar="FILE", help="Judgments, where the pairs name runs instead of listing grades."),
     click.option("--run", "runs", multiple=True, metavar="FILE", help="Run that pairs name; repeatable."),
     click.option("--depth", type=click.IntRange(1), help="Ranks of the runs that were seen side by side. Default: 10."),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,6 +48,8 @@ BUDGET_HELP = "Judgments (200; mean items where costs differ), or a share of jud
 MEASURES_HELP = "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as ERR(max_rel=4)@10; @FILE: learned gains"
 POSITIVE = FiniteRange(0, min_open=True)
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
+SCALE = click.IntRange(1, 1000)
+"""Of the largest grade; the library has the same, which a test holds."""
 SCOPES = {
     "pool": "these queries: what judging all of them would give",
     "population": "all the queries that these are a sample of",
@@ -117,7 +118,7 @@ _OPTIONS = (
     click.option("--judged-policy", type=click.Choice(("refuse", "majority", "median")), default="refuse",
                  show_default=True, help="Known items that are graded differently: an error, the grade that most give, "
                                          "or the lower median."),
-    click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest label."),
+    click.option("--max-grade", type=SCALE, help="Largest grade of the scale. Default: the largest label."),
     click.option("--unjudged", type=click.Choice(("error", "irrelevant")), default="error", show_default=True,
                  help="Items without a grade: an error where a grade is needed, and left out of training; or grade 0."),
     click.option("--overhead", type=FiniteRange(0), default=0.0, show_default=True,
@@ -151,20 +152,16 @@ def drawn_pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def prepared(options: Mapping[str, Any], *, use_labels: bool) -> Case:
     """Return the case that the values of `pool_options` mean, and say what its user should be told."""
-    from activeeval.cli.output import progress, say
+    from activeeval.cli.output import say
+    from activeeval.cli.waiting import tell
     from activeeval.session.cases import prepare
     from activeeval.session.choices import Choices
 
-    @contextmanager
-    def fitting(model: str) -> Iterator[None]:
-        with progress(1, f"fitting the {model} model") as advance:
-            yield
-            advance(model)
-
     try:
-        case = prepare(Choices(**options), use_labels=use_labels, fitting=fitting)
+        case = prepare(Choices(**options), use_labels=use_labels, progress=tell)
     except ChoiceError as problem:
         raise click.UsageError(str(problem)) from None
     for note in case.notes:
         say(note)
+    tell("working")
     return case

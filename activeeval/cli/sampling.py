@@ -38,6 +38,7 @@ from activeeval.cli.output import (
     say_sizes,
     warn_of_weights,
 )
+from activeeval.cli.waiting import tell
 from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def sample(
     check_fits(measures, [method] if method else [])
     options["seed"] = secrets.randbits(_SEED_BITS) if options["seed"] is None else options["seed"]
     case = prepared(options, use_labels=False)
+    tell("choosing what to judge")
     with _told():
         drawn = draw(
             case,
@@ -162,6 +164,7 @@ def top_up(
     from activeeval.session.samples import read_sample
 
     _check_files(out, sheet, force, documents, queries)
+    tell(f"topping up {path}")
     before, own = read_sample(path)
     with _told():
         grown = before.topped_up(budget, own)
@@ -262,7 +265,9 @@ def estimate(
     from activeeval.session.answers import answers
     from activeeval.session.samples import judged
 
+    tell("reading the sample and its sheets")
     sample, progress, agreement = judged(path, sheets, policy)
+    tell("estimating")
     asked = sample.asked(measures, questions)
     found, notes = answers(sample, asked, scope=scope, kind=kind, level=level, segments=segments)
     say_cautions([(_named(one), one.estimate) for one in found])

@@ -13,11 +13,11 @@ from activeeval.cli.output import (
     emit,
     output_option,
     places_option,
-    progress,
     say,
     show_table,
     warn_of_weights,
 )
+from activeeval.cli.waiting import progress
 
 if TYPE_CHECKING:
     from activeeval.design import Design

@@ -12,6 +12,7 @@ from activeeval.errors import FormatError
 from activeeval.io.files import PathLike, open_text
 from activeeval.io.json_text import parse_json
 from activeeval.io.writing import write_atomically
+from activeeval.pool.doors import LARGEST_GRADE
 
 _LARGEST = 1e15
 
@@ -85,6 +86,8 @@ def _numbers(name: str, fields: Mapping[str, Any], field: str, least: int) -> tu
     if not isinstance(values, list) or len(values) < least:
         wanted = f"a list of {least} numbers or more" if least > 1 else "a list of numbers"
         raise FormatError(name, None, f"the field {field} is {values!r:.60}, expected {wanted}")
+    if field == "gains" and len(values) > LARGEST_GRADE + 1:
+        raise FormatError(name, None, f"gains of {len(values)} grades, expected at most {LARGEST_GRADE + 1}")
     for place, value in enumerate(values):
         if not _is_number(value):
             raise FormatError(name, None, f"{field}[{place}] is {value!r:.60}, expected a finite number, at most 1e15")
