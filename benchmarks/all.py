@@ -96,6 +96,12 @@ STEPS = (
         "benchmarks.nights",
         ("results/nights.json",),
     ),
+    Step(
+        "effective-sample-size",
+        "how right an effective sample size is, and how often one is given: RESULTS.md",
+        "benchmarks.effective_sample_size",
+        ("results/effective-sample-size.json",),
+    ),
     Step("grade-models", "log-loss of the grade models", "benchmarks.grade_models", ("results/grade_models.json",)),
     Step(
         "peers",
@@ -108,6 +114,12 @@ STEPS = (
         "kernels, readers, start-up, first use: RESULTS.md",
         "benchmarks.kernels",
         ("results/kernels.json",),
+    ),
+    Step(
+        "sampling",
+        "what a team waits for: a trained sample, four measures of arrays, the forest behind the sample",
+        "benchmarks.sampling",
+        ("results/sampling.json",),
     ),
     Step("replication", "campaigns replayed a second", "benchmarks.replication", ("results/replication.json",)),
     Step("depth", "designs for a pool of MSLR-WEB30K's size", "benchmarks.depth", ("results/depth.json",)),

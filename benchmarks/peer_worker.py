@@ -216,6 +216,10 @@ def answer(question: dict[str, np.ndarray], repetitions: int, seed: int) -> list
             except (ImportError, ValueError, ZeroDivisionError) as refusal:
                 rows.append(row | {"missing": str(refusal).splitlines()[0]})
                 continue
+            n_lost = int((~np.isfinite(found[:, 0])).sum())
+            if n_lost:
+                rows.append(row | {"missing": f"no number comes out of {n_lost} of {repetitions} samples"})
+                continue
             rows.append(row | judged(question["known"] + question["scale"] * found[:, :3] - truth, found[:, 3]))
     return rows
 

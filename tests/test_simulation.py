@@ -714,7 +714,7 @@ def test_wrong_runs_are_refused():
     passive = designs["passive"]
     with pytest.raises(InputError, match="repetitions must be at least 1, got 0"):
         replicate(passive, labels, [60], 0)
-    with pytest.raises(BudgetError, match="is below the cost of the dearest query"):
+    with pytest.raises(BudgetError, match="is below what one query may take"):
         replicate(passive, labels, [1, 60], 10)
     with pytest.raises(BudgetError, match="does not pay for one draw"):
         replicate(passive, labels, [0.1], 10, expected=True)
@@ -726,7 +726,7 @@ def test_wrong_runs_are_refused():
     levels = METHODS["random"].design(passive.target)
     with pytest.raises(InputError, match="'random' keeps its budget: an expected one is for draws with replacement"):
         replicate(levels, labels, [60], 10, expected=True)
-    with pytest.raises(BudgetError, match="is below the dearest that may have to be judged at once"):
+    with pytest.raises(BudgetError, match="is below what may have to be judged at once"):
         replicate(levels, labels, [1, 60], 10)
     with pytest.raises(InputError, match="unknown scope 'world'"):
         replicate(levels, labels, [60], 10, scope="world")
