@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import InputError
-from activeeval.io.files import shown
+from activeeval.errors import InputError, shown
 from activeeval.io.keys import distinct_runs, first_places, first_repeated, places_within_segments, segments_of_runs
 from activeeval.io.trec import Qrels, Run
 from activeeval.pool import QueryPool, Rankings
