@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+_LONGEST = 1000
+"""Letters of what a message says of a file."""
+
 
 def shown(text: str) -> str:
     """Quote a text for a message, shortened where it is long."""
@@ -50,7 +53,8 @@ class FormatError(InputError):
         self.path = str(path)
         self.line = line
         place = self.path if line is None else f"{self.path}:{line}"
-        super().__init__(f"{place}: {problem}")
+        # a header may be as long as a line of its file
+        super().__init__(f"{place}: {problem if len(problem) <= _LONGEST else problem[:_LONGEST] + '…'}")
 
 
 class BudgetError(ActiveEvalError, ValueError):

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError, InputError
+from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.files import (
     Bytes,
     PathLike,
@@ -20,7 +20,6 @@ from activeeval.io.files import (
     line_of,
     line_text,
     open_lines,
-    shown,
     token_at,
 )
 from activeeval.io.keys import first_repeated_pair

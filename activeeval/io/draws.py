@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError, InputError
+from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.columns import typed_column
 from activeeval.io.export import write_columns
-from activeeval.io.files import PathLike, bare_suffix, shown
+from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.sheets import SPREADSHEETS, TABLES, Sheet, read_sheet
 from activeeval.io.writing import Together
 from activeeval.pool.texts import Texts

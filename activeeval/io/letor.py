@@ -10,8 +10,8 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.errors import FormatError, InputError
-from activeeval.io.files import Bytes, PathLike, fill_exactly, line_of, open_lines, shown, span_texts, token_at
+from activeeval.errors import FormatError, InputError, shown
+from activeeval.io.files import Bytes, PathLike, fill_exactly, line_of, open_lines, span_texts, token_at
 from activeeval.io.keys import first_repeated_pair
 from activeeval.kernels import letor_text
 from activeeval.pool import QueryPool
@@ -23,6 +23,8 @@ Ints = NDArray[np.int64]
 
 _LINE = "<grade> qid:<query> <index>:<value> …"
 _SLOW_ROOM = 1 << 16
+_HEAD = 1 << 16
+"""Bytes at the start of a file that tell how many features there are; where later lines have more, all is looked at."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,25 +116,46 @@ def read_letor(paths: PathLike | Sequence[PathLike], features: bool = True) -> L
     if not names:
         raise InputError("read_letor was given no file")
     contents, n_lines = zip(*(open_lines(path) for path in names), strict=True)
-    n_features = max(int(letor_text.widest_index(data)) for data in contents) if features else 0
-    values = _room(sum(n_lines), n_features, names)
-    parts: list[_Part] = []
-    n_rows = 0
-    for path, data, n in zip(names, contents, n_lines, strict=True):
-        part = _read_part(os.fspath(path), data, n, values[n_rows : n_rows + n], features)
-        parts.append(part)
-        n_rows += part.grades.size
+    width = max(int(letor_text.widest_index(data[:_HEAD])) for data in contents) if features else 0
+    read = _read_parts(names, contents, n_lines, width, features, is_guess=features)
+    if read is None:  # a line further down has more
+        width = max(int(letor_text.widest_index(data)) for data in contents)
+        read = _read_parts(names, contents, n_lines, width, features)
+        assert read is not None
+    parts, values = read
+    n_rows = len(values)
     query_ids, query_offsets = _queries(parts, n_rows)
     item_ids = _documents(parts, query_ids, query_offsets)
     file_offsets = np.concatenate(([0], np.cumsum([part.grades.size for part in parts]))).astype(np.int64)
     grades = np.concatenate([part.grades for part in parts])
-    table = values[:n_rows] if features else None
+    table = values if features else None
     for array in (grades, query_offsets, table, file_offsets):
         if array is not None:
             array.setflags(write=False)
     return LetorData(
         grades, query_ids, query_offsets, item_ids, table, file_offsets, tuple(os.fspath(path) for path in names)
     )
+
+
+def _read_parts(
+    names: Sequence[PathLike],
+    contents: Sequence[Bytes],
+    n_lines: Sequence[int],
+    width: int,
+    features: bool,
+    is_guess: bool = False,
+) -> tuple[list[_Part], Floats] | None:
+    """Return every file's rows and all their features; None where a guess of how many there are was too small."""
+    values = _room(sum(n_lines), width, names)
+    parts: list[_Part] = []
+    n_rows = 0
+    for path, data, n in zip(names, contents, n_lines, strict=True):
+        part = _read_part(os.fspath(path), data, n, values[n_rows : n_rows + n], features, is_guess)
+        if part is None:
+            return None
+        parts.append(part)
+        n_rows += part.grades.size
+    return parts, values[:n_rows]
 
 
 def _room(n_lines: int, n_features: int, names: Sequence[PathLike]) -> Floats:
@@ -146,7 +169,7 @@ def _room(n_lines: int, n_features: int, names: Sequence[PathLike]) -> Floats:
         ) from None
 
 
-def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: bool) -> _Part:
+def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: bool, is_guess: bool) -> _Part | None:
     grades = np.empty(n_lines, dtype=np.int64)
     queries = np.empty((n_lines, 3), dtype=np.int64)
     documents = np.empty((n_lines, 2), dtype=np.int64)
@@ -156,6 +179,8 @@ def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: b
         state[3] = 0
         code, place = letor_text.read_letor_rows(data, state, features, grades, queries, documents, values, slow)
         fill_exactly(path, data, values, slow[: state[3]], "value")
+        if code == letor_text.BAD_ORDER and is_guess:
+            return None
         if code != letor_text.FINE:
             _complain(path, data, int(code), int(place))
     n_rows, n_queries = int(state[1]), int(state[2])

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError, InputError
-from activeeval.io.files import PathLike, shown
+from activeeval.errors import FormatError, InputError, shown
+from activeeval.io.files import PathLike
 from activeeval.io.sheets import Sheet, read_sheet
 from activeeval.pool.doors import LARGEST_GRADE
 

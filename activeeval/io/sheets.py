@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError, did_you_mean
-from activeeval.io.files import PathLike, bare_suffix, open_bytes, shown, text_stream
+from activeeval.errors import FormatError, did_you_mean, shown
+from activeeval.io.files import PathLike, bare_suffix, open_bytes, text_stream
 from activeeval.io.json_text import parse_json
 from activeeval.pool.doors import LARGEST_GRADE, first_above, told_too_long
 from activeeval.pool.texts import Texts

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import InputError
-from activeeval.io.files import shown
+from activeeval.errors import InputError, shown
 from activeeval.io.keys import distinct_runs, first_places, first_repeated, places_within_segments, segments_of_runs
 from activeeval.io.trec import Qrels, Run
 from activeeval.pool import QueryPool, Rankings
@@ -120,17 +119,7 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
         np.maximum(grades, -1, out=grades)
         rows, items = rows[1:], items[1:]
     scores = np.full((len(runs), pool.n_items), np.nan)
-    rankings = []
-    for r, run in enumerate(runs):
-        is_held = items[r] >= 0
-        kept = slice(None) if is_held.all() else np.flatnonzero(is_held)
-        positions = items[r][kept]
-        scores[r, positions] = run.scores[rows[r].held][kept]
-        if ties == "id":
-            rankings.append(Rankings.from_scores(pool, scores[r]))
-        else:
-            places = np.arange(run.scores.size)[rows[r].held][kept]
-            rankings.append(_ranking(pool, run, positions, places, ties))
+    rankings = [_ranking(pool, *one, items, ties) for one in zip(runs, rows, scores, strict=True)]
     n_held = [sum(name in index for name in part.names) for part in rows]
     return TablePool(
         pool,
@@ -215,9 +204,16 @@ def _marked(places: Ints, size: int) -> NDArray[np.bool_]:
     return marked[:-1]
 
 
-def _ranking(pool: QueryPool, run: Run, positions: Ints, places: Ints, ties: str) -> Rankings:
-    owners = pool.item_queries[positions]
+def _ranking(pool: QueryPool, run: Run, rows: _Rows, scores: Floats, items: list[Ints], ties: str) -> Rankings:
+    """Return a run's ranking, and fill in its scores; its items are the first of the list, and taken off it."""
+    is_held = items[0] >= 0
+    kept = slice(None) if is_held.all() else np.flatnonzero(is_held)
+    positions = items.pop(0)[kept]
+    scores[positions] = run.scores[rows.held][kept]
+    if ties == "id":
+        del positions  # before the lists are made: of a large run they are the peak
+        return Rankings.from_scores(pool, scores)
+    places, owners = np.arange(run.scores.size)[rows.held][kept], pool.item_queries[positions]
     second = run.ranks[places] if ties == "rank" else places
     order = np.lexsort((second, -run.scores[places], owners))
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=pool.n_queries))))
-    return Rankings(pool, offsets, positions[order])
+    return Rankings(pool, offsets_of(np.bincount(owners, minlength=pool.n_queries)), positions[order])

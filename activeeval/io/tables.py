@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError, InputError
+from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.columns import read_columns
-from activeeval.io.files import PathLike, bare_suffix, shown
+from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.keys import distinct_texts, first_repeated_pair, places_within, positions_in
 from activeeval.io.sheets import TABLES, Sheet, frame_sheet, read_sheet
 from activeeval.io.table_pool import TablePool, pool_from_tables
@@ -237,7 +237,9 @@ def _mapping_sheet(source: Mapping[Any, Any], what: str, value_name: str) -> She
     query_ids: list[Any] = []
     for query, documents in source.items():
         if not isinstance(documents, Mapping):
-            raise InputError(f"{what} of query {query!r} must be a dict, document to {value_name}, got {documents!r:.60}")
+            raise InputError(
+                f"{what} of query {query!r} must be a dict, document to {value_name}, got {documents!r:.60}"
+            )
         query_ids.extend([query] * len(documents))
     columns = {
         "query_id": query_ids,

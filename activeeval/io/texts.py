@@ -6,7 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from activeeval.io.files import PathLike, shown
+from activeeval.errors import shown
+from activeeval.io.files import PathLike
 from activeeval.io.sheets import Sheet, is_empty, sheet_parts
 
 _ROWS = 4096

@@ -198,7 +198,9 @@ def _words(ids: Texts, what: str) -> list[str]:
     words: list[str] = ids.tolist()
     for word in words:
         if _NOT_ONE_WORD.search(word):
-            raise InputError(f"the {what} id {shown(word)} cannot stand in TREC text, expected one word without white space")
+            raise InputError(
+                f"the {what} id {shown(word)} cannot stand in TREC text, expected one word without white space"
+            )
     return words
 
 

@@ -31,7 +31,7 @@ def gain_rule(gains: str | ArrayLike | GradeRule | None, default: GradeRule) -> 
         return default
     if isinstance(gains, str):
         if gains not in ("linear", "exp"):
-            raise InputError(f"gains must be 'linear', 'exp' or a number for each grade, got {gains!r}")
+            raise InputError(f"gains must be 'linear', 'exp' or a number for each grade, got {gains!r:.100}")
         return Linear() if gains == "linear" else Exponential()
     return as_rule(gains, "gains")
 

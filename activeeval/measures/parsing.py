@@ -83,7 +83,7 @@ def parse_measure(text: str) -> Measure:
     """
     if text.lstrip().startswith("@"):
         raise InputError(
-            f"measure {text!r} names a file, which only a caller's own argument may (--measure, measure=); "
+            f"measure {text!r:.100} names a file, which only a caller's own argument may (--measure, measure=); "
             "expected Name(k=v,…)@cutoff, as nDCG@10"
         )
     if match := _RANX_RBP.fullmatch(text.strip()):
@@ -93,7 +93,7 @@ def parse_measure(text: str) -> Measure:
     if name not in _PARAMETERS:
         meant = did_you_mean(name, [*_PARAMETERS, *_SPELLINGS], lambda found: text.strip().replace(name, found, 1))
         raise InputError(
-            f"unknown measure {text!r}; {meant}known: {', '.join(_PARAMETERS)}, as nDCG@10 or ERR(max_rel=4)@20"
+            f"unknown measure {text!r:.100}; {meant}known: {', '.join(_PARAMETERS)}, as nDCG@10 or ERR(max_rel=4)@20"
         )
     parameters = preset | _parameters(text, inside, _PARAMETERS[name])
     try:
@@ -108,7 +108,9 @@ def _split(text: str) -> tuple[str, str, str | None]:
         return match["name"], match["inside"] or "", match["cutoff"]
     if trec := _TREC_CUTOFF.fullmatch(text.strip()):
         return trec["name"], "", trec["cutoff"]
-    raise InputError(f"cannot read the measure {text!r}; expected Name(k=v,…)@cutoff, as nDCG@10 or ERR(max_rel=4)@20")
+    raise InputError(
+        f"cannot read the measure {text!r:.100}; expected Name(k=v,…)@cutoff, as nDCG@10 or ERR(max_rel=4)@20"
+    )
 
 
 def _parameters(text: str, inside: str, known: tuple[str, ...]) -> dict[str, Any]:
@@ -123,7 +125,7 @@ def _parameters(text: str, inside: str, known: tuple[str, ...]) -> dict[str, Any
     for key in found:
         if key not in known:
             choices = f"{did_you_mean(key, known)}known: {', '.join(known)}" if known else "it takes none"
-            raise InputError(f"measure {text!r}: unknown parameter {key!r}; {choices}")
+            raise InputError(f"measure {text!r:.100}: unknown parameter {key!r}; {choices}")
     return found
 
 
@@ -143,13 +145,13 @@ def _gains(parameters: Mapping[str, Any]) -> Any:
             raise InputError("give gains or dcg, not both")
         is_scale = isinstance(gains, dict) and all(type(grade) is int for grade in gains)
         if not is_scale or sorted(gains) != list(range(len(gains))):
-            raise InputError(f"gains must map each grade from 0 to a number, got {gains!r}")
+            raise InputError(f"gains must map each grade from 0 to a number, got {gains!r:.100}")
         if len(gains) > LARGEST_GRADE + 1:
             raise InputError(f"gains of {len(gains)} grades, expected at most {LARGEST_GRADE + 1}")
         return [gains[y] for y in range(len(gains))]
     formulation = parameters.get("dcg")
     if formulation is not None and formulation not in list(_FORMULATIONS):
-        raise InputError(f"dcg must be 'log2' or 'exp-log2', got {formulation!r}")
+        raise InputError(f"dcg must be 'log2' or 'exp-log2', got {formulation!r:.100}")
     return None if formulation is None else _FORMULATIONS[formulation]
 
 

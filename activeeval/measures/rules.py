@@ -174,7 +174,7 @@ def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.in
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{what} must be numbers, one for each grade, got {values!r}") from None
+        raise InputError(f"{what} must be numbers, one for each grade, got {values!r:.100}") from None
     if vector.ndim != 1 or vector.size < 2:
         raise InputError(f"{what} must hold a value for each of two grades or more, got shape {vector.shape}")
     bad = np.flatnonzero(~(np.isfinite(vector) & (vector >= lower) & (vector <= upper)))
@@ -192,7 +192,7 @@ def as_discounts(discounts: Any) -> Discounts:
     try:
         vector = np.asarray(discounts, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"discounts must be numbers, one for each rank, got {discounts!r}") from None
+        raise InputError(f"discounts must be numbers, one for each rank, got {discounts!r:.100}") from None
     if vector.ndim != 1 or vector.size == 0:
         raise InputError(f"discounts must hold a number for each rank, got shape {vector.shape}")
     bad = np.flatnonzero(~np.isfinite(vector))

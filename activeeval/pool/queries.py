@@ -39,6 +39,8 @@ class QueryPool:
     ----------
     query_texts, item_texts : Texts
         The ids as they are held; `query_ids` and `item_ids` make arrays of them.
+    given_costs : ndarray of float64, shape (n_items,), or None
+        None until `item_costs` are asked for where none were given: who only scores needs none.
 
     Raises
     ------
@@ -55,7 +57,7 @@ class QueryPool:
     query_texts: Texts
     query_offsets: Ints
     item_texts: Texts
-    item_costs: Floats
+    given_costs: Floats | None
     query_costs: Floats
     query_probs: Floats
 
@@ -80,7 +82,7 @@ class QueryPool:
         freeze(self, "query_texts", queries)
         freeze(self, "query_offsets", frozen(offsets))
         freeze(self, "item_texts", items)
-        freeze(self, "item_costs", frozen(self._item_costs(item_costs)))
+        freeze(self, "given_costs", None if item_costs is None else frozen(self._checked_costs(item_costs)))
         freeze(self, "query_costs", frozen(self._query_costs(query_costs)))
         freeze(self, "query_probs", frozen(self._query_probs(query_probs)))
 
@@ -93,6 +95,14 @@ class QueryPool:
     def item_ids(self) -> NDArray[Any]:
         """Ids of the items as an array of text, shape (n_items,); see `Texts.array`."""
         return self.item_texts.array()
+
+    @property
+    def item_costs(self) -> Floats:
+        """Cost of judging each item, shape (n_items,)."""
+        if self.given_costs is None:
+            object.__setattr__(self, "given_costs", sealed_here(np.ones(self.n_items)))
+        assert self.given_costs is not None
+        return self.given_costs
 
     @property
     def n_queries(self) -> int:
@@ -176,10 +186,7 @@ class QueryPool:
         is_alike = not self.query_costs.any() and self.item_costs.min() == self.item_costs.max()
         return "judgments" if is_alike else "mean items"
 
-    def _item_costs(self, values: ArrayLike | None) -> Floats:
-        if values is None:
-            ones: Floats = sealed_here(np.ones(self.n_items))
-            return ones
+    def _checked_costs(self, values: ArrayLike) -> Floats:
         costs = numbers(values, "item_costs", (self.n_items,))
         bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
         if bad.size:

@@ -49,14 +49,14 @@ def grade_matrix(lists: Any, what: str, max_grade: int | None, place: Place, dep
 
     def refuse(row: int, rank: int, grade: Any) -> InputError:
         return InputError(
-            f"{place(row)}: {what} holds {plain(grade)!r} at rank {rank + 1}, expected a whole grade from 0 {top}"
+            f"{place(row)}: {what} holds {plain(grade)!r:.100} at rank {rank + 1}, expected a whole grade from 0 {top}"
         )
 
     if not (isinstance(lists, np.ndarray) and lists.ndim == 2 and lists.dtype.kind in "iu"):
         for row, one in enumerate(lists):
             if not isinstance(one, (Sequence, np.ndarray)) or isinstance(one, (str, bytes)):
                 raise InputError(
-                    f"{place(row)}: {what} is {plain(one)!r}, expected a list of grades, one for each rank"
+                    f"{place(row)}: {what} is {plain(one)!r:.100}, expected a list of grades, one for each rank"
                 )
             for rank, grade in enumerate(one):
                 if not _is_whole(grade):
@@ -98,7 +98,7 @@ def top_lists(
     numbers = {name: number for number, name in enumerate(pool.query_texts)}
     for row, (query, *_) in enumerate(preferences):
         if str(query) not in numbers:
-            raise InputError(f"{place(row)} names query {str(query)!r}, which the judgments do not hold")
+            raise InputError(f"{place(row)} names query {str(query)!r:.100}, which the judgments do not hold")
     queries = np.array([numbers[str(query)] for query, *_ in preferences], dtype=np.int64)
     sides = []
     for side, what in ((1, "preferred"), (2, "other")):
@@ -106,7 +106,7 @@ def top_lists(
         for row, name in enumerate(names):
             if name not in rankings:
                 known = ", ".join(map(repr, rankings)) or "none"
-                raise InputError(f"{place(row)}: {what} is {name!r}, expected one of the runs: {known}")
+                raise InputError(f"{place(row)}: {what} is {name!r:.100}, expected one of the runs: {known}")
         sides.append(_top_items(rankings, np.array(names, dtype=object), queries, depth))
     return queries, sides[0], sides[1]
 

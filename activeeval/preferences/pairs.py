@@ -315,6 +315,6 @@ def _whole_entries(values: ArrayLike, n: int, what: str, largest: int, places: S
     if bad.size:
         row = int(bad[0])
         raise InputError(
-            f"{namer(places)(row)}: {what} is {plain(array[row])!r}, expected a whole number from 0 to {largest}"
+            f"{namer(places)(row)}: {what} is {plain(array[row])!r:.100}, expected a whole number from 0 to {largest}"
         )
     return np.asarray(array, dtype=np.int64)

@@ -81,8 +81,8 @@ def _of_grades(table: PairTable, max_grade: int | None) -> PreferenceData:
         for what, name in zip(("preferred", "other"), sides, strict=True):
             if isinstance(name, str):
                 raise InputError(
-                    f"{table.places[row]}: {what} is {name!r}, expected a list of grades, one for each rank (in text "
-                    "with spaces between), or the name of a run, with --qrels and --run"
+                    f"{table.places[row]}: {what} is {name!r:.100}, expected a list of grades, one for each rank (in "
+                    "text with spaces between), or the name of a run, with --qrels and --run"
                 )
     return PreferenceData(
         table.first, table.second, queries=table.queries, max_grade=max_grade, moved=table.moved, places=table.places
@@ -105,7 +105,7 @@ def _of_runs(table: PairTable, source: ListSource, max_grade: int | None) -> Pre
             if not isinstance(name, str):
                 raise InputError(f"{table.places[row]}: holds the list {name}, expected the name of a run")
             if len(known.get(name, ())) > 1:
-                raise InputError(f"{table.places[row]}: the name {name!r} fits more than one run; use their paths")
+                raise InputError(f"{table.places[row]}: the name {name!r:.100} fits more than one run; use their paths")
     preferences = list(zip(table.queries, table.first, table.second, strict=True))
     return PreferenceData.from_rankings(
         tables.pool, tables.grades, rankings, preferences, source.depth, max_grade, table.places

@@ -17,7 +17,9 @@ from activeeval.io.draws import read_draws
 from activeeval.io.gains import read_gains
 from activeeval.io.letor import read_letor
 from activeeval.io.scores import read_scores
+from activeeval.io.segments import read_segments
 from activeeval.io.tables import load_probabilities, load_qrels, load_run, read_costs
+from activeeval.io.traffic import read_traffic
 from activeeval.io.trec import read_prels, read_qrels, read_run
 from activeeval.preferences import load_preferences
 
@@ -321,7 +323,7 @@ TABLES = [
         "a.csv",
         b"first,second,answer\n1 0," + b"9" * 5000 + b" 0,\n",
         load_preferences,
-        r"a.csv:2: other is '9+.*', expected a list of grades.*",
+        r"a.csv:2: other is '9+, expected a list of grades.*",
     ),
     ("damaged parquet", "a.parquet", DAMAGED, load_run, r"a.parquet: cannot be read as parquet: .+"),
     *(
@@ -433,7 +435,56 @@ TABLES = [
     ),
 ]
 
+VAST = b"x" * 4097
+LIMITS = [
+    ("vast grade", "a.qrels", b"q 0 d 1\nq 0 e 1001\n", read_qrels, r"a.qrels:2: the grade 1001 is too large, .* 1000"),
+    ("vast grade", "a.csv", b"qid,docno,label\nq,d,1001\n", load_qrels, r"a.csv:2: column label: holds 1001, .* 1000"),
+    ("vast grade", "a.txt", ROW + b"1001 qid:7 1:1\n", read_letor, r"a.txt:2: the grade 1001 is too large, .* 1000"),
+    ("vast grade", "a.csv", draw(grade=b"1001"), read_draws, r"a.csv:3: column grade: holds 1001, .* at most 1000"),
+    ("vast grade", "a.csv", b"first,second,answer\n1 0,1001 0,\n", load_preferences, r"a.csv:2: .* 1000"),
+    ("vast table", "a.json", b'{"gains": [' + b"1," * 1001 + b'1], "discounts": [1]}', read_gains, r"a.json: .* 1001"),
+    ("vast query", "a.qrels", VAST + b" 0 d 1\n", read_qrels, r"a.qrels:1: an id of 4097 bytes, 'x+…', .* 4096"),
+    ("vast document", "a.run", b"q Q0 " + VAST + b" 1 1 t\n", read_run, r"a.run:1: an id of 4097 bytes, .* 4096"),
+    ("vast tag", "a.run", b"q Q0 d 1 1 " + VAST + b"\n", read_run, r"a.run:1: an id of 4097 bytes, .* 4096"),
+    ("vast id", "a.prels", b"q " + VAST + b" 1 1 1\n", read_prels, r"a.prels:1: an id of 4097 bytes, .* 4096"),
+    (
+        "vast id",
+        "a.csv",
+        b"qid,docno,score\nq," + VAST + b",1\n",
+        load_run,
+        r"a.csv:2: column docno: .*",
+    ),
+    (
+        "vast id",
+        "a.jsonl",
+        b'{"qid": "' + VAST + b'", "docno": "d", "score": 1}',
+        load_run,
+        r"a.jsonl:1: column qid: .*",
+    ),
+    ("vast id", "a.csv", draw(doc_id=VAST), read_draws, r"a.csv:3: column doc_id: holds an id of 4097 bytes, .* 4096"),
+    ("vast query", "a.txt", b"1 qid:" + VAST + b" 1:1\n", read_letor, r"a.txt:1: an id of 4097 bytes, .* 4096"),
+    ("vast segment", "a.seg", b"q " + VAST + b"\n", read_segments, r"a.seg:1: an id of 4097 bytes, .* 4096"),
+    ("vast query", "a.traffic", VAST + b" 1\n", read_traffic, r"a.traffic:1: an id of 4097 bytes, .* 4096"),
+    (
+        "NUL in an id",
+        "a.jsonl",
+        b'{"qid": "a\\u0000b", "docno": "d", "score": 1}',
+        load_run,
+        r"a.jsonl:1: column qid: .*",
+    ),
+    ("header of a page", "a.csv", b"qid,docno," + VAST + b"\nq,d\n", load_qrels, r"a.csv:2: 2 cells in 'q,d', .*…"),
+    ("rank of a thousand zeros", "a.run", b"q Q0 d 0." + b"0" * 400 + b"1e1000000 1 t\n", read_run, r"a.run:1: .*"),
+    (
+        "gzip bomb",
+        "a.run",
+        gzip.compress(b"q Q0 d 1 1 t\n" * 6_000_000, 1),
+        read_run,
+        r"a.run: unpacks to more than .*",
+    ),
+]
+
 BROKEN = [
+    *LIMITS,
     *EVERY_READER,
     *((name, "a.txt", content, read_letor, expected) for name, content, expected in LETOR),
     *COLUMNS,

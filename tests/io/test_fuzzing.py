@@ -11,14 +11,16 @@ from mutants import KINDS, MEASURES, in_csv
 
 MUTANTS = Path(__file__).with_name("mutants.py")
 COUNT = 500
-FEW = 25
 SEED = 1
 MOST_MUTANTS = COUNT * len(KINDS)
 
 
 def problems(kind, count, folder):
     done = subprocess.run(
-        [sys.executable, str(MUTANTS), kind, str(count), str(SEED), str(folder)], capture_output=True, text=True, check=False
+        [sys.executable, str(MUTANTS), kind, str(count), str(SEED), str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     ended = "" if done.returncode == 0 else f"the process ended with {done.returncode}: {done.stderr[-2000:]}"
     return [*done.stdout.splitlines(), *filter(None, [ended])]

@@ -189,3 +189,18 @@ def test_mq2007_agg_marks_what_is_missing(kit):
     assert data.features.shape == (28_303, 21)
     ranker = [kit(f"mq2007-agg/rankers/svm_light/Fold{k}.test_score.gz") for k in (2, 3)]
     assert read_scores_of(ranker, data).shape == (28_303,)
+
+
+def test_more_features_far_down_than_at_the_start(tmp_path):
+    rows = [f"1 qid:{i // 50} 1:{i} 2:0.5\n" for i in range(6000)]
+    rows[5500] = "1 qid:110 1:7 3:0.25 9:4\n"
+    path = tmp_path / "a.txt"
+    path.write_text("".join(rows))
+    data = read_letor(path)
+    assert data.features.shape == (6000, 9)
+    assert data.features[5500].tolist() == [7, 0, 0.25, 0, 0, 0, 0, 0, 4]
+    assert data.features[5999].tolist() == [5999, 0.5, 0, 0, 0, 0, 0, 0, 0]
+    rows[5999] = "1 qid:119 9:1 3:2\n"
+    path.write_text("".join(rows))
+    with pytest.raises(InputError, match=r"a.txt:6000: the feature '3:2' is out of order"):
+        read_letor(path)

@@ -1,7 +1,7 @@
 """What a small file may take: peak memory of a process of its own, below 600 MB where it once took gigabytes.
 
-The most resident memory (`VmHWM`) is what is bounded, the interpreter, numba and polars among it; `ru_maxrss` would have
-that of the process which started it too.
+The most resident memory (`VmHWM`) is what is bounded, the interpreter, numba and polars among it: `ru_maxrss` would
+have that of the process which started it too.
 """
 
 from __future__ import annotations
