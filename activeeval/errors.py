@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import Any
 
 
+def shown(text: str) -> str:
+    """Quote a text for a message, shortened where it is long."""
+    return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
 class ActiveEvalError(Exception):
     """Base of every error that activeeval raises on purpose; its text is one line."""
 

@@ -113,6 +113,12 @@ class Estimate:
         The part of the planned budget that it rests on; below 1 an early reading.
     cannot : Cannot or None
         Items that could not be judged.
+    effective_sample_size : float or None
+        n = Ŝ² / V̂, Ŝ² the estimated variance of the value between queries and V̂ that of the estimate for the pool: as
+        precise as n random queries judged whole (`activeeval.estimation.effective`). None where nothing was left to
+        chance, and where the sample does not tell.
+    size_unknown : str
+        Why the sample does not tell it; told with the cautions.
     notes : tuple of str
         What was left out before anything was estimated; told with the cautions.
 
@@ -136,6 +142,8 @@ class Estimate:
     scope: str = "pool"
     share: float = 1.0
     cannot: Cannot | None = None
+    effective_sample_size: float | None = None
+    size_unknown: str = ""
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -162,6 +170,8 @@ class Estimate:
                 f"{c.n_items} items could not be judged, taken {c.treated}: "
                 f"between {c.low:.6g} and {c.high:.6g} at the grades that lower or raise it most"
             )
+        if self.size_unknown:
+            texts.append(f"no effective sample size: {self.size_unknown}")
         return tuple(texts)
 
     @property

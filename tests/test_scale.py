@@ -30,7 +30,9 @@ from activeeval import (
     QueryFactor,
     QueryPool,
     Rankings,
+    Recall,
     StateError,
+    Success,
     Target,
     chunked_design,
     replicate,
@@ -160,7 +162,7 @@ def test_a_sample_of_chunks_is_that_of_the_whole_pool(method, compare, overhead,
         assert_same_sample(found, Campaign(design, budget, rng=seed), labels)
 
 
-@pytest.mark.parametrize("measure", [DCG(cutoff=3), RBP(0.7), NDCG(cutoff=5), ERR(4)], ids=str)
+@pytest.mark.parametrize("measure", [DCG(cutoff=3), RBP(0.7), NDCG(cutoff=5), ERR(4), Recall(4), Success(3)], ids=str)
 @pytest.mark.parametrize("size", [1, 7, 29, N_QUERIES])
 def test_the_sample_does_not_depend_on_the_size_of_chunks(size, measure):
     target, probs, labels = whole(measure=measure, seed=size)

@@ -31,7 +31,7 @@ from activeeval.design.decks import DRAWS_PER_QUERY
 from activeeval.estimation import find_interval
 from activeeval.kernels import replication
 from activeeval.simulation import repetition_seeds, replications
-from activeeval.simulation.summaries import labels_saved_at, saved_at
+from activeeval.simulation.summaries import labels_saved_at, saved_above, saved_at
 
 LEVELS = [name for name in METHODS if name not in PAPER]
 MEASURES = {"DCG": DCG([0, 1, 2, 4, 8], cutoff=5), "ERR": ERR(4), "nDCG": NDCG(cutoff=3), "AP": AP()}
@@ -604,6 +604,27 @@ def test_labels_saved_on_curves_made_by_hand():
     # Between two budgets on a straight line of the logarithms: errors 8, 2 at 10, 40 pass 4 at 20.
     found = labels_saved_at(np.array([10.0, 40.0]), np.array([[8.0, 2.0]] * 3), np.array([[16.0, 4.0]] * 3))
     assert (found[0], found[1].value) == (None, pytest.approx(0.5))
+
+
+def test_what_is_saved_at_least_where_the_smallest_budget_is_already_better():
+    """With a fifth of the error the method at 25 is better than passive at 400, with half of it better than at 50."""
+    budgets = np.array([25.0, 50.0, 400.0])
+    passive = np.tile(1 / np.sqrt(budgets), (60, 1))
+    assert saved_above(budgets, passive / 5, passive) == [0.0, 0.5, 1 - 25 / 400]
+    assert saved_above(budgets, passive / 2, passive) == [0.0, 0.5, None]
+    assert saved_above(budgets, passive, passive) == [None] * 3
+    random = np.random.default_rng(1)
+    noise = [random.normal(size=(400, 3)) for _ in range(2)]
+    assert saved_above(budgets, *noise) == [None] * 3
+    passive[:, 2] = 0  # a census
+    assert saved_above(budgets, passive / 5, passive) == [0.0, 0.5, None]
+
+
+def test_a_simulation_says_what_is_saved_at_least_beside_what_is_not_known():
+    designs, labels = labelled(compare=False)
+    found = simulate(designs, labels, [60, 62, 64], 200, rng=0)
+    assert all(s.labels_saved is None or s.labels_saved_above is None for s in found)
+    assert {s.labels_saved_above for s in found if s.method == "passive"} == {None}
 
 
 def test_labels_saved_comes_with_a_bootstrap_error():

@@ -13,6 +13,7 @@ from activeeval.cli.inputs import (
     BUDGET,
     BUDGET_HELP,
     MEASURES_HELP,
+    SCALE,
     SCOPES,
     FiniteRange,
     level_option,
@@ -54,7 +55,7 @@ _OF_QRELS = ("budget", "method", "max_grade", "overhead", "unjudged", "seed")
 @ties_option
 @click.option("--budget", type=BUDGET, help=f"With --qrels, look up only what this pays for. {BUDGET_HELP}.")
 @click.option("--method", help="With --budget; see `activeeval methods`. Default: the best for the measure.")
-@click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest judgment.")
+@click.option("--max-grade", type=SCALE, help="Largest grade of the scale. Default: the largest judgment.")
 @click.option(
     "--overhead", type=FiniteRange(0), default=0.0, show_default=True, help="Cost of turning to a query, in items."
 )

@@ -42,7 +42,7 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
         show_table(compact_rows(summaries), f"{title}: truth {summaries[0].truth:.4f}, {repetitions} repetitions")
     plot_errors(panels, picture)
     click.echo(
-        "A budget of 1 pays for judging one item. Error: root mean squared; in brackets the efficiency, how many"
+        "A budget of 1 pays for judging a mean item. Error: root mean squared; in brackets the efficiency, how many"
     )
     click.echo("times the labels passive would need for it. The last columns are for the largest budget.")
     say(f"wrote {picture}")

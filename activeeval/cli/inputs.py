@@ -44,10 +44,12 @@ class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 
 
 BUDGET = BudgetType()
-BUDGET_HELP = "Judgments, or cost in mean items (200), or a share of judging everything (10%)"
+BUDGET_HELP = "Judgments (200; mean items where costs differ), or a share of judging everything (10%)"
 MEASURES_HELP = "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as ERR(max_rel=4)@10; @FILE: learned gains"
 POSITIVE = FiniteRange(0, min_open=True)
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
+SCALE = click.IntRange(1, 1000)
+"""Of the largest grade; the library has the same, which a test holds."""
 SCOPES = {
     "pool": "these queries: what judging all of them would give",
     "population": "all the queries that these are a sample of",
@@ -116,7 +118,7 @@ _OPTIONS = (
     click.option("--judged-policy", type=click.Choice(("refuse", "majority", "median")), default="refuse",
                  show_default=True, help="Known items that are graded differently: an error, the grade that most give, "
                                          "or the lower median."),
-    click.option("--max-grade", type=click.IntRange(1), help="Largest grade of the scale. Default: the largest label."),
+    click.option("--max-grade", type=SCALE, help="Largest grade of the scale. Default: the largest label."),
     click.option("--unjudged", type=click.Choice(("error", "irrelevant")), default="error", show_default=True,
                  help="Items without a grade: an error where a grade is needed, and left out of training; or grade 0."),
     click.option("--overhead", type=FiniteRange(0), default=0.0, show_default=True,

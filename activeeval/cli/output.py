@@ -66,11 +66,21 @@ def estimate_row(measure: str, question: str, result: Estimate, interval: Interv
         "high": interval.high,
         "level": interval.level,
         **more,
+        "effective_sample_size": result.effective_sample_size,
         "queries": result.n_queries,
         "items": result.n_items,
         "spent": result.cost,
         **({} if result.cannot is None else {"cannot_low": result.cannot.low, "cannot_high": result.cannot.high}),
     }
+
+
+def say_sizes(results: Sequence[Estimate]) -> None:
+    """Say what effective sample sizes mean, where there are any."""
+    sizes = [result.effective_sample_size for result in results if result.effective_sample_size is not None]
+    if len(results) == len(sizes) == 1:
+        say(f"as precise as {sizes[0]:.3g} random queries judged whole")
+    elif sizes:
+        say("effective_sample_size: as precise as so many random queries judged whole")
 
 
 def check_new(path: str, suffixes: Sequence[str], force: bool) -> None:

@@ -35,6 +35,7 @@ from activeeval.cli.output import (
     say,
     say_cautions,
     say_progress,
+    say_sizes,
     warn_of_weights,
 )
 from activeeval.cli.waiting import tell
@@ -283,6 +284,7 @@ def estimate(
         rows.append(estimate_row(one.target.name, one.question, result, one.interval, **more))
     if form == "text":
         say(f"the intervals are about {SCOPES[scope]}")
+        say_sizes([one.estimate for one in found])
     emit(rows, form, places)
 
 
@@ -344,9 +346,8 @@ def design(
         plot_design(made, plot)
     columns = design_columns(made)
     write_columns(columns, out)
-    say(
-        f"wrote {out}: {made.pool.n_queries} queries, {target.name}, "
-        f"{'a draw' if is_draw else 'the sample'} costs {columns['expected_cost'].sum():.6g} on average"
-    )
+    taken = f"{columns['expected_cost'].sum():.6g} {made.pool.cost_unit} on average"
+    what = "a draw" if is_draw else "the sample"
+    say(f"wrote {out}: {made.pool.n_queries} queries, {target.name}, {what} takes {taken}")
     if plot:
         say(f"wrote {plot}")

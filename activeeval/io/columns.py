@@ -25,7 +25,7 @@ from activeeval.io.files import (
 )
 from activeeval.io.keys import first_repeated_pair
 from activeeval.kernels import checks, columns_text, texts
-from activeeval.pool.doors import as_texts, numbers
+from activeeval.pool.doors import LARGEST_GRADE, as_texts, first_above, numbers
 from activeeval.pool.texts import LONGEST_ID, Texts
 
 Floats = NDArray[np.float64]
@@ -79,6 +79,14 @@ class Columns:
         for start in range(0, values.size, _BLOCK):  # in their place: what they were is not asked for again
             wholes[start : start + _BLOCK] = values[start : start + _BLOCK].astype(np.int64)
         return wholes
+
+    def grades(self, k: int) -> Ints:
+        """Return the k-th number column as grades, or name the line of one that is none."""
+        grades = self.wholes(k, "grade")
+        bad = first_above(grades, LARGEST_GRADE)
+        if bad >= 0:
+            self.fail(bad, f"the grade {grades[bad]} is too large, expected at most {LARGEST_GRADE}")
+        return grades
 
     def fail(self, row: int, problem: str) -> NoReturn:
         """Raise the error that names the line of a row."""

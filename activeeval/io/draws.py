@@ -202,7 +202,7 @@ def _only(sheet: Sheet, name: str) -> str:
 def _grades(sheet: Sheet) -> Ints:
     cells, words = sheet.columns["grade"], [word.strip().lower() for word in sheet.words("grade")]
     numbers = [None if word in ("", _CANNOT) else cell for word, cell in zip(words, cells, strict=True)]
-    grades = replace(sheet, columns={"grade": numbers}).wholes("grade", EMPTY)
+    grades = replace(sheet, columns={"grade": numbers}).grades("grade", EMPTY)
     for row in np.flatnonzero(grades < 0).tolist():
         if numbers[row] is not None:
             sheet.fail(row, "grade", f"holds {grades[row]}, {_EXPECTED}")

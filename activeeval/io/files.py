@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError, InputError
+from activeeval.errors import FormatError, InputError, shown
 from activeeval.kernels import text_numbers, texts
 from activeeval.pool.doors import told_too_long
 from activeeval.pool.texts import LONGEST_ID, Texts
@@ -116,11 +116,6 @@ def token_at(data: Bytes, place: int) -> str:
     """Return the text from a place to the next white space, for a message."""
     token = data[place : place + 200].tobytes().split(b"\n", 1)[0].split(maxsplit=1)
     return shown(token[0].decode("utf-8", "replace")) if token else "''"
-
-
-def shown(text: str) -> str:
-    """Quote a text for a message, shortened where it is long."""
-    return repr(text if len(text) <= 60 else text[:59] + "…")
 
 
 def span_texts(path: PathLike, data: Bytes, spans: Ints) -> Texts:

@@ -15,6 +15,7 @@ from activeeval.io.files import Bytes, PathLike, fill_exactly, line_of, open_lin
 from activeeval.io.keys import first_repeated_pair
 from activeeval.kernels import letor_text
 from activeeval.pool import QueryPool
+from activeeval.pool.doors import LARGEST_GRADE, first_above
 from activeeval.pool.texts import Texts, joined_texts
 
 Floats = NDArray[np.float64]
@@ -160,7 +161,12 @@ def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: b
     n_rows, n_queries = int(state[1]), int(state[2])
     if n_rows == 0:
         raise FormatError(path, None, f"no data lines, expected {_LINE}")
-    return _Part(path, data, grades[:n_rows], queries[:n_queries], documents[:n_rows])
+    part = _Part(path, data, grades[:n_rows], queries[:n_queries], documents[:n_rows])
+    bad = first_above(part.grades, LARGEST_GRADE)
+    if bad >= 0:
+        problem = f"the grade {part.grades[bad]} is too large, expected at most {LARGEST_GRADE}"
+        raise FormatError(path, _line_of_row(part, bad), problem)
+    return part
 
 
 def _complain(path: str, data: Bytes, code: int, place: int) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Parquet files as frames, damaged ones in one line."""
+"""Parquet files as frames: what they unpack to is looked at before, damaged ones are told in one line."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import Any
 
 import polars as pl
 
 from activeeval.errors import FormatError
-from activeeval.io.files import PathLike, read_binary
+from activeeval.io.files import PathLike, most_unpacked, read_binary, told_too_large
 
 _ONE_AT_A_TIME = Lock()
+_CELL = 8
+"""Bytes that a cell takes at least once it is read."""
+_ROW_GROUPS, _COLUMNS, _BYTES, _ROWS = 4, 1, 2, 3
+_DEEPEST = 20
 
 
 def read_frame(path: PathLike) -> pl.DataFrame:
@@ -22,15 +27,89 @@ def read_frame(path: PathLike) -> pl.DataFrame:
     Raises
     ------
     FormatError
-        Where it is damaged or none.
+        Where it is damaged, none, or unpacks to more than `most_unpacked` allows: the larger of what its end says of
+        pages and cells, and of all texts written out.
     """
     content = read_binary(path)
+    most = most_unpacked(len(content))
+    if _declared_bytes(content) > most:
+        raise FormatError(os.fspath(path), None, told_too_large(most))
     try:
         with _quiet_panics():
-            return pl.read_parquet(io.BytesIO(content))
+            frame = pl.read_parquet(io.BytesIO(content))
+            n_letters = frame.select(pl.col(pl.String).str.len_bytes().sum()).sum_horizontal().sum()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as problem:
         reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
         raise FormatError(os.fspath(path), None, f"cannot be read as parquet: {reason}") from None
+    if n_letters > most:
+        raise FormatError(os.fspath(path), None, told_too_large(most))
+    return frame
+
+
+def _declared_bytes(content: bytes) -> int:
+    """Return how many bytes a file says that it holds, 0 where it says nothing that can be read.
+
+    A parquet file ends in its description, in Thrift's compact protocol, the length of that in four bytes, and PAR1.
+    """
+    try:
+        length = int.from_bytes(content[-8:-4], "little")
+        groups = _Thrift(content[-8 - length : -8]).struct().get(_ROW_GROUPS, [])
+        return sum(max(group.get(_BYTES, 0), _CELL * group.get(_ROWS, 0) * len(group[_COLUMNS])) for group in groups)
+    except (LookupError, TypeError, AttributeError, RecursionError):
+        return 0  # it is damaged, which its reader says better
+
+
+class _Thrift:
+    """Values of Thrift's compact protocol, one after another; a structure is a dict by the numbers of its fields."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._at = 0
+
+    def struct(self, depth: int = 0) -> dict[int, Any]:
+        """Return the structure that starts here."""
+        if depth > _DEEPEST:
+            raise RecursionError
+        fields: dict[int, Any] = {}
+        number = 0
+        while head := self._byte():
+            number = number + (head >> 4) if head >> 4 else self._signed()
+            fields[number] = self._value(head & 15, depth, is_field=True)
+        return fields
+
+    def _value(self, kind: int, depth: int, *, is_field: bool = False) -> Any:
+        if kind in (1, 2):  # a field of truth has its value in its kind
+            return kind == 1 if is_field else self._byte() == 1
+        if kind == 3:
+            return self._byte()
+        if kind in (4, 5, 6):
+            return self._signed()
+        if kind in (7, 8):
+            length = 8 if kind == 7 else self._unsigned()
+            self._at += length  # only now: reading the length has moved it too
+            return None
+        if kind in (9, 10):
+            head = self._byte()
+            n = head >> 4 if head >> 4 < 15 else self._unsigned()
+            return [self._value(head & 15, depth + 1) for _ in range(min(n, len(self._content)))]
+        if kind == 12:
+            return self.struct(depth + 1)
+        raise LookupError(kind)
+
+    def _byte(self) -> int:
+        self._at += 1
+        return self._content[self._at - 1]
+
+    def _unsigned(self) -> int:
+        value = shift = 0
+        while (byte := self._byte()) & 128:
+            value |= (byte & 127) << shift
+            shift += 7
+        return value | byte << shift
+
+    def _signed(self) -> int:
+        value = self._unsigned()
+        return value >> 1 ^ -(value & 1)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from activeeval.errors import FormatError, InputError
 from activeeval.io.files import PathLike, shown
 from activeeval.io.sheets import Sheet, read_sheet
+from activeeval.pool.doors import LARGEST_GRADE
 
 Ints = NDArray[np.int64]
 
@@ -109,8 +110,14 @@ def _lists(sheet: Sheet, name: str) -> list[Any]:
             value = [int(word) for word in words] if all(map(_WHOLE.fullmatch, words)) else value.strip()
         elif not isinstance(value, (list, tuple)):
             sheet.fail(row, name, f"holds {shown(str(value))}, expected a list of grades or the name of a run")
+        if not isinstance(value, str) and (large := next(filter(_is_too_large, value), None)) is not None:
+            sheet.fail(row, name, f"holds {shown(str(large))}, expected grades of at most {LARGEST_GRADE}")
         found.append(value)
     return found
+
+
+def _is_too_large(grade: Any) -> bool:
+    return isinstance(grade, (int, float)) and grade > LARGEST_GRADE
 
 
 def _moved(sheet: Sheet, names: Sequence[str]) -> Ints | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError
+from activeeval.errors import FormatError, shown
 from activeeval.io.columns import read_columns
 from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.keys import first_repeated_pair
@@ -83,4 +83,4 @@ def read_segments(path: PathLike) -> Segments:
 
 
 def _told(queries: Texts, names: Texts, row: int) -> str:
-    return f"query {queries[row]!r} is in segment {names[row]!r} already, expected it once"
+    return f"query {shown(queries[row])} is in segment {shown(names[row])} already, expected it once"

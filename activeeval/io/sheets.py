@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from activeeval.errors import FormatError, did_you_mean
 from activeeval.io.files import PathLike, bare_suffix, open_bytes, shown, text_stream
 from activeeval.io.json_text import parse_json
-from activeeval.pool.doors import told_too_long
+from activeeval.pool.doors import LARGEST_GRADE, first_above, told_too_long
 from activeeval.pool.texts import Texts
 
 Floats = NDArray[np.float64]
@@ -164,6 +164,14 @@ class Sheet:
                 if not is_empty(cells[row]):
                     self.fail(row, name, f"holds {out[row]}, expected a whole number from {least} on")
         return out
+
+    def grades(self, name: str, empty: int | None = None) -> Ints:
+        """Return a column of grades, whole numbers up to the largest of a scale."""
+        grades = self.wholes(name, empty)
+        bad = first_above(grades, LARGEST_GRADE)
+        if bad >= 0:
+            self.fail(bad, name, f"holds {grades[bad]}, expected a grade of at most {LARGEST_GRADE}")
+        return grades
 
     def _number(self, row: int, name: str, value: Any, empty: float | None) -> float:
         if is_empty(value):

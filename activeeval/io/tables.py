@@ -119,7 +119,7 @@ def load_qrels(source: Any) -> Qrels:
     if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in TABLES:
         return read_qrels(source)
     sheet = _sheet(source, "judgments", "relevance")
-    grades = sheet.wholes(sheet.column("grade", GRADE))
+    grades = sheet.grades(sheet.column("grade", GRADE))
     return Qrels(*_pairs(sheet), grades, sheet.source)
 
 
@@ -237,7 +237,7 @@ def _mapping_sheet(source: Mapping[Any, Any], what: str, value_name: str) -> She
     query_ids: list[Any] = []
     for query, documents in source.items():
         if not isinstance(documents, Mapping):
-            raise InputError(f"{what} of query {query!r} must be a dict, document to {value_name}, got {documents!r}")
+            raise InputError(f"{what} of query {query!r} must be a dict, document to {value_name}, got {documents!r:.60}")
         query_ids.extend([query] * len(documents))
     columns = {
         "query_id": query_ids,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError
+from activeeval.errors import FormatError, shown
 from activeeval.io.columns import read_columns
 from activeeval.io.files import PathLike
 from activeeval.pool import QueryPool
@@ -31,7 +31,7 @@ class Traffic:
         """
         for query in pool.query_texts:
             if query not in self.weights:
-                raise FormatError(self.source, None, f"no weight for query {query!r} of the pool")
+                raise FormatError(self.source, None, f"no weight for query {shown(query)} of the pool")
         weights = np.array([self.weights[query] for query in pool.query_texts])
         return np.asarray(weights / weights.sum())
 
@@ -46,6 +46,6 @@ def read_traffic(path: PathLike) -> Traffic:
     weights: dict[str, float] = {}
     for row, (query, value) in enumerate(zip(ids, values.tolist(), strict=True)):
         if query in weights:
-            columns.fail(row, f"query {query!r} is there twice, expected it once")
+            columns.fail(row, f"query {shown(query)} is there twice, expected it once")
         weights[query] = value
     return Traffic(weights, os.fspath(path))

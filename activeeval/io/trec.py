@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import InputError
+from activeeval.errors import InputError, shown
 from activeeval.io.columns import read_columns, typed_column
 from activeeval.io.files import PathLike
 from activeeval.io.keys import follows_its_query
@@ -111,7 +111,7 @@ def read_qrels(path: PathLike) -> Qrels:
         is judged twice for a query.
     """
     columns = read_columns(path, "q-tn", _QRELS)
-    grades = columns.wholes(0, "grade")
+    grades = columns.grades(0)
     return Qrels(*columns.pairs(), grades, columns.path)
 
 
@@ -160,7 +160,7 @@ def read_prels(path: PathLike) -> Prels:
         ``path:line``, as `read_qrels`; also where a probability is not in (0, 1].
     """
     columns = read_columns(path, "qtnnn", _PRELS)
-    grades, methods, probs = columns.wholes(0, "grade"), columns.wholes(1, "method"), columns.floats(2)
+    grades, methods, probs = columns.grades(0), columns.wholes(1, "method"), columns.floats(2)
     bad = np.flatnonzero(~((probs > 0) & (probs <= 1)))
     if bad.size:
         columns.fail(int(bad[0]), f"the probability {float(probs[bad[0]])!r} is out of range, expected one in (0, 1]")
@@ -198,7 +198,7 @@ def _words(ids: Texts, what: str) -> list[str]:
     words: list[str] = ids.tolist()
     for word in words:
         if _NOT_ONE_WORD.search(word):
-            raise InputError(f"the {what} id {word!r} cannot stand in TREC text, expected one word without white space")
+            raise InputError(f"the {what} id {shown(word)} cannot stand in TREC text, expected one word without white space")
     return words
 
 

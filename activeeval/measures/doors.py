@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
 from activeeval.pool import QueryPool, Rankings, whole_grades
+from activeeval.pool.doors import LARGEST_GRADE, first_above
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,11 +24,13 @@ def sealed(array: ArrayLike, dtype: Any = np.float64) -> NDArray[Any]:
     return view
 
 
-def whole_number(value: Any, what: str, least: int) -> int:
+def whole_number(value: Any, what: str, least: int, most: float = np.inf) -> int:
     """Return a whole number of any type as an int, or say what it should have been."""
     if not isinstance(value, Real) or isinstance(value, bool) or not float(value).is_integer() or value < least:
         kind = "a positive whole number" if least == 1 else f"a whole number from {least}"
         raise InputError(f"{what} must be {kind}, got {value!r}")
+    if float(value) > most:
+        raise InputError(f"{what} must be at most {most}, got {value!r:.60}")
     return int(float(value))
 
 
@@ -54,6 +57,11 @@ def checked_grades(pool: QueryPool, grades: ArrayLike, max_grade: int | None) ->
 
     whole = sealed(whole_grades(grades, pool.n_items), np.int64)
     if max_grade is None:
+        large = first_above(whole, LARGEST_GRADE)
+        if large >= 0:
+            raise InputError(
+                f"grade {whole[large]} of {pool.place(large)} is too large, expected at most {LARGEST_GRADE}"
+            )
         return whole, max(int(whole.max()), 1) + 1
     bad = scores.first_grade_above(whole, max_grade)
     if bad >= 0:

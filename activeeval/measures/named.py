@@ -22,6 +22,7 @@ from activeeval.measures.rules import (
     log_discount,
     reciprocal_discount,
 )
+from activeeval.pool.doors import LARGEST_GRADE
 
 
 def gain_rule(gains: str | ArrayLike | GradeRule | None, default: GradeRule) -> GradeRule:
@@ -68,7 +69,7 @@ def ERR(max_grade: int | None = None, cutoff: int | None = None) -> Cascade:
     >>> print(ERR(4, cutoff=20), ERR().bound_to(2))
     ERR(max_rel=4)@20 ERR(max_rel=2)
     """
-    top = None if max_grade is None else whole_number(max_grade, "max_grade", 1)
+    top = None if max_grade is None else whole_number(max_grade, "max_grade", 1, LARGEST_GRADE)
     return Cascade(Stop(top), reciprocal_discount, cutoff, "ERR")
 
 

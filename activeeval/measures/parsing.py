@@ -13,6 +13,7 @@ from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, Success, gai
 from activeeval.measures.ranked import AP, NDCG, Judged, Recall
 from activeeval.measures.rules import Exponential, log_discount
 from activeeval.measures.target import Measure
+from activeeval.pool.doors import LARGEST_GRADE
 
 _FORMULATIONS = {"log2": "linear", "exp-log2": "exp"}
 _PARAMETERS: dict[str, tuple[str, ...]] = {
@@ -143,6 +144,8 @@ def _gains(parameters: Mapping[str, Any]) -> Any:
         is_scale = isinstance(gains, dict) and all(type(grade) is int for grade in gains)
         if not is_scale or sorted(gains) != list(range(len(gains))):
             raise InputError(f"gains must map each grade from 0 to a number, got {gains!r}")
+        if len(gains) > LARGEST_GRADE + 1:
+            raise InputError(f"gains of {len(gains)} grades, expected at most {LARGEST_GRADE + 1}")
         return [gains[y] for y in range(len(gains))]
     formulation = parameters.get("dcg")
     if formulation is not None and formulation not in list(_FORMULATIONS):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
+from activeeval.pool.doors import LARGEST_GRADE
 
 Floats = NDArray[np.float64]
 Discounts = tuple[float, ...] | Callable[[Any], ArrayLike]
@@ -48,6 +49,8 @@ class _Open:
     max_grade: int | None = None
 
     def bound_to(self, max_grade: int) -> Any:
+        if max_grade > LARGEST_GRADE:
+            raise InputError(f"max_grade must be at most {LARGEST_GRADE}, got {max_grade}")
         return self if self.max_grade is not None else replace(self, max_grade=max_grade)
 
 

@@ -14,6 +14,9 @@ from activeeval.pool.texts import LONGEST_ID, Texts
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+LARGEST_GRADE = 1000
+"""Of a scale: tables of every grade stay small, and an id or a year in the grade's place is told."""
+
 
 def as_ids(values: ArrayLike | Texts | Iterable[Any], what: str) -> NDArray[Any]:
     """Return ids as an array of text, as `as_texts` takes them."""
@@ -115,10 +118,15 @@ def whole_grades(grades: ArrayLike, n_items: int) -> Ints:
     array = np.asarray(grades)
     if array.shape != (n_items,):
         raise InputError(f"grades must have shape ({n_items},), got {array.shape}")
-    if array.dtype.kind in "iub":
-        return array.astype(np.int64, copy=False)
-    values = numbers(array, "grades", (n_items,))
-    bad = np.flatnonzero(~(np.isfinite(values) & (values == np.floor(values))))
-    if bad.size:
-        raise InputError(f"grades must be whole numbers, got {values[bad[0]]} at item position {bad[0]}")
-    return values.astype(np.int64)
+    if array.dtype.kind not in "iub":
+        values = numbers(array, "grades", (n_items,))
+        bad = np.flatnonzero(~(np.isfinite(values) & (values == np.floor(values))))
+        if bad.size:
+            raise InputError(f"grades must be whole numbers, got {values[bad[0]]} at item position {bad[0]}")
+        array = values
+    return array.astype(np.int64, copy=False)
+
+
+def first_above(values: NDArray[Any], most: int) -> int:
+    """Return the first place of a value above the most, or -1."""
+    return int(np.argmax(values > most)) if values.size and values.max() > most else -1

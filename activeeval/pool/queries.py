@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.errors import InputError
+from activeeval.errors import InputError, shown
 from activeeval.pool.doors import Floats, Ints, as_texts, frozen, numbers, sealed_here, segment_offsets
 from activeeval.pool.texts import Texts
 
@@ -117,7 +117,7 @@ class QueryPool:
     def place(self, item: int) -> str:
         """Name an item of the flat axis for a message: ``item 'd7' of query 'q3'``."""
         query = int(np.searchsorted(self.query_offsets, item, side="right")) - 1
-        return f"item {self.item_texts[item]!r} of query {self.query_texts[query]!r}"
+        return f"item {shown(self.item_texts[item])} of query {shown(self.query_texts[query])}"
 
     def replace(self, **changes: Any) -> QueryPool:
         """Return a pool with some fields changed, validated anew."""
@@ -164,6 +164,18 @@ class QueryPool:
         )
         return part, items
 
+    @property
+    def cost_unit(self) -> str:
+        """What costs are in: ``judgments`` where items cost the same and turning to a query nothing, or ``mean items``.
+
+        Examples
+        --------
+        >>> QueryPool(["q"], [0, 2]).cost_unit, QueryPool(["q"], [0, 2], query_costs=[5.0]).cost_unit
+        ('judgments', 'mean items')
+        """
+        is_alike = not self.query_costs.any() and self.item_costs.min() == self.item_costs.max()
+        return "judgments" if is_alike else "mean items"
+
     def _item_costs(self, values: ArrayLike | None) -> Floats:
         if values is None:
             ones: Floats = sealed_here(np.ones(self.n_items))
@@ -186,7 +198,7 @@ class QueryPool:
         bad = np.flatnonzero(~((costs >= 0) & np.isfinite(costs)))
         if bad.size:
             query = self.query_texts[bad[0]]
-            raise InputError(f"query_costs must not be negative, got {costs[bad[0]]} at query {query!r}")
+            raise InputError(f"query_costs must not be negative, got {costs[bad[0]]} at query {shown(query)}")
         return costs
 
     def _query_probs(self, values: ArrayLike | None) -> Floats:
@@ -196,7 +208,7 @@ class QueryPool:
         bad = np.flatnonzero(~((probs > 0) & np.isfinite(probs)))
         if bad.size:
             query = self.query_texts[bad[0]]
-            raise InputError(f"query_probs must be positive, got {probs[bad[0]]} at query {query!r}")
+            raise InputError(f"query_probs must be positive, got {probs[bad[0]]} at query {shown(query)}")
         if abs(probs.sum() - 1) > 1e-9:
             raise InputError(f"query_probs must sum to 1, got {probs.sum()!r}")
         return probs
@@ -207,10 +219,10 @@ def _check_queries(query_ids: Texts, offsets: Ints) -> None:
 
     again, _ = keys.first_repeat(np.array([0, query_ids.size]), query_ids.data, query_ids.offsets)
     if again >= 0:
-        raise InputError(f"query_ids holds {query_ids[again]!r} twice")
+        raise InputError(f"query_ids holds {shown(query_ids[again])} twice")
     empty = np.flatnonzero(np.diff(offsets) == 0)
     if empty.size:
-        raise InputError(f"query {query_ids[empty[0]]!r} has no items")
+        raise InputError(f"query {shown(query_ids[empty[0]])} has no items")
 
 
 def _numbered(offsets: Ints) -> Texts:
@@ -227,5 +239,5 @@ def _checked_items(item_ids: Texts, query_ids: Texts, offsets: Ints) -> Texts:
     again, _ = keys.first_repeat(offsets, item_ids.data, item_ids.offsets)
     if again >= 0:
         query = int(np.searchsorted(offsets, again, side="right")) - 1
-        raise InputError(f"query {query_ids[query]!r} holds item {item_ids[again]!r} twice")
+        raise InputError(f"query {shown(query_ids[query])} holds item {shown(item_ids[again])} twice")
     return item_ids

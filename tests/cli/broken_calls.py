@@ -30,12 +30,10 @@ OPEN = r"is not in the range 0<x<1\."
 
 
 TOO_SMALL = (
-    r"DCG\(dcg='exp-log2'\), passive: --budget {} is below the cost of the dearest query, {} for '\w+'; "
+    r"DCG\(dcg='exp-log2'\), passive: --budget {} is below what one query may take, {} for '\w+'; "
     r"the smallest that works is {}"
 )
-LEVELS_TOO_SMALL = (
-    r"--budget 1\.5 is below the dearest that may have to be judged at once, 2 for '1'; the smallest that works is 2"
-)
+LEVELS_TOO_SMALL = r"--budget 1\.5 is below what may have to be judged at once, 2 for '1'; the smallest that works is 2"
 
 FILES = [
     ("ranked twice", {"x.run": "q1 Q0 a 1 2 r\nq1 Q0 a 2 1 r\n"}, "score q.qrels x.run P@2", 1,
@@ -244,8 +242,8 @@ BUDGETS = [
     ("below the dearest query", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 1.5"), 1,
      TOO_SMALL.format(r"1\.5", 2, 2)),
     ("a share below it", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 50%"), 1,
-     r"DCG\(dcg='exp-log2'\), passive: --budget 50% is too small: in mean items, budget 1\.5 is below the cost of the dearest "
-     r"query, 2 for '\w+'; the smallest that works is 66\.67%"),
+     r"DCG\(dcg='exp-log2'\), passive: --budget 50% is too small: in judgments, budget 1\.5 is below what one query may take,"
+     r" 2 for '\w+'; the smallest that works is 66\.67%"),
     *((f"{method} below the dearest query", TINY,
        f"--quiet sample --run x.run --max-grade 1 --budget 1.5 --out x.sample --sheet x.csv --method {method}", 1,
        TOO_SMALL.removeprefix(r"DCG\(dcg='exp-log2'\), passive: ").format(r"1\.5", 2, 2))
@@ -262,7 +260,7 @@ BUDGETS = [
      "--quiet " + TINY_POOL.replace("--budget 3", "--budget 1.5") + " --method items", 1,
      TOO_SMALL.format(r"1\.5", 2, 2)),
     ("below one draw", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 0.75") + " --expected --method passive", 1,
-     r"DCG\(dcg='exp-log2'\), passive: --budget 0\.75 does not pay for one draw, which costs 1\.5 on average; "
+     r"DCG\(dcg='exp-log2'\), passive: --budget 0\.75 does not pay for one draw, 1\.5 on average; "
      r"the smallest that works is 1\.5"),
 ]  # fmt: skip
 

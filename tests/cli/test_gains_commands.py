@@ -237,6 +237,7 @@ def test_coherence_on_judged_items_and_on_the_lists_of_two_runs(call):
     linear = "DCG(dcg='log2')"
     judged = call("coherence", "DCG", linear, "--qrels", "q.qrels", "--pairs", 500, "-o", "jsonl").rows[-1]
     assert judged["pairs"] == 500
+    assert judged["std_error"] == pytest.approx(np.sqrt(judged["agree"] * (1 - judged["agree"]) / 500))
     runs = ["--qrels", "q.qrels", "--run", "a.run", "--versus-run", "b.run"]
     answer = call("coherence", "DCG@5", f"{linear}@5", *runs, "--depth", 5, "-o", "jsonl")
     assert "2 of 30 judged queries are not in both runs: left out" in answer.err
@@ -249,6 +250,11 @@ def test_coherence_on_judged_items_and_on_the_lists_of_two_runs(call):
         )
     ]
     assert whole["pairs"] == len(both[0])
+    assert not any("std_error" in row for row in answer.rows)  # these pairs are all there are
+    assert all(("agree" in row) == (row["pairs"] > 0) for row in answer.rows)
+    text = call("coherence", "DCG@5", f"{linear}@5", *runs, "--depth", 5).out
+    assert "std_error" not in text
+    assert "nan" not in text
     assert whole["agree"] == pytest.approx(np.mean([both[0][query] == both[1][query] for query in both[0]]))
 
 
