@@ -110,6 +110,12 @@ STEPS = (
         ("results/peers.json",),
     ),
     Step(
+        "sampling",
+        "`activeeval sample` from start to end, four measures of arrays, what half the trees teach of the query factor",
+        "benchmarks.sampling",
+        ("results/sampling.json",),
+    ),
+    Step(
         "kernels",
         "kernels, readers, start-up, first use: RESULTS.md",
         "benchmarks.kernels",

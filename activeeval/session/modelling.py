@@ -160,8 +160,9 @@ def _learned(
     probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(workload.features))
     if not (with_factor and _can_teach(rows)):
         return probs, None
-    taught = cross_fitted_probs(_of_fold(model), rows.features, rows.grades, rows.queries, rng=rng, progress=progress)
-    return probs, taught
+    return probs, cross_fitted_probs(
+        _of_fold(model), rows.features, rows.grades, rows.queries, rng=rng, progress=progress
+    )
 
 
 def _of_fold(model: Any) -> Any:
