@@ -149,6 +149,16 @@ def test_a_limit_is_never_below_what_is_reached():
             )
 
 
+def test_turning_to_a_query_is_paid_for_with_its_probability_at_the_best():
+    """One query of two like items, turned to with ρ, both judged: V (1/ρ − 1) where (λ_0 + 2) ρ is the budget."""
+    pool = QueryPool(["q", "r"], [0, 2, 4], list("abcd"), query_costs=[6.0, 6.0])
+    target = Target(parse_measure("P@2").bound_to(1), Rankings.from_scores(pool, [2.0, 1, 2, 1]))
+    plan = Plan.of(METHODS["items"].design(target, np.full((4, 2), 0.5)))
+    left = 2 * 0.25 * (2 * 0.25 * 0.25)  # two queries of p = 1/2, each of two items worth 1/2, of variance 1/4
+    for budget in (2.0, 4.0, 12.0):
+        assert plan.least(budget) == pytest.approx(left * (16 / budget - 1))
+
+
 def test_the_paper_s_draws_and_designs_without_a_model_have_no_plan():
     target, model = question("DCG", 0.0)
     for name in ("passive", "active", "random"):
