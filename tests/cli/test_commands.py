@@ -275,3 +275,7 @@ def test_compare_counts_what_nobody_judged(call):
     assert re.match(r"activeeval: DCG@10: --budget 0\.5 is below .*; the smallest that works is \d", small.err), (
         small.err
     )
+
+
+def test_a_scale_ends_on_the_command_line_where_it_does_in_the_library():
+    assert SCALE.max == LARGEST_GRADE
