@@ -13,7 +13,9 @@ from cli_cases import judge_file
 from cli_files import json_rows, write_lines
 
 from activeeval.cli import cli
+from activeeval.cli.inputs import SCALE
 from activeeval.methods import METHODS
+from activeeval.pool.doors import LARGEST_GRADE
 from activeeval.session import evaluation
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score")
