@@ -317,7 +317,7 @@ OPTIONS = [
        rf"Invalid value for '--defensive-share': {expected}")
       for value, expected in (("2", r"2\.0 is not in the range 0<=x<=1\."), ("nan", r"nan is not a finite number\."))),
     ("one repetition", {}, LETOR + " --repetitions 1", 2, r"Invalid value for '--repetitions': 1 is not in the range x>=2\."),
-    ("max grade 0", {}, LETOR + " --max-grade 0", 2, r"Invalid value for '--max-grade': 0 is not in the range x>=1\."),
+    ("max grade 0", {}, LETOR + " --max-grade 0", 2, r"Invalid value for '--max-grade': 0 is not in the range 1<=x<=1000\."),
     ("a negative seed", {}, LETOR + " --seed -1", 2, r"Invalid value for '--seed': -1 is not in the range x>=0\."),
     ("unknown format", {}, SCORE + " P@2 -o xml", 2,
      r"Invalid value for '-o' / '--output': 'xml' is not one of 'text', 'jsonl', 'tsv', 'md', 'latex'\."),
