@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-all lint types nojit notebooks experiments readme bench clean
+.PHONY: demo test test-all lint types nojit notebooks experiments readme bench figures clean
 
 demo: $(VENV)/installed
 	$(BIN)/activeeval demo
@@ -35,6 +35,9 @@ readme: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.kernels
+
+figures: $(VENV)/installed-dev
+	$(BIN)/python -m benchmarks.all
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -34,7 +34,7 @@ _HOMES = {
     "activeeval.grade_models": ("QueryFactor", "calibration_report"),
     "activeeval.rankers": ("ExpectedGradeRanker", "ForestRegressionRanker", "RankingSVM"),
     "activeeval.preferences": ("PreferenceData", "coherence", "load_preferences"),
-    "activeeval.gains": ("GainDiscountLearner", "SimpleMargin", "bootstrap_gains"),
+    "activeeval.gains": ("GainDiscountLearner", "SimpleMargin", "bootstrap_gains", "gain_intervals"),
     "activeeval.session.modelling": ("GradeBeliefs",),
     "activeeval.campaign": ("Campaign", "Unit"),
     "activeeval.session.evaluation": ("compare", "evaluate"),
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from activeeval.campaign import Campaign, Unit
     from activeeval.design import Design, optimal_sampling_probs
     from activeeval.errors import ActiveEvalError, BudgetError, FormatError, InputError, SolverError, StateError
-    from activeeval.gains import GainDiscountLearner, SimpleMargin, bootstrap_gains
+    from activeeval.gains import GainDiscountLearner, SimpleMargin, bootstrap_gains, gain_intervals
     from activeeval.generated import generate_pool
     from activeeval.grade_models import QueryFactor, calibration_report
     from activeeval.measures import (

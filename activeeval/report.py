@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,20 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
-_LINES = ("-", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
+_LOOKS = {
+    "passive": ("#4d4d4d", "o"),
+    "active": ("#332288", "s"),
+    "active_uniC": ("#88ccee", "^"),
+    "active_uniD": ("#44aa99", "D"),
+    "random": ("#ddaa33", "v"),
+    "whole": ("#999933", "P"),
+    "depth_plain": ("#aa4499", "<"),
+    "depth": ("#117733", "X"),
+    "items_plain": ("#cc6677", ">"),
+    "items": ("#882255", "h"),
+}
+"""Colour and marker of each method in every picture: Tol's muted scheme, which colour-blind readers tell apart."""
+_MOST_LINES = 6
 _WIDTH, _IN_A_ROW = 4.6, 3
 _MANY = 100
 PICTURES = (".png", ".svg", ".pdf")
@@ -94,7 +106,7 @@ def _text(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
 
 
 def _looks_numeric(text: str) -> bool:
-    return text == "" or text.lstrip("-")[:1].isdigit() or text in ("inf", "-inf", "nan")
+    return text == "" or text.lstrip("-> ")[:1].isdigit() or text in ("inf", "-inf", "nan")
 
 
 def _latex(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
@@ -143,11 +155,19 @@ def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
         if summary.interval == "group-sequential":
             row["at every look"] = f"{summary.coverage_so_far.value:.3f}"
         row["efficiency"] = _with_error(summary.efficiency, 2)
-        row["labels saved"] = "" if summary.labels_saved is None else f"{summary.labels_saved.value:.0%}"
+        if any(one.limit is not None for one in summaries):
+            row["limit"] = "" if summary.limit is None else f"{summary.limit.value:.2f}"
+        row["labels saved"] = _saved(summary)
         if summary.selection_error is not None:
             row["wrong winner"] = _with_error(summary.selection_error, 3)
         rows.append(row)
     return rows
+
+
+def _saved(summary: Summary) -> str:
+    if summary.labels_saved is not None:
+        return f"{summary.labels_saved.value:.0%}"
+    return "" if summary.labels_saved_above is None else f"> {summary.labels_saved_above:.0%}"
 
 
 def _with_error(figure: Figure, places: int) -> str:
@@ -161,7 +181,7 @@ def compact_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
         own = [s for s in summaries if s.method == method]
         row = {"method": method}
         row |= {f"error at {amount(s.budget)}": f"{s.rmse.value:.3g} ({s.efficiency.value:.2f})" for s in own}
-        row["labels saved"] = "" if own[-1].labels_saved is None else f"{own[-1].labels_saved.value:.0%}"
+        row["labels saved"] = _saved(own[-1])
         row["coverage"] = f"{own[-1].coverage.value:.1%}"
         rows.append(row)
     return rows
@@ -235,21 +255,22 @@ def _save(figure: Any, path: str | Path) -> None:
         figure.savefig(handle, format=Path(path).suffix[1:].lower(), dpi=150)
 
 
-def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> None:
-    """Draw root mean squared error over budget, a panel for each entry, a line for each method.
+def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, unit: str = "mean items") -> None:
+    """Draw root mean squared error over budget, a panel for each entry, a line for each method, six at most.
 
-    Bars are ± 2 Monte-Carlo standard errors. A method looks the same in all panels; the legend is below.
+    Bars are ± 2 Monte-Carlo standard errors. A method looks the same in all pictures; the legend is below. Of more than
+    six methods passive and the five most precise at the largest budget are drawn. ``unit`` is that of the budgets, see
+    `QueryPool.cost_unit`.
     """
     figure, axes = _figure(path, len(panels))
-    styles = _line_styles(list(dict.fromkeys(s.method for summaries in panels.values() for s in summaries)))
     shown: dict[str, Any] = {}
     for axis, (title, summaries) in zip(axes, panels.items(), strict=True):
-        for method in dict.fromkeys(s.method for s in summaries):
+        for method in _drawn(summaries):
             own = [s for s in summaries if s.method == method]
             bars = [2 * s.rmse.se for s in own]
-            line = axis.errorbar([s.budget for s in own], [s.rmse.value for s in own], bars, **styles[method])
+            line = axis.errorbar([s.budget for s in own], [s.rmse.value for s in own], bars, **line_style(method))
             shown.setdefault(method, line)
-        axis.set(xscale="log", yscale="log", title=title, xlabel="budget (judgments, or cost in mean items)")
+        axis.set(xscale="log", yscale="log", title=title, xlabel=f"budget, {unit}")
         budgets = sorted({s.budget for s in summaries})
         axis.set_xticks(budgets, [amount(b) for b in budgets])
         axis.minorticks_off()
@@ -257,27 +278,24 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path) -> No
         axis.grid(alpha=0.3)
         axis.set_ylabel("root mean squared error")
     n_columns = min(len(shown), round(_IN_A_ROW * figure.get_figwidth() / _WIDTH))
-    n_rows = -(-len(shown) // n_columns)
-    figure.set_figheight(figure.get_figheight() + 0.2 * n_rows)
-    figure.legend(
-        shown.values(), shown, loc="outside lower center", ncols=n_columns, frameon=False, fontsize=8, handlelength=3.5
-    )
+    figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(shown) // n_columns))
+    look = {"frameon": False, "fontsize": 8, "handlelength": 3.5}
+    figure.legend(shown.values(), shown, loc="outside lower center", ncols=n_columns, **look)
     _save(figure, path)
 
 
-def _line_styles(methods: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return how the line of each method is drawn: colour, marker and dashes, no two alike; passive is dashed."""
-    n = len(_COLOURS)
-    return {
-        method: {
-            "color": _COLOURS[i % n],
-            "marker": _MARKERS[i % len(_MARKERS)],
-            "linestyle": "--" if method == "passive" else _LINES[i // n % len(_LINES)],
-            "ms": 4,
-            "lw": 1.2,
-        }
-        for i, method in enumerate(methods)
-    }
+def _drawn(summaries: Sequence[Summary]) -> list[str]:
+    """Return the methods of a panel that are drawn, in their order."""
+    last = max((s.budget for s in summaries), default=0.0)
+    ranked = sorted((s for s in summaries if s.budget == last), key=lambda s: (s.method != "passive", s.rmse.value))
+    kept = {s.method for s in ranked[:_MOST_LINES]}
+    return [method for method in dict.fromkeys(s.method for s in summaries) if method in kept]
+
+
+def line_style(method: str) -> dict[str, Any]:
+    """Return how the line of a method is drawn, the same in all pictures; passive is dashed."""
+    colour, marker = _LOOKS.get(method, ("#000000", "."))
+    return {"color": colour, "marker": marker, "linestyle": "--" if method == "passive" else "-", "ms": 4, "lw": 1.2}
 
 
 def plot_design(design: Design, path: str | Path) -> None:
@@ -290,7 +308,11 @@ def plot_design(design: Design, path: str | Path) -> None:
     order = np.argsort(ratio)[np.count_nonzero(ratio == 0) :]
     costs, means = columns["cost"][order], columns["mean"][order]
     dots = axes[0].scatter(costs, means, c=ratio[order], s=9, cmap="viridis", norm="log", linewidths=0)
-    axes[0].set(xlabel="cost of judging the query", ylabel=f"expected {design.target.measure}", title=design.name)
+    axes[0].set(
+        xlabel=f"judging the query, {design.pool.cost_unit}",
+        ylabel=f"expected {design.target.measure}",
+        title=design.name,
+    )
     if costs.min(initial=1.0) > 0:
         axes[0].set_xscale("log")
         _plain_ticks(axes[0].xaxis)
@@ -298,20 +320,43 @@ def plot_design(design: Design, path: str | Path) -> None:
     _save(figure, path)
 
 
+class GainsBand(NamedTuple):
+    """What a gains file says of how far its numbers can be believed: ends by name, their columns, what they are."""
+
+    ends: Row
+    columns: tuple[str, str]
+    meaning: str
+
+
+def gains_band(fields: Row) -> GainsBand | None:
+    """Return the confidence intervals of a gains file, where it holds none its stability band, or nothing.
+
+    Intervals that do not name their method are of files from before there were any, and are of resamples.
+    """
+    found = fields.get("intervals") or {}
+    if found.get("method") == "likelihood ratio":
+        return GainsBand(found, ("low", "high"), f"{found['level']:.0%} confidence interval")
+    if held := fields.get("stability") or found:
+        meaning = f"stability band, {held['level']:.0%} of the resamples: not a confidence interval"
+        return GainsBand(held, ("resampled_low", "resampled_high"), meaning)
+    return None
+
+
 def gains_rows(fields: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return a row for each grade and a row for each rank of a gains file, beside the usual gains and discounts.
 
-    Shares are of the best grade's gain and of the first rank's discount; ends of intervals are there where the file
-    holds them.
+    Shares are of the best grade's gain and of the first rank's discount; low and high are the ends of confidence
+    intervals, those of a stability band have names of their own.
     """
+    band = gains_band(fields)
     gains, discounts = np.array(fields["gains"], dtype=float), np.array(fields["discounts"], dtype=float)
     grades, ranks = np.arange(gains.size), np.arange(1, discounts.size + 1)
     shares = gains / gains[-1] if gains[-1] else np.full(gains.size, np.nan)
     by_grade: dict[str, Any] = {"grade": grades, "gain": gains, "share": shares}
     by_rank: dict[str, Any] = {"rank": ranks, "discount": discounts}
     for columns, name in ((by_grade, "gains"), (by_rank, "discounts")):
-        if "intervals" in fields:
-            columns["low"], columns["high"] = map(np.array, fields["intervals"][name])
+        if band is not None:
+            columns |= zip(band.columns, map(np.array, band.ends[name]), strict=True)
     by_grade |= {"2^y - 1": (2.0**grades - 1) / (2.0 ** grades[-1] - 1), "y": grades / grades[-1]}
     by_rank["1/log2(1 + rank)"] = 1 / np.log2(1 + ranks)
     return _rows(by_grade), _rows(by_rank)
@@ -326,6 +371,7 @@ def plot_gains(fields: Row, path: str | Path) -> None:
     """Draw gains over grades and discounts over ranks of a gains file, with intervals, beside the usual ones."""
     figure, axes = _figure(path, 2)
     by_grade, by_rank = gains_rows(fields)
+    band = gains_band(fields)
     drawn = (
         (axes[0], by_grade, "grade", "share", {"2^y - 1": "$2^y - 1$", "y": "$y$"}, "gain, share of the best grade's"),
         (axes[1], by_rank, "rank", "discount", {"1/log2(1 + rank)": r"$1/\log_2(1 + k)$"}, "discount"),
@@ -335,10 +381,10 @@ def plot_gains(fields: Row, path: str | Path) -> None:
         for (name, text), colour, line in zip(usual.items(), _COLOURS[4:], ("--", ":"), strict=False):
             axis.plot(x, [row[name] for row in rows], line, color=colour, label=text, lw=1.2)
         axis.plot(x, y, "o-", color=_COLOURS[1], label="learned", ms=4)
-        if "low" in rows[0]:
-            low, high = (np.array([row[end] for row in rows]) for end in ("low", "high"))
-            level = f"{fields['intervals']['level']:.0%} of the resamples"
-            axis.fill_between(x, low, high, color=_COLOURS[1], alpha=0.2, lw=0, label=level)
+        if band is not None:
+            low, high = (np.array([row[end] for row in rows]) for end in band.columns)
+            meaning = band.meaning.replace(": ", ":\n")
+            axis.fill_between(x, low, high, color=_COLOURS[1], alpha=0.2, lw=0, label=meaning)
         axis.set(xlabel=place, ylabel=label)
         axis.set_xticks(x)
         axis.grid(alpha=0.3)

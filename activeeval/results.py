@@ -8,7 +8,6 @@ from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 from activeeval.errors import InputError
 
@@ -48,6 +47,8 @@ def check_level(level: float) -> None:
 
 def t_quantile(level: float, degrees_of_freedom: float | Floats) -> Floats:
     """Return the two-sided Student-t quantile for a confidence level, as an array of floats."""
+    from scipy.special import stdtrit  # here, as scores need no SciPy
+
     check_level(level)
     return np.asarray(stdtrit(degrees_of_freedom, 0.5 + level / 2), dtype=np.float64)
 
@@ -112,6 +113,12 @@ class Estimate:
         The part of the planned budget that it rests on; below 1 an early reading.
     cannot : Cannot or None
         Items that could not be judged.
+    effective_sample_size : float or None
+        n = Ŝ² / V̂, Ŝ² the estimated variance of the value between queries and V̂ that of the estimate for the pool: as
+        precise as n random queries judged whole (`activeeval.estimation.effective`). None where nothing was left to
+        chance, and where the sample does not tell.
+    size_unknown : str
+        Why the sample does not tell it; told with the cautions.
     notes : tuple of str
         What was left out before anything was estimated; told with the cautions.
 
@@ -135,6 +142,8 @@ class Estimate:
     scope: str = "pool"
     share: float = 1.0
     cannot: Cannot | None = None
+    effective_sample_size: float | None = None
+    size_unknown: str = ""
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -161,6 +170,8 @@ class Estimate:
                 f"{c.n_items} items could not be judged, taken {c.treated}: "
                 f"between {c.low:.6g} and {c.high:.6g} at the grades that lower or raise it most"
             )
+        if self.size_unknown:
+            texts.append(f"no effective sample size: {self.size_unknown}")
         return tuple(texts)
 
     @property
@@ -168,6 +179,8 @@ class Estimate:
         """Of the two-sided t test that what is estimated is 0."""
         if self.std_error == 0 or not math.isfinite(self.std_error) or self.degrees_of_freedom <= 0:
             return 0.0 if self.std_error == 0 and self.value != 0 else 1.0
+        from scipy.special import stdtr
+
         return float(2 * stdtr(max(self.degrees_of_freedom, 1.0), -abs(self.value) / self.std_error))
 
     def interval(self, level: float = 0.95) -> Interval:

@@ -5,6 +5,7 @@ a forest that was trained on other queries, and the uniform model with its query
 of what judging a pool whole costs; other methods, models, overheads and budgets by options. The generated pool has
 2,000 queries of 120 items on average. Passive is Algorithm 1 with q = p and full lists, simulated too.
 Stores every row in benchmarks/results/efficiency.json and the tables in benchmarks/results/efficiency.md, beside the
+limit (`activeeval.simulation.Summary`), the best that a peer offers (benchmarks.peer_efficiency, run it before) and the
 rows of the yardstick in benchmarks/results/efficiency-poisson.json: Poisson samples of the same rates, as they were
 before levels took their place. Rows of other questions that are stored already are kept.
 """
@@ -25,18 +26,17 @@ from activeeval.errors import BudgetError
 from activeeval.methods import METHODS, default_method
 from activeeval.session.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.simulation import Summary, simulate
-from benchmarks.efficiency_report import KEYS, Row, markdown
+from benchmarks.efficiency_report import KEYS, MEASURES, Row, markdown
 from benchmarks.machine import ROOT, describe, store
 from benchmarks.pools import POOLS, JudgedPool, load
 
-MEASURES = ("DCG", "ERR", "nDCG@10", "DCG@10", "ERR@10", "P@10", "RR")
 CASES = ("one ranking", "two rankers", "index update")
 OVERHEADS = (0.0, 1.0, 5.0)
 MODELS = ("forest", "uniform + factor")
 SHARE = 0.1
 RESULTS = ROOT / "benchmarks" / "results"
 KEPT = ("method", "budget", "rmse", "rmse_se", "bias", "bias_se", "coverage", "coverage_se", "width", "undetermined")
-KEPT += ("uneven", "queries", "items", "spent", "spent_sd", "spent_max", "efficiency", "efficiency_se")
+KEPT += ("uneven", "queries", "items", "spent", "spent_sd", "spent_max", "efficiency", "efficiency_se", "limit")
 Question = tuple[str, str, float]
 
 
@@ -132,7 +132,7 @@ def main() -> None:
     kept = [] if options.dry else stored_rows("efficiency.json")["rows"]
     result = origin | {"repetitions": options.repetitions, "seed": options.seed}
     result |= {"seconds": round(time.perf_counter() - started), "rows": merged(kept, fresh)}
-    text = markdown(result, stored_rows("efficiency-poisson.json"))
+    text = markdown(result, stored_rows("efficiency-poisson.json"), stored_rows("peer-efficiency.json"))
     print(text)
     if not options.dry:
         store(RESULTS / "efficiency.json", result)

@@ -1,4 +1,4 @@
-"""The table of efficiency for reading, each figure beside the yardstick's: is any significantly below?"""
+"""The tables of efficiency for reading, each figure beside the limit, the best peer's and the yardstick's."""
 
 from __future__ import annotations
 
@@ -11,9 +11,21 @@ from scipy.special import ndtr
 from activeeval.significance import holm
 
 Row = dict[str, Any]
+ByKey = dict[tuple[Any, ...], Row]
 
 KEYS = ("pool", "model", "overhead", "measure", "case", "method", "share")
+PEER_KEYS = ("pool", "model", "overhead", "measure", "case", "share")
+MEASURES = ("DCG@10", "ERR@10", "nDCG@10", "P@10", "DCG", "ERR", "RR")
+"""In the order of the tables: what people measure, then whole lists."""
+CASES = {
+    "one ranking": " of one ranking",
+    "two rankers": ", two rankers compared",
+    "index update": ", effect of an index update",
+}
 LEVEL = 0.05
+LEAST_COVERAGE = 0.9
+BEYOND = 1000
+"""A query or two of thousands are left to chance: how many thousand times is noise."""
 N_WORST = 10
 
 
@@ -42,17 +54,48 @@ def compared(rows: Sequence[Row], yardstick: Iterable[Row]) -> list[Row]:
     return [row | {"p_value": float(p)} for row, p in zip(found, adjusted, strict=True)]
 
 
-def markdown(result: dict[str, Any], yardstick: dict[str, Any]) -> str:
+def best(rows: Sequence[Row], *, heads: bool) -> ByKey:
+    """Return the peer's row with the highest efficiency of each question, by `PEER_KEYS`: of heads, or of all else.
+
+    Only rows whose intervals hold the truth in nine samples of ten count; of heads, whose bias is the model's, those
+    that do so with every model that was run, as nobody knows beforehand which one is right.
+    """
+    ran = [row for row in rows if "efficiency" in row and row["units"].startswith("heads") == heads]
+    least: dict[tuple[Any, ...], float] = {}
+    for row in ran:
+        least[_way(row)] = min(row["coverage"], least.get(_way(row), 1.0))
+    found: ByKey = {}
+    for row in ran:
+        if (least[_way(row)] if heads else row["coverage"]) >= LEAST_COVERAGE:
+            key = tuple(row[name] for name in PEER_KEYS)
+            found[key] = max(found.get(key, row), row, key=lambda one: float(one["efficiency"]))
+    return found
+
+
+def _way(row: Row) -> tuple[Any, ...]:
+    """Return what a peer did, whatever model it was given."""
+    return tuple(row[name] for name in (*PEER_KEYS, "peer", "units") if name != "model")
+
+
+def _ordered(rows: Iterable[Row]) -> list[Row]:
+    """Return rows in the order of `MEASURES`, others after them."""
+    places = {measure: k for k, measure in enumerate(MEASURES)}
+    return sorted(rows, key=lambda row: places.get(row["measure"], len(places)))
+
+
+def markdown(result: dict[str, Any], yardstick: dict[str, Any], peers: dict[str, Any]) -> str:
     """Return the tables of a result."""
-    rows = result["rows"]
+    rows = _ordered(result["rows"])
     pairs = compared(rows, yardstick["rows"])
+    beside = [best(peers["rows"], heads=heads) for heads in (False, True)]
     lines = ["# Efficiency: how many times the labels passive needs", "", *_origin(result, yardstick, pairs)]
+    lines += ["", _of_peers(peers)] if peers["rows"] else []
     if pairs:
         lines += ["", f"## The {N_WORST} furthest below the yardstick", "", *_furthest(pairs)]
     by_key = {_key(row): row for row in pairs}
     for share, pool, model in sorted({(row["share"], row["pool"], row["model"]) for row in rows}):
         own = [row for row in rows if (row["share"], row["pool"], row["model"]) == (share, pool, model)]
-        lines += ["", f"## {pool}, {model}, {share:.0%} of the pool", "", *_table(own, by_key)]
+        lines += ["", f"## {pool}, {model}, {share:.0%} of the pool", "", *_table(own, by_key, beside)]
     return "\n".join(lines)
 
 
@@ -61,7 +104,11 @@ def _origin(result: dict[str, Any], yardstick: dict[str, Any], pairs: list[Row])
         f"`{result['command']}`, commit {result['git_commit']}, {result['date'][:10]}; the tables show rows of all "
         f"commands that were run, this one with {result['repetitions']:,} repetitions. Efficiency is the ratio of mean "
         "squared errors, passive's by simulation too; ± is the Monte-Carlo standard error. `all known`: every "
-        "repetition hits the truth."
+        "repetition hits the truth.",
+        "",
+        "*limit*: what the best probabilities of being judged would reach at this cost, were the model right about "
+        "where the variance lies. With ten items a query and an overhead of five no design can visit more than 15/6 "
+        "times as many queries as passive does: where figure and limit are near, model and costs set it.",
     ]
     if not pairs:
         return lines
@@ -77,6 +124,18 @@ def _origin(result: dict[str, Any], yardstick: dict[str, Any], pairs: list[Row])
     ]
 
 
+def _of_peers(peers: dict[str, Any]) -> str:
+    names = ", ".join(f"{name} {version}" for name, version in peers["peers"].items())
+    return (
+        f"*peer*: the best that peers' own code reaches on the same predictions and budget (`{peers['command']}`, "
+        f"commit {peers['git_commit']}; {names}; Monte-Carlo error about {math.sqrt(2 / peers['repetitions']):.0%}), "
+        "of all configurations after the event. *heads*: the same where the "
+        "first 1 to 5 items of a query are judged and the model's word stands for the rest for ever. Both only where "
+        "their 95 % intervals hold the truth in nine samples of ten, heads with every model that was run: what their "
+        "bias is nobody knows beforehand, and no label below the heads will tell."
+    )
+
+
 def _furthest(pairs: list[Row]) -> list[str]:
     lines = ["| cell | RMSE / yardstick's | p alone | p, Holm |", "| --- | --- | --- | --- |"]
     for row in sorted(pairs, key=lambda row: row["p_alone"])[:N_WORST]:
@@ -86,7 +145,7 @@ def _furthest(pairs: list[Row]) -> list[str]:
     return lines
 
 
-def _table(rows: list[Row], pairs: dict[tuple[Any, ...], Row]) -> list[str]:
+def _table(rows: list[Row], pairs: ByKey, beside: list[ByKey]) -> list[str]:
     """Return a table with a line for each measure, case and method, and a column for each overhead."""
     overheads = sorted({row["overhead"] for row in rows})
     lines = ["| measure, case, method | " + " | ".join(f"overhead {o:g}" for o in overheads) + " |"]
@@ -94,17 +153,47 @@ def _table(rows: list[Row], pairs: dict[tuple[Any, ...], Row]) -> list[str]:
     cells: dict[str, dict[float, str]] = {}
     for row in rows:
         name = f"{row['measure']}, {row['case']}, {row['method']}"
-        cells.setdefault(name, {})[row["overhead"]] = _cell(row, pairs.get(_key(row)))
+        cells.setdefault(name, {})[row["overhead"]] = _cell(row, pairs.get(_key(row)), beside)
     return lines + [
         f"| {name} | " + " | ".join(own.get(o, "") for o in overheads) + " |" for name, own in cells.items()
     ]
 
 
-def _cell(row: Row, pair: Row | None) -> str:
+def _cell(row: Row, pair: Row | None, beside: list[ByKey]) -> str:
     if not row["rmse"] or row["efficiency"] is None:
         return "all known"
-    text = f"{row['efficiency']:.2f} ± {row['efficiency_se']:.2f}"
-    if pair is None:
-        return text
-    mark = " ▼" if pair["p_value"] <= LEVEL else ""
-    return f"{text} <sub>{pair['of_yardstick']:.2f}</sub>{mark}"
+    if row["efficiency"] >= BEYOND:
+        return f"> {BEYOND:,}"
+    notes = [f"limit {row['limit']:.2f}"] if row.get("limit") is not None else []
+    for name, found in zip(("peer", "heads"), beside, strict=True):
+        other = found.get(tuple(row[key] for key in PEER_KEYS))
+        notes += [] if other is None else [f"{name} {other['efficiency']:.2f}"]
+    mark = ""
+    if pair is not None:
+        notes.append(f"yardstick {pair['of_yardstick']:.2f}")
+        mark = " ▼" if pair["p_value"] <= LEVEL else ""
+    small = f" <sub>{', '.join(notes)}</sub>" if notes else ""
+    return f"{row['efficiency']:.2f} ± {row['efficiency_se']:.2f}{small}{mark}"
+
+
+def readme_table(result: dict[str, Any], peers: dict[str, Any], pool: str = "MQ2008", share: float = 0.1) -> str:
+    """Return README's first table: with the forest, passive's need, the best peer's and the limit, by overhead."""
+    own = [row for row in result["rows"] if (row["pool"], row["model"], row["share"]) == (pool, "forest", share)]
+    rows = [row for row in _ordered(own) if row["measure"] in MEASURES[:-1]]
+    found = best(peers["rows"], heads=False)
+    overheads = sorted({row["overhead"] for row in rows})
+    heads = [f"overhead {overhead:g}: passive needs · its best peer · limit" for overhead in overheads]
+    lines = ["| what is measured | " + " | ".join(heads) + " |", "|---" * (len(overheads) + 1) + "|"]
+    cells: dict[str, dict[float, str]] = {}
+    for row in rows:
+        peer = found.get(tuple(row[key] for key in PEER_KEYS))
+        ends = [None if peer is None else peer["efficiency"], row.get("limit")]
+        shown = " · ".join("–" if one is None else _times(one) for one in ends)
+        what = f"{row['measure']}{CASES[row['case']]}"
+        cells.setdefault(what, {})[row["overhead"]] = f"**{_times(row['efficiency'])}** · {shown}"
+    lines += [f"| {name} | " + " | ".join(own.get(o, "") for o in overheads) + " |" for name, own in cells.items()]
+    return "\n".join(lines)
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f}" if ratio < 20 else f"{ratio:.0f}"

@@ -7,24 +7,20 @@ with the standard error over queries, which does not tell how much another train
 
 "tuned" chooses the leaf size or the prior on half of the training queries and refits on all.
 
-    python benchmarks/grade_models.py --data ../shared/data
+    python -m benchmarks.grade_models [--data ../shared/data]
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
 from activeeval.grade_models import ForestGradeModel, OrderedLogitModel, UniformGradeModel, tune_grade_model
 from activeeval.io.letor import read_letor
+from benchmarks.machine import data_folder, describe, store
 
 N_FOLDS = 5
 SMALLEST = float(np.finfo(np.float64).eps)
@@ -140,28 +136,19 @@ def print_row(row):
 def main():
     here = Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=here.parent.parent / "shared" / "data")
+    parser.add_argument("--data", type=Path, default=data_folder())
     parser.add_argument("--out", type=Path, default=here / "results" / "grade_models.json")
     parser.add_argument("--collection", action="append", choices=list(COLLECTIONS), help="all by default; repeatable")
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
+    origin = describe("benchmarks.grade_models", ("mord",))
     print(f"{'collection':12} train {'model':20} log-loss difference ± std error  p(y)=0    time")
     rows = []
     for name in args.collection or COLLECTIONS:
         rows += compare(name, [args.data / path for path in COLLECTIONS[name]], args)
-    result = {
-        "command": " ".join(["python", "benchmarks/grade_models.py", *sys.argv[1:]]),
-        "trees": args.trees,
-        "seed": args.seed,
-        "folds": N_FOLDS,
-        "python": platform.python_version(),
-        "versions": {n: version(n) for n in ("activeeval-ir", "numpy", "scipy", "scikit-learn", "mord")},
-        "machine": {"cpus": os.cpu_count(), "system": platform.platform(terse=True)},
-        "rows": rows,
-    }
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(result, indent=1) + "\n")
+    result = origin | {"trees": args.trees, "seed": args.seed, "folds": N_FOLDS, "rows": rows}
+    store(args.out, result)
 
 
 if __name__ == "__main__":

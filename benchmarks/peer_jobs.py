@@ -8,6 +8,7 @@ A job prints its seconds as JSON and leaves the values of every query in ``FOLDE
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -135,13 +136,14 @@ def text_ours(folder: Path) -> dict:
 
 
 def text_trec_eval(folder: Path) -> dict:
-    """Score TREC text with trec_eval, where there is a program of that name."""
-    command = ["trec_eval", "-q", "-m", "ndcg_cut.10", folder / "qrels.txt", folder / "run.txt"]
+    """Score TREC text with trec_eval: the program that $TREC_EVAL names, or one of that name on the path."""
+    program = os.environ.get("TREC_EVAL", "trec_eval")
+    command = [program, "-q", "-m", "ndcg_cut.10", folder / "qrels.txt", folder / "run.txt"]
     start = time.perf_counter()
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     except FileNotFoundError:
-        raise ModuleNotFoundError("No module named 'trec_eval'", name="the program trec_eval") from None
+        raise ModuleNotFoundError("No module named 'trec_eval'", name=f"the program {program}") from None
     taken = time.perf_counter() - start
     rows = [line.split() for line in done.stdout.splitlines()]
     return {"seconds": {"all": taken}, "values": {"nDCG@10": [float(v) for _, query, v in rows if query != "all"]}}

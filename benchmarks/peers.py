@@ -1,15 +1,18 @@
 """Speed and precision beside the peers: the same data, one run, each peer in a process of its own.
 
-    python -m benchmarks.peers [--quick] [--only SECTION] [--out benchmarks/results/peers.json]
+    python -m benchmarks.peers [--quick] [--only SECTION] [--trec-eval PATH] [--out benchmarks/results/peers.json]
 
 Values of all peers and of this package must agree on every query, or nothing is reported. A peer that cannot be
-imported has a row that says so. With --only the other sections that are stored already are kept.
+imported has a row that says so. With --only the other sections that are stored already are kept. trec_eval is built
+from its source by `make` in seconds; --trec-eval takes the program, otherwise it is the one on the path.
+How precise the peers' estimators are on the grid of benchmarks.efficiency: benchmarks.peer_efficiency.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -277,7 +280,10 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs; no figure counts")
     parser.add_argument("--only", action="append", choices=list(SECTIONS), help="repeatable; all by default")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--trec-eval", type=Path, metavar="PATH", help="the program; by default the one on the path")
     args = parser.parse_args()
+    if args.trec_eval:
+        os.environ["TREC_EVAL"] = str(args.trec_eval.resolve(strict=True))
     kept = json.loads(args.out.read_text())["sections"] if args.only and args.out.exists() else {}
     described = describe(MODULE, PACKAGES)
     measured = measure_all(args.only or list(SECTIONS), args.quick, args.seed)

@@ -110,7 +110,7 @@ def lightgbm(folder: Path) -> JudgedPool:
         workload = from_letor([str(merged)], [str(scores)])
     held_out = workload.held_out(1 / 3, np.random.default_rng(SEED))
     beliefs = believe(held_out, "forest", 4, np.random.default_rng(SEED), n_jobs=-1)
-    return _ranked_by_model("LightGBM", held_out, beliefs, 4)
+    return ranked_by_model("LightGBM", held_out, beliefs, 4)
 
 
 def generated(folder: Path | None = None, n_queries: int = 2200) -> JudgedPool:
@@ -119,10 +119,11 @@ def generated(folder: Path | None = None, n_queries: int = 2200) -> JudgedPool:
     beliefs = recipe_beliefs(first, rest, SEED)
     unranked = Rankings.empty(rest.pool)
     workload = Workload(rest.pool, unranked, None, rest.grades, rest.features)
-    return _ranked_by_model("generated", workload, beliefs, 4)
+    return ranked_by_model("generated", workload, beliefs, 4)
 
 
-def _ranked_by_model(name: str, workload: Workload, beliefs: GradeBeliefs, top: int) -> JudgedPool:
+def ranked_by_model(name: str, workload: Workload, beliefs: GradeBeliefs, top: int) -> JudgedPool:
+    """Return a pool ranked by expected grade, and by that with noise."""
     scores = beliefs.probs @ np.arange(beliefs.probs.shape[1])
     first = Rankings.from_scores(workload.pool, scores)
     second = Rankings.from_scores(workload.pool, noisy_scores(scores, SEED))

@@ -1,4 +1,6 @@
-"""RESULTS.md and the paper's figures from the stored JSON: ``python -m benchmarks.tables``. Nothing is copied by hand.
+"""RESULTS.md, README's first table and the paper's figures from the stored JSON: ``python -m benchmarks.tables``.
+
+Nothing is copied by hand: README takes benchmarks/results/readme-table.md as it is.
 
 What a result means where it differs from the paper is text in benchmarks/notes.md, which is taken over as it is.
 """
@@ -10,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import nights, one_sample, peers
+from benchmarks import effective_sample_size, efficiency_report, nights, one_sample, peers
 from benchmarks.machine import ROOT, figures_table
 from benchmarks.metric_learning import markdown as metric_learning
 from benchmarks.metric_learning import pictures as metric_learning_pictures
@@ -48,7 +50,16 @@ def write(results: Path = RESULTS, notes: Path | None = None) -> Path:
                 PICTURES[name](result, results / "figures")
             parts.append(f"## {title}\n\n{_origin(result)}\n\n{render(result)}")
     path.write_text("\n\n".join(parts) + "\n")
+    if (results / "efficiency.json").exists():
+        names = ("efficiency.json", "efficiency-poisson.json", "peer-efficiency.json")
+        efficiency, yardstick, peer = (_rows(results / name) for name in names)
+        (results / "efficiency.md").write_text(efficiency_report.markdown(efficiency, yardstick, peer) + "\n")
+        (results / "readme-table.md").write_text(efficiency_report.readme_table(efficiency, peer) + "\n")
     return path
+
+
+def _rows(path: Path) -> Result:
+    return dict(json.loads(path.read_text())) if path.exists() else {"rows": []}
 
 
 def _origin(result: Result) -> str:
@@ -150,6 +161,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "mslr-like": ("How the generated collection was matched to MSLR-WEB30K", likeness.markdown),
     "metric-learning": ("Learning gains and discounts from preferences", metric_learning.render),
     "one-sample": ("One sample, many questions", one_sample.markdown),
+    "effective-sample-size": ("How right effective sample sizes are", effective_sample_size.markdown),
     "peers": ("Speed and precision beside the peers", peers.markdown),
     "nights": ("Ten nights of index updates, earlier labels known", nights.markdown),
     "sample-size": ("Size and time of a sample's file", _figures),

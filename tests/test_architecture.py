@@ -56,7 +56,7 @@ LIBRARIES = {
     "sklearn": {"grade_models", "rankers", "gains"},
     "mord": {"grade_models"},
     "clarabel": {"gains"},
-    "scipy.optimize": {"grade_models"},
+    "scipy.optimize": {"grade_models", "gains"},
     "click": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"report"},

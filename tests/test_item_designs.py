@@ -26,6 +26,7 @@ from activeeval.design import ITEMS, Levels
 from activeeval.design.orders import Places
 from activeeval.design.rates import Spread, pooled
 from activeeval.estimation import evaluate, judged_sample
+from activeeval.estimation.effective import spread_of
 from activeeval.kernels import rates
 from activeeval.pool import key_of
 
@@ -109,6 +110,33 @@ def test_totals_are_those_of_plain_loops(n_nodes, zeros, method, compare):
                     assert start + shown.totals[0] @ [1, -b0, -b1] == pytest.approx(y, rel=1e-10, abs=1e-12)
                     form = [1, -2 * b0, -2 * b1, b0**2, 2 * b0 * b1, b1**2]
                     assert shown.within[0] @ form == pytest.approx(s, rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize("compare", [False, True])
+@pytest.mark.parametrize("level", [0.8, 1.6, 3.0])
+def test_the_spread_between_queries_is_unbiased_at_a_level_for_any_labels(level, compare, is_known):
+    """All samples, with certain queries, and with a grade that is known; where none is judged all are as predicted."""
+    _, design = case_of(2, 2, compare)
+    for labels in ((0, 0, 0, 0, 0), (2, 0, 1, 2, 0), (1, 2, 2, 2, 2)):
+        order, known = design.order, np.full(5, -1)
+        if is_known:
+            known[order.items[order.offsets[1]]] = labels[order.items[order.offsets[1]]]
+            order = replace(order, roots=np.where(known[order.items] >= 0, 0.0, order.roots))
+        reading = design.stage.reading(design.target, order, design.beliefs, known)
+        own, p, m = replace(design, order=order, readings=(reading,)), order.query_probs, reading.predictions
+        truth, judge = reading.target.values(np.array(labels)), reading.judge(np.array(labels))
+        mean = 0.0
+        for chance, below in fixed_samples(roots_of(order), level):
+            selection = selection_of(order, below, level)
+            sample = judged_sample(own, reading, judge, selection)
+            if sample.n_queries == 0 and not sample.is_census:
+                found = p @ (m - p @ m) ** 2
+            else:
+                found = spread_of(sample, evaluate(sample), reading, selection).value
+            mean += chance * found
+        assert mean == pytest.approx(p @ (truth - p @ truth) ** 2, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.kernel

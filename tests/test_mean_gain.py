@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from naive import pool_of, random_lists, random_probs, rankings_of
 
-from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, RR, Additive, Campaign, InputError, Precision, Target
+from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, RR, Additive, Campaign, InputError, Precision, Recall, Target
 from activeeval.campaign.sheet import sheet_of, take
 from activeeval.grade_models import QueryFactor
 from activeeval.io.draws import CANNOT
@@ -47,6 +47,7 @@ def mean_values(measure, target, ann, bob):
         "err": lambda y: (2.0**y - 1) / 2**TOP,
         "rr": lambda y: float(y >= 1),
         "p": lambda y: float(y >= 1),
+        "r": lambda y: float(y >= 1),
         "exp": lambda y: 2.0**y - 1,
         "linear": float,
     }[measure]
@@ -61,10 +62,12 @@ def mean_values(measure, target, ann, bob):
             if measure in ("err", "rr"):
                 value, stay = value + stay * g / rank, stay * (1 - g)
             else:
-                value += g if measure == "p" else g / np.log2(1 + rank)
+                value += g if measure == "p" else g * (rank <= 2) if measure == "r" else g / np.log2(1 + rank)
         if measure == "linear":
             best = sum(g / np.log2(1 + rank) for rank, g in enumerate(sorted(gains, reverse=True), start=1))
             value = value / best if best else 0.0
+        if measure == "r":
+            value = value / sum(gains) if any(gains) else 0.0
         out.append(value / 3 if measure == "p" else value)
     return np.array(out)
 
@@ -75,6 +78,7 @@ CENSUS = [
     ("depth", ERR(TOP), "err"),
     ("depth", RR(), "rr"),
     ("depth", NDCG(), "linear"),
+    ("depth", Recall(2), "r"),
     ("whole", ERR(TOP), "err"),
     ("random", NDCG(), "linear"),
     ("passive", DCG(), "exp"),

@@ -15,6 +15,7 @@ from activeeval.report import (
     compact_rows,
     design_columns,
     format_cell,
+    line_style,
     plain_rows,
     plot_design,
     plot_errors,
@@ -22,6 +23,7 @@ from activeeval.report import (
     summary_rows,
 )
 from activeeval.simulation import Summary
+from benchmarks.paper.pictures import STYLES
 
 
 def summary(**fields):
@@ -48,10 +50,20 @@ def summary(**fields):
         "spent_max": 20.0,
         "degrees_of_freedom": 12.0,
         "efficiency": Figure(4.567, 0.25),
+        "limit": Figure(5.432, 0.3),
         "labels_saved": Figure(0.7512, 0.02),
+        "labels_saved_above": None,
         "selection_error": None,
     }
     return Summary(**(given | fields))
+
+
+def test_intervals_are_too_short_three_standard_errors_below_their_level():
+    """Of 400 repetitions .95 − 3 sqrt(.95 · .05 / 400) = .9173; of 10,000 .9435."""
+    for repetitions, coverage, is_short in ((400, 0.9175, False), (400, 0.915, True), (10_000, 0.942, True)):
+        found = summary(repetitions=repetitions, coverage=Figure(coverage, 0.01))
+        assert found.is_too_short == is_short
+    assert not summary(repetitions=10_000, coverage=Figure(0.966, 0.002)).is_too_short
 
 
 # Rows
@@ -80,12 +92,25 @@ def test_rows_for_reading_name_what_matters_and_leave_out_what_is_not_there():
         "spent": "19.9",
         "spent_max": "20.0",
         "efficiency": "4.57 (0.25)",
+        "limit": "5.43",
         "labels saved": "75%",
     }
     changes = {"undetermined": Figure(0.125, 0.03), "interval": "group-sequential", "labels_saved": None}
     (row,) = plain_rows([summary(**changes, selection_error=Figure(0.031, 0.002))])
     assert row["coverage"] == "0.951 (12.5% none)"
     assert (row["at every look"], row["labels saved"], row["wrong winner"]) == ("0.940", "", "0.031 (0.002)")
+
+
+def test_what_is_saved_at_least_stands_where_passive_never_reaches_the_precision():
+    least = summary(labels_saved=None, labels_saved_above=0.875)
+    assert plain_rows([least])[0]["labels saved"] == compact_rows([least])[0]["labels saved"] == "> 88%"
+    text = render(plain_rows([least, summary()]), "text").splitlines()
+    assert (text[1][-5:], text[2][-5:]) == ("> 88%", "  75%")  # both stand right, as numbers do
+
+
+def test_methods_without_a_limit_leave_it_blank_and_out_where_none_has_one():
+    assert [row["limit"] for row in plain_rows([summary(method="passive", limit=None), summary()])] == ["", "5.43"]
+    assert "limit" not in plain_rows([summary(limit=None)])[0]
 
 
 def test_compact_rows_are_one_for_each_method():
@@ -216,3 +241,25 @@ def test_pictures_are_drawn_and_their_names_say_how(tmp_path):
         plot_errors(panels, tmp_path / "errors.txt")
     with pytest.raises(InputError, match="method 'random' uses no model, so there is no expected performance to draw"):
         plot_design(METHODS["random"].design(target, budget=9), tmp_path / "design.png")
+
+
+def test_every_method_has_one_look_of_its_own_in_all_pictures():
+    looks = [line_style(method) for method in METHODS]
+    assert len({look["color"] for look in looks}) == len({look["marker"] for look in looks}) == len(METHODS)
+    assert all(style == line_style(name) for name, style in STYLES.items())
+    assert line_style("one of the reader's own")["color"] not in {look["color"] for look in looks}
+
+
+def test_a_panel_has_six_lines_at_most_and_one_legend(tmp_path, monkeypatch):
+    """Passive and the five with the least error; every method in the legend once."""
+    errors = {name: 0.1 + 0.01 * k for k, name in enumerate(METHODS)} | {"passive": 9.0}
+    rows = [summary(method=name, budget=b, rmse=Figure(e)) for name, e in errors.items() for b in (20.0, 40.0)]
+    figures = []
+    monkeypatch.setattr("activeeval.report._save", lambda figure, path: figures.append(figure))
+    plot_errors({"ERR": rows, "DCG": rows}, tmp_path / "errors.png")
+    best = ["passive", *sorted(errors, key=errors.get)[:5]]
+    for axis in figures[0].axes:
+        assert len(axis.containers) == 6
+        assert axis.get_legend() is None
+    (legend,) = figures[0].legends
+    assert sorted(text.get_text() for text in legend.get_texts()) == sorted(best)

@@ -31,7 +31,7 @@ from activeeval.design.decks import DRAWS_PER_QUERY
 from activeeval.estimation import find_interval
 from activeeval.kernels import replication
 from activeeval.simulation import repetition_seeds, replications
-from activeeval.simulation.summaries import labels_saved_at, saved_at
+from activeeval.simulation.summaries import labels_saved_at, saved_above, saved_at
 
 LEVELS = [name for name in METHODS if name not in PAPER]
 MEASURES = {"DCG": DCG([0, 1, 2, 4, 8], cutoff=5), "ERR": ERR(4), "nDCG": NDCG(cutoff=3), "AP": AP()}
@@ -606,6 +606,27 @@ def test_labels_saved_on_curves_made_by_hand():
     assert (found[0], found[1].value) == (None, pytest.approx(0.5))
 
 
+def test_what_is_saved_at_least_where_the_smallest_budget_is_already_better():
+    """With a fifth of the error the method at 25 is better than passive at 400, with half of it better than at 50."""
+    budgets = np.array([25.0, 50.0, 400.0])
+    passive = np.tile(1 / np.sqrt(budgets), (60, 1))
+    assert saved_above(budgets, passive / 5, passive) == [0.0, 0.5, 1 - 25 / 400]
+    assert saved_above(budgets, passive / 2, passive) == [0.0, 0.5, None]
+    assert saved_above(budgets, passive, passive) == [None] * 3
+    random = np.random.default_rng(1)
+    noise = [random.normal(size=(400, 3)) for _ in range(2)]
+    assert saved_above(budgets, *noise) == [None] * 3
+    passive[:, 2] = 0  # a census
+    assert saved_above(budgets, passive / 5, passive) == [0.0, 0.5, None]
+
+
+def test_a_simulation_says_what_is_saved_at_least_beside_what_is_not_known():
+    designs, labels = labelled(compare=False)
+    found = simulate(designs, labels, [60, 62, 64], 200, rng=0)
+    assert all(s.labels_saved is None or s.labels_saved_above is None for s in found)
+    assert {s.labels_saved_above for s in found if s.method == "passive"} == {None}
+
+
 def test_labels_saved_comes_with_a_bootstrap_error():
     random = np.random.default_rng(0)
     budgets = np.array([25.0, 50.0, 100.0, 200.0])
@@ -693,7 +714,7 @@ def test_wrong_runs_are_refused():
     passive = designs["passive"]
     with pytest.raises(InputError, match="repetitions must be at least 1, got 0"):
         replicate(passive, labels, [60], 0)
-    with pytest.raises(BudgetError, match="is below the cost of the dearest query"):
+    with pytest.raises(BudgetError, match="is below what one query may take"):
         replicate(passive, labels, [1, 60], 10)
     with pytest.raises(BudgetError, match="does not pay for one draw"):
         replicate(passive, labels, [0.1], 10, expected=True)
@@ -705,7 +726,7 @@ def test_wrong_runs_are_refused():
     levels = METHODS["random"].design(passive.target)
     with pytest.raises(InputError, match="'random' keeps its budget: an expected one is for draws with replacement"):
         replicate(levels, labels, [60], 10, expected=True)
-    with pytest.raises(BudgetError, match="is below the dearest that may have to be judged at once"):
+    with pytest.raises(BudgetError, match="is below what may have to be judged at once"):
         replicate(levels, labels, [1, 60], 10)
     with pytest.raises(InputError, match="unknown scope 'world'"):
         replicate(levels, labels, [60], 10, scope="world")

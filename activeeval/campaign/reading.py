@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Design, Levels, Reading, Selection
-from activeeval.estimation import Look, estimate, judged_sample, looks_of
+from activeeval.estimation import Look, effective_sample_size, estimate, judged_sample, looks_of
 from activeeval.measures import Target
 from activeeval.results import Cannot, Estimate
 
@@ -43,14 +43,17 @@ def read(
     """
     reading = design.reading(target)
     selection = of_target(reading, selection)
-    found = _estimate(design, reading, selection, grades, scope)
+    sample = judged_sample(design, reading, reading.judge(grades), selection)
+    found = estimate(sample, design.name, scope)
+    size, why = effective_sample_size(sample, reading, selection)
     own = sorted(set(cannot) & set(reading.order.items[selection.slots].tolist()))
     if own:
         extremes = extreme_grades(reading, selection, grades, own, design.max_grade)
         ends = [found.value, *(_estimate(design, reading, selection, g, scope).value for g in extremes)]
         treated = "as no gain" if reading.beliefs is None else "as predicted"
         found = replace(found, cannot=Cannot(n_items=len(own), low=min(ends), high=max(ends), treated=treated))
-    return replace(found, share=share, notes=_dominated(design, reading, selection.level))
+    notes = _dominated(design, reading, selection.level)
+    return replace(found, share=share, effective_sample_size=size, size_unknown=why, notes=notes)
 
 
 def of_target(reading: Reading, selection: Selection) -> Selection:

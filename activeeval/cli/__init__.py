@@ -21,6 +21,7 @@ from activeeval.cli.methods import methods
 from activeeval.cli.sampling import design, estimate, sample, top_up
 from activeeval.cli.score import score
 from activeeval.cli.simulate import simulate
+from activeeval.cli.waiting import keep_told
 from activeeval.cli.warming import warm_up
 from activeeval.errors import ActiveEvalError
 
@@ -47,7 +48,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     context: click.Context | None = None
     try:
         # not cli.main, which answers a closed pipe and Ctrl-C in its own way
-        with cli.make_context("activeeval", list(given)) as context:
+        with cli.make_context("activeeval", list(given)) as context, keep_told(quiet=context.params["quiet"]):
             cli.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as end:

@@ -9,6 +9,7 @@ import click
 
 from activeeval.cli.inputs import pool_options, prepared
 from activeeval.cli.output import emit, output_option, places_option, say, show_table
+from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
     from activeeval.grade_models import CalibrationReport
@@ -33,6 +34,7 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
     check_fits([measure], [])
     case = prepared(options, use_labels=True)
     target = case.target(measure)
+    tell("holding the model against labels")
     reports = {
         name: calibration_report(target, nodes, weights, case.workload.grades)
         for name, nodes, weights in case.beliefs.models(case.n_grades(target))

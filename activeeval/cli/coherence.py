@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -52,10 +53,10 @@ def coherence(
     sides = _lists(n_pairs=n_pairs, seed=seed, **lists)
     report = compare(*measures, *sides, bins, sampled=lists["run"] is None)
     rows = [
-        {"from": one.low, "to": one.high, "pairs": one.pairs, "agree": one.agree, "std_error": one.std_error}
+        {"from": one.low, "to": one.high, "pairs": one.pairs} | _known(agree=one.agree, std_error=one.std_error)
         for one in report.bins
     ]
-    whole = {"pairs": report.pairs, "agree": report.agree, "std_error": report.std_error}
+    whole = {"pairs": report.pairs} | _known(agree=report.agree, std_error=report.std_error)
     whole |= {"disagree": report.disagree, "one_tied": report.one_tied}
     emit(rows, form, places)
     if form != "jsonl":
@@ -66,6 +67,11 @@ def coherence(
     if plot:
         plot_coherence(report, plot)
         say(f"wrote {plot}")
+
+
+def _known(**figures: float) -> dict[str, float]:
+    """Return the figures that there are: an empty bin has no share, and pairs that are all there are no error."""
+    return {name: value for name, value in figures.items() if not math.isnan(value)}
 
 
 def _additive(text: str) -> Additive:

@@ -192,5 +192,5 @@ def _tell(one: Decision) -> None:
         return
     what = f"about {one.more_queries} queries like these, all judged,"
     if one.more_budget is not None:
-        what = f"a top-up of about {math.ceil(one.more_budget)}" if one.more_budget else "judging what waits"
+        what = f"a top-up of about {math.ceil(one.more_budget)} {one.unit}" if one.more_budget else "judging what waits"
     say(f"{one.measure}: undecided; {what} should decide it, if the difference stays near {one.estimate.value:.3g}")

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from activeeval.cli.inputs import seed_option
-from activeeval.cli.output import progress, say, show_table
+from activeeval.cli.output import say, show_table
+from activeeval.cli.waiting import progress, tell
 from activeeval.errors import InputError
 
 
@@ -31,6 +32,7 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     except OSError as problem:
         raise InputError(f"--out {out}: cannot make this folder: {problem.strerror}") from None
     panels = {}
+    tell("making a pool and learning from a tenth of it")
     steps = cases(queries, repetitions, seed)
     with progress(len(steps), "demo") as advance:
         for title, run in steps.items():
@@ -40,7 +42,7 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
         show_table(compact_rows(summaries), f"{title}: truth {summaries[0].truth:.4f}, {repetitions} repetitions")
     plot_errors(panels, picture)
     click.echo(
-        "A budget of 1 pays for judging one item. Error: root mean squared; in brackets the efficiency, how many"
+        "A budget of 1 pays for judging a mean item. Error: root mean squared; in brackets the efficiency, how many"
     )
     click.echo("times the labels passive would need for it. The last columns are for the largest budget.")
     say(f"wrote {picture}")

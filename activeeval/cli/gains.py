@@ -13,7 +13,7 @@ from activeeval.cli.output import check_new, check_out, emit, force_option, outp
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.gains import GainDiscountLearner
+    from activeeval.gains import GainDiscountLearner, GainIntervals
     from activeeval.preferences import ListSource, PreferenceData
 
 _FEW = 20
@@ -59,7 +59,7 @@ def gains() -> None:
 @click.option("--tie-margin", type=FiniteRange(0), default=1.0, show_default=True,
               help="Difference that tied lists may have for free.")  # fmt: skip
 @click.option("--resamples", type=click.IntRange(0), default=200, show_default=True,
-              help="Bootstrap resamples for the intervals; 0 leaves them out.")  # fmt: skip
+              help="Bootstrap resamples for the stability band; 0 leaves it out.")  # fmt: skip
 @click.option("--best-gain", type=POSITIVE, help="Gain of the best grade, as 15. Default: the scale of the weights.")
 @level_option
 @click.option("--out", required=True, metavar="FILE", help="File to write: .json.")
@@ -104,7 +104,9 @@ def learn(
         say(f"{data.n_pairs} pairs: cross-validation and {resamples} resamples can take minutes; see --C, --resamples")
     _fit(learner, data, held)
     stability = bootstrap_gains(learner, data, resamples, options["seed"]) if resamples else None
-    fields = gains_fields(learner, data, stability, level, best_gain)
+    intervals, refusal = _intervals(learner, data, level)
+    fields = gains_fields(learner, data, stability, level, best_gain, intervals)
+    fields["cautions"] += refusal
     write_gains(out, fields)
     _tell(data, fields)
     _emit(fields, form, places)
@@ -138,6 +140,17 @@ def _fit(learner: GainDiscountLearner, data: PreferenceData, validation: Prefere
         learner.fit(data, validation=validation)
 
 
+def _intervals(
+    learner: GainDiscountLearner, data: PreferenceData, level: float
+) -> tuple[GainIntervals | None, list[str]]:
+    from activeeval.gains import gain_intervals
+
+    try:
+        return gain_intervals(learner, data, level), []
+    except InputError as problem:
+        return None, [str(problem)]
+
+
 def _tell(data: PreferenceData, fields: dict[str, Any]) -> None:
     from activeeval.gains.learner import GRID
 
@@ -162,19 +175,21 @@ def _tell(data: PreferenceData, fields: dict[str, Any]) -> None:
             say(f"{fields[name]} {text}")
     for caution in fields["cautions"]:
         say(f"caution: {caution}")
-    resampled = fields.get("intervals", {})
+    resampled = fields.get("stability", {})
     if resampled and resampled["units"] < _FEW:
-        say(f"caution: {resampled['units']} {resampled['resampled']} make rough intervals")
+        say(f"caution: {resampled['units']} {resampled['resampled']} make a rough stability band")
 
 
 def _emit(fields: dict[str, Any], form: str, places: int) -> None:
-    from activeeval.report import gains_rows
+    from activeeval.report import gains_band, gains_rows
 
     by_grade, by_rank = gains_rows(fields)
     emit(by_grade, form, places)
     if form != "jsonl":
         click.echo()
     emit(by_rank, form, places)
+    if band := gains_band(fields):
+        say(f"{band.columns[0]} … {band.columns[1]}: {band.meaning}")
 
 
 @gains.command()
@@ -183,9 +198,10 @@ def _emit(fields: dict[str, Any], form: str, places: int) -> None:
 @places_option
 @output_option
 def show(file: str, plot: str | None, places: int, form: str) -> None:
-    """Show gains by grade and discounts by rank, beside the usual ones, and how far other pairs would move them.
+    """Show gains by grade and discounts by rank, beside the usual ones, and how far they can be believed.
 
-    share is of the best grade's gain; low and high hold it in that part of the bootstrap resamples which the file says.
+    share is of the best grade's gain; low and high are the ends of confidence intervals. Where the preferences support
+    none, resampled_low and resampled_high hold most of the resamples: a stability band, not a confidence interval.
     """
     from activeeval.io.gains import read_gains
     from activeeval.report import PICTURES, plot_gains

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -45,7 +44,7 @@ class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 
 
 BUDGET = BudgetType()
-BUDGET_HELP = "Judgments, or cost in mean items (200), or a share of judging everything (10%)"
+BUDGET_HELP = "Judgments (200; mean items where costs differ), or a share of judging everything (10%)"
 MEASURES_HELP = "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as ERR(max_rel=4)@10; @FILE: learned gains"
 POSITIVE = FiniteRange(0, min_open=True)
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
@@ -153,20 +152,16 @@ def drawn_pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def prepared(options: Mapping[str, Any], *, use_labels: bool) -> Case:
     """Return the case that the values of `pool_options` mean, and say what its user should be told."""
-    from activeeval.cli.output import progress, say
+    from activeeval.cli.output import say
+    from activeeval.cli.waiting import tell
     from activeeval.session.cases import prepare
     from activeeval.session.choices import Choices
 
-    @contextmanager
-    def fitting(model: str) -> Iterator[None]:
-        with progress(1, f"fitting the {model} model") as advance:
-            yield
-            advance(model)
-
     try:
-        case = prepare(Choices(**options), use_labels=use_labels, fitting=fitting)
+        case = prepare(Choices(**options), use_labels=use_labels, progress=tell)
     except ChoiceError as problem:
         raise click.UsageError(str(problem)) from None
     for note in case.notes:
         say(note)
+    tell("working")
     return case

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli.waiting import settle
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from activeeval.results import Estimate, Interval
 
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
-_PATIENCE = 2.0
 _HEAVY = 30.0
 """A draw that counts as 30 of a plain random sample is most of what a usual sample, of some tens of queries, tells."""
 _SAFE_SHARE = 0.1
@@ -51,6 +49,7 @@ def emit(rows: Sequence[Mapping[str, Any]], form: str, places: int = 4) -> None:
     """Print rows on stdout."""
     from activeeval.report import render
 
+    settle()
     if rows:
         click.echo(render(rows, form, places))
 
@@ -67,11 +66,21 @@ def estimate_row(measure: str, question: str, result: Estimate, interval: Interv
         "high": interval.high,
         "level": interval.level,
         **more,
+        "effective_sample_size": result.effective_sample_size,
         "queries": result.n_queries,
         "items": result.n_items,
         "spent": result.cost,
         **({} if result.cannot is None else {"cannot_low": result.cannot.low, "cannot_high": result.cannot.high}),
     }
+
+
+def say_sizes(results: Sequence[Estimate]) -> None:
+    """Say what effective sample sizes mean, where there are any."""
+    sizes = [result.effective_sample_size for result in results if result.effective_sample_size is not None]
+    if len(results) == len(sizes) == 1:
+        say(f"as precise as {sizes[0]:.3g} random queries judged whole")
+    elif sizes:
+        say("effective_sample_size: as precise as so many random queries judged whole")
 
 
 def check_new(path: str, suffixes: Sequence[str], force: bool) -> None:
@@ -140,6 +149,7 @@ def warn_of_weights(name: str, design: Design) -> None:
 
 def show_table(rows: Sequence[Mapping[str, str]], title: str) -> None:
     """Print rows for reading: a drawn table on a terminal that has room for it, aligned columns elsewhere."""
+    settle()
     if not sys.stdout.isatty():
         _show_plainly(rows, title)
         return
@@ -163,28 +173,3 @@ def _show_plainly(rows: Sequence[Mapping[str, str]], title: str) -> None:
     click.echo(title)
     emit(rows, "text")
     click.echo()
-
-
-@contextmanager
-def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
-    """Yield a function to call after each of ``total`` steps; a bar is drawn once two seconds have passed.
-
-    Nothing is drawn where stderr is not a terminal or with --quiet.
-    """
-    context = click.get_current_context(silent=True)
-    is_quiet = context is not None and context.find_root().params.get("quiet")
-    if is_quiet or not sys.stderr.isatty():
-        yield lambda step: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, visible=False)
-        patience = threading.Timer(_PATIENCE, lambda: bar.update(task, visible=True))
-        patience.daemon = True
-        patience.start()
-        try:
-            yield lambda step: bar.update(task, advance=1, description=step)
-        finally:
-            patience.cancel()

@@ -35,8 +35,10 @@ from activeeval.cli.output import (
     say,
     say_cautions,
     say_progress,
+    say_sizes,
     warn_of_weights,
 )
+from activeeval.cli.waiting import tell
 from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
@@ -123,6 +125,7 @@ def sample(
     check_fits(measures, [method] if method else [])
     options["seed"] = secrets.randbits(_SEED_BITS) if options["seed"] is None else options["seed"]
     case = prepared(options, use_labels=False)
+    tell("choosing what to judge")
     with _told():
         drawn = draw(
             case,
@@ -161,6 +164,7 @@ def top_up(
     from activeeval.session.samples import read_sample
 
     _check_files(out, sheet, force, documents, queries)
+    tell(f"topping up {path}")
     before, own = read_sample(path)
     with _told():
         grown = before.topped_up(budget, own)
@@ -261,7 +265,9 @@ def estimate(
     from activeeval.session.answers import answers
     from activeeval.session.samples import judged
 
+    tell("reading the sample and its sheets")
     sample, progress, agreement = judged(path, sheets, policy)
+    tell("estimating")
     asked = sample.asked(measures, questions)
     found, notes = answers(sample, asked, scope=scope, kind=kind, level=level, segments=segments)
     say_cautions([(_named(one), one.estimate) for one in found])
@@ -278,6 +284,7 @@ def estimate(
         rows.append(estimate_row(one.target.name, one.question, result, one.interval, **more))
     if form == "text":
         say(f"the intervals are about {SCOPES[scope]}")
+        say_sizes([one.estimate for one in found])
     emit(rows, form, places)
 
 
@@ -339,9 +346,8 @@ def design(
         plot_design(made, plot)
     columns = design_columns(made)
     write_columns(columns, out)
-    say(
-        f"wrote {out}: {made.pool.n_queries} queries, {target.name}, "
-        f"{'a draw' if is_draw else 'the sample'} costs {columns['expected_cost'].sum():.6g} on average"
-    )
+    taken = f"{columns['expected_cost'].sum():.6g} {made.pool.cost_unit} on average"
+    what = "a draw" if is_draw else "the sample"
+    say(f"wrote {out}: {made.pool.n_queries} queries, {target.name}, {what} takes {taken}")
     if plot:
         say(f"wrote {plot}")

@@ -82,8 +82,8 @@ def score(
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
     names, reference = _asked_runs(run, more_runs, baseline, versus)
-    if len(names) == 1 and (test or correction):
-        raise click.UsageError("--test and --correction are of differences: give --run or --versus too")
+    if len(names) == 1 and (test or correction or baseline):
+        raise click.UsageError("--test, --correction and --baseline are of differences: give --run or --versus too")
     parsed = [asked_measure(text) for text in measures]
     judgments, runs = load_tables(qrels, names)
     tables = pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)

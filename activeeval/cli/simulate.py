@@ -13,11 +13,11 @@ from activeeval.cli.output import (
     emit,
     output_option,
     places_option,
-    progress,
     say,
     show_table,
     warn_of_weights,
 )
+from activeeval.cli.waiting import progress
 
 if TYPE_CHECKING:
     from activeeval.design import Design
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DEFAULT_BUDGETS = ("5%", "10%", "20%")
 _OFTEN = 0.1
-"""What the estimate says of itself in one run of ten is worth saying before there is any."""
+"""What the estimates of one run in ten say of themselves may be why their intervals are too short."""
 
 
 @click.command()
@@ -86,10 +86,15 @@ def simulate(
     passive is the reference and always run; `activeeval methods` lists the others. Without --method the best one that
     a bad grade model cannot spoil is run beside it: items for DCG, RBP and P, depth for the others.
 
-    The pool comes from --letor with --scores, or from --qrels with --run. A budget of 1 pays for judging one mean item:
-    without an overhead it is a number of judgments. A percentage is of judging every query whole: its overhead and the
+    The pool comes from --letor with --scores, or from --qrels with --run. A budget is a number of judgments; with an
+    overhead, or costs that differ, of mean items. A percentage is of judging every query whole: its overhead and the
     items down to the measure's cutoff, of both rankings in a comparison. No budget is exceeded: spent, spent_sd and
     spent_max say how much of it went.
+
+    The limit beside the efficiency is what the best probabilities of being judged would reach at this cost, were the
+    grade model right about where the variance lies: no least probabilities, no rounding, a budget met on average. Where
+    the two are near, model and costs set the limit, not the design. Labels saved of `> 75%` say that the smallest
+    budget is already more precise than passive is at this one.
 
     Every item that a measure needs must be judged, or --unjudged irrelevant say that the others are of grade 0.
 
@@ -120,10 +125,10 @@ def simulate(
                 case, text, names, budgets, repetitions, expected, interval, options["defensive_share"], advance
             )
             panels[name] = summaries
-            _warn_of_uneven_estimates(name, summaries)
+            _warn_of_short_intervals(name, summaries)
     _show(panels, case, form, places)
     if plot:
-        plot_errors(panels, plot)
+        plot_errors(panels, plot, unit=case.workload.pool.cost_unit)
         say(f"wrote {plot}")
 
 
@@ -196,15 +201,17 @@ def _payable(
     return paid
 
 
-def _warn_of_uneven_estimates(measure: str, summaries: Sequence[Summary]) -> None:
-    """Say for each method at which budgets a few queries make up its estimates, and what their intervals did."""
+def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None:
+    """Say for each method at which budgets its intervals held the truth too rarely, and where a few queries are why."""
     from activeeval.report import amount
 
     for method in dict.fromkeys(s.method for s in summaries):
-        uneven = [s for s in summaries if s.method == method and s.uneven.value > _OFTEN and s.rmse.value > 0]
-        if uneven:
-            told = [f"{s.uneven.value:.0%} at {amount(s.budget)} (coverage {s.coverage.value:.1%})" for s in uneven]
-            say(f"{method}, {measure}: few judged queries dominate many estimates, by budget: {', '.join(told)}")
+        told = []
+        for s in (s for s in summaries if s.method == method and s.is_too_short):
+            why = f" (few judged queries dominate {s.uneven.value:.0%})" if s.uneven.value > _OFTEN else ""
+            told.append(f"{s.coverage.value:.1%} at {amount(s.budget)}{why}")
+        if told:
+            say(f"{method}, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(told)}")
 
 
 def _show(panels: dict[str, list[Summary]], case: Case, form: str, places: int) -> None:
@@ -216,4 +223,5 @@ def _show(panels: dict[str, list[Summary]], case: Case, form: str, places: int) 
     for name, summaries in panels.items():
         what = "difference of two rankings" if case.workload.versus is not None else "one ranking"
         title = f"{name}, {what}: {case.workload.pool.n_queries} queries, truth {summaries[0].truth:.4f}, "
-        show_table(plain_rows(summaries), title + f"{summaries[0].repetitions} repetitions")
+        title += f"{summaries[0].repetitions} repetitions, budgets in {case.workload.pool.cost_unit}"
+        show_table(plain_rows(summaries), title)

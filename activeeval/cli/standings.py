@@ -114,8 +114,8 @@ def show_standings(
         emit([_joined(found, blocks, k) for k in range(len(found[0]))], form, places)
         click.echo()
     n = len(found) * (len(found[0]) - 1)
-    corrections = {"holm": f", Holm over {n} differences", "bonferroni": f", Bonferroni over {n} differences"}
-    said = f"p by {TESTS[test]} against {found[0][baseline].run}{corrections.get(correction, ', not corrected')}"
+    adjusted = ", not corrected" if correction == "none" else f", {correction.capitalize()} over {n} differences"
+    said = f"p by {TESTS[test]} against {found[0][baseline].run}{adjusted if n > 1 else ''}"
     click.echo(note_text(f"* {said}, at most {alpha:g}. In brackets {100 * level:g} % intervals.", form))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from activeeval.cli.output import progress, say
+from activeeval.cli.output import say
+from activeeval.cli.waiting import progress
 
 
 @click.command("warm-up")

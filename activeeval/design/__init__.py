@@ -3,12 +3,13 @@
 `beliefs` hold the grade model, `stages` say what is judged of a query and turn model and targets into `orders` (places
 with the rates at which they come, by `rates`) and `readings` (targets on an order), `parts` do so for any part of a
 pool; `schemes` go through an order unit by unit or draw from `decks`, `selections` are what has been taken, `designs`
-put it together.
+put it together; `limits` say how near one comes to the best that its model and costs allow.
 """
 
 from activeeval.design.beliefs import Beliefs, known_grades
 from activeeval.design.decks import Deck, check_budget
 from activeeval.design.designs import Design
+from activeeval.design.limits import Plan
 from activeeval.design.orders import Gathered, Order, Places
 from activeeval.design.parts import Part, equal_loss_weights
 from activeeval.design.rates import Rates, Sums, checked_share, defended, optimal_sampling_probs, order_of
@@ -32,6 +33,7 @@ __all__ = [
     "Order",
     "Part",
     "Places",
+    "Plan",
     "PoolTotals",
     "Queue",
     "Rates",

@@ -107,7 +107,7 @@ class Deck:
         n = int(check_budget(budget) / cost * (1 + ROUNDING))
         if n < 1:
             raise BudgetError(
-                f"budget {budget:g} does not pay for one draw, which costs {cost:g} on average",
+                f"budget {budget:g} does not pay for one draw, {cost:g} on average",
                 budget=budget,
                 needed=cost,
             )

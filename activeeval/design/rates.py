@@ -108,16 +108,16 @@ class Rates:
     weighs_costs: bool = True
 
 
-def of_stage(places: Places, spread: Spread, *, is_nested: bool) -> Floats:
+def of_stage(places: Places, spread: Spread, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE) -> Floats:
     """Return what is left to each query's own stage: of items on their own nothing where turning to it is free."""
     if is_nested:
         return spread.of_query
     of_places = np.bincount(places.open_queries, spread.of_open, minlength=spread.of_query.size)
-    left = np.maximum(spread.of_query - of_places, LEAST_STAGE_SHARE * spread.of_query)
+    left = np.maximum(spread.of_query - of_places, least_share * spread.of_query)
     return np.where(places.overheads > 0, left, 0.0)
 
 
-def pooled(places: Places, spread: Spread, *, is_nested: bool) -> Ratios:
+def pooled(places: Places, spread: Spread, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE) -> Ratios:
     """Return sqrt(variance / cost), pooled: no place's exceeds its query's or, nested, the place's before."""
     offsets, costs = places.open_offsets, places.open_costs
     of_query = np.zeros(offsets.size - 1)
@@ -130,7 +130,7 @@ def pooled(places: Places, spread: Spread, *, is_nested: bool) -> Ratios:
         of_open = spread.of_open / costs
         np.maximum.at(of_query, places.open_queries, of_open)
         if places.overheads.any():  # else there is nothing to pool, and no sort to compile
-            own = of_stage(places, spread, is_nested=False)
+            own = of_stage(places, spread, is_nested=False, least_share=least_share)
             kernel.pool_star(offsets, spread.of_open, costs, own, places.overheads, of_query, of_open)
     return Ratios(np.sqrt(of_query), np.sqrt(of_open))
 

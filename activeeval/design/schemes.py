@@ -124,7 +124,7 @@ class Levels:
         if check_budget(budget) * (1 + ROUNDING) < min(largest, order.cost):
             query = repr(order.pool.query_texts[int(np.argmax(dearest))])
             raise BudgetError(
-                f"budget {budget:g} is below the dearest that may have to be judged at once, {largest:g} for {query}",
+                f"budget {budget:g} is below what may have to be judged at once, {largest:g} for {query}",
                 budget=budget,
                 needed=largest,
             )
@@ -136,7 +136,7 @@ class Levels:
         two = order.two_dearest
         if budget >= two:
             return ""
-        return f"budget {budget:g} is below what the two dearest units cost, {two:g}: the error can be very large"
+        return f"budget {budget:g} is below what two units may take together, {two:g}: the error can be very large"
 
     def limit(self, order: Order, budget: float) -> float:
         """Return the level to look up to for a budget: infinite where it pays for everything."""
@@ -290,7 +290,7 @@ class Replacement:
         if check_budget(budget) * (1 + ROUNDING) < dearest:
             query = repr(order.pool.query_texts[int(np.argmax(costs))])
             raise BudgetError(
-                f"budget {budget:g} is below the cost of the dearest query, {dearest:g} for {query}",
+                f"budget {budget:g} is below what one query may take, {dearest:g} for {query}",
                 budget=budget,
                 needed=dearest,
             )

@@ -1,5 +1,6 @@
 """What a judged sample says about the pool: estimates and their intervals."""
 
+from activeeval.estimation.effective import effective_sample_size
 from activeeval.estimation.estimators import (
     SCOPES,
     Evaluated,
@@ -39,6 +40,7 @@ __all__ = [
     "Student",
     "check_scope",
     "crossing_probs",
+    "effective_sample_size",
     "estimate",
     "evaluate",
     "evaluated",

@@ -8,17 +8,20 @@ everything else here samples for and estimates. Nothing in this room knows of sa
 from activeeval.gains.asking import SimpleMargin
 from activeeval.gains.cautions import UndeterminedWarning
 from activeeval.gains.fields import gains_fields
+from activeeval.gains.intervals import GainIntervals, gain_intervals
 from activeeval.gains.learner import GainDiscountLearner
 from activeeval.gains.readout import ReadOut, read_out, similarity
 from activeeval.gains.stability import Stability, bootstrap_gains
 
 __all__ = [
     "GainDiscountLearner",
+    "GainIntervals",
     "ReadOut",
     "SimpleMargin",
     "Stability",
     "UndeterminedWarning",
     "bootstrap_gains",
+    "gain_intervals",
     "gains_fields",
     "read_out",
     "similarity",

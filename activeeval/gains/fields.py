@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.gains.intervals import GainIntervals
 from activeeval.gains.learner import GainDiscountLearner
 from activeeval.gains.readout import told_apart
 from activeeval.gains.stability import Stability
@@ -19,6 +20,7 @@ def gains_fields(
     stability: Stability | None = None,
     level: float = 0.95,
     best_gain: float | None = None,
+    intervals: GainIntervals | None = None,
 ) -> dict[str, Any]:
     """Return the fields of a gains file, as plain numbers, texts and lists.
 
@@ -27,9 +29,11 @@ def gains_fields(
     learner : GainDiscountLearner
         Fitted on ``data``.
     stability : Stability, optional
-        Adds intervals: of gains as shares of the best grade's, of discounts as shares of the first rank's.
+        Adds the band that holds ``level`` of the resamples, which is no confidence interval.
     best_gain : float, optional
         See `GainDiscountLearner.measure`; the weights stay on their own scale.
+    intervals : GainIntervals, optional
+        Adds confidence intervals: of gains as shares of the best grade's, of discounts as shares of the first rank's.
     """
     measure, found = learner.measure(best_gain), learner.read_out()
     table = np.outer(measure.discounts, measure.gains.values(learner.n_levels_))
@@ -54,14 +58,30 @@ def gains_fields(
         "violated_by_measure": int((~is_right).sum()),
         "unjudged": data.n_unjudged,
         "missing": data.n_missing,
-        "cautions": list(learner.cautions_),
+        "cautions": [*learner.cautions_, *(() if intervals is None else intervals.cautions)],
     }
-    return fields if stability is None else fields | {"intervals": _intervals(stability, level)}
+    if intervals is not None:
+        fields["intervals"] = _intervals(intervals)
+    return fields if stability is None else fields | {"stability": _stability(stability, level)}
 
 
-def _intervals(stability: Stability, level: float) -> dict[str, Any]:
+def _intervals(found: GainIntervals) -> dict[str, Any]:
+    return {
+        "method": "likelihood ratio",
+        "level": found.level,
+        "turned": found.turned,
+        "telling": found.n_telling,
+        "independent": found.unit,
+        "units": found.n_units,
+        "gains": found.gains.tolist(),
+        "discounts": found.discounts.tolist(),
+    }
+
+
+def _stability(stability: Stability, level: float) -> dict[str, Any]:
     ends = {what: stability.interval(what, level) for what in ("gains", "discounts", "rank_one_shares")}
     return {
+        "method": "resampling, no confidence interval",
         "level": level,
         "resamples": len(stability.gains),
         "undetermined": stability.n_undetermined,

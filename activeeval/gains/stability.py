@@ -1,4 +1,8 @@
-"""How far gains and discounts would move with other pairs: the bootstrap."""
+"""How far what is learned would move with other pairs: the bootstrap, which says nothing of where the truth is.
+
+The penalty pulls every resample as it pulls the whole, and pairs of few kinds say the same in every resample: the band
+of the resamples then leaves the truth out. Confidence intervals are those of `activeeval.gains.intervals`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,7 @@ class Stability:
     unit : str
         What was drawn: ``"queries"`` with all their pairs, or ``"pairs"`` where there is one query or none is known.
     n_units : int
-        How many there are; with few of them intervals are rough.
+        How many there are; with few of them the band is rough.
     """
 
     gains: Floats
@@ -44,10 +48,10 @@ class Stability:
     n_units: int
 
     def interval(self, what: str, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return the lower and upper ends of ``"gains"``, ``"discounts"`` or ``"rank_one_shares"``.
+        """Return the lower and upper ends of ``"gains"``, ``"discounts"`` or ``"rank_one_shares"``: a stability band.
 
-        The ends are quantiles over the resamples, so an interval says how far the pairs scatter, not how far the
-        penalty pulls.
+        The ends are quantiles over the resamples, so the band says how far the pairs scatter, not how far the penalty
+        pulls nor what the pairs leave open: it is no confidence interval (see `gain_intervals`).
         """
         if what not in ("gains", "discounts", "rank_one_shares"):
             raise InputError(f"there are intervals of gains, discounts and rank_one_shares, not of {what!r}")
@@ -63,7 +67,7 @@ def bootstrap_gains(
     n_resamples: int = 200,
     rng: np.random.Generator | int | None = None,
 ) -> Stability:
-    """Learn again from resampled pairs, at the C that was chosen.
+    """Learn again from resampled pairs, at the C that was chosen: for a stability band, not a confidence interval.
 
     Queries are drawn with replacement, with all their pairs; where there is one query or none is known, pairs are.
 

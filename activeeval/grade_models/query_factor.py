@@ -21,6 +21,7 @@ second for grade 0. So a query's likelihood is a product of logistic terms, one 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -196,6 +197,7 @@ def cross_fitted_probs(
     queries: ArrayLike,
     n_folds: int = 5,
     rng: np.random.Generator | int | None = None,
+    progress: Callable[[str], object] = lambda what: None,
 ) -> Floats:
     """Predict every row by a clone of the model that saw no grade of its query.
 
@@ -213,6 +215,8 @@ def cross_fitted_probs(
         At least 2; as many as there are queries with a grade where these are fewer.
     rng : Generator, int or None
         Of the folds.
+    progress : callable
+        Told which fold is next.
 
     Returns
     -------
@@ -252,7 +256,9 @@ def cross_fitted_probs(
     fold_of_query = np.append(random.permutation(n_queries) % int(n_folds), -1)
     fold_of_row = fold_of_query[codes]
     probs = np.empty((whole.size, top + 1))
-    for fold in np.unique(fold_of_row).tolist():
+    folds = np.unique(fold_of_row).tolist()
+    for done, fold in enumerate(folds):
+        progress(f"fitting without fold {done + 1} of {len(folds)}")
         held_out = fold_of_row == fold
         learned = is_judged & ~held_out
         fitted = clone(candidate).fit(matrix[learned], whole[learned])

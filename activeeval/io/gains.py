@@ -68,8 +68,9 @@ def read_gains(path: PathLike) -> GainsFile:
         raise FormatError(name, None, f"the field rank_one_share is {share!r:.60}, expected a number")
     if not isinstance(cautions, list) or not all(isinstance(text, str) for text in cautions):
         raise FormatError(name, None, f"the field cautions is {cautions!r:.60}, expected a list of texts")
-    if (intervals := fields.get("intervals")) is not None:
-        _check_intervals(name, intervals, {"gains": len(gains), "discounts": len(discounts)})
+    for field in ("intervals", "stability"):
+        if (ends := fields.get(field)) is not None:
+            _check_ends(name, field, ends, {"gains": len(gains), "discounts": len(discounts)})
     return GainsFile(gains, discounts, fields)
 
 
@@ -98,11 +99,11 @@ def _is_number(value: Any) -> bool:
     return is_number and bool(-_LARGEST <= value <= _LARGEST)
 
 
-def _check_intervals(name: str, intervals: Any, lengths: Mapping[str, int]) -> None:
-    """Raise where intervals do not hold a level, and a lower and an upper end for every gain and discount."""
-    is_whole = isinstance(intervals, dict) and _is_number(intervals.get("level"))
+def _check_ends(name: str, what: str, bands: Any, lengths: Mapping[str, int]) -> None:
+    """Raise where bands do not hold a level, and a lower and an upper end for every gain and discount."""
+    is_whole = isinstance(bands, dict) and _is_number(bands.get("level"))
     for field, length in lengths.items():
-        ends = intervals.get(field) if is_whole else None
+        ends = bands.get(field) if is_whole else None
         is_whole = (
             isinstance(ends, list)
             and len(ends) == 2
@@ -110,5 +111,5 @@ def _check_intervals(name: str, intervals: Any, lengths: Mapping[str, int]) -> N
         )
         if not is_whole:
             raise FormatError(
-                name, None, f"the field intervals does not fit, expected a level and two ends of each of {field}"
+                name, None, f"the field {what} does not fit, expected a level and two ends of each of {field}"
             )

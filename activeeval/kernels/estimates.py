@@ -282,6 +282,30 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
 
 
 @_jit
+def _coefficients(omega, keep, totals, within, population, fitted):
+    """Return B, what the g-weights need, how many regressors say anything, and the gap where the second is out."""
+    k = totals.shape[1] - 1
+    if omega.size < _MANY:
+        k = min(k, 2)
+    coefficients, lift = np.zeros(k), np.zeros(k)
+    coefficients[1] = 1.0
+    rank, gap = 0, 0.0
+    if fitted:
+        rank, gap = _regress(omega, keep, totals, within, population, coefficients, lift)
+    return coefficients, lift, rank, gap
+
+
+@_jit
+def residuals(omega, keep, totals, within, population, fitted, out):
+    """Return B of `linear_estimate`, and fill ``out`` (n, 2) with e and s of each query."""
+    coefficients = _coefficients(omega, keep, totals, within, population, fitted)[0]
+    direction, products = _direction(coefficients, totals.shape[1])
+    for j in range(omega.size):
+        out[j, 0], out[j, 1], _ = _residual(j, keep, totals, within, direction, products)
+    return coefficients
+
+
+@_jit
 def linear_estimate(omega, keep, totals, within, population, fitted, contributions):
     """Return R̂, V̂, its degrees of freedom and the plain V̂ for the open queries; to R̂ the others' total is to be added.
 
@@ -303,14 +327,8 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
     V̂ is infinite where there are not more draws than coefficients and where the sample shows no spread.
     """
     n = omega.size
-    k = totals.shape[1] - 1
-    if n < _MANY:
-        k = min(k, 2)
-    coefficients, lift = np.zeros(k), np.zeros(k)
-    coefficients[1] = 1.0
-    rank, gap = 0, 0.0
-    if fitted:
-        rank, gap = _regress(omega, keep, totals, within, population, coefficients, lift)
+    coefficients, lift, rank, gap = _coefficients(omega, keep, totals, within, population, fitted)
+    k = coefficients.size
     estimate = 0.0
     for a in range(k):
         estimate += coefficients[a] * population[a]

@@ -174,6 +174,18 @@ class QueryPool:
         )
         return part, items
 
+    @property
+    def cost_unit(self) -> str:
+        """What costs are in: ``judgments`` where items cost the same and turning to a query nothing, or ``mean items``.
+
+        Examples
+        --------
+        >>> QueryPool(["q"], [0, 2]).cost_unit, QueryPool(["q"], [0, 2], query_costs=[5.0]).cost_unit
+        ('judgments', 'mean items')
+        """
+        is_alike = not self.query_costs.any() and self.item_costs.min() == self.item_costs.max()
+        return "judgments" if is_alike else "mean items"
+
     def _checked_costs(self, values: ArrayLike) -> Floats:
         costs = numbers(values, "item_costs", (self.n_items,))
         bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))

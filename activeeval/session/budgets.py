@@ -91,7 +91,8 @@ class Budget:
         needed = problem.needed / whole_cost(*targets, known=known)
         # what a method judges whole may cost more than all that can change an answer
         smallest = f"{_enough(100 * needed)}%" if needed <= 1 else _enough(problem.needed)
-        text = f"budget {self} is too small: in mean items, {problem}; the smallest that works is {smallest}"
+        text = f"budget {self} is too small: in {targets[0].pool.cost_unit}, {problem}"
+        text += f"; the smallest that works is {smallest}"
         return BudgetError(text, budget=self.amount, needed=needed)
 
     def __str__(self) -> str:

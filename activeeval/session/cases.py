@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,7 +142,7 @@ def prepare(
     choices: Choices,
     *,
     use_labels: bool,
-    fitting: Callable[[str], AbstractContextManager[object]] = lambda model: nullcontext(),
+    progress: Callable[[str], object] = lambda what: None,
 ) -> Case:
     """Read the files, set costs, set training queries aside, fit the model.
 
@@ -151,8 +151,8 @@ def prepare(
     choices : Choices
     use_labels : bool
         Without, no label of the pool is looked at, only those of the training rows.
-    fitting : callable
-        What the fit of a model, given its kind, is done within; a progress bar, say.
+    progress : callable
+        Told what is next.
 
     Raises
     ------
@@ -164,6 +164,7 @@ def prepare(
     choices.check(use_labels=use_labels)
     *streams, seed = np.random.SeedSequence(choices.seed).spawn(4)
     split_rng, update_rng, model_rng = map(np.random.default_rng, streams)
+    progress("reading the files")
     workload, depth = _trained(choices, split_rng)
     notes = list(workload.notes)
     if workload.training is not None and (n_left_out := workload.training.n_left_out):
@@ -186,8 +187,8 @@ def prepare(
     model = _model_kind(choices, workload)
     max_grade = _max_grade(choices, workload, model, known)
     notes += _training_notes(choices, workload, known)
-    with fitting(model):
-        beliefs = believe(workload, model, max_grade, model_rng, tune=choices.tune, with_factor=choices.query_factor)
+    fitting: dict[str, Any] = {"tune": choices.tune, "with_factor": choices.query_factor, "progress": progress}
+    beliefs = believe(workload, model, max_grade, model_rng, **fitting)
     return Case(
         workload=workload,
         beliefs=beliefs,

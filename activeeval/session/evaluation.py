@@ -52,7 +52,7 @@ def evaluate(
         that is called for every drawn query; its −1 is an item without a judgment.
     run : path, dict of dicts or frame
     measure : str or Measure
-        As `activeeval.parse_measure` reads it, or ``@FILE``: learned gains and discounts. nDCG and AP compare with
+        As `activeeval.parse_measure` reads it, or ``@FILE``: learned gains and discounts. nDCG, R and AP compare with
         the best order of the items at hand: with a judge function those of the runs alone.
     budget : float, optional
         How much may be judged, in mean items of the pool: without an overhead a number of judgments.

@@ -38,10 +38,12 @@ class Decision:
     margin : float
         The largest difference that does not matter, in the unit of the measure.
     more_budget : float or None
-        Where undecided: mean items to judge beyond the sample's budget until the interval should be narrow enough, if
+        Where undecided: what to judge beyond the sample's budget until the interval should be narrow enough, if
         the difference stays as it is; 0 where judging what waits should do.
     more_queries : int or None
         Where judging this pool cannot decide: how many queries like these, all of them judged, should.
+    unit : str
+        What `more_budget` is in; see `QueryPool.cost_unit`.
     """
 
     measure: str
@@ -52,6 +54,7 @@ class Decision:
     margin: float
     more_budget: float | None = None
     more_queries: int | None = None
+    unit: str = "judgments"
 
     @property
     def verdict(self) -> str:
@@ -184,7 +187,8 @@ def _with_budget(decision: Decision, sample: Sample, target: Target) -> Decision
         return decision
     needed = outlook.budget_for(wanted, level)
     if math.isfinite(needed):
-        return replace(decision, more_budget=max(needed - float(sample.campaign.design.budget or 0.0), 0.0))
+        more = max(needed - float(sample.campaign.design.budget or 0.0), 0.0)
+        return replace(decision, more_budget=more, unit=target.pool.cost_unit)
     queries = outlook.queries_for(wanted, level)
     return replace(decision, more_queries=math.ceil(queries)) if math.isfinite(queries) else decision
 

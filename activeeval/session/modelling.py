@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +102,7 @@ def believe(
     tune: bool = False,
     with_factor: bool = True,
     n_jobs: int | None = None,
+    progress: Callable[[str], object] = lambda what: None,
 ) -> GradeBeliefs:
     """Fit the grade model and the query factor of a workload.
 
@@ -116,6 +118,8 @@ def believe(
     with_factor : bool
         Learn the query factor too, from at least ten training queries; the uniform model, which learns
         nothing, has `UNTRAINED_FACTOR`.
+    progress : callable
+        Told what is next.
 
     Raises
     ------
@@ -134,22 +138,31 @@ def believe(
     if rows is None:
         raise InputError(f"the {kind} model has nothing to learn from: give training data, or use the uniform model")
     model = _new_model(kind, max_grade, int(rng.integers(2**31)), n_jobs)
+    progress(f"fitting the {kind} model")
     if tune:
         model = tune_grade_model(model, _GRIDS[kind], rows.features, rows.grades, rows.queries, rng)
-    probs, of_rows = _learned(workload, rows, model, rng, with_factor=with_factor)
+    probs, of_rows = _learned(workload, rows, model, rng, with_factor=with_factor, progress=progress)
     return GradeBeliefs(probs, _factor(of_rows, rows) if with_factor else None)
 
 
 def _learned(
-    workload: Workload, rows: Training, model: Any, rng: np.random.Generator, *, with_factor: bool
+    workload: Workload,
+    rows: Training,
+    model: Any,
+    rng: np.random.Generator,
+    *,
+    with_factor: bool,
+    progress: Callable[[str], object],
 ) -> tuple[Floats, Floats | None]:
     """Return probabilities of the pool and, where a query factor can be taught, of the rows, out of fold by query."""
     if rows.items is not None:
-        return _out_of_fold(model, workload.features, workload, rows, rng)
+        return _out_of_fold(model, workload.features, workload, rows, rng, progress)
     probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(workload.features))
     if not (with_factor and _can_teach(rows)):
         return probs, None
-    return probs, cross_fitted_probs(_of_fold(model), rows.features, rows.grades, rows.queries, rng=rng)
+    return probs, cross_fitted_probs(
+        _of_fold(model), rows.features, rows.grades, rows.queries, rng=rng, progress=progress
+    )
 
 
 def _of_fold(model: Any) -> Any:
@@ -204,10 +217,15 @@ def _recalibrated(
 
 
 def _out_of_fold(
-    model: Any, features: Floats, workload: Workload, rows: Training, rng: np.random.Generator
+    model: Any,
+    features: Floats,
+    workload: Workload,
+    rows: Training,
+    rng: np.random.Generator,
+    progress: Callable[[str], object] = lambda what: None,
 ) -> tuple[Floats, Floats]:
     """Return probabilities of the pool, of which the rows to train on are a part, and of these."""
     grades = np.full(workload.pool.n_items, -1, dtype=np.int64)
     grades[rows.items] = rows.grades
-    probs = cross_fitted_probs(model, features, grades, workload.pool.item_queries, rng=rng)
+    probs = cross_fitted_probs(model, features, grades, workload.pool.item_queries, rng=rng, progress=progress)
     return probs, probs[rows.items]

@@ -151,14 +151,17 @@ class Sample:
         sizes = [sum(len(u.items) for u in units if u.block == k + 1) for k in range(len(design.blocks))]
         sizes = [size for size in sizes if size]
         spent, budget = sum(u.cost for u in self.campaign.planned), f"{design.budget:.6g}"
-        paid = f"cost {spent:.6g} of {budget}" + (" (met on average)" if design.expected else "")
+        met = " (met on average)" if design.expected else ""
+        paid = f"cost {spent:.6g} of {budget}{met}; 1 is the judging of one mean item"
+        if design.pool.cost_unit == "judgments":
+            paid = f"{spent:.6g} of {budget} judgments{met}"
         what = "everything is to be judged, " if everything else ""
         which = (
             f"{n_items} new items of {n_queries} queries; with those before"
             if self.n_before
             else (f"{n_items} items of {n_queries} queries,")
         )
-        found = [f"{what}{which} {paid}; 1 is the judging of one mean item"]
+        found = [f"{what}{which} {paid}"]
         if len(sizes) > 1:
             blocks = f"{len(sizes)} blocks of {', '.join(map(str, sizes))} items"
             found.append(f"{blocks}: the sample may be read once one is complete")

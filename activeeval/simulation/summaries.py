@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.design import Design, Levels, Replacement, ascending
+from activeeval.design import Design, Levels, Plan, Replacement, ascending
 from activeeval.errors import InputError
 from activeeval.kernels import estimates
 from activeeval.pool import Seed
@@ -19,6 +20,9 @@ from activeeval.simulation.replications import Replications, repetition_seeds, r
 Floats = NDArray[np.float64]
 _N_RESAMPLES = 200
 _NO_ERROR = 1e-12
+_LEVEL = 0.95
+_FAR = 3.0
+"""Standard errors: intervals of that level would be called too short in one of 740 simulations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +63,15 @@ class Summary:
         the number of judged queries where few of them dominate the estimate. NaN where all did.
     efficiency : Figure
         MSE(passive) / MSE(method) at the same budget.
+    limit : Figure or None
+        What the efficiency would be with the probabilities of places that are best for the model's variances at this
+        cost, without least probabilities, rounding or a hard budget; the variances are scaled so that they explain the
+        error of the method's own probabilities. None for draws with replacement and without a model.
     labels_saved : Figure or None
         1 − Λ'/Λ, where the method at Λ' has passive's mean absolute error at Λ, by interpolation
         over the budgets; None where Λ' lies outside them.
+    labels_saved_above : float or None
+        Where Λ' lies below them: what is saved at least, as the smallest of the budgets errs less already.
     selection_error : Figure or None
         Share of repetitions that take the worse ranking for the better; comparisons only.
     """
@@ -87,8 +97,15 @@ class Summary:
     spent_max: float
     degrees_of_freedom: float
     efficiency: Figure
+    limit: Figure | None
     labels_saved: Figure | None
+    labels_saved_above: float | None
     selection_error: Figure | None
+
+    @property
+    def is_too_short(self) -> bool:
+        """Whether the 95 % intervals held the truth in too few repetitions for chance: 3 standard errors below 95 %."""
+        return self.coverage.value < _LEVEL - _FAR * math.sqrt(_LEVEL * (1 - _LEVEL) / self.repetitions)
 
     def row(self, *, with_errors: bool = True) -> dict[str, Any]:
         """Return the fields by name, the standard error of figure ``x`` as ``x_se`` behind it; None where unknown."""
@@ -157,14 +174,21 @@ def simulate(
     reading = designs["passive"].reading()
     truth = estimates.weighted_sum(reading.query_probs, reading.values(np.asarray(grades, dtype=np.int64)))
     errors = {name: run.values - truth for name, run in runs.items()}
-    saved = {
-        name: labels_saved_at(np.asarray(budgets, dtype=np.float64), own, errors["passive"])
-        for name, own in errors.items()
-    }
+    asked = np.asarray(budgets, dtype=np.float64)
+    saved = {name: labels_saved_at(asked, own, errors["passive"]) for name, own in errors.items()}
+    at_least = {name: saved_above(asked, own, errors["passive"]) for name, own in errors.items()}
+    plans = {name: Plan.of(design) for name, design in designs.items() if _has_plan(design)}
     is_comparison = reading.target.versus is not None
     return [
         _summary(
-            {"method": name, "interval": kinds[name], "budget": float(b), "labels_saved": saved[name][k]},
+            {
+                "method": name,
+                "interval": kinds[name],
+                "budget": float(b),
+                "labels_saved": saved[name][k],
+                "labels_saved_above": at_least[name][k] if saved[name][k] is None else None,
+            },
+            plans[name].excess(float(scaled[k])) if name in plans else None,
             k,
             run,
             errors["passive"][:, k],
@@ -175,6 +199,10 @@ def simulate(
         for name, run in runs.items()
         for k, b in enumerate(budgets)
     ]
+
+
+def _has_plan(design: Design) -> bool:
+    return isinstance(design.scheme, Levels) and design.beliefs is not None
 
 
 def _mean(sample: Floats) -> Figure:
@@ -212,6 +240,7 @@ def _selection_error(values: Floats, truth: float) -> Figure:
 
 def _summary(
     named: dict[str, Any],
+    excess: float | None,
     k: int,
     run: Replications,
     passive_errors: Floats,
@@ -223,6 +252,7 @@ def _summary(
     held = (run.lows <= truth + slack) & (run.highs >= truth - slack)
     width = np.asarray(run.highs[:, k] - run.lows[:, k])
     degrees, spent = run.degrees_of_freedom[:, k], run.spent[:, k] / unit
+    reached = _efficiency(passive_errors, errors, abs(truth))
     return Summary(
         **named,
         scope="pool",
@@ -242,7 +272,8 @@ def _summary(
         spent_sd=float(spent.std(ddof=1)) if errors.size > 1 else float("nan"),
         spent_max=float(spent.max()),
         degrees_of_freedom=_mean(degrees[np.isfinite(degrees)]).value,
-        efficiency=_efficiency(passive_errors, errors, abs(truth)),
+        efficiency=reached,
+        limit=None if excess is None else Figure(reached.value * excess, reached.se * excess),
         selection_error=_selection_error(run.values[:, k], truth) if is_comparison and truth != 0 else None,
     )
 
@@ -263,6 +294,18 @@ def labels_saved_at(budgets: Floats, errors: Floats, passive_errors: Floats) -> 
         known = resampled[np.isfinite(resampled[:, k]), k]
         se = float(known.std(ddof=1)) if known.size > _N_RESAMPLES // 2 else float("nan")
         out.append(Figure(float(value), se) if np.isfinite(value) else None)
+    return out
+
+
+def saved_above(budgets: Floats, errors: Floats, passive_errors: Floats) -> list[float | None]:
+    """Return what is saved at least at each budget where the smallest one errs less than passive does there.
+
+    It has to be less by two Monte-Carlo standard errors; None elsewhere, and where passive does not err.
+    """
+    out: list[float | None] = []
+    for budget, passive in zip(budgets, np.abs(passive_errors).T, strict=True):
+        gap = _mean(passive - np.abs(errors[:, 0]))
+        out.append(float(1 - budgets[0] / budget) if gap.value > 2 * gap.se else None)
     return out
 
 

@@ -88,8 +88,16 @@ SIMULATED = [
     Claim(7, "top 10 of 20, 800 pairs", "straight lines: correlation at least .99", "read-out", sim.straight_truncated),
     Claim(7, "top positions", "best: smaller relative error at ranks 2–4 than 8–10", "read-out", sim.top_ranks),
     *(
-        Claim(7, f"95 % bootstrap intervals, {n} pairs", "95 %, within 2 standard errors", "read-out", rule)
+        Claim(7, f"stability bands of 95 %, {n} pairs", "no promise: beside 95 %, within 2 errors", "read-out", rule)
         for n, rule in ((n, partial(sim.coverage, pairs=n)) for n in (200, 800))
+    ),
+    *(
+        Claim(7, f"95 % intervals, {lists}", "at least .90 in every cell", experiment, partial(sim.held, experiment))
+        for lists, experiment in (
+            ("five ranks, five grades, 20 to 1,600 pairs", "coverage"),
+            ("ten ranks, five grades, 20 to 1,600 pairs", "coverage-ten-ranks"),
+            ("five ranks, two or three grades, wherever they are given", "coverage-few-kinds"),
+        )
     ),
 ]
 USERS = [

@@ -195,3 +195,11 @@ def coverage(tables: Tables, pairs: int) -> Answer:
     ]
     near = [abs(row["coverage"] - 0.95) <= 2 * (row["coverage_se"] or 0.0) for row in rows]
     return listed(rows, "coverage", "of", 2), all(near)
+
+
+def held(experiment: str, tables: Tables) -> Answer:
+    rows = tables.rows(experiment, "intervals")
+    least = min(rows, key=lambda row: row["coverage"])
+    where = ", ".join(f"{name} {value}" for name, value in least.items() if not name.startswith(("coverage", "width")))
+    text = f"{len(rows)} cells, mean {np.mean([row['coverage'] for row in rows]):.3f}, least {shown(least, 'coverage')}"
+    return f"{text} ({where})", least["coverage"] >= 0.9

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.metric_learning import active, curves, news, noise, reading, speed, ties, web
+from benchmarks.metric_learning import active, coverage, curves, news, noise, reading, speed, ties, web
 from benchmarks.metric_learning.running import Job
 
 EXPERIMENTS = {
@@ -27,6 +27,9 @@ EXPERIMENTS = {
             "speed": speed.speed,
             "speed-choosing": speed.choosing,
             "curves-at-200": curves.at_200,
+            "coverage": coverage.of_five,
+            "coverage-ten-ranks": coverage.of_ten,
+            "coverage-few-kinds": coverage.few_kinds,
         }.items()
     )
 }

@@ -17,6 +17,7 @@ TIES = (
     4,
 )
 SETS = ["all", "Set1", "Set2"]
+HELD, FEW = ["ranks", "noise", "of"], ["grades", "noise"]
 CUT = ["data", "shape", "pairs"]
 TABLES = (
     ("curves", "curve", pivot, (*CURVE, "precision"), "Precision over pairs"),
@@ -30,7 +31,22 @@ TABLES = (
     ("margins", "margins", pivot, (["data", "shape", "margin"], "pairs", "precision"), "Margins"),
     ("no-grades", "no grades", pivot, (["data"], "pairs", "precision"), "No grades"),
     ("read-out", "truncated", columns, (CUT, ["precision", "similarity", "rank-one share"]), "Top 10 of 20"),
-    ("read-out", "coverage", columns, ([*CUT, "of"], ["coverage", "width", "bias", "error"]), "Bootstrap intervals"),
+    ("read-out", "coverage", columns, ([*CUT, "of"], ["coverage", "width", "bias", "error"]), "Stability bands"),
+    ("coverage", "intervals", pivot, (HELD, "pairs", "coverage"), "95 % intervals: how often they hold the truth"),
+    ("coverage", "intervals", pivot, (HELD, "pairs", "width"), "95 % intervals: mean width"),
+    ("coverage", "by measure", pivot, (["measure", *HELD], "pairs", "coverage"), "95 % intervals, by true measure"),
+    ("coverage-ten-ranks", "intervals", pivot, (HELD, "pairs", "coverage"), "95 % intervals of ten ranks"),
+    ("coverage-ten-ranks", "intervals", pivot, (HELD, "pairs", "width"), "95 % intervals of ten ranks: mean width"),
+    ("coverage-few-kinds", "given", pivot, (FEW, "pairs", "given"), "Few kinds of pairs: share with 95 % intervals"),
+    (
+        "coverage-few-kinds",
+        "intervals",
+        pivot,
+        ([*FEW, "of"], "pairs", "coverage"),
+        "Few kinds of pairs: 95 % intervals",
+    ),
+    ("coverage-few-kinds", "intervals", pivot, ([*FEW, "of"], "pairs", "width"), "Few kinds of pairs: mean width"),
+    ("coverage-few-kinds", "resampled", pivot, (FEW, "pairs", "coverage"), "Few kinds of pairs: stability bands"),
     ("web", "curve", pivot, (["shape"], "pairs", "precision"), "Web-style pairs"),
     ("web", "by difference", pivot, (["low"], "weights", "precision"), "Web-style pairs by true DCG difference"),
     ("web", "regraded", pivot, (["pairs"], "share", "precision"), "Web-style pairs, wrong grades"),

@@ -11,17 +11,11 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from activeeval.report import line_style
 from benchmarks.paper.averages import ERRORS, Row, curve
 from benchmarks.paper.cases import MEASURES, PAPER_METHODS
 
-STYLES = {
-    "passive": {"color": "#4d4d4d", "marker": "o", "linestyle": "--"},
-    "active": {"color": "#d55e00", "marker": "s"},
-    "active_uniD": {"color": "#0072b2", "marker": "^"},
-    "active_uniC": {"color": "#009e73", "marker": "D"},
-    "items": {"color": "#cc79a7", "marker": "P"},
-    "depth": {"color": "#cc79a7", "marker": "X"},
-}
+STYLES = {name: line_style(name) for name in (*PAPER_METHODS, "items", "depth")}
 LABELS = {"mae": "mean absolute error", "selection_error": "model selection error"}
 
 
@@ -39,7 +33,7 @@ def _draw(
         if own:
             name = ERRORS[own[0]["figure"]]
             values, bars = ([row[key] for row in own] for key in (name, f"{name}_se"))
-            axis.errorbar([x(row) for row in own], values, bars, label=method, ms=4, lw=1.2, **style)
+            axis.errorbar([x(row) for row in own], values, bars, label=method, **style)
             axis.set_ylabel(LABELS[name])
     axis.set(title=f"{case}, {measure}", xlabel="labelling budget Λ")
     axis.set_ylim(bottom=0)
@@ -54,14 +48,14 @@ def _legend(figure: Figure, axes: Any) -> None:
 
 
 def _grid_of(number: int) -> Callable[[Row], Figure]:
-    """Return the drawing of a figure whose panels are its cases, a row for each measure."""
+    """Return the drawing of a figure whose panels are its measures, a row for each case; of one case a row."""
 
     def draw(result: Row) -> Figure:
         rows = [row for row in result["rows"] if row["figure"] == number]
         cases = list(dict.fromkeys(row["case"] for row in rows))
-        figure, axes = _panels(len(MEASURES), len(cases)) if len(cases) > 1 else _panels(1, len(MEASURES))
-        for line, measure in zip(axes.reshape(len(MEASURES), len(cases)), MEASURES, strict=True):
-            for axis, case in zip(line, cases, strict=True):
+        figure, axes = _panels(len(cases), len(MEASURES), 4.2)
+        for line, case in zip(axes, cases, strict=True):
+            for axis, measure in zip(line, MEASURES, strict=True):
                 _draw(axis, rows, case, measure)
         _legend(figure, axes)
         return figure
@@ -100,7 +94,7 @@ def _draw_over_sizes(axis: Any, rows: Sequence[Row], cases: Sequence[str], measu
         if own:
             places = [sizes[cases.index(row["case"])] for row in own]
             values, bars = ([row[key] for row in own] for key in ("mae", "mae_se"))
-            axis.errorbar(places, values, bars, label=method, ms=4, lw=1.2, **style)
+            axis.errorbar(places, values, bars, label=method, **style)
     axis.set_ylabel(LABELS["mae"])
     axis.set_ylim(bottom=0)
     axis.grid(alpha=0.3)

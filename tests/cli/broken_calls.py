@@ -30,12 +30,10 @@ OPEN = r"is not in the range 0<x<1\."
 
 
 TOO_SMALL = (
-    r"DCG\(dcg='exp-log2'\), passive: --budget {} is below the cost of the dearest query, {} for '\w+'; "
+    r"DCG\(dcg='exp-log2'\), passive: --budget {} is below what one query may take, {} for '\w+'; "
     r"the smallest that works is {}"
 )
-LEVELS_TOO_SMALL = (
-    r"--budget 1\.5 is below the dearest that may have to be judged at once, 2 for '1'; the smallest that works is 2"
-)
+LEVELS_TOO_SMALL = r"--budget 1\.5 is below what may have to be judged at once, 2 for '1'; the smallest that works is 2"
 
 FILES = [
     ("ranked twice", {"x.run": "q1 Q0 a 1 2 r\nq1 Q0 a 2 1 r\n"}, "score q.qrels x.run P@2", 1,
@@ -256,8 +254,8 @@ BUDGETS = [
     ("below the dearest query", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 1.5"), 1,
      TOO_SMALL.format(r"1\.5", 2, 2)),
     ("a share below it", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 50%"), 1,
-     r"DCG\(dcg='exp-log2'\), passive: --budget 50% is too small: in mean items, budget 1\.5 is below the cost of the dearest "
-     r"query, 2 for '\w+'; the smallest that works is 66\.67%"),
+     r"DCG\(dcg='exp-log2'\), passive: --budget 50% is too small: in judgments, budget 1\.5 is below what one query may take,"
+     r" 2 for '\w+'; the smallest that works is 66\.67%"),
     *((f"{method} below the dearest query", TINY,
        f"--quiet sample --run x.run --max-grade 1 --budget 1.5 --out x.sample --sheet x.csv --method {method}", 1,
        TOO_SMALL.removeprefix(r"DCG\(dcg='exp-log2'\), passive: ").format(r"1\.5", 2, 2))
@@ -274,7 +272,7 @@ BUDGETS = [
      "--quiet " + TINY_POOL.replace("--budget 3", "--budget 1.5") + " --method items", 1,
      TOO_SMALL.format(r"1\.5", 2, 2)),
     ("below one draw", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 0.75") + " --expected --method passive", 1,
-     r"DCG\(dcg='exp-log2'\), passive: --budget 0\.75 does not pay for one draw, which costs 1\.5 on average; "
+     r"DCG\(dcg='exp-log2'\), passive: --budget 0\.75 does not pay for one draw, 1\.5 on average; "
      r"the smallest that works is 1\.5"),
 ]  # fmt: skip
 
@@ -333,8 +331,9 @@ OPTIONS = [
     ("a baseline of no run", {}, SCORE + " P@2 --run b.run --baseline c.run", 2,
      r"--baseline c\.run is none of the runs; did you mean [ab]\.run\? given: a\.run, b\.run"),
     ("a test of nothing", {}, SCORE + " P@2 --test t", 2,
-     r"--test and --correction are of differences: give --run or --versus too"),
-    ("a correction of nothing", {}, SCORE + " P@2 --correction none", 2, r"--test and --correction are of differences: .*"),
+     r"--test, --correction and --baseline are of differences: give --run or --versus too"),
+    ("a baseline of itself", {}, SCORE + " P@2 --baseline a.run", 2, r"--test, --correction and --baseline are .*"),
+    ("a correction of nothing", {}, SCORE + " P@2 --correction none", 2, r"--test, --correction and --baseline are of differences: .*"),
     ("a run of the table that is missing", {}, SCORE + " P@2 --run b.run --run gone", 1, r"gone: no such file"),
     ("no measure", {}, SCORE, 2, r"Missing argument 'MEASURE\.\.\.'\."),
     ("no budget", {}, SAMPLE + " --out x.sample --sheet x.csv", 2, r"Missing option '--budget'\."),

@@ -124,9 +124,9 @@ CALLS = [
        rf"method '{method}' needs a grade model: give grade_probs; passive and random need none")
       for method in ("whole", "active", "active_uniC")),
     ("budget too small", evaluated(QRELS, RUN, budget=0.25, method="passive"), BudgetError,
-     r"budget 0\.25 is below the cost of the dearest query, 2 for 'q1'; the smallest that works is 2"),
+     r"budget 0\.25 is below what one query may take, 2 for 'q1'; the smallest that works is 2"),
     ("share too small", evaluated(QRELS, RUN, share=0.0625, method="passive"), BudgetError,
-     r"budget 6\.25% is too small: in mean items, budget 0\.25 is below the cost .*, 2 for 'q1'; the smallest that works is 50%"),
+     r"budget 6\.25% is too small: in judgments, budget 0\.25 is below what one query may take, 2 for 'q1'; the smallest that works is 50%"),
     ("budget and share", evaluated(QRELS, RUN, budget=2, share=0.5), InputError,
      r"give a budget or a share, got budget=2 and share=0\.5"),
     *((f"share {value}", evaluated(QRELS, RUN, share=value), InputError, rf"the share must lie in \(0, 1\], got {value!r}")

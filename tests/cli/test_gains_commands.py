@@ -12,7 +12,7 @@ from cli_files import csv_rows, write_csv
 
 from activeeval import GainDiscountLearner, PreferenceData, compare, evaluate, load_preferences, parse_measure
 from activeeval.campaign.sample import digest_of
-from activeeval.gains import UndeterminedWarning, bootstrap_gains, read_out
+from activeeval.gains import UndeterminedWarning, bootstrap_gains, gain_intervals, read_out
 from activeeval.session.arguments import asked_measure
 
 K, GAINS, DISCOUNTS = 4, np.array([0, 1, 2, 5.0]), np.array([1, 0.7, 0.5, 0.4])
@@ -58,7 +58,14 @@ def test_what_is_learned_is_what_the_library_learns(call, folder, prefs):
     np.testing.assert_allclose(found["discounts"], learner.read_out().discounts, rtol=1e-5)
     assert np.shape(found["weights"]) == (K, 4)
     low, high = bootstrap_gains(learner, prefs, 30, 3).interval("discounts")
-    assert found["intervals"]["discounts"] == [low.tolist(), high.tolist()]
+    assert found["stability"]["discounts"] == [low.tolist(), high.tolist()]
+    assert found["stability"]["method"] == "resampling, no confidence interval"
+    intervals = gain_intervals(learner, prefs)
+    assert found["intervals"]["discounts"] == intervals.discounts.tolist()
+    assert found["intervals"]["gains"] == intervals.gains.tolist()
+    assert found["intervals"]["level"] == 0.95
+    assert found["cautions"] == [*learner.cautions_, *intervals.cautions]
+    assert "low … high: 95% confidence interval" in answer.err
     assert "wrote gains.json: use it as --measure @gains.json" in answer.err
 
 
@@ -100,6 +107,38 @@ def test_show_prints_and_draws_what_the_file_holds(call, folder, prefs):
     assert [row["low"] for row in rows[4:]] == found["intervals"]["discounts"][0]
     assert (folder / "gains.png").stat().st_size > 10_000
     assert "hold" in answer.err
+
+
+def test_where_there_is_no_interval_the_stability_band_is_named_as_one(call, folder):
+    """Two grades, a quarter of 600 answers turned round: few kinds of pairs that contradict each other."""
+    random = np.random.default_rng(0)
+    lists = random.integers(0, 2, size=(2, 900, 5))
+    gaps = (lists[0] - lists[1]) @ (1 / np.log2(np.arange(2, 7)))
+    swap = (gaps < 0) != (random.random(900) < 0.25)
+    rows = [(b, a) if turn else (a, b) for a, b, turn in zip(*lists.tolist(), swap, strict=True)]
+    lines = [
+        json.dumps({"preferred": a, "other": b}) for (a, b), gap in zip(rows, gaps, strict=True) if abs(gap) > 1e-9
+    ]
+    (folder / "prefs.jsonl").write_text("\n".join(lines))
+    answer = call(*LEARN, "--C", 1, "--conflicts", "keep", "--resamples", 10)
+    assert answer.code == 0, answer.err
+    found = gains_file(folder)
+    assert "intervals" not in found
+    assert any("there is no 95% interval" in caution for caution in found["cautions"])
+    shown = call("gains", "show", "gains.json", "-o", "jsonl", "--plot", "gains.svg")
+    for text in (answer.err, shown.err):
+        assert "caution: there is no 95% interval: the preferences contradict each other" in text
+        assert "resampled_low … resampled_high: stability band, 95% of the resamples: not a confidence interval" in text
+    assert [row["resampled_low"] for row in shown.rows[2:]] == found["stability"]["discounts"][0]
+    assert "low" not in shown.rows[0]
+
+
+def test_bands_of_files_from_before_there_were_intervals_are_of_resamples(call, folder):
+    ends = {"level": 0.9, "gains": [[0, 0.1, 0.3, 1], [0, 0.3, 0.5, 1]], "discounts": [[1, 0.4], [1, 0.6]]}
+    (folder / "own.json").write_text(json.dumps(json.loads(OWN) | {"intervals": ends}))
+    shown = call("gains", "show", "own.json", "-o", "jsonl")
+    assert [row["resampled_high"] for row in shown.rows[4:]] == [1, 0.6]
+    assert "stability band, 90% of the resamples: not a confidence interval" in shown.err
 
 
 def test_a_file_by_hand_is_a_measure(call, folder):
@@ -237,6 +276,7 @@ def test_coherence_on_judged_items_and_on_the_lists_of_two_runs(call):
     linear = "DCG(dcg='log2')"
     judged = call("coherence", "DCG", linear, "--qrels", "q.qrels", "--pairs", 500, "-o", "jsonl").rows[-1]
     assert judged["pairs"] == 500
+    assert judged["std_error"] == pytest.approx(np.sqrt(judged["agree"] * (1 - judged["agree"]) / 500))
     runs = ["--qrels", "q.qrels", "--run", "a.run", "--versus-run", "b.run"]
     answer = call("coherence", "DCG@5", f"{linear}@5", *runs, "--depth", 5, "-o", "jsonl")
     assert "2 of 30 judged queries are not in both runs: left out" in answer.err
@@ -249,6 +289,11 @@ def test_coherence_on_judged_items_and_on_the_lists_of_two_runs(call):
         )
     ]
     assert whole["pairs"] == len(both[0])
+    assert not any("std_error" in row for row in answer.rows)  # these pairs are all there are
+    assert all(("agree" in row) == (row["pairs"] > 0) for row in answer.rows)
+    text = call("coherence", "DCG@5", f"{linear}@5", *runs, "--depth", 5).out
+    assert "std_error" not in text
+    assert "nan" not in text
     assert whole["agree"] == pytest.approx(np.mean([both[0][query] == both[1][query] for query in both[0]]))
 
 

@@ -149,7 +149,7 @@ def test_what_waits_and_what_is_to_be_added_is_told(call, sampled):
     done = call("compare", "b.run", "a.run", *sampled, "--measure", "DCG@5", "--scope", "pool", "-o", "jsonl")
     (row,) = json_rows(done.out)
     if row["verdict"] == "undecided":
-        assert f"a top-up of about {int(np.ceil(row['more_budget']))} should decide it" in done.err
+        assert f"a top-up of about {int(np.ceil(row['more_budget']))} judgments should decide it" in done.err
     rows = Path("s.csv").read_text().splitlines()
     Path("s.csv").write_text("\n".join([*rows[:-1], rows[-1].rsplit(",", 2)[0] + ",,"]) + "\n")
     early = call("compare", "b.run", "a.run", *sampled, "-o", "jsonl")

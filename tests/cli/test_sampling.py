@@ -113,6 +113,7 @@ def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options
         "waiting": 0,
         "cannot": 0,
         "draws": expected.n_draws,
+        "effective_sample_size": expected.effective_sample_size,
         "queries": expected.n_queries,
         "items": expected.n_items,
         "spent": expected.cost,
@@ -660,7 +661,7 @@ def test_expected_is_for_draws_with_replacement(call, folder):
         assert "--expected is for draws with replacement: passive, active, " in done.err
     assert not (folder / "d.csv").exists()
     done = call("sample", *RUN, "--budget", "40%", "--method", "active", "--expected", *files("d.csv"))
-    assert re.search(r"of \d+\.\d+ \(met on average\)", done.err)
+    assert re.search(r"[\d.]+ of \d+\.\d+ judgments \(met on average\)", done.err)
 
 
 SHUFFLED = {
@@ -703,8 +704,7 @@ def test_the_talk_says_what_was_drawn(call):
     model, what, blocks, rough, scale, wrote, then = done.err.splitlines()
     assert "uniform grade model" in model
     assert re.fullmatch(
-        rf"activeeval: {len(rows)} items of {n_queries} queries, cost {len(rows)} of 23; "
-        r"1 is the judging of one mean item",
+        rf"activeeval: {len(rows)} items of {n_queries} queries, {len(rows)} of 23 judgments",
         what,
     ), what
     said = ", ".join(map(str, sizes))
@@ -726,16 +726,30 @@ def test_an_ideal_of_the_runs_alone_is_said_to_be_one(call, measure):
     )
 
 
+def test_costs_are_said_only_where_they_differ(call, folder):
+    """With an overhead, or with items that cost more than others, a budget is no number of judgments."""
+    plain = call("sample", *RUN, "--budget", "40%", *files("d.csv")).err
+    assert re.search(r"items of \d+ queries, \d+ of [\d.]+ judgments\n", plain)
+    for line in plain.splitlines():
+        assert not re.search(r"\bcost|mean item|dearest", line), line
+    (folder / "x.costs").write_text(
+        "".join(f"{1 + k % 2}\n" for k in range(len((folder / "a.txt").read_text().splitlines())))
+    )
+    for pool in ((*RUN, "--overhead", 1), (*LETOR, "--cost", "x.costs")):
+        said = call("sample", *pool, "--budget", "40%", *files("e.csv"), "--force").err
+        assert re.search(r"queries, cost [\d.]+ of [\d.]+; 1 is the judging of one mean item\n", said), said
+
+
 def test_everything_is_said_to_be_everything(call):
     said = call("sample", *RUN, "--budget", 1000, *files("d.csv")).err
     n = len(csv_rows("d.csv"))
-    assert re.search(rf"activeeval: everything is to be judged, {n} items of 30 queries, cost {n} of 1000; ", said)
+    assert re.search(rf"activeeval: everything is to be judged, {n} items of 30 queries, {n} of 1000 judgments\n", said)
     assert "rough" not in said
 
 
 def test_a_budget_that_bounds_no_error_is_told(call):
     said = call("sample", *RUN, "--budget", "6%", "--method", "random", *files("d.csv")).err.splitlines()
-    assert re.fullmatch(r"activeeval: budget 13\.\d+ is below what the two dearest units cost, 16: .*", said[-3]), said
+    assert re.fullmatch(r"activeeval: budget 13\.\d+ is below what two units may take together, 16: .*", said[-3]), said
     # the whole budget is enough, its first quarter is not
     said = call("sample", *RUN, "--budget", "20%", "--method", "random", *files("d.csv")).err.splitlines()
     assert re.fullmatch(r"activeeval: read at the end of the first block, budget .* is below .*", said[-3])
@@ -869,7 +883,7 @@ def test_the_design_of_a_budget_costs_it(call, measure, method, budget):
     assert np.all((pi > 0) & (pi <= 1))
     assert np.all(expected <= cost * (1 + 1e-12))
     np.testing.assert_allclose(weight, 1 / 30 / pi)
-    assert done.err.splitlines()[-1].endswith(f"the sample costs {budget:.6g} on average")
+    assert done.err.splitlines()[-1].endswith(f"the sample takes {budget:.6g} mean items on average")
     call("design", *options, "--out", "y.parquet")
     assert pl.read_parquet("y.parquet")["expected_cost"].sum() == pytest.approx(0.1 * cost.sum())
 
@@ -877,7 +891,7 @@ def test_the_design_of_a_budget_costs_it(call, measure, method, budget):
 def test_the_design_of_draws_takes_no_notice_of_a_budget(call, folder):
     for name, options in (("x.csv", ()), ("y.csv", ("--budget", "67%"))):
         done = call("design", *RUN, "--method", "active", *options, "--out", name)
-        assert re.search(r"a draw costs [\d.]+ on average$", done.err.splitlines()[-1])
+        assert re.search(r"a draw takes [\d.]+ judgments on average$", done.err.splitlines()[-1])
     assert (folder / "x.csv").read_bytes() == (folder / "y.csv").read_bytes()
     frame = pl.read_csv("x.csv")
     per_draw = frame["sampling_prob"] * frame["cost"]

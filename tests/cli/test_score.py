@@ -369,3 +369,13 @@ def test_a_table_for_reading_marks_what_is_significant_and_says_so(call, three, 
     said = "p by the paired t test against a.run, Holm over 4 differences, at most 0.05"
     assert note == f"{start} {said}. In brackets 95 {per_cent} intervals."
     assert "b.run: 1 of 30 judged queries are missing from the run and score 0" in answer.err
+
+
+def test_what_is_marked_follows_the_level(call, three):
+    (p,) = [
+        row["p_value"] for row in call("score", *three[:3], "--run", "b.run", "-o", "jsonl").rows if "p_value" in row
+    ]
+    for alpha, n_marked in ((1.01 * p, 1), (0.99 * p, 0)):
+        table, note = call("score", *three[:3], "--run", "b.run", "--level", 1 - alpha).out.strip().rsplit("\n\n", 1)
+        assert table.count("*") == n_marked
+        assert note.startswith(f"* p by the paired t test against a.run, at most {alpha:g}. In")

@@ -134,7 +134,7 @@ def test_levels_spend_nearly_all_of_a_budget_and_never_more(simulate, method):
     assert row["budget"] == pytest.approx(0.17 * 29 * 6)
     assert row["budget"] - 6 < row["spent"] <= row["spent_max"] <= row["budget"] * (1 + 1e-12)
     expected = simulate(*options, "--expected")
-    assert expected[1] == {**row, **{k: expected[1][k] for k in row if k.startswith(("efficiency", "labels"))}}
+    assert expected[1] == {**row, **{k: expected[1][k] for k in row if k.startswith(("efficiency", "limit", "labels"))}}
 
 
 def test_the_query_factor_can_be_left_out(simulate):
@@ -346,26 +346,44 @@ def test_what_does_not_fit_is_refused_before_a_file_is_read(call, options, messa
     assert re.fullmatch(f"activeeval: {message}\n", answer.err)
 
 
-def test_estimates_that_few_queries_dominate_are_told_with_what_their_intervals_did(call, folder):
-    # a few queries of 60 hold all of the difference: a sample of fifty that has some of them rests on these
-    documents = ("a", "b")
-    swapped = {q: documents if q % 12 else documents[::-1] for q in range(60)}
-    write_lines(folder / "x.qrels", [f"q{q} 0 {d} {2 * (d == 'a')}" for q in range(60) for d in documents])
-    write_lines(folder / "x.run", [f"q{q} Q0 {d} 1 {-i} r" for q in range(60) for i, d in enumerate(documents)])
-    write_lines(folder / "y.run", [f"q{q} Q0 {d} 1 {-i} r" for q, ds in swapped.items() for i, d in enumerate(ds)])
-    pool = ("simulate", "--qrels", "x.qrels", "--run", "x.run", "--budget", 40, "--repetitions", 200)
-    answer = call(*pool, "--versus-run", "y.run", "-o", "jsonl")
-    often = {row["method"]: row for row in answer.rows if row["uneven"] > 0.1 and row["rmse"] > 0}
-    assert "passive" in often
-    told = [line for line in answer.err.splitlines() if "dominate" in line]
-    assert told == [
-        f"activeeval: {name}, {row['measure']}: few judged queries dominate many estimates, by budget: "
-        f"{row['uneven']:.0%} at {row['budget']:g} (coverage {row['coverage']:.1%})"
-        for name, row in often.items()
+def judged_pairs(folder, grades, turned):
+    """Write judgments x.qrels of two documents of 60 queries, the run x.run, and y.run that turns some of its lists."""
+    lists = [["a", "b"] for _ in grades]
+    other = [one[::-1] if turned(q) else one for q, one in enumerate(lists)]
+    write_lines(folder / "x.qrels", [f"q{q} 0 {d} {y * (d == 'a')}" for q, y in enumerate(grades) for d in "ab"])
+    for name, found in (("x.run", lists), ("y.run", other)):
+        write_lines(folder / name, [f"q{q} Q0 {d} 1 {-i} r" for q, one in enumerate(found) for i, d in enumerate(one)])
+    return "simulate", "--qrels", "x.qrels", "--run", "x.run", "--repetitions", 400, "-o", "jsonl"
+
+
+def test_intervals_that_are_too_short_are_told_with_why(call, folder):
+    """Two queries of 60 hold half of the value: samples without them know nothing of it."""
+    pool = judged_pairs(folder, [4 if q in (7, 40) else q % 2 for q in range(60)], lambda q: False)
+    answer = call(*pool, "--measure", "DCG@1", "--budget", 8, "--budget", 20, "--budget", 60)
+    floor = 0.95 - 3 * math.sqrt(0.95 * 0.05 / 400)
+    short = [row for row in answer.rows if row["method"] == "passive" and row["coverage"] < floor]
+    assert [row["budget"] for row in short] == [8, 20]
+    told = [
+        f"{row['coverage']:.1%} at {row['budget']:g}"
+        + (f" (few judged queries dominate {row['uneven']:.0%})" if row["uneven"] > 0.1 else "")
+        for row in short
     ]
-    even = call(*pool, "--method", "passive", "-o", "jsonl")
-    assert even.rows[0]["uneven"] <= 0.1
-    assert "dominate" not in even.err
+    assert any("dominate" in one for one in told)
+    said = [line for line in answer.err.splitlines() if line.startswith("activeeval: passive, ")]
+    measure = "DCG(dcg='exp-log2')@1"
+    assert said == [
+        f"activeeval: passive, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(told)}"
+    ]
+
+
+def test_intervals_that_hold_the_truth_are_not_called_too_short(call, folder):
+    """Also where few queries dominate most estimates: a few of 60 hold all of the difference."""
+    pool = judged_pairs(folder, [2] * 60, lambda q: q % 12 == 0)
+    answer = call(*pool, "--versus-run", "y.run", "--budget", 40)
+    (row,) = [row for row in answer.rows if row["method"] == "passive"]
+    assert row["uneven"] > 0.5
+    assert row["coverage"] > 0.95
+    assert "intervals" not in answer.err
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
@@ -388,6 +406,9 @@ def test_other_formats(call, form):
         assert len(lines) == 9
     if form == "text":
         assert lines[0].startswith("DCG(dcg='exp-log2'), one ranking: 40 queries, truth ")
+        assert lines[0].endswith(", 40 repetitions, budgets in judgments")
+        dear = call("simulate", *LETOR, "--budget", "40%", "--overhead", 1, "--repetitions", 40)
+        assert dear.out.splitlines()[0].endswith(", 40 repetitions, budgets in mean items")
 
 
 def test_traffic_weighs_the_queries(call, folder, simulate):
@@ -485,4 +506,4 @@ def test_heavy_weights_are_told_with_advice_that_helps(call, share, advice):
 def test_a_budget_that_a_method_cannot_do_with_is_left_out_and_said(call):
     done = call("simulate", *RUNS, "--measure", "DCG", "--budget", 3, "--budget", 60, *BRIEF)
     assert {row["budget"] for row in done.rows} == {60}
-    assert re.search(r"passive: --budget 3 is below the cost of the dearest query.*; left out\n", done.err), done.err
+    assert re.search(r"passive: --budget 3 is below what one query may take.*; left out\n", done.err), done.err

@@ -1,0 +1,232 @@
+"""Every stored result again, in order, from one commit: ``python -m benchmarks.all``, or ``make figures``.
+
+    python -m benchmarks.all [--only NAME] [--from NAME] [--fast] [--list]
+
+Each step is a command of its own whose JSON records the commit; how many minutes it took goes to
+benchmarks/results/minutes.json, and benchmarks/README.md, which says what stands where, is written from both. --fast
+leaves out what takes an hour or more. Nothing is run while activeeval has changes that are not committed: figures are
+of a commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+from benchmarks.machine import ROOT, store
+
+BENCHMARKS = ROOT / "benchmarks"
+MINUTES = BENCHMARKS / "results" / "minutes.json"
+LONG = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command, what its figures are, and the files that it writes, in benchmarks/."""
+
+    name: str
+    figures: str
+    command: str
+    files: tuple[str, ...]
+
+
+def _paper(collection: str, options: str) -> Step:
+    what = f"the paper's figures 1–6 and claims on {collection}: RESULTS.md, README's table of labels saved"
+    return Step(f"paper-{collection}", what, f"benchmarks.paper{options}", (f"results/paper-{collection}.json",))
+
+
+STEPS = (
+    Step(
+        "generator",
+        "how the generated collection was matched to MSLR-WEB30K: RESULTS.md",
+        "benchmarks.paper --check-generator",
+        ("results/mslr-like.json",),
+    ),
+    _paper("mslr-like", ""),
+    *(_paper(name, f" --collection {name} --jobs 1") for name in ("mq2007-agg", "mq2008", "ohsumed")),
+    Step(
+        "metric-learning",
+        "learning gains and discounts from preferences: RESULTS.md, README's table of pairs ordered rightly",
+        "benchmarks.metric_learning --jobs 2",
+        ("results/metric-learning.json",),
+    ),
+    Step(
+        "coverage",
+        "coverage and bias in a fixed list of cells",
+        "benchmarks.coverage",
+        ("results/coverage.json", "results/coverage.md"),
+    ),
+    Step(
+        "peer-efficiency",
+        "the best that a peer offers, in efficiency.md and README's first table",
+        "benchmarks.peer_efficiency",
+        ("results/peer-efficiency.json",),
+    ),
+    Step(
+        "efficiency",
+        "how many times the labels passive needs, limits, peers and the yardstick beside it; README's first table",
+        "benchmarks.efficiency",
+        ("results/efficiency.json", "results/efficiency.md"),
+    ),
+    Step(
+        "uniform-factor",
+        "what a query factor is worth where none was learned: README's σ = 1.2",
+        "benchmarks.uniform_factor",
+        ("results/uniform-factor.json",),
+    ),
+    Step(
+        "savings",
+        "savings on MQ2008 and TREC Robust 2003, beside random sampling without replacement",
+        "benchmarks.savings",
+        ("results/savings.json",),
+    ),
+    Step(
+        "one-sample",
+        "one sample for four questions, read early; what is spent of a hard budget: RESULTS.md, README",
+        "benchmarks.one_sample",
+        ("results/one-sample.json",),
+    ),
+    Step(
+        "nights",
+        "ten nights of index updates, earlier labels known: RESULTS.md, README",
+        "benchmarks.nights",
+        ("results/nights.json",),
+    ),
+    Step(
+        "effective-sample-size",
+        "how right an effective sample size is, and how often one is given: RESULTS.md",
+        "benchmarks.effective_sample_size",
+        ("results/effective-sample-size.json",),
+    ),
+    Step("grade-models", "log-loss of the grade models", "benchmarks.grade_models", ("results/grade_models.json",)),
+    Step(
+        "peers",
+        "speed beside the peers, estimates beside PPI++: RESULTS.md, README's seconds from arrays",
+        "benchmarks.peers",
+        ("results/peers.json",),
+    ),
+    Step(
+        "sampling",
+        "`activeeval sample` from start to end, four measures of arrays, what half the trees teach of the query factor",
+        "benchmarks.sampling",
+        ("results/sampling.json",),
+    ),
+    Step(
+        "kernels",
+        "kernels, readers, start-up, first use: RESULTS.md",
+        "benchmarks.kernels",
+        ("results/kernels.json",),
+    ),
+    Step(
+        "sampling",
+        "what a team waits for: a trained sample, four measures of arrays, the forest behind the sample",
+        "benchmarks.sampling",
+        ("results/sampling.json",),
+    ),
+    Step("replication", "campaigns replayed a second", "benchmarks.replication", ("results/replication.json",)),
+    Step("depth", "designs for a pool of MSLR-WEB30K's size", "benchmarks.depth", ("results/depth.json",)),
+    Step(
+        "sample-size",
+        "size and time of a sample's file: RESULTS.md, docs/formats.md",
+        "benchmarks.sample_size",
+        ("results/sample-size.json",),
+    ),
+    Step(
+        "scaling",
+        "time and memory of pools in chunks: RESULTS.md, README",
+        "benchmarks.scaling",
+        ("results/scaling.json", "results/scaling.svg", "results/scaling.png"),
+    ),
+    Step(
+        "tables",
+        "RESULTS.md, the papers' figures as pictures, README's first table: all from the files above",
+        "benchmarks.tables",
+        ("RESULTS.md", "results/readme-table.md"),
+    ),
+)
+INTRODUCTION = """# What stands where
+
+Every figure of README.md, RESULTS.md, results/efficiency.md and results/coverage.md is stored with the command and the
+commit that made it. `make figures` (`python -m benchmarks.all`) makes all of them again, in this order; `--fast` leaves
+out what takes an hour or more, `--only NAME` runs one. Minutes are those of the last run, on two cores. The data kit is
+found through $ACTIVEEVAL_SHARED; without it the collections of LETOR and TREC are left out by the commands that need
+them. The peers' Python is made once by `python -m benchmarks.peer_environment`; trec_eval, where it was built, is given
+to `python -m benchmarks.peers --trec-eval PATH`.
+
+"""
+NOT_AGAIN = """
+Not made again: `results/efficiency-poisson.json`, the yardstick of efficiency.md (Poisson samples of the same rates, as
+they were drawn before levels took their place), and `results/scaling-10m.json` (`python -m benchmarks.scaling --method
+items --method active --largest 10000000`), whose 10⁷ queries take more memory than most machines have.
+"""
+
+
+def readme(minutes: dict[str, float]) -> str:
+    """Return the text of benchmarks/README.md."""
+    lines = ["| figures | command | file | minutes |", "|---|---|---|---|"]
+    for step in STEPS:
+        taken = minutes.get(step.name)
+        shown = "" if taken is None else f"{taken:.0f}" if taken >= 1 else "< 1"
+        files = ", ".join(f"`{file}`" for file in step.files)
+        lines.append(f"| {step.figures} | `python -m {step.command}` | {files} | {shown} |")
+    return INTRODUCTION + "\n".join(lines) + "\n" + NOT_AGAIN
+
+
+def stored_minutes() -> dict[str, float]:
+    """Return the minutes of each step's last run."""
+    return dict(json.loads(MINUTES.read_text())) if MINUTES.exists() else {}
+
+
+def chosen(options: argparse.Namespace, minutes: dict[str, float]) -> list[Step]:
+    """Return the steps to run."""
+    names = [step.name for step in STEPS]
+    steps = [step for step in STEPS if not options.only or step.name in options.only]
+    if options.first:
+        steps = [step for step in steps if names.index(step.name) >= names.index(options.first)]
+    return [step for step in steps if not options.fast or minutes.get(step.name, 0.0) < LONG]
+
+
+def commit() -> str:
+    """Return the commit that the code is of, or stop where it is of none."""
+    changed, head = (
+        subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+        for words in (("status", "--porcelain", "activeeval"), ("rev-parse", "--short=12", "HEAD"))
+    )
+    if changed:
+        raise SystemExit("activeeval has changes that are not committed: figures are of a commit")
+    return head
+
+
+def command(step: Step, head: str) -> list[str]:
+    """Return what runs a step; what the paper's experiments keep for going on is kept by commit."""
+    work = ["--work", f"benchmarks/work/{head}"] if step.name.startswith("paper-") else []
+    return [sys.executable, "-m", *step.command.split(), *work]
+
+
+def main() -> None:
+    """Run what is chosen, one after the other."""
+    names = [step.name for step in STEPS]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=names, help="repeatable")
+    parser.add_argument("--from", dest="first", choices=names, help="this one and all after it")
+    parser.add_argument("--fast", action="store_true", help="leave out what takes an hour or more")
+    parser.add_argument("--list", action="store_true", help="run nothing, write benchmarks/README.md")
+    options = parser.parse_args()
+    minutes = stored_minutes()
+    if not options.list:
+        head = commit()
+        for step in chosen(options, minutes):
+            print(f"{step.name}: python -m {step.command}", flush=True)
+            started = time.perf_counter()
+            subprocess.run(command(step, head), cwd=ROOT, check=True)
+            minutes[step.name] = round((time.perf_counter() - started) / 60, 1)
+            store(MINUTES, minutes)
+    (BENCHMARKS / "README.md").write_text(readme(minutes))
+
+
+if __name__ == "__main__":
+    main()

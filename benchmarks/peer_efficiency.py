@@ -1,0 +1,210 @@
+"""The best that a peer offers on the same predictions and budget: ``python -m benchmarks.peer_efficiency``.
+
+The questions of benchmarks.efficiency (pools, measures, cases, overheads, the same grade probabilities, a tenth of the
+pool): what PPI++ (ppi_py), GLIDE's active statistical inference and its stratified PPI++ make of them, with whole
+queries, with items, and with heads of 1, 2, 3 and 5 items as units. Peers run in every configuration that stands in
+benchmarks/peer_worker.py, in an environment of their own (``python -m benchmarks.peer_environment``), and the best one
+of each question counts, chosen after the event.
+
+What a peer is given, in one line: values of the units that it samples, the model's mean and standard deviation of each
+unit, their costs, and the budget, to be met on average; queries that no label can change count as known.
+
+Heads are told apart. What is below a head stays as the model predicts it, however much is judged: where the model is
+right on average that errs little, where it is not the error is a bias that no interval shows. So they stand beside the
+others, which need no such luck. Only those count whose 95 % intervals hold the truth in nine samples of ten, heads with
+every model that is run.
+
+xinfAP's estimator is published as a script (sample_eval.pl) and in no package: items are stratified by rank
+with GLIDE's code in its place. Stores benchmarks/results/peer-efficiency.json; rows of other questions are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from activeeval import METHODS, Target, simulate
+from activeeval.design import Design
+from activeeval.design.paths import path_of
+from activeeval.measures.target import common_lists
+from activeeval.session.modelling import GradeBeliefs
+from benchmarks import peer_environment
+from benchmarks.efficiency import CASES, MODELS, OVERHEADS, RESULTS, SHARE, Question, believed, stored_rows
+from benchmarks.efficiency_report import PEER_KEYS as KEYS
+from benchmarks.efficiency_report import Row, best
+from benchmarks.machine import ROOT, describe, store
+from benchmarks.pools import POOLS, JudgedPool, load
+
+MEASURES = ("DCG@10", "ERR@10", "nDCG@10", "P@10", "DCG", "ERR")
+DEPTHS = (1, 2, 3, 5)
+RESULT = "peer-efficiency.json"
+WORKER = ROOT / "benchmarks" / "peer_worker.py"
+
+
+def question_arrays(target: Target, beliefs: GradeBeliefs, n_grades: int, grades: np.ndarray, budget: float) -> dict:
+    """Return what the peers are given of a question; costs and budget are in mean items."""
+    design = METHODS["whole"].design(target, **beliefs.for_method(METHODS["whole"], n_grades))
+    reading, p = design.reading(), target.pool.query_probs
+    values, is_open = reading.values(grades), reading.is_open
+    unit, n = target.pool.item_costs.mean(), target.pool.n_queries
+    moments = design.stage.moments(target, design.beliefs)
+    columns = {"values": n * p * values, "predictions": n * p * moments.mean}
+    columns |= {"spreads": n * p * np.sqrt(moments.variance), "overheads": design.order.overheads}
+    depth, own = heads(design, grades, is_open), {name: column[is_open] for name, column in columns.items()}
+    arrays = own | {
+        "costs": whole_costs(design)[is_open],
+        "budget": budget,
+        "truth": float(p @ values),
+        "known": float(p[~is_open] @ values[~is_open]),
+        "scale": float(is_open.mean()),
+        "depths": np.array(DEPTHS),
+        "heads": np.array([n * p[is_open] * one for one, _ in depth]),
+        "head_costs": np.array([one for _, one in depth]),
+    }
+    if METHODS["items"].fits(target.measure):
+        arrays |= items(target, design, grades, is_open, unit)
+    return arrays
+
+
+def whole_costs(design: Design) -> np.ndarray:
+    """Return what judging each query whole costs, in mean items."""
+    order = design.order
+    costs = np.where(order.roots > 0, order.costs, 0.0)
+    return np.bincount(order.slot_queries, costs, minlength=order.n_queries) + order.overheads
+
+
+def heads(design: Design, grades: np.ndarray, is_open: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return, for each depth, the value expected of each open query once its head is judged, and what that costs."""
+    order, target = design.order, design.target
+    f = path_of(target, design.beliefs, order.offsets, order.items, grades)[1]
+    first, lengths = order.offsets[:-1][is_open], np.diff(order.offsets)[is_open]
+    spent = np.cumsum(np.where(order.roots > 0, order.costs, 0.0))
+    before = np.where(first > 0, spent[first - 1], 0.0)
+    last = [first + np.minimum(depth, lengths) - 1 for depth in DEPTHS]
+    return [(f[one], spent[one] - before + order.overheads[is_open]) for one in last]
+
+
+def items(target: Target, design: Design, grades: np.ndarray, is_open: np.ndarray, unit: float) -> dict:
+    """Return the columns of items, whose mean is that of the open queries: c g times the number of items a query."""
+    offsets, listed = common_lists([target])
+    own = listed[target.matters[listed]]
+    owners, gains = target.pool.item_queries[own], target.terms(design.beliefs.max_grade + 1).values
+    place = np.arange(listed.size) - offsets[target.pool.item_queries[listed]]
+    probs = np.einsum("u,uik->ik", design.beliefs.prior, design.beliefs.nodes[:, own])
+    means = probs @ gains
+    n, p = target.pool.n_queries, target.pool.query_probs[owners]
+    factor = n * p * target.contrast[own] * own.size / is_open.sum()
+    numbers = np.cumsum(is_open) - 1
+    return {
+        "item_values": factor * gains[grades[own]],
+        "item_predictions": factor * means,
+        "item_spreads": np.abs(factor) * np.sqrt(np.maximum(probs @ gains**2 - means**2, 0.0)),
+        "item_costs": target.pool.item_costs[own] / unit,
+        "item_ranks": place[target.matters[listed]] + 1,
+        "item_owners": numbers[owners],
+    }
+
+
+def asked(pool: JudgedPool, question: Question, model: str, share: float) -> tuple[Row, dict, Design]:
+    """Return where a question stands, what peers are given of it, and the design of passive."""
+    target = pool.target(*question)
+    passive = METHODS["passive"].design(target)
+    where = {"pool": pool.name, "model": model, "share": share}
+    where |= dict(zip(("measure", "case", "overhead"), question, strict=True))
+    arguments = (pool.max_grade + 1, pool.workload.grades, share * passive.cost)
+    return where, question_arrays(target, believed(pool, model), *arguments), passive
+
+
+def rows_of(pool: JudgedPool, measure: str, case: str, options: argparse.Namespace) -> list[Row]:
+    """Return a row for each configuration of a peer on a measure and case, at each overhead and under each model."""
+    rows, started = [], time.perf_counter()
+    choices = product(options.overhead or OVERHEADS, options.model or MODELS)
+    questions = [asked(pool, (measure, case, overhead), model, options.share) for overhead, model in choices]
+    answers = run_peers([arrays for _, arrays, _ in questions], options.repetitions, options.seed, options.environment)
+    for (where, arrays, passive), found in zip(questions, answers, strict=True):
+        designs, budgets = {"passive": passive}, [arrays["budget"]]
+        (reference,) = simulate(designs, pool.workload.grades, budgets, options.passive, options.seed)
+        rows += [where | one | against(one, reference.rmse.value, reference.rmse.se) for one in found]
+    print(f"{pool.name}, {measure}, {case}: {time.perf_counter() - started:.1f} s", flush=True)
+    return rows
+
+
+def against(found: Row, rmse: float, rmse_se: float) -> Row:
+    """Return how many times passive's mean squared error is the peer's, and its Monte-Carlo standard error."""
+    if "missing" in found or not found["mse"]:
+        return {}
+    ratio = rmse**2 / found["mse"]
+    return {
+        "efficiency": ratio,
+        "efficiency_se": ratio * float(np.hypot(2 * rmse_se / rmse, found["mse_se"] / found["mse"])),
+    }
+
+
+def run_peers(questions: Sequence[dict], repetitions: int, seed: int, environment: Path) -> list[list[Row]]:
+    """Return what peers answer to each question, in a process of their environment."""
+    with tempfile.TemporaryDirectory() as name:
+        paths = [Path(name) / f"{k:03}.npz" for k in range(len(questions))]
+        for path, arrays in zip(paths, questions, strict=True):
+            np.savez(path, **arrays)
+        command = [str(peer_environment.python(environment)), "-I", str(WORKER), name, str(repetitions), str(seed)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+        return [json.loads(path.with_suffix(".json").read_text()) for path in paths]
+
+
+def merged(stored: Sequence[Row], fresh: Sequence[Row]) -> list[Row]:
+    """Return fresh rows and those stored ones whose questions were not asked again."""
+    again = {tuple(row[key] for key in KEYS) for row in fresh}
+    return [row for row in stored if tuple(row[key] for key in KEYS) not in again] + list(fresh)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pool", action="append", choices=tuple(POOLS))
+    parser.add_argument("--model", action="append", choices=MODELS)
+    parser.add_argument("--measure", action="append", help=f"by default {', '.join(MEASURES)}")
+    parser.add_argument("--case", action="append", choices=CASES)
+    parser.add_argument("--overhead", action="append", type=float)
+    parser.add_argument("--share", type=float, default=SHARE)
+    parser.add_argument("--repetitions", type=int, default=300, help="of each configuration")
+    parser.add_argument("--passive", type=int, default=1000, help="repetitions of passive")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--environment", type=Path, default=peer_environment.FOLDER)
+    parser.add_argument("--dry", action="store_true", help="print the best, store nothing")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Run what the options choose, beside what is stored."""
+    options = _options()
+    if not peer_environment.python(options.environment).exists():
+        peer_environment.make(options.environment)
+    origin, started = describe("benchmarks.peer_efficiency"), time.perf_counter()
+    fresh, questions = [], list(product(options.measure or MEASURES, options.case or CASES))
+    for name in options.pool or POOLS:
+        pool = load(name)
+        calls = (delayed(rows_of)(pool, *question, options) for question in questions)
+        fresh += [row for rows in Parallel(n_jobs=options.jobs)(calls) for row in rows]
+    for is_head in (False, True):
+        for key, row in best(fresh, heads=is_head).items():
+            print(*key, f"{row['peer']}, {row['units']}: {row['efficiency']:.2f} ± {row['efficiency_se']:.2f}")
+    if options.dry:
+        return
+    result = origin | {"peers": peer_environment.versions(options.environment), "repetitions": options.repetitions}
+    result |= {"seed": options.seed, "seconds": round(time.perf_counter() - started)}
+    store(RESULTS / RESULT, result | {"rows": merged(stored_rows(RESULT)["rows"], fresh)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""What a terminal shows of long work, and that nothing else sees any of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from cli_cases import LETOR
+
+from activeeval.cli import waiting as module
+from activeeval.cli.waiting import keep_told, progress, settle, tell
+
+CALL = """
+import sys
+from activeeval.cli import run, waiting
+waiting._PATIENCE = 0.0
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def at_a_terminal(*arguments):
+    """Return exit code, stdout, and what a terminal on stderr was sent, with no patience at all."""
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-c", CALL, *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"})
+    os.close(theirs)
+    sent = []
+
+    def listen():
+        try:
+            while part := os.read(ours, 65536):
+                sent.append(part)
+        except OSError:  # the other end is closed
+            pass
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    out = process.communicate()[0]
+    listener.join()
+    os.close(ours)
+    return process.returncode, out.decode(), b"".join(sent).decode()
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no terminals of its own")
+def test_a_terminal_is_told_and_stdout_stays_the_same(folder, call):
+    arguments = ("calibration", *LETOR, "--measure", "DCG@3", "-o", "jsonl")
+    code, out, shown = at_a_terminal(*arguments)
+    there = call(*arguments)
+    assert (code, out) == (there.code, there.out), shown
+    assert out
+    assert "holding the model against labels" in shown
+    assert "holding" not in there.err
+    assert at_a_terminal("--quiet", *arguments) == (0, out, "")
+
+
+class Terminal:
+    """A stderr that keeps what it is sent and says that it is a terminal."""
+
+    def __init__(self):
+        self.sent = ""
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        self.sent += text
+
+    def flush(self):
+        pass
+
+
+def a_terminal(monkeypatch, patience=0.0):
+    """Put a terminal in the place of stderr; inside a test, as pytest puts its own there before each."""
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(module, "_PATIENCE", patience)
+    monkeypatch.setenv("TERM", "xterm")
+    return terminal
+
+
+def shown_soon(terminal, text):
+    end = time.monotonic() + 20
+    while text not in terminal.sent and time.monotonic() < end:
+        time.sleep(0.02)
+    return text in terminal.sent
+
+
+def test_steps_are_told_and_counted_until_the_answer(monkeypatch):
+    terminal = a_terminal(monkeypatch)
+    with keep_told(quiet=False):
+        tell("reading")
+        assert shown_soon(terminal, "reading")
+        with progress(3, "three steps") as advance:
+            assert shown_soon(terminal, "three steps")
+            advance("one")
+            advance("two")
+            assert shown_soon(terminal, "two (2 of 3)")
+        settle()
+        before = terminal.sent
+        tell("nobody reads this")
+        time.sleep(0.3)
+        assert terminal.sent == before
+    assert "nobody" not in terminal.sent
+
+
+def test_short_work_shows_nothing(monkeypatch):
+    terminal = a_terminal(monkeypatch, patience=60.0)
+    with keep_told(quiet=False):
+        tell("reading")
+    assert terminal.sent == ""
+
+
+def broken(terminal):
+    with keep_told(quiet=False):
+        tell("reading")
+        assert shown_soon(terminal, "reading")
+        raise ValueError("bad")
+
+
+def test_an_error_takes_the_line_away(monkeypatch):
+    terminal = a_terminal(monkeypatch)
+    with pytest.raises(ValueError, match="bad"):
+        broken(terminal)
+    assert terminal.sent.endswith("\x1b[2K")
+    assert not module._LINES

@@ -1,0 +1,221 @@
+"""How many random queries judged whole a sample is worth: exact where it can be, unmoved by units, or absent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from naive import pool_of, rankings_of
+
+from activeeval import DCG, METHODS, NDCG, Additive, Campaign, Estimate, QueryPool, Rankings, Target
+from activeeval.cli.output import say_sizes
+from activeeval.estimation import effective, effective_sample_size, evaluate, judged_sample
+from activeeval.estimation.effective import spread_of
+from activeeval.generated import generate_pool, ranked_by_expected_grade
+
+pytestmark = pytest.mark.kernel
+GAINS = [0.0, 1.0, 3.0, 7.0, 15.0]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """Return 300 queries of up to 12 items, a model's probabilities, labels and their grade scale."""
+    made = generate_pool(300, 5)
+    place = np.arange(made.pool.n_items) - made.pool.query_offsets[made.pool.item_queries]
+    kept = np.flatnonzero(place < 12)
+    pool = QueryPool(made.pool.query_ids, np.searchsorted(kept, made.pool.query_offsets), made.pool.item_ids[kept])
+    probs = np.random.default_rng(1).dirichlet(np.ones(5), pool.n_items) + 2 * np.eye(5)[made.grades[kept]]
+    return pool, probs / probs.sum(axis=1, keepdims=True), made.grades[kept]
+
+
+def design_of(method, whole, factor=1.0, order=None):
+    """Return a design, its queries in another order where one is given, and the grades in that order."""
+    pool, probs, grades = whole
+    if order is not None:
+        spans = [np.arange(*pool.query_offsets[q : q + 2]) for q in order]
+        items, lengths = np.concatenate(spans), [len(span) for span in spans]
+        ids = np.array(pool.query_ids)[order]
+        pool = QueryPool(ids, np.concatenate(([0], np.cumsum(lengths))), np.array(pool.item_ids)[items])
+        probs, grades = probs[items], grades[items]
+    target = Target(Additive([factor * g for g in GAINS], [1.0, 0.6, 0.4, 0.3]), ranked_by_expected_grade(pool, probs))
+    return METHODS[method].design(target, probs, max_grade=4), grades
+
+
+def judged(design, grades, budget, seed=0):
+    """Return the estimate of a campaign."""
+    campaign = Campaign(design.with_budget(budget), rng=seed)
+    while (unit := campaign.ask()) is not None:
+        campaign.tell(unit, [int(grades[item]) for item in unit.items])
+    return campaign, campaign.estimate()
+
+
+def taken(design, grades, budget, seed=0):
+    """Return the judged sample of a campaign, its reading and selection."""
+    campaign, _ = judged(design, grades, budget, seed)
+    selection = campaign._drawing.selection(len(campaign.log) and campaign._drawing.block_ends[-1])
+    reading = design.reading()
+    return judged_sample(design, reading, reading.judge(grades), selection), reading, selection
+
+
+# Exact
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_passive_is_worth_its_draws(whole, seed):
+    pool, _, grades = whole
+    ranking = Rankings.from_scores(pool, -np.arange(pool.n_items))
+    design = METHODS["passive"].design(Target(NDCG(cutoff=5), ranking), max_grade=4)
+    _, found = judged(design, grades, 60.0 + 100 * seed, seed)
+    assert found.n_draws >= 4
+    assert found.effective_sample_size == pytest.approx(found.n_draws, rel=1e-9)
+    assert found.size_unknown == ""
+
+
+@pytest.mark.parametrize("method", ["random", "whole", "depth", "depth_plain"])
+def test_whole_values_by_plain_loops(whole, method):
+    """Ŝ² of queries seen as a whole, among them certain ones, where nothing is left out for being too uncertain."""
+    design, grades = design_of(method, whole)
+    sample, reading, selection = taken(design, grades, 0.3 * design.cost)
+    result = evaluate(sample)
+    omega = sample.importance_weights.tolist()
+    known = sample.certain_squares - 2 * result.value * sample.base + result.value**2 * (1 - sample.open_share)
+    squares = [(y - result.value) ** 2 - s for y, s in zip(sample.values, sample.within[:, 0], strict=True)]
+    mean = sum(w * d for w, d in zip(omega, squares, strict=True)) / sum(omega)
+    expected = known + sample.open_share * mean + result.plain_variance
+    assert spread_of(sample, result, reading, selection).value == pytest.approx(expected, rel=1e-9)
+    size, _ = effective_sample_size(sample, reading, selection)
+    assert size == pytest.approx(expected / result.variance, rel=1e-9)
+
+
+def test_queries_of_equal_weight_are_worth_their_own_variance():
+    """Queries judged whole with one π: Ŝ² is their variance, n what that is over V̂, as in any textbook."""
+    pool = pool_of([3] * 60)
+    random = np.random.default_rng(0)
+    design = METHODS["random"].design(Target(DCG(), rankings_of(pool, [[0, 1, 2]] * 60)), max_grade=2)
+    grades = random.integers(0, 3, pool.n_items)
+    sample, reading, selection = taken(design, grades, 90.0)
+    assert len(set(sample.inclusion_probs.tolist())) == 1
+    result = evaluate(sample)
+    mean = sample.values.mean()
+    expected = ((sample.values - mean) ** 2).mean() + (mean - result.value) ** 2 + result.plain_variance
+    assert spread_of(sample, result, reading, selection).value == pytest.approx(expected, rel=1e-9)
+
+
+# Laws
+
+
+@pytest.mark.parametrize("method", ["items", "depth", "whole", "active"])
+def test_neither_the_unit_of_a_measure_nor_the_order_of_rows_matters(whole, method):
+    sizes = []
+    for factor, order in ((1.0, None), (64.0, None), (1.0, np.random.default_rng(2).permutation(300))):
+        design, grades = design_of(method, whole, factor, order)
+        sizes.append(judged(design, grades, 0.3 * design.cost)[1].effective_sample_size)
+    assert sizes[0] is not None
+    assert sizes[1:] == pytest.approx(sizes[:1] * 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["items", "depth"])
+def test_more_judgments_are_worth_more(whole, method):
+    design, grades = design_of(method, whole)
+    few, many = (judged(design, grades, share * design.cost)[1].effective_sample_size for share in (0.25, 0.6))
+    assert few < many
+    assert few > 0.25 * 300  # a design that did no better than judging that share of queries whole is broken
+
+
+@pytest.mark.parametrize("method", ["items", "depth"])
+def test_the_scope_of_the_interval_does_not_matter(whole, method):
+    design, grades = design_of(method, whole)
+    campaign, found = judged(design, grades, 0.4 * design.cost)
+    assert campaign.estimate(scope="population").effective_sample_size == found.effective_sample_size
+
+
+# Absent
+
+
+def test_nothing_left_to_chance_has_none(whole):
+    design, grades = design_of("items", whole)
+    _, found = judged(design, grades, design.cost)
+    assert (found.std_error, found.effective_sample_size, found.size_unknown) == (0, None, "")
+
+
+def test_where_nothing_was_relevant_there_is_none(whole):
+    for method in ("items", "depth", "whole", "active"):
+        design, grades = design_of(method, whole)
+        _, found = judged(design, np.zeros_like(grades), 0.2 * design.cost)
+        assert found.effective_sample_size is None
+
+
+@pytest.mark.parametrize("method", ["items", "depth", "whole"])
+def test_few_queries_do_not_tell_and_say_so(whole, method):
+    design, grades = design_of(method, whole)
+    _, found = judged(design, grades, 40.0)
+    assert found.effective_sample_size is None
+    if math.isfinite(found.std_error):
+        assert found.size_unknown
+        assert found.cautions[-1].endswith(f"no effective sample size: {found.size_unknown}")
+
+
+def test_a_query_that_makes_all_of_the_spread_is_not_believed(whole):
+    """One large value among many that are alike, where it has come."""
+    design, grades = design_of("whole", whole)
+    lone, (first, last) = np.minimum(grades, 1), design.pool.query_offsets[:2]
+    lone[first:last] = 4
+    n_seen = 0
+    for seed in range(8):
+        sample, reading, selection = taken(design, lone, 0.4 * design.cost, seed)
+        if 0 in selection.queries and not sample.is_census:
+            n_seen += 1
+            assert effective_sample_size(sample, reading, selection)[0] is None
+    assert n_seen > 0
+
+
+@pytest.mark.parametrize(("name", "value"), [("FARTHEST", 1e-6), ("FEWEST_TERMS", 1e6), ("FEWEST_DEGREES", 1e6)])
+def test_each_bar_withholds_it(whole, monkeypatch, name, value):
+    design, grades = design_of("items", whole)
+    assert judged(design, grades, 0.4 * design.cost)[1].effective_sample_size is not None
+    monkeypatch.setattr(effective, name, value)
+    found = judged(design, grades, 0.4 * design.cost)[1]
+    assert (found.effective_sample_size, "how queries differ" in found.size_unknown) == (None, True)
+
+
+# By chance
+
+
+@pytest.mark.parametrize(("method", "bias"), [("items_plain", 0.0), ("items", 0.01), ("depth", 0.03), ("whole", 0.03)])
+def test_the_mean_of_many_samples_is_the_spread_of_the_pool(whole, method, bias):
+    """4.5 standard errors of the mean of 150: a false alarm in 150,000; fits and ratios may be off by a little more."""
+    design, grades = design_of(method, whole)
+    values = design.target.values(grades)
+    truth, found = values.var(), []
+    for seed in range(150):
+        sample, reading, selection = taken(design, grades, 0.2 * design.cost, seed)
+        found.append(spread_of(sample, evaluate(sample), reading, selection).value)
+    error = np.std(found, ddof=1) / math.sqrt(len(found))
+    assert abs(np.mean(found) - truth) < 4.5 * error + bias * truth
+    assert np.mean((np.array(found) > truth / 1.5) & (np.array(found) < truth * 1.5)) > 0.9
+
+
+# Told
+
+
+def test_what_it_means_is_told_once(capsys):
+    one = Estimate(
+        value=1.0,
+        std_error=0.1,
+        degrees_of_freedom=30.0,
+        n_open=40,
+        n_draws=40,
+        n_queries=40,
+        n_items=90,
+        cost=90.0,
+        method="items",
+        effective_sample_size=123.456,
+    )
+    say_sizes([one])
+    assert "as precise as 123 random queries judged whole" in capsys.readouterr().err
+    say_sizes([one, replace(one, effective_sample_size=None)])
+    assert capsys.readouterr().err.count("random queries judged whole") == 1
+    say_sizes([replace(one, effective_sample_size=None)])
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,167 @@
+"""The best that a model and costs allow: against a general optimiser, and laws of what is reached."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure, simulate
+from activeeval.design import Plan
+from activeeval.errors import InputError
+from activeeval.grade_models import QueryFactor
+
+pytestmark = pytest.mark.kernel
+SIZES = (3, 4, 2, 5)
+
+
+def question(measure, overhead, seed=0, versus=False, sizes=SIZES):
+    """Return a target of a small pool with uneven costs and traffic, and a grade model of it."""
+    rng = np.random.default_rng(seed)
+    offsets, n = np.concatenate(([0], np.cumsum(sizes))), sum(sizes)
+    traffic = rng.uniform(0.5, 2, len(sizes))
+    pool = QueryPool(
+        [f"q{k}" for k in range(len(sizes))],
+        offsets,
+        [f"d{k}" for k in range(n)],
+        item_costs=rng.uniform(0.5, 2, n),
+        query_costs=np.full(len(sizes), overhead),
+        query_probs=traffic / traffic.sum(),
+    )
+    ranking, other = (Rankings.from_scores(pool, rng.random(n)) for _ in range(2))
+    target = Target(parse_measure(measure).bound_to(2), ranking, other if versus else None)
+    return target, {"grade_probs": rng.dirichlet(np.ones(3), n), "factor": QueryFactor(0.8)}
+
+
+def optimised(plan, budget, is_whole=False):
+    """Return the least variance that a general optimiser finds, over ρ and a / ρ, from several starts."""
+    order, n = plan.order, plan.of_query.size
+    owners = np.repeat(np.arange(n), np.diff(plan.offsets))
+    costs = order.costs[plan.slots]
+    is_first = np.isin(np.arange(owners.size), plan.offsets[:-1])
+
+    def chances(x):
+        """ρ, and a as ρ times a share; of a prefix the product of the shares so far, the first place judged."""
+        if not order.is_nested:
+            return x[:n], x[:n][owners] * x[n:]
+        shares = np.where(is_first | is_whole, 1.0, x[n:])
+        inside = [np.cumprod(shares[first:last]) for first, last in zip(plan.offsets, plan.offsets[1:], strict=False)]
+        return x[:n], x[:n][owners] * np.concatenate(inside)
+
+    def spent(x):
+        turned_to, judged = chances(x)
+        return order.overheads @ turned_to + costs @ judged
+
+    best = np.inf
+    for seed in range(4):
+        start = np.random.default_rng(seed).uniform(0.2, 0.9, n + owners.size)
+        found = minimize(
+            lambda x: plan.variance(*chances(x)),
+            start,
+            method="SLSQP",
+            bounds=[(1e-6, 1.0)] * start.size,
+            constraints={"type": "ineq", "fun": lambda x: budget - spent(x)},
+            options={"maxiter": 2000, "ftol": 1e-14},
+        )
+        if found.success and spent(found.x) <= budget * (1 + 1e-7):
+            best = min(best, found.fun)
+    return best
+
+
+@pytest.mark.parametrize("overhead", [0.0, 1.0, 5.0])
+@pytest.mark.parametrize(
+    ("name", "measure", "versus"),
+    [
+        ("items", "DCG", False),
+        ("items", "P@2", True),
+        ("depth", "ERR", False),
+        ("depth", "nDCG@3", True),
+        ("whole", "DCG", False),
+    ],
+)
+def test_the_least_variance_is_what_a_general_optimiser_finds(name, measure, versus, overhead):
+    target, model = question(measure, overhead, versus=versus)
+    plan = Plan.of(METHODS[name].design(target, **model))
+    for share in (0.3, 0.7):
+        budget = share * plan.order.cost
+        assert plan.least(budget) == pytest.approx(optimised(plan, budget, name == "whole"), rel=2e-4)
+
+
+@pytest.mark.parametrize("overhead", [0.0, 1.0, 5.0])
+@pytest.mark.parametrize("name", ["items", "items_plain", "depth", "depth_plain", "whole"])
+def test_no_design_plans_less_than_the_least(name, overhead):
+    for seed in range(5):
+        target, model = question("DCG@3", overhead, seed, sizes=(3, 6, 2, 9, 4, 1))
+        for share in (0.0, 0.1, 1.0):
+            plan = Plan.of(METHODS[name].design(target, **model, defensive_share=share))
+            for part in (0.2, 0.5, 0.9):
+                own, least = plan.own(part * plan.order.cost), plan.least(part * plan.order.cost)
+                assert own >= least * (1 - 1e-9)
+                assert plan.excess(part * plan.order.cost) == pytest.approx(own / least)
+
+
+def test_without_least_probabilities_a_design_is_its_own_limit():
+    """Of equal items the floors bind nowhere: the probabilities are the best ones to the 20 bits that roots have."""
+    target, model = question("P@2", 2.0, sizes=(2, 2, 2))
+    alike = np.full_like(model["grade_probs"], 1 / 3)
+    plan = Plan.of(METHODS["items"].design(target, alike, defensive_share=0))
+    assert plan.excess(0.5 * plan.order.cost) == pytest.approx(1, abs=1e-5)
+
+
+def test_what_is_judged_whole_at_a_higher_price_leaves_more():
+    target, model = question("DCG", 2.0)
+    plan = Plan.of(METHODS["items"].design(target, **model))
+    budgets = [share * plan.order.cost for share in (0.1, 0.3, 0.6, 0.99)]
+    left = [plan.least(budget) for budget in budgets]
+    assert left == sorted(left, reverse=True)
+    assert plan.least(plan.order.cost) == plan.own(plan.order.cost) == 0
+    assert plan.excess(plan.order.cost) == 1
+
+
+def test_with_ten_items_and_an_overhead_of_five_the_limit_is_of_visits():
+    """Of equal queries, worth the same at all ranks, no more than (5 + 10) / (5 + 1) as many can be visited."""
+    n_queries, probs = 200, np.full((2000, 2), 0.5)
+    offsets = np.arange(0, 2001, 10)
+    pool = QueryPool(np.arange(n_queries), offsets, query_costs=np.full(n_queries, 5.0))
+    target = Target(parse_measure("P@10").bound_to(1), Rankings.from_scores(pool, np.tile(np.arange(10.0), n_queries)))
+    plan = Plan.of(METHODS["items"].design(target, probs))
+    budget = 0.1 * plan.order.cost
+    whole = Plan.of(METHODS["whole"].design(target, probs))
+    assert 1 <= whole.least(budget) / plan.least(budget) <= 15 / 6
+
+
+def test_a_limit_is_never_below_what_is_reached():
+    labels = np.random.default_rng(3).integers(0, 3, sum(SIZES) * 10)
+    for measure, name in (("DCG@3", "items"), ("ERR", "depth")):
+        target, model = question(measure, 1.0, sizes=SIZES * 10)
+        names = ("passive", name, f"{name}_plain", "whole", "random")
+        designs = {one: METHODS[one].design(target, **model) for one in names}
+        found = simulate(designs, labels, [0.3 * designs["whole"].cost], 100, 0)
+        for summary in found:
+            if summary.method in ("passive", "random"):
+                assert summary.limit is None
+                continue
+            assert summary.limit.value >= summary.efficiency.value > 0
+            assert summary.limit.se / summary.limit.value == pytest.approx(
+                summary.efficiency.se / summary.efficiency.value
+            )
+
+
+def test_the_paper_s_draws_and_designs_without_a_model_have_no_plan():
+    target, model = question("DCG", 0.0)
+    for name in ("passive", "active", "random"):
+        with pytest.raises(InputError, match=f"'{name}' has no plan: it needs levels and a grade model"):
+            Plan.of(METHODS[name].design(target, **model))
+
+
+def test_known_grades_and_segments_leave_less():
+    target, model = question("DCG", 1.0)
+    known = np.full(sum(SIZES), -1)
+    known[:3] = 1
+    plan = Plan.of(METHODS["items"].design(target, **model, judged=known))
+    assert plan.of_query[0] == plan.of_open[plan.offsets[0] : plan.offsets[1]].sum() == 0
+    inside = np.array([True, False, True, False])
+    part = Plan.of(METHODS["items"].design(replace(target, within=inside), **model))
+    np.testing.assert_array_equal(part.of_query > 0, inside)
