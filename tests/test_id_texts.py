@@ -6,19 +6,24 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from activeeval import InputError, QueryPool, Rankings
+from activeeval import METHODS, Campaign, InputError, QueryPool, Rankings, Target, parse_measure
+from activeeval.campaign.sample import read_campaign, to_arrays
+from activeeval.io.arrays import write_arrays
+from activeeval.io.writing import Together
 from activeeval.pool import pool_hashes
 from activeeval.pool.doors import as_ids, as_texts
 from activeeval.pool.texts import LONGEST_ID, Texts, joined_texts
 
+SETTINGS = settings(max_examples=60, deadline=None, derandomize=True)
 LETTERS = st.characters(exclude_characters="\0")
 WORDS = st.lists(st.text(LETTERS, max_size=6), max_size=12)
 
 
 @pytest.mark.kernel
+@SETTINGS
 @given(WORDS, st.data())
 def test_texts_are_a_list_of_str(words, data):
     texts = Texts.from_list(words)
@@ -88,6 +93,7 @@ def test_ids_of_any_array_are_alike():
 
 
 @pytest.mark.kernel
+@SETTINGS
 @given(
     st.lists(
         st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=4), min_size=2, max_size=9, unique=True
@@ -112,3 +118,17 @@ def test_pools_are_told_apart_by_their_ids():
     assert not pool.holds_the_same(QueryPool(["q", "r"], [0, 2, 3], ["a", "b", "c"]))
     assert not pool.holds_the_same(QueryPool(["q", "r"], [0, 1, 3], ["a", "bc", "d"]))
     assert not pool.holds_the_same(QueryPool(["q", "r"], [0, 1, 3], ["a", "b", "d"]))
+
+
+def test_a_sample_with_one_long_id_stays_small(tmp_path):
+    n = 1100
+    pool = QueryPool(["q" * LONGEST_ID, "r"], [0, n, 2 * n], [*map(str, range(2 * n - 1)), "x" * LONGEST_ID])
+    target = Target(parse_measure("DCG@3"), Rankings.from_scores(pool, np.arange(2.0 * n)))
+    campaign = Campaign(METHODS["items"].design(target, np.full((2 * n, 2), 0.5), budget=4), rng=0)
+    arrays = to_arrays(campaign)
+    assert sum(array.nbytes for name, array in arrays.items() if name.startswith("pool.item_ids")) < 100_000
+    with Together() as files:
+        write_arrays(tmp_path / "a.sample", arrays, files)
+    again, _ = read_campaign(str(tmp_path / "a.sample"))
+    assert again.design.pool.holds_the_same(pool)
+    assert [unit.item_ids for unit in again.planned] == [unit.item_ids for unit in campaign.planned]

@@ -91,7 +91,7 @@ def parse_measure(text: str) -> Measure:
     name, inside, cutoff_text = _split(text)
     name, preset = _SPELLINGS.get(name, (name, {}))
     if name not in _PARAMETERS:
-        meant = did_you_mean(name, [*_PARAMETERS, *_SPELLINGS], lambda found: text.strip().replace(name, found, 1))
+        meant = did_you_mean(name, [*_PARAMETERS, *_SPELLINGS], lambda word: text.strip().replace(name, word, 1)[:99])
         raise InputError(
             f"unknown measure {text!r:.100}; {meant}known: {', '.join(_PARAMETERS)}, as nDCG@10 or ERR(max_rel=4)@20"
         )

@@ -174,6 +174,18 @@ MEASURES = [
     ("cutoff of no number", {}, SCORE + " P@ten", 1, r"measure 'P@ten': the cutoff must be a positive whole number, got 'ten'"),
     *((f"vast cutoff {name[:4]}", {}, f"{SCORE} {name}", 1, r"measure '\w+@?9+: the cutoff must be a positive whole number, got '9{59}")
       for name in ("DCG@" + "9" * 5000, "P_" + "9" * 5000)),
+    ("a scale without end", {}, f"{SCORE} ERR(max_rel=500000000)", 1,
+     r"measure 'ERR\(max_rel=500000000\)': max_grade must be at most 1000, got 500000000"),
+    ("gains without end", {}, f"{SCORE} DCG(gains={{{','.join(f'{y}:1' for y in range(1002))}}})", 1,
+     r"measure 'DCG.*: gains of 1002 grades, expected at most 1001"),
+    *((f"a scale without end: {line.split()[0]}", {}, f"{line} --max-grade 1001", 2,
+       r"Invalid value for '--max-grade': 1001 is not in the range 1<=x<=1000\.")
+      for line in (f"{SAMPLE.removesuffix(' --max-grade 3')} --measure DCG@3 --budget 5 --out x.npz",
+                   "compare a.run b.run --qrels q.qrels --measure DCG@3 --budget 5")),
+    ("an id of 130 KB", {"x.qrels": f"q1 0 {'d' * 130_000} 1\n"}, "score x.qrels a.run P@2", 1,
+     r"x\.qrels:1: an id of 130000 bytes, 'd+…', expected at most 4096"),
+    ("a gzip bomb", {"x.qrels": gzip.compress(b"q1 0 d 1\n" * 9_000_000, 1)}, "score x.qrels a.run P@2", 1,
+     r"x\.qrels: unpacks to more than 64 MB, expected at most 64 MB or 100 times its size: .*"),
     ("nested minus signs", {}, f"{SCORE} RBP(p={'-' * 20_000}1)", 1, r"measure 'RBP\(p=-+: cannot read the parameters 'p=-+; expected k=v, k=v"),
     ("a dict for a key", {}, SCORE + " DCG(gains={{}:1})", 1, r"measure .*: cannot read the parameters .*"),
     ("P without cutoff", {}, SCORE + " P", 1, r"measure 'P': P needs a cutoff, as P@10"),
@@ -303,7 +315,7 @@ OPTIONS = [
        rf"Invalid value for '--defensive-share': {expected}")
       for value, expected in (("2", r"2\.0 is not in the range 0<=x<=1\."), ("nan", r"nan is not a finite number\."))),
     ("one repetition", {}, LETOR + " --repetitions 1", 2, r"Invalid value for '--repetitions': 1 is not in the range x>=2\."),
-    ("max grade 0", {}, LETOR + " --max-grade 0", 2, r"Invalid value for '--max-grade': 0 is not in the range x>=1\."),
+    ("max grade 0", {}, LETOR + " --max-grade 0", 2, r"Invalid value for '--max-grade': 0 is not in the range 1<=x<=1000\."),
     ("a negative seed", {}, LETOR + " --seed -1", 2, r"Invalid value for '--seed': -1 is not in the range x>=0\."),
     ("unknown format", {}, SCORE + " P@2 -o xml", 2,
      r"Invalid value for '-o' / '--output': 'xml' is not one of 'text', 'jsonl', 'tsv', 'md', 'latex'\."),

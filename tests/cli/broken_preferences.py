@@ -52,7 +52,7 @@ PAIRS = [
     ("pairs: a grade above the scale", pairs({}), LEARN + " --max-grade 1", 1,
      r"x\.jsonl:1: preferred holds 2 at rank 1, " + OUT_OF + "to 1"),
     ("pairs: an absurd grade", grades([2, 10**6, 0]), LEARN + " --C 1", 1,
-     r"3 ranks of 1000001 grades are 3000003 weights, expected at most 5000: is a grade, or the depth, wrong\?"),
+     r"x\.jsonl:2: column preferred: holds '1000000', expected grades of at most 1000"),
     ("pairs: an empty list", pairs({"preferred": [], "other": []}), LEARN, 1,
      r"x\.jsonl:1: preferred is an empty list, expected a grade for each rank"),
     ("pairs: no list", grades(3), LEARN, 1, r"x\.jsonl:2: column preferred: holds '3', expected a list of grades or the name of a run"),

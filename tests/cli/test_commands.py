@@ -13,7 +13,9 @@ from cli_cases import judge_file
 from cli_files import json_rows, write_lines
 
 from activeeval.cli import cli
+from activeeval.cli.inputs import SCALE
 from activeeval.methods import METHODS
+from activeeval.pool.doors import LARGEST_GRADE
 from activeeval.session import evaluation
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score")
@@ -275,3 +277,7 @@ def test_compare_counts_what_nobody_judged(call):
     assert re.match(r"activeeval: DCG@10: --budget 0\.5 is below .*; the smallest that works is \d", small.err), (
         small.err
     )
+
+
+def test_a_scale_ends_on_the_command_line_where_it_does_in_the_library():
+    assert SCALE.max == LARGEST_GRADE

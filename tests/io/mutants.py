@@ -8,6 +8,7 @@ being read stands in FOLDER, so that one which ends the process is found there.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -160,9 +161,11 @@ MEASURES = [
 
 
 def in_csv(rows: list[dict], separator: str = ",") -> bytes:
-    names = list(rows[0])
-    lines = [separator.join(names), *(separator.join(f"{row[name]}" for name in names) for row in rows)]
-    return "\n".join(lines).encode() + b"\n"
+    written = io.StringIO()
+    table = csv.DictWriter(written, list(rows[0]), delimiter=separator, lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    return written.getvalue().encode()
 
 
 def in_jsonl(rows: list[dict]) -> bytes:
