@@ -255,7 +255,7 @@ def test_a_panel_has_six_lines_at_most_and_one_legend(tmp_path, monkeypatch):
     errors = {name: 0.1 + 0.01 * k for k, name in enumerate(METHODS)} | {"passive": 9.0}
     rows = [summary(method=name, budget=b, rmse=Figure(e)) for name, e in errors.items() for b in (20.0, 40.0)]
     figures = []
-    monkeypatch.setattr("activeeval.report._save", lambda figure, path: figures.append(figure))
+    monkeypatch.setattr("activeeval.report.pictures._save", lambda figure, path: figures.append(figure))
     plot_errors({"ERR": rows, "DCG": rows}, tmp_path / "errors.png")
     best = ["passive", *sorted(errors, key=errors.get)[:5]]
     for axis in figures[0].axes:

@@ -1,0 +1,36 @@
+"""Results as tables and pictures."""
+
+from activeeval.report.pictures import PICTURES, line_style, plot_coherence, plot_design, plot_errors, plot_gains
+from activeeval.report.rendering import FORMATS, Row, format_cell, note_text, render
+from activeeval.report.rows import (
+    GainsBand,
+    amount,
+    compact_rows,
+    design_columns,
+    gains_band,
+    gains_rows,
+    plain_rows,
+    summary_rows,
+)
+
+__all__ = [
+    "FORMATS",
+    "PICTURES",
+    "GainsBand",
+    "Row",
+    "amount",
+    "compact_rows",
+    "design_columns",
+    "format_cell",
+    "gains_band",
+    "gains_rows",
+    "line_style",
+    "note_text",
+    "plain_rows",
+    "plot_coherence",
+    "plot_design",
+    "plot_errors",
+    "plot_gains",
+    "render",
+    "summary_rows",
+]

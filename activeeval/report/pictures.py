@@ -1,0 +1,173 @@
+"""Results as pictures. Matplotlib is imported where something is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from activeeval.errors import InputError
+from activeeval.report.rendering import Row
+from activeeval.report.rows import amount, design_columns, gains_band, gains_rows
+
+if TYPE_CHECKING:
+    from activeeval.design import Design
+    from activeeval.preferences import CoherenceReport
+    from activeeval.simulation import Summary
+
+_COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_LOOKS = {
+    "passive": ("#4d4d4d", "o"),
+    "active": ("#332288", "s"),
+    "active_uniC": ("#88ccee", "^"),
+    "active_uniD": ("#44aa99", "D"),
+    "random": ("#ddaa33", "v"),
+    "whole": ("#999933", "P"),
+    "depth_plain": ("#aa4499", "<"),
+    "depth": ("#117733", "X"),
+    "items_plain": ("#cc6677", ">"),
+    "items": ("#882255", "h"),
+}
+"""Colour and marker of each method in every picture: Tol's muted scheme, which colour-blind readers tell apart."""
+_MOST_LINES = 6
+_WIDTH, _IN_A_ROW = 4.6, 3
+_MANY = 100
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def _figure(path: str | Path, n_panels: int, width: float = _WIDTH) -> tuple[Any, Any]:
+    if Path(path).suffix.lower() not in PICTURES:
+        raise InputError(f"{path}: expected a picture's name that ends in {', '.join(PICTURES)}")
+    from matplotlib.figure import Figure
+
+    n_columns = n_panels if n_panels <= 3 else 2
+    n_rows = -(-n_panels // n_columns)
+    figure = Figure(figsize=(width * n_columns, 3.6 * n_rows), layout="constrained")
+    axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for unused in axes[n_panels:]:
+        unused.remove()
+    return figure, axes[:n_panels]
+
+
+def _plain_ticks(axis: Any) -> None:
+    """Label a logarithmic axis with plain numbers, several a decade unless there are many decades."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    subs = (1, 1.5, 2, 3, 5, 7) if high < _MANY * low else (1, 3)
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _save(figure: Any, path: str | Path) -> None:
+    from activeeval.io.writing import write_atomically
+
+    with write_atomically(path, binary=True) as handle:
+        figure.savefig(handle, format=Path(path).suffix[1:].lower(), dpi=150)
+
+
+def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, unit: str = "mean items") -> None:
+    """Draw root mean squared error over budget, a panel for each entry, a line for each method, six at most.
+
+    Bars are ± 2 Monte-Carlo standard errors. A method looks the same in all pictures; the legend is below. Of more than
+    six methods passive and the five most precise at the largest budget are drawn. ``unit`` is that of the budgets, see
+    `QueryPool.cost_unit`.
+    """
+    figure, axes = _figure(path, len(panels))
+    shown: dict[str, Any] = {}
+    for axis, (title, summaries) in zip(axes, panels.items(), strict=True):
+        for method in _drawn(summaries):
+            own = [s for s in summaries if s.method == method]
+            bars = [2 * s.rmse.se for s in own]
+            line = axis.errorbar([s.budget for s in own], [s.rmse.value for s in own], bars, **line_style(method))
+            shown.setdefault(method, line)
+        axis.set(xscale="log", yscale="log", title=title, xlabel=f"budget, {unit}")
+        budgets = sorted({s.budget for s in summaries})
+        axis.set_xticks(budgets, [amount(b) for b in budgets])
+        axis.minorticks_off()
+        _plain_ticks(axis.yaxis)
+        axis.grid(alpha=0.3)
+        axis.set_ylabel("root mean squared error")
+    n_columns = min(len(shown), round(_IN_A_ROW * figure.get_figwidth() / _WIDTH))
+    figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(shown) // n_columns))
+    look = {"frameon": False, "fontsize": 8, "handlelength": 3.5}
+    figure.legend(shown.values(), shown, loc="outside lower center", ncols=n_columns, **look)
+    _save(figure, path)
+
+
+def _drawn(summaries: Sequence[Summary]) -> list[str]:
+    """Return the methods of a panel that are drawn, in their order."""
+    last = max((s.budget for s in summaries), default=0.0)
+    ranked = sorted((s for s in summaries if s.budget == last), key=lambda s: (s.method != "passive", s.rmse.value))
+    kept = {s.method for s in ranked[:_MOST_LINES]}
+    return [method for method in dict.fromkeys(s.method for s in summaries) if method in kept]
+
+
+def line_style(method: str) -> dict[str, Any]:
+    """Return how the line of a method is drawn, the same in all pictures; passive is dashed."""
+    colour, marker = _LOOKS.get(method, ("#000000", "."))
+    return {"color": colour, "marker": marker, "linestyle": "--" if method == "passive" else "-", "ms": 4, "lw": 1.2}
+
+
+def plot_design(design: Design, path: str | Path) -> None:
+    """Draw the importance q/p of every query over its cost and its expected performance."""
+    columns = design_columns(design)
+    if not np.all(np.isfinite(columns["mean"])):
+        raise InputError(f"method {design.name!r} uses no model, so there is no expected performance to draw")
+    figure, axes = _figure(path, 1, width=6.0)
+    ratio = columns["sampling_prob"] / columns["query_prob"]
+    order = np.argsort(ratio)[np.count_nonzero(ratio == 0) :]
+    costs, means = columns["cost"][order], columns["mean"][order]
+    dots = axes[0].scatter(costs, means, c=ratio[order], s=9, cmap="viridis", norm="log", linewidths=0)
+    axes[0].set(
+        xlabel=f"judging the query, {design.pool.cost_unit}",
+        ylabel=f"expected {design.target.measure}",
+        title=design.name,
+    )
+    if costs.min(initial=1.0) > 0:
+        axes[0].set_xscale("log")
+        _plain_ticks(axes[0].xaxis)
+    _plain_ticks(figure.colorbar(dots, ax=axes[0], label="q / p").ax.yaxis)
+    _save(figure, path)
+
+
+def plot_gains(fields: Row, path: str | Path) -> None:
+    """Draw gains over grades and discounts over ranks of a gains file, with intervals, beside the usual ones."""
+    figure, axes = _figure(path, 2)
+    by_grade, by_rank = gains_rows(fields)
+    band = gains_band(fields)
+    drawn = (
+        (axes[0], by_grade, "grade", "share", {"2^y - 1": "$2^y - 1$", "y": "$y$"}, "gain, share of the best grade's"),
+        (axes[1], by_rank, "rank", "discount", {"1/log2(1 + rank)": r"$1/\log_2(1 + k)$"}, "discount"),
+    )
+    for axis, rows, place, value, usual, label in drawn:
+        x, y = [row[place] for row in rows], np.array([row[value] for row in rows])
+        for (name, text), colour, line in zip(usual.items(), _COLOURS[4:], ("--", ":"), strict=False):
+            axis.plot(x, [row[name] for row in rows], line, color=colour, label=text, lw=1.2)
+        axis.plot(x, y, "o-", color=_COLOURS[1], label="learned", ms=4)
+        if band is not None:
+            low, high = (np.array([row[end] for row in rows]) for end in band.columns)
+            meaning = band.meaning.replace(": ", ":\n")
+            axis.fill_between(x, low, high, color=_COLOURS[1], alpha=0.2, lw=0, label=meaning)
+        axis.set(xlabel=place, ylabel=label)
+        axis.set_xticks(x)
+        axis.grid(alpha=0.3)
+        axis.legend(frameon=False, fontsize=8)
+    _save(figure, path)
+
+
+def plot_coherence(report: CoherenceReport, path: str | Path) -> None:
+    """Draw the share of pairs on which two measures agree over their difference, ± 2 standard errors."""
+    figure, axes = _figure(path, 1, width=6.0)
+    held = [one for one in report.bins if one.pairs]
+    middles, shares = [(one.low + one.high) / 2 for one in held], [one.agree for one in held]
+    errors = None if any(np.isnan(one.std_error) for one in held) else [2 * one.std_error for one in held]
+    axes[0].errorbar(middles, shares, errors, fmt="o-", color=_COLOURS[1], ms=4, lw=1.2)
+    axes[0].axhline(report.agree, color=_COLOURS[0], ls="--", lw=1, label=f"all pairs: {report.agree:.1%}")
+    axes[0].set(xlabel="difference under the first measure", ylabel="share of pairs on which both agree")
+    axes[0].legend(frameon=False, fontsize=8, loc="lower right")
+    axes[0].grid(alpha=0.3)
+    _save(figure, path)

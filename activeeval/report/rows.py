@@ -1,0 +1,162 @@
+"""Results as rows: simulations, designs, learned gains and discounts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.report.rendering import Row
+from activeeval.results import Figure
+
+if TYPE_CHECKING:
+    from activeeval.design import Design
+    from activeeval.simulation import Summary
+
+
+def amount(budget: float) -> str:
+    """Return a budget as a reader wants it: whole numbers from 100 on."""
+    return f"{budget:,.0f}" if budget >= 100 else f"{budget:.4g}"
+
+
+def summary_rows(measure: str, summaries: Sequence[Summary], *, with_errors: bool = True) -> list[dict[str, Any]]:
+    """Return one row for each summary, its fields in the order of `Summary`, the measure first."""
+    return [{"measure": measure, **summary.row(with_errors=with_errors)} for summary in summaries]
+
+
+def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
+    """Return rows for reading: each figure with its Monte-Carlo standard error in brackets."""
+    named = (
+        ("rmse", 4),
+        ("bias", 4),
+        ("coverage", 3),
+        ("width", 3),
+        ("queries", 1),
+        ("items", 0),
+        ("spent", 1),
+        ("spent_max", 1),
+    )
+    rows = []
+    for summary in summaries:
+        row, figures = {"method": summary.method, "budget": amount(summary.budget)}, summary.row()
+        row |= {name: f"{figures[name]:.{places}f}" for name, places in named}
+        if summary.undetermined.value > 0:
+            row["coverage"] += f" ({summary.undetermined.value:.1%} none)"
+        if summary.interval == "group-sequential":
+            row["at every look"] = f"{summary.coverage_so_far.value:.3f}"
+        row["efficiency"] = _with_error(summary.efficiency, 2)
+        if any(one.limit is not None for one in summaries):
+            row["limit"] = "" if summary.limit is None else f"{summary.limit.value:.2f}"
+        row["labels saved"] = _saved(summary)
+        if summary.selection_error is not None:
+            row["wrong winner"] = _with_error(summary.selection_error, 3)
+        rows.append(row)
+    return rows
+
+
+def _saved(summary: Summary) -> str:
+    if summary.labels_saved is not None:
+        return f"{summary.labels_saved.value:.0%}"
+    return "" if summary.labels_saved_above is None else f"> {summary.labels_saved_above:.0%}"
+
+
+def _with_error(figure: Figure, places: int) -> str:
+    return f"{figure.value:.{places}f} ({figure.se:.{places}f})"
+
+
+def compact_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
+    """Return a row for each method: error at every budget with the efficiency, what is saved, coverage."""
+    rows = []
+    for method in dict.fromkeys(s.method for s in summaries):
+        own = [s for s in summaries if s.method == method]
+        row = {"method": method}
+        row |= {f"error at {amount(s.budget)}": f"{s.rmse.value:.3g} ({s.efficiency.value:.2f})" for s in own}
+        row["labels saved"] = _saved(own[-1])
+        row["coverage"] = f"{own[-1].coverage.value:.1%}"
+        rows.append(row)
+    return rows
+
+
+def design_columns(design: Design) -> dict[str, NDArray[Any]]:
+    """Return what a design says of each query, column by column.
+
+    ``sampling_prob`` is q, or the probability π of being in the sample at the budget; ``cost`` that of judging all of
+    the query, ``expected_cost`` what is spent on it on average, by a draw or by the budget, both in mean items.
+    """
+    from activeeval.design import WHOLE  # what only prints scores need not know of designs
+
+    order, n = design.order, design.order.n_queries
+    pi, _ = design.inclusion_probs
+    moments = None if design.beliefs is None else WHOLE.moments(design.target, design.beliefs)
+    open_costs = np.where(order.roots > 0, order.costs, 0.0)
+    whole = np.bincount(order.slot_queries, open_costs, minlength=n) + order.overheads
+    return {
+        "query_id": design.pool.query_ids,
+        "query_prob": order.query_probs,
+        "sampling_prob": pi,
+        "weight": np.divide(order.query_probs, pi, out=np.zeros(n), where=pi > 0),
+        "mean": design.readings[0].predictions,
+        "variance": np.full(n, np.nan) if moments is None else moments.variance,
+        "cost": whole,
+        "expected_cost": _expected_costs(design),
+        "n_items": np.bincount(order.slot_queries, order.roots > 0, minlength=n),
+    }
+
+
+def _expected_costs(design: Design) -> NDArray[np.float64]:
+    """Return what is spent on each query on average; turning to it is paid for where any of its items comes."""
+    order, owners, n = design.order, design.order.slot_queries, design.order.n_queries
+    pi, a = design.inclusion_probs
+    inside = np.divide(a, pi[owners], out=np.zeros_like(a), where=a > 0)
+    with np.errstate(divide="ignore"):
+        none = np.exp(np.bincount(owners, np.log1p(-inside), minlength=n))
+    return np.asarray(np.bincount(owners, a * order.costs, minlength=n) + pi * (1 - none) * order.overheads)
+
+
+class GainsBand(NamedTuple):
+    """What a gains file says of how far its numbers can be believed: ends by name, their columns, what they are."""
+
+    ends: Row
+    columns: tuple[str, str]
+    meaning: str
+
+
+def gains_band(fields: Row) -> GainsBand | None:
+    """Return the confidence intervals of a gains file, where it holds none its stability band, or nothing.
+
+    Intervals that do not name their method are of files from before there were any, and are of resamples.
+    """
+    found = fields.get("intervals") or {}
+    if found.get("method") == "likelihood ratio":
+        return GainsBand(found, ("low", "high"), f"{found['level']:.0%} confidence interval")
+    if held := fields.get("stability") or found:
+        meaning = f"stability band, {held['level']:.0%} of the resamples: not a confidence interval"
+        return GainsBand(held, ("resampled_low", "resampled_high"), meaning)
+    return None
+
+
+def gains_rows(fields: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return a row for each grade and a row for each rank of a gains file, beside the usual gains and discounts.
+
+    Shares are of the best grade's gain and of the first rank's discount; low and high are the ends of confidence
+    intervals, those of a stability band have names of their own.
+    """
+    band = gains_band(fields)
+    gains, discounts = np.array(fields["gains"], dtype=float), np.array(fields["discounts"], dtype=float)
+    grades, ranks = np.arange(gains.size), np.arange(1, discounts.size + 1)
+    shares = gains / gains[-1] if gains[-1] else np.full(gains.size, np.nan)
+    by_grade: dict[str, Any] = {"grade": grades, "gain": gains, "share": shares}
+    by_rank: dict[str, Any] = {"rank": ranks, "discount": discounts}
+    for columns, name in ((by_grade, "gains"), (by_rank, "discounts")):
+        if band is not None:
+            columns |= zip(band.columns, map(np.array, band.ends[name]), strict=True)
+    by_grade |= {"2^y - 1": (2.0**grades - 1) / (2.0 ** grades[-1] - 1), "y": grades / grades[-1]}
+    by_rank["1/log2(1 + rank)"] = 1 / np.log2(1 + ranks)
+    return _rows(by_grade), _rows(by_rank)
+
+
+def _rows(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
+    cells = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in cells]
