@@ -158,6 +158,26 @@ def test_what_waits_and_what_is_to_be_added_is_told(call, sampled):
     assert "an early reading" in json_rows(early.out)[0]["cautions"][0]
 
 
+def test_draws_with_replacement_are_not_told_to_grow(call):
+    runs = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 3, "--measure", "DCG@5", "--method", "passive")
+    assert call("sample", *runs, "--budget", 60, "--out", "s.sample", "--sheet", "s.csv").code == 0
+    judge_file("s.csv")
+    given = ("--sample", "s.sample", "--sheet", "s.csv", "--scope", "pool", "-o", "jsonl")
+    done = call("compare", "b.run", "a.run", *given)
+    (row,) = json_rows(done.out)
+    assert row["verdict"] == "undecided"
+    more = f"a new sample with about {int(np.ceil(row['more_budget']))} judgments more should decide it"
+    assert more in done.err
+
+
+def test_what_a_budget_looked_up_does_not_tell_how_much_more(call):
+    done = call("compare", "b.run", "a.run", *JUDGED, "--budget", "30%", "-o", "jsonl")
+    (row,) = json_rows(done.out)
+    assert (row["verdict"], row["more_budget"], row["more_queries"]) == ("undecided", None, None)
+    assert row["value"] != 0
+    assert "undecided; what was judged does not tell how much more would decide it" in done.err
+
+
 def test_the_runs_must_be_the_samples(call, sampled):
     swapped = Path("a.run").read_text().replace("q2 Q0", "q9999 Q0")
     Path("c.run").write_text(swapped)
