@@ -116,6 +116,15 @@ def test_levels_reject_what_holm_rejects():
         levels = holm_levels(p_values, level)
         np.testing.assert_array_equal(p_values <= 1 - levels + 1e-12, holm(p_values) <= 1 - level + 1e-12)
         assert (levels >= level - 1e-12).all()
+        turned = rng.permutation(n)
+        np.testing.assert_array_equal(holm_levels(p_values[turned], level), levels[turned])
+        assert (1 - holm_levels(p_values, 0.99) <= (1 - levels) + 1e-12).all()  # nested
+
+
+def test_equal_p_values_have_equal_levels():
+    assert holm_levels([0.01, 0.01, 0.01]) == pytest.approx([1 - 0.05 / 3] * 3)
+    assert holm_levels([0.04, 0.001, 0.001]) == pytest.approx([0.95, 1 - 0.05 / 3, 1 - 0.05 / 3])
+    assert holm_levels([0.0, 1.0]) == pytest.approx([0.975, 0.95])
 
 
 @pytest.fixture
