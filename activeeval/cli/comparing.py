@@ -188,9 +188,14 @@ def _tell(one: Decision) -> None:
     if one.verdict != "undecided":
         return
     if one.more_budget is None and one.more_queries is None:
-        say(f"{one.measure}: undecided; with a difference this near to 0 only a --margin can decide it")
+        why = "what was judged does not tell how much more would decide it"
+        if one.half_width_wanted == 0:
+            why = "with a difference of 0 only a --margin can decide it"
+        say(f"{one.measure}: undecided; {why}")
         return
     what = f"about {one.more_queries} queries like these, all judged,"
     if one.more_budget is not None:
-        what = f"a top-up of about {math.ceil(one.more_budget)} {one.unit}" if one.more_budget else "judging what waits"
+        amount = f"{math.ceil(one.more_budget)} {one.unit}"
+        grown = f"a top-up of about {amount}" if one.can_grow else f"a new sample with about {amount} more"
+        what = grown if one.more_budget else "judging what waits"
     say(f"{one.measure}: undecided; {what} should decide it, if the difference stays near {one.estimate.value:.3g}")
