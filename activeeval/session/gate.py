@@ -80,7 +80,7 @@ class Decision:
         if not math.isfinite(self.interval.high):
             return "these judgments bound nothing: more queries have to be judged"
         if self.estimate.n_open and self.half_width_wanted:
-            return "a larger budget may decide it, or a --margin"
+            return "what was judged does not tell how much more would decide it"
         return "with a difference this near to 0 only a --margin can decide it"
 
     @property
