@@ -182,7 +182,7 @@ def readme_table(result: dict[str, Any], peers: dict[str, Any], pool: str = "MQ2
     rows = [row for row in _ordered(own) if row["measure"] in MEASURES[:-1]]
     found = best(peers["rows"], heads=False)
     overheads = sorted({row["overhead"] for row in rows})
-    heads = [f"overhead {overhead:g}: passive needs · its best peer · limit" for overhead in overheads]
+    heads = [f"overhead {overhead:g}: **ours** · best peer · limit" for overhead in overheads]
     lines = ["| what is measured | " + " | ".join(heads) + " |", "|---" * (len(overheads) + 1) + "|"]
     cells: dict[str, dict[float, str]] = {}
     for row in rows:

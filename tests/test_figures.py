@@ -125,3 +125,7 @@ def test_tables_lead_with_what_people_measure_beside_limit_and_peer():
         "| nDCG@10 of one ranking |  | **1.8** · – · – |",
         "| DCG of one ranking |  | **1.8** · – · 2.0 |",
     ]
+
+
+def test_the_table_of_readme_is_the_one_that_was_measured():
+    assert (ROOT / "benchmarks" / "results" / "readme-table.md").read_text().strip() in (ROOT / "README.md").read_text()
