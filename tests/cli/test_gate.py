@@ -14,7 +14,7 @@ from cli_files import json_rows
 from scipy import stats
 
 from activeeval.results import Estimate, Interval
-from activeeval.session.gate import Decision, exit_code
+from activeeval.session.gate import Decision, _with_queries, exit_code
 from activeeval.significance import holm, holm_levels
 
 JUDGED = ("--qrels", "q.qrels", "--unjudged", "irrelevant")
@@ -55,6 +55,22 @@ def test_of_several_measures_the_worst_counts():
     better, worse, open_ = decision(0.1, 0.3), decision(-0.3, -0.1), decision(-0.1, 0.3)
     codes = [exit_code(list(group)) for group in product((better, worse, open_), repeat=2)]
     assert codes == [0, 10, 11, 10, 10, 10, 11, 10, 11]
+
+
+@pytest.mark.parametrize("center", [-0.3, -0.07, -0.02, 0.0, 0.04, 0.2])
+@pytest.mark.parametrize("margin", [0.0, 0.1])
+def test_the_half_width_wanted_is_the_widest_that_decides(center, margin):
+    halves = np.linspace(0, 1, 2001)[1:]
+    decided = [half for half in halves if decision(center - half, center + half, margin).verdict != "undecided"]
+    wanted = decision(center - 1, center + 1, margin).half_width_wanted
+    assert wanted == pytest.approx(max(decided, default=0), abs=6e-4)
+
+
+def test_so_many_queries_make_the_interval_so_narrow():
+    """Nine queries with a half-width of 3, of which one of 1 decides: nine times as many."""
+    assert _with_queries(decision(-2.0, 4.0)).more_queries == 81
+    assert _with_queries(decision(-2.0, 4.0, margin=4.0)).more_queries is None
+    assert _with_queries(decision(-np.inf, np.inf)).more_queries is None
 
 
 def test_by_judgments_it_is_what_score_says(call):
