@@ -15,6 +15,7 @@ from scipy import stats
 
 from activeeval.results import Estimate, Interval
 from activeeval.session.gate import Decision, _with_queries, exit_code
+from activeeval.session.samples import judged
 from activeeval.significance import holm, holm_levels
 
 JUDGED = ("--qrels", "q.qrels", "--unjudged", "irrelevant")
@@ -168,6 +169,16 @@ def test_another_measure_that_the_sample_reaches(call, sampled):
     done = call("compare", "b.run", "a.run", *sampled, "--measure", "DCG@3", "-o", "jsonl")
     own = call("--quiet", "estimate", "s.sample", "s.csv", "--measure", "DCG@3", "-o", "jsonl").rows
     assert json_rows(done.out)[0]["value"] == pytest.approx(own[0]["value"], rel=1e-9)
+
+
+def test_what_is_to_be_added_comes_on_top_of_the_budget(call, sampled):
+    (row,) = json_rows(
+        call("compare", "b.run", "a.run", *sampled, "--measure", "DCG@5", "--scope", "pool", "-o", "jsonl").out
+    )
+    sample = judged("s.sample", ["s.csv"])[0]
+    whole = sample.campaign.outlook(sample.asked(["DCG@5"], ["difference"])[0][1]).budget_for(abs(row["value"]), 0.95)
+    assert row["verdict"] == "undecided"
+    assert row["more_budget"] == pytest.approx(whole - 60)
 
 
 def test_what_waits_and_what_is_to_be_added_is_told(call, sampled):
