@@ -84,3 +84,12 @@ def test_a_sample_without_spread_does_not_tell_what_a_population_needs(made, nam
     outlook = campaign.outlook(scope="population")
     assert (outlook.budget_for(0.1, 0.95), outlook.queries_for(0.1, 0.95)) == (math.inf, math.inf)
     assert campaign.outlook().budget_for(0.1, 0.95) == pytest.approx(campaign.design.cost)
+
+
+def test_once_all_is_judged_the_queries_at_hand_give_their_own_interval(made):
+    campaign = campaign_of(made, "items", 10**6, 0)
+    half = half_of(campaign.estimate(scope="population").interval())
+    outlook = campaign.outlook(scope="population")
+    assert outlook.queries_for(half, 0.95) == pytest.approx(200)
+    assert outlook.budget_for(1.001 * half, 0.95) == pytest.approx(campaign.spent)
+    assert outlook.budget_for(0.999 * half, 0.95) == math.inf
