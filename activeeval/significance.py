@@ -102,7 +102,8 @@ def mean_interval(scores: ArrayLike, level: float = 0.95) -> MeanSummary:
     if n == 1:
         t_quantile(level, 1)
         return MeanSummary(mean, math.inf, -math.inf, math.inf, 1)
-    std_error = 0.0 if np.ptp(values) == 0 else float(values.std(ddof=1)) / math.sqrt(n)
+    is_constant = np.ptp(values) <= ROUNDING * np.abs(values).max()
+    std_error = 0.0 if is_constant else float(values.std(ddof=1)) / math.sqrt(n)
     half = float(t_quantile(level, n - 1)) * std_error
     return MeanSummary(mean, std_error, mean - half, mean + half, n)
 

@@ -616,7 +616,9 @@ def test_what_is_not_known_of_the_pool_is_not_known_of_the_population():
     census = sample_of([], [], certain=range(4))
     assert evaluate(replace(census, pool_size=1.0), "population").variance == math.inf
     flat = sample_of([], [], certain=range(4), values=np.ones(4), certain_squares=1 - 1e-15)
-    assert evaluate(flat, "population").variance == 0  # no negative spread by rounding
+    assert evaluate(flat, "population").variance == math.inf  # values that are all the same tell of no spread
+    nothing = sample_of([], [], certain=range(4), values=np.zeros(4), certain_squares=0.0)
+    assert evaluate(nothing, "population").variance == 0
     with pytest.raises(InputError, match="unknown scope 'world'; known: pool, population"):
         evaluate(census, "world")
 

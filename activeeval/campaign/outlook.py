@@ -107,7 +107,7 @@ class Outlook:
         return self.pool_size * (self._half_width(0.0, self.of_census, level) / half_width) ** 2
 
     def _budget_of_draws(self, half_width: float, level: float) -> float:
-        """Return the budget of draws with replacement, whose variance falls as they grow more; at most a census's."""
+        """Return the budget of draws with replacement, whose variance falls with their number; at most a census's."""
         lowest, highest = 1.0, 2.0**40
         for _ in range(2 * _STEPS):
             more = math.sqrt(lowest * highest)

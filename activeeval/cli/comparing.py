@@ -147,7 +147,7 @@ def _by_judgments(
     from activeeval.session.gate import by_judgments
 
     budget: Budget | None = options["budget"]
-    names = ("method", "max_grade", "overhead", "unjudged", "scope")
+    names = ("method", "max_grade", "overhead", "unjudged", "scope", "ties")
     chosen = {name: options[name] for name in names} | {"budget": budget, "rng": options["seed"]}
     return by_judgments(qrels, old, new, measures or ("DCG@10",), margin=margin, level=level, **chosen)
 
@@ -188,10 +188,7 @@ def _tell(one: Decision) -> None:
     if one.verdict != "undecided":
         return
     if one.more_budget is None and one.more_queries is None:
-        why = "what was judged does not tell how much more would decide it"
-        if one.half_width_wanted == 0:
-            why = "with a difference of 0 only a --margin can decide it"
-        say(f"{one.measure}: undecided; {why}")
+        say(f"{one.measure}: undecided; {one.obstacle}")
         return
     what = f"about {one.more_queries} queries like these, all judged,"
     if one.more_budget is not None:

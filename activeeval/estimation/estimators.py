@@ -17,6 +17,8 @@ from activeeval.results import Estimate
 Floats = NDArray[np.float64]
 
 SCOPES = ("pool", "population")
+NO_SPREAD = 1e-13
+"""Share of the mean square that rounding leaves of a variance where all values are the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -142,7 +144,8 @@ def population_variance(sample: JudgedSample, result: Evaluated) -> float:
     S² (1 − Σ p²) is the mean of L² less R² by its unbiased estimate R̂² − V̂, and N is 1 / Σ p². L² is known of certain
     queries; of the open ones the weighted mean of unbiased squares stands for it, less the squares of their known
     terms, whose total over the pool is known. Where all queries are in and chance chose their items alone, one of which
-    no item came counts too: the weights are then those of the pool.
+    no item came counts too: the weights are then those of the pool. Values that are all known and all the same, but
+    not 0, do not tell how others spread: infinite.
     """
     if not math.isfinite(result.variance):
         return 0.0
@@ -156,4 +159,6 @@ def population_variance(sample: JudgedSample, result: Evaluated) -> float:
         are_in = not sample.with_replacement and bool((sample.inclusion_probs == 1).all())
         mean += float(weights @ squares) * (1.0 if are_in else sample.open_share / float(weights.sum()))
     spread = mean - (result.value**2 - result.variance)
+    if sample.is_census and spread <= NO_SPREAD * mean and mean > 0:
+        return math.inf
     return max(spread, 0.0) / (sample.pool_size - 1)

@@ -41,6 +41,7 @@ def evaluate(
     overhead: float = 0.0,
     unjudged: str = "error",
     scope: str = "pool",
+    ties: str = "id",
     rng: Seed = 0,
 ) -> Estimate:
     """Estimate the performance of a run.
@@ -74,6 +75,8 @@ def evaluate(
         What an item is that is asked for and has no judgment: an error, or of grade 0.
     scope : {"pool", "population"}
         What the interval is about: these queries, or all those that they are a sample of.
+    ties : {"id", "rank", "input"}
+        Order of equal scores: document id descending, the rank column, or input order.
     rng : Generator, SeedSequence, int or None
         One seed, one answer; None takes the operating system's randomness.
 
@@ -99,7 +102,7 @@ def evaluate(
     """
     paid = Budget.given(budget, share)
     return _estimate(
-        qrels_or_judge, [run], measure, paid, method, grade_probs, max_grade, overhead, unjudged, scope, rng
+        qrels_or_judge, [run], measure, paid, method, grade_probs, max_grade, overhead, unjudged, scope, ties, rng
     )
 
 
@@ -117,6 +120,7 @@ def compare(
     overhead: float = 0.0,
     unjudged: str = "error",
     scope: str = "pool",
+    ties: str = "id",
     rng: Seed = 0,
 ) -> Estimate:
     """Estimate by how much run A performs better than run B; everything else as in `evaluate`.
@@ -133,7 +137,7 @@ def compare(
     """
     runs, paid = [run_a, run_b], Budget.given(budget, share)
     return _estimate(
-        qrels_or_judge, runs, measure, paid, method, grade_probs, max_grade, overhead, unjudged, scope, rng
+        qrels_or_judge, runs, measure, paid, method, grade_probs, max_grade, overhead, unjudged, scope, ties, rng
     )
 
 
@@ -148,12 +152,14 @@ def _estimate(
     overhead: float,
     unjudged: str,
     scope: str,
+    ties: str,
     rng: Seed,
 ) -> Estimate:
     check_scope(scope)
     is_judge = callable(qrels_or_judge)
     qrels = None if is_judge else load_qrels(qrels_or_judge)
-    workload = from_tables(qrels, [load_run(run) for run in runs], evaluated=len(runs), unjudged=unjudged)
+    held = [load_run(run) for run in runs]
+    workload = from_tables(qrels, held, evaluated=len(runs), ties=ties, unjudged=unjudged)
     workload = workload.with_costs(None, overhead)
     if qrels is not None:
         max_grade = max(workload.max_grade, max_grade or 0)
@@ -194,9 +200,10 @@ def _scored(target: Target, workload: Workload, method: str, scope: str) -> Esti
     summary = mean_interval(target.values(np.maximum(workload.grades, 0)))
     judged = np.unique(pool.item_queries[matters])
     cost = pool.item_costs[matters].sum() + pool.query_costs[judged].sum()
+    is_spread = summary.std_error > 0 or summary.mean == 0
     return Estimate(
         value=summary.mean,
-        std_error=summary.std_error if scope == "population" else 0.0,
+        std_error=0.0 if scope == "pool" else summary.std_error if is_spread else math.inf,
         degrees_of_freedom=summary.n - 1.0 if scope == "population" else math.inf,
         n_open=0,
         n_draws=judged.size,

@@ -75,6 +75,15 @@ class Decision:
         return self.interval.low >= -self.margin
 
     @property
+    def obstacle(self) -> str:
+        """Why nothing is named that would decide it."""
+        if not math.isfinite(self.interval.high):
+            return "these judgments bound nothing: more queries have to be judged"
+        if self.estimate.n_open and self.half_width_wanted:
+            return "what was judged does not tell how much more would decide it"
+        return "with a difference this near to 0 only a --margin can decide it"
+
+    @property
     def half_width_wanted(self) -> float:
         """The half-width at which this estimate is decided, one way or the other; 0 where no width would do."""
         return max(abs(self.estimate.value), self.margin - abs(self.estimate.value))

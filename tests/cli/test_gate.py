@@ -273,3 +273,45 @@ def test_a_verdict_outlives_a_closed_pipe_and_not_a_full_disk(start, folder):
         ):
             assert "No space left" in process.stderr.read()
             assert process.wait() == 1
+
+
+def _files_of(n_queries):
+    """Write runs that rank the one relevant of two documents last, and first, in every query."""
+    for name, order in (("low.run", "ab"), ("high.run", "ba")):
+        lines = (f"q{q} Q0 {d} {k + 1} {2 - k} {name}\n" for q in range(n_queries) for k, d in enumerate(order))
+        Path(name).write_text("".join(lines))
+    Path("two.qrels").write_text("".join(f"q{q} 0 a 0\nq{q} 0 b 1\n" for q in range(n_queries)))
+
+
+@pytest.mark.parametrize("n_queries", [1, 3])
+@pytest.mark.parametrize("from_sample", [False, True])
+def test_differences_that_are_all_the_same_tell_nothing_of_other_queries(call, n_queries, from_sample):
+    _files_of(n_queries)
+    source = ("--qrels", "two.qrels")
+    if from_sample:
+        runs = ("--run", "high.run", "--versus-run", "low.run", "--max-grade", 1, "--measure", "DCG@2")
+        done = call("sample", *runs, "--budget", "100%", "--out", "all.sample", "--sheet", "all.csv")
+        assert done.code == 0
+        table = Path("all.csv").read_text().replace(",b,,,", ",b,,1,").replace(",a,,,", ",a,,0,")
+        Path("all.csv").write_text(table)
+        source = ("--sample", "all.sample", "--sheet", "all.csv")
+    done = call("compare", "low.run", "high.run", *source, "--measure", "DCG@2", "-o", "jsonl")
+    (row,) = json_rows(done.out)
+    assert row["value"] == pytest.approx(1 - 1 / np.log2(3))
+    assert (done.code, row["verdict"], row["low"], row["p_value"]) == (11, "undecided", None, 1.0)
+    assert [row["more_budget"], row["more_queries"]] == [None, None]
+    assert "these judgments bound nothing: more queries have to be judged" in done.err
+    in_pool = call("compare", "low.run", "high.run", *source, "--measure", "DCG@2", "--scope", "pool")
+    assert in_pool.code == 0
+
+
+def test_equal_scores_are_ordered_as_asked(call):
+    _files_of(9)
+    Path("tied.run").write_text("".join(f"q{q} Q0 a 2 1 t\nq{q} Q0 b 1 1 t\n" for q in range(9)))
+    Path("two.qrels").write_text(Path("two.qrels").read_text() + "q9 0 a 0\nq9 0 b 0\n")
+    found = {}
+    for ties in ("id", "rank", "input"):
+        given = ("--qrels", "two.qrels", "--measure", "DCG@2", "--ties", ties)
+        found[ties] = json_rows(call("compare", "low.run", "tied.run", *given, "-o", "jsonl").out)[0]["value"]
+    assert found["id"] == found["rank"] == pytest.approx(0.9 * (1 - 1 / np.log2(3)))
+    assert found["input"] == 0
