@@ -90,7 +90,7 @@ def test_whole_values_by_plain_loops(whole, method):
 
 
 def test_by_items_known_grades_and_certain_queries_count_with_what_they_are(whole):
-    """Ŝ² = Σ p L² + V̂ − R̂² with the true L of certain queries and what the model expects, given the known, of others."""
+    """Ŝ² = Σ p L² + V̂ − R̂² with the true L of certain queries, and of others what the model expects given the known."""
     pool, probs, grades = whole
     known = np.where(np.random.default_rng(3).random(pool.n_items) < 0.4, grades, -1)
     known[: pool.query_offsets[20]] = grades[: pool.query_offsets[20]]
