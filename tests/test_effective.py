@@ -89,6 +89,31 @@ def test_whole_values_by_plain_loops(whole, method):
     assert size == pytest.approx(expected / result.variance, rel=1e-9)
 
 
+def test_by_items_known_grades_and_certain_queries_count_with_what_they_are(whole):
+    """Ŝ² = Σ p L² + V̂ − R̂² with the true L of certain queries, and of others what the model expects given the known."""
+    pool, probs, grades = whole
+    known = np.where(np.random.default_rng(3).random(pool.n_items) < 0.4, grades, -1)
+    known[: pool.query_offsets[20]] = grades[: pool.query_offsets[20]]
+    target = design_of("items_plain", whole)[0].targets[0]
+    design = METHODS["items_plain"].design(target, probs, max_grade=4, judged=known)
+    sample, reading, selection = taken(design, grades, 0.7 * design.cost)
+    told = np.where(known[:, None] >= 0, np.eye(5)[np.maximum(known, 0)], probs)
+    m, values = target.measure.moments(pool, told, target.ranking).mean, target.values(grades)
+    settled = selection.queries[reading.settled_by(selection)]
+    is_open = reading.is_open.copy()
+    is_open[settled] = False
+    rows = [q for q in selection.queries[selection.counts > 0].tolist() if is_open[q]]
+    assert len(rows) == sample.values.size > 50
+    assert settled.size > 0
+    e = sample.totals[:, 0] - sample.totals[:, 2]
+    s = sample.within @ [1, 0, -2, 0, 0, 1]
+    p, result = 1 / pool.n_queries, evaluate(sample)
+    squares = p * sum(m[q] ** 2 if is_open[q] else values[q] ** 2 for q in range(pool.n_queries))
+    squares += sample.importance_weights @ (2 * m[rows] * e + e**2 - s)
+    expected = squares + result.plain_variance - result.value**2
+    assert spread_of(sample, result, reading, selection).value == pytest.approx(expected, rel=1e-9)
+
+
 def test_queries_of_equal_weight_are_worth_their_own_variance():
     """Queries judged whole with one π: Ŝ² is their variance, n what that is over V̂, as in any textbook."""
     pool = pool_of([3] * 60)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from activeeval import DCG, ERR, METHODS, Campaign, Rankings, Target
 from activeeval.generated import WEIGHTS, generate_pool
@@ -84,3 +85,22 @@ def test_a_sample_without_spread_does_not_tell_what_a_population_needs(made, nam
     outlook = campaign.outlook(scope="population")
     assert (outlook.budget_for(0.1, 0.95), outlook.queries_for(0.1, 0.95)) == (math.inf, math.inf)
     assert campaign.outlook().budget_for(0.1, 0.95) == pytest.approx(campaign.design.cost)
+
+
+def test_once_all_is_judged_the_queries_at_hand_give_their_own_interval(made):
+    campaign = campaign_of(made, "items", 10**6, 0)
+    half = half_of(campaign.estimate(scope="population").interval())
+    outlook = campaign.outlook(scope="population")
+    assert outlook.queries_for(half, 0.95) == pytest.approx(200)
+    assert outlook.budget_for(1.001 * half, 0.95) == pytest.approx(campaign.spent)
+    assert outlook.budget_for(0.999 * half, 0.95) == math.inf
+
+
+@pytest.mark.parametrize("share", [0.9, 0.6])
+def test_more_draws_with_replacement_narrow_as_means_do(made, share):
+    """With f times the draws the variance is 1/f of what it was, with f times its degrees of freedom."""
+    campaign = campaign_of(made, "passive", 400, 1)
+    now = campaign.estimate()
+    wanted = share * half_of(now.interval())
+    more = campaign.outlook().budget_for(wanted, 0.95) / campaign.spent
+    assert stats.t.ppf(0.975, now.degrees_of_freedom * more) * now.std_error / math.sqrt(more) == pytest.approx(wanted)

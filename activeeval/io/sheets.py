@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import csv
-import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, time, timedelta
-from decimal import Decimal
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, did_you_mean, shown
+from activeeval.io.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats
 from activeeval.io.files import PathLike, bare_suffix, open_bytes, text_stream
 from activeeval.io.json_text import parse_json
 from activeeval.pool.doors import LARGEST_GRADE, first_above, told_too_long
@@ -30,10 +28,7 @@ SPREADSHEETS = (".xlsx", ".ods")
 """Tables that are only read."""
 TABLES = (*SUFFIXES, *SPREADSHEETS)
 _LARGEST_WHOLE = 2**53
-MOST_DIGITS = 10**15
-"""Of numbers from here on a spreadsheet does not keep every digit: it has 15."""
 _LONGEST_CELL = 2**31 - 1
-_COMMA_NUMBER = re.compile(r"\s*[+-]?\d*,\d+\s*")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +120,7 @@ class Sheet:
     def _id(self, row: int, name: str, value: Any) -> str:
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             problem = "is empty" if is_empty(value) else f"holds {shown(str(value))}"
-            spoilt = "; did a spreadsheet change it?" if _is_spoilt(value) else ""
+            spoilt = "; did a spreadsheet change it?" if is_spoilt(value) else ""
             self.fail(row, name, f"{problem}, expected an id, text or a whole number{spoilt}")
         if value == "":
             self.fail(row, name, "is empty, expected an id")
@@ -140,7 +135,7 @@ class Sheet:
         values = self.columns[name]
         if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
             out = values.astype(np.float64)
-        elif (plain := _plain_floats(values)) is not None:
+        elif (plain := plain_floats(values)) is not None:
             out = plain
         else:
             out = np.array(
@@ -178,36 +173,12 @@ class Sheet:
             if empty is None:
                 self.fail(row, name, "is empty, expected a number")
             return empty
-        number = _as_float(value)
-        if number is None and isinstance(value, str) and _COMMA_NUMBER.fullmatch(value):
+        number = as_float(value)
+        if number is None and has_decimal_comma(value):
             self.fail(row, name, f"{shown(value)} has a decimal comma, expected a decimal point")
         if number is None:
             self.fail(row, name, f"{shown(str(value))} is not a number, expected one")
         return number
-
-
-def _plain_floats(values: Sequence[Any]) -> Floats | None:
-    """Read a column at once that holds nothing but well-formed numbers as text; None otherwise."""
-    if set(map(type, values)) <= {str} and "_" not in "".join(values):
-        try:
-            return np.array(list(map(float, values)), dtype=np.float64)
-        except ValueError:
-            return None
-    return None
-
-
-def _as_float(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal, np.number)):
-        return None
-    # Python would take 1_000 for a number; no file format does
-    if isinstance(value, str) and "_" in value:
-        return None
-    try:
-        return float(value)
-    except ValueError:
-        return None
-    except OverflowError:
-        return math.inf
 
 
 def read_sheet(path: PathLike) -> Sheet:
@@ -260,19 +231,6 @@ def frame_sheet(frame: Any, source: str) -> Sheet:
         is_plain = series.dtype.is_numeric() and not series.dtype.is_decimal() and series.null_count() == 0
         columns[str(name)] = series.to_numpy() if is_plain else series.to_list()
     return Sheet(source, columns)
-
-
-def is_empty(value: Any) -> bool:
-    """Return whether a cell holds nothing but blanks."""
-    return (
-        value is None or (isinstance(value, str) and not value.strip()) or (isinstance(value, float) and value != value)
-    )
-
-
-def _is_spoilt(value: Any) -> bool:
-    """Return whether a cell holds what a spreadsheet makes of some ids."""
-    is_long = isinstance(value, float) and abs(value) >= MOST_DIGITS
-    return is_long or isinstance(value, (bool, date, time, timedelta))
 
 
 def _read_csv(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:

@@ -16,8 +16,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from activeeval.errors import FormatError
+from activeeval.io.cells import MOST_DIGITS
 from activeeval.io.files import PathLike, bare_suffix, read_binary
-from activeeval.io.sheets import MOST_DIGITS
 
 _MOST_BYTES = 1 << 28
 _MOST_CELLS = 10_000_000

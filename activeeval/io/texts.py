@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from activeeval.errors import shown
+from activeeval.io.cells import is_empty
 from activeeval.io.files import PathLike
-from activeeval.io.sheets import Sheet, is_empty, sheet_parts
+from activeeval.io.sheets import Sheet, sheet_parts
 
 _ROWS = 4096
 

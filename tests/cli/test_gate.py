@@ -14,7 +14,8 @@ from cli_files import json_rows
 from scipy import stats
 
 from activeeval.results import Estimate, Interval
-from activeeval.session.gate import Decision, exit_code
+from activeeval.session.gate import Decision, _with_queries, exit_code
+from activeeval.session.samples import judged
 from activeeval.significance import holm, holm_levels
 
 JUDGED = ("--qrels", "q.qrels", "--unjudged", "irrelevant")
@@ -55,6 +56,22 @@ def test_of_several_measures_the_worst_counts():
     better, worse, open_ = decision(0.1, 0.3), decision(-0.3, -0.1), decision(-0.1, 0.3)
     codes = [exit_code(list(group)) for group in product((better, worse, open_), repeat=2)]
     assert codes == [0, 10, 11, 10, 10, 10, 11, 10, 11]
+
+
+@pytest.mark.parametrize("center", [-0.3, -0.07, -0.02, 0.0, 0.04, 0.2])
+@pytest.mark.parametrize("margin", [0.0, 0.1])
+def test_the_half_width_wanted_is_the_widest_that_decides(center, margin):
+    halves = np.linspace(0, 1, 2001)[1:]
+    decided = [half for half in halves if decision(center - half, center + half, margin).verdict != "undecided"]
+    wanted = decision(center - 1, center + 1, margin).half_width_wanted
+    assert wanted == pytest.approx(max(decided, default=0), abs=6e-4)
+
+
+def test_so_many_queries_make_the_interval_so_narrow():
+    """Nine queries with a half-width of 3, of which one of 1 decides: nine times as many."""
+    assert _with_queries(decision(-2.0, 4.0)).more_queries == 81
+    assert _with_queries(decision(-2.0, 4.0, margin=4.0)).more_queries is None
+    assert _with_queries(decision(-np.inf, np.inf)).more_queries is None
 
 
 def test_by_judgments_it_is_what_score_says(call):
@@ -152,6 +169,16 @@ def test_another_measure_that_the_sample_reaches(call, sampled):
     done = call("compare", "b.run", "a.run", *sampled, "--measure", "DCG@3", "-o", "jsonl")
     own = call("--quiet", "estimate", "s.sample", "s.csv", "--measure", "DCG@3", "-o", "jsonl").rows
     assert json_rows(done.out)[0]["value"] == pytest.approx(own[0]["value"], rel=1e-9)
+
+
+def test_what_is_to_be_added_comes_on_top_of_the_budget(call, sampled):
+    (row,) = json_rows(
+        call("compare", "b.run", "a.run", *sampled, "--measure", "DCG@5", "--scope", "pool", "-o", "jsonl").out
+    )
+    sample = judged("s.sample", ["s.csv"])[0]
+    whole = sample.campaign.outlook(sample.asked(["DCG@5"], ["difference"])[0][1]).budget_for(abs(row["value"]), 0.95)
+    assert row["verdict"] == "undecided"
+    assert row["more_budget"] == pytest.approx(whole - 60)
 
 
 def test_what_waits_and_what_is_to_be_added_is_told(call, sampled):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from cli_cases import RUN, both, case_of, files, judge_file
-from cli_files import csv_rows, write_lines
+from cli_files import csv_rows, json_rows, write_lines
 
 COMPARED = (*RUN, "--versus-run", "b.run")
 
@@ -37,6 +37,8 @@ def test_lists_end_at_the_depth_as_if_the_files_did(call, folder, measure):
         judge_file(name)
     one, other = (call("estimate", *both(name), "-o", "jsonl").rows[0] for name in ("d.csv", "e.csv"))
     assert (one["value"], one["std_error"]) == (other["value"], other["std_error"])
+    gate = call("compare", "b.run", "a.run", "--sample", "d.csv.sample.npz", "--sheet", "d.csv", "-o", "jsonl")
+    assert json_rows(gate.out)[0]["value"] == pytest.approx(one["value"])
     assert one["measure"].endswith("@3" if measure == "nDCG@3" else "@4")
 
 

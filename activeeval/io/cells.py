@@ -1,0 +1,62 @@
+"""Cells of a table: which hold nothing, which a number, and which a spreadsheet has changed."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+MOST_DIGITS = 10**15
+"""Of numbers from here on a spreadsheet does not keep every digit: it has 15."""
+_COMMA_NUMBER = re.compile(r"\s*[+-]?\d*,\d+\s*")
+
+
+def is_empty(value: Any) -> bool:
+    """Return whether a cell holds nothing but blanks."""
+    return (
+        value is None or (isinstance(value, str) and not value.strip()) or (isinstance(value, float) and value != value)
+    )
+
+
+def is_spoilt(value: Any) -> bool:
+    """Return whether a cell holds what a spreadsheet makes of some ids."""
+    is_long = isinstance(value, float) and abs(value) >= MOST_DIGITS
+    return is_long or isinstance(value, (bool, date, time, timedelta))
+
+
+def has_decimal_comma(value: Any) -> bool:
+    """Return whether a cell holds a number with a comma before its fraction."""
+    return isinstance(value, str) and _COMMA_NUMBER.fullmatch(value) is not None
+
+
+def plain_floats(values: Sequence[Any]) -> Floats | None:
+    """Return a column that holds nothing but well-formed numbers as text, read at once; None otherwise."""
+    if set(map(type, values)) <= {str} and "_" not in "".join(values):
+        try:
+            return np.array(list(map(float, values)), dtype=np.float64)
+        except ValueError:
+            return None
+    return None
+
+
+def as_float(value: Any) -> float | None:
+    """Return the number that a cell holds, or None."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal, np.number)):
+        return None
+    # Python would take 1_000 for a number; no file format does
+    if isinstance(value, str) and "_" in value:
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+    except OverflowError:
+        return math.inf
