@@ -165,6 +165,10 @@ def by_sample(
 
 
 def _decided(found: Sequence[tuple[str, Estimate]], margin: float, level: float) -> list[Decision]:
+    names = [name for name, _ in found]
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise InputError(f"the measure {twice} is given twice, expected each once: Holm's method counts them")
     p_values = [estimate.p_value for _, estimate in found]
     together = zip(found, p_values, holm(p_values), holm_levels(p_values, level), strict=True)
     return [

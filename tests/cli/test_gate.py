@@ -259,3 +259,11 @@ def test_equal_scores_are_ordered_as_asked(call):
         found[ties] = json_rows(call("compare", "low.run", "tied.run", *given, "-o", "jsonl").out)[0]["value"]
     assert found["id"] == found["rank"] == pytest.approx(0.9 * (1 - 1 / np.log2(3)))
     assert found["input"] == 0
+
+
+def test_a_measure_counts_once(call):
+    _files_of(3)
+    given = ("--qrels", "two.qrels", "--measure", "DCG@2", "--measure", "P@1", "--measure", "DCG(dcg='exp-log2')@2")
+    done = call("compare", "low.run", "high.run", *given)
+    assert done.code == 1
+    assert "the measure DCG(dcg='exp-log2')@2 is given twice, expected each once" in done.err
