@@ -121,12 +121,6 @@ STEPS = (
         "benchmarks.kernels",
         ("results/kernels.json",),
     ),
-    Step(
-        "sampling",
-        "what a team waits for: a trained sample, four measures of arrays, the forest behind the sample",
-        "benchmarks.sampling",
-        ("results/sampling.json",),
-    ),
     Step("replication", "campaigns replayed a second", "benchmarks.replication", ("results/replication.json",)),
     Step("depth", "designs for a pool of MSLR-WEB30K's size", "benchmarks.depth", ("results/depth.json",)),
     Step(

@@ -142,8 +142,11 @@ def time_scores(before: Path | None, rounds: int, folder: Path) -> list[dict]:
             figure(f"{name}: score, whole process", own["seconds"], "s", at_most=most_s, **own),
             figure(f"{name}: score / pytrec_eval", own["seconds"] / peer["seconds"], "", at_most=most, **peer),
             figure(f"{name}: score / pytrec_eval, processor", own["processor_s"] / peer["processor_s"], ""),
-            figure(f"{name}: score, peak", own["peak_mb"], "MB", at_most=most_mb),
         ]
+        if (
+            most_mb is not None
+        ):  # a process starts with the peak of the one that started it: of small files it tells nothing
+            rows.append(figure(f"{name}: score, peak", own["peak_mb"], "MB", at_most=most_mb))
         for other in set(found) - {"score", "pytrec_eval"}:
             there = found[other]
             rows.append(figure(f"{name}: score / {other}", own["seconds"] / there["seconds"], "", **there))

@@ -36,6 +36,7 @@ def test_texts_are_a_list_of_str(words, data):
         assert [own[i] for i in range(-len(listed), len(listed))] == listed + listed
         rows = data.draw(st.lists(st.integers(0, max(len(listed) - 1, 0)), max_size=5)) if listed else []
         assert own[np.array(rows, dtype=np.int64)].tolist() == [listed[row] for row in rows]
+        assert own[np.array(rows, dtype=np.int64) - len(listed)].tolist() == [listed[row] for row in rows]
         assert own[1:].tolist() == listed[1:]
         assert own[np.array([i % 2 == 0 for i in range(len(listed))], dtype=bool)].tolist() == listed[::2]
         assert np.asarray(own).tolist() == np.array(listed, dtype=str).tolist()
@@ -43,8 +44,9 @@ def test_texts_are_a_list_of_str(words, data):
         assert pickle.loads(pickle.dumps(own)).tolist() == listed
         assert own.equals(Texts.from_list(listed))
     assert Texts.from_array(np.array(words, dtype=str)).tolist() == np.array(words, dtype=str).tolist()
-    with pytest.raises(IndexError):
-        texts[len(words)]
+    for beyond in (len(words), np.array([len(words)]), np.array([-len(words) - 1])):
+        with pytest.raises(IndexError):
+            texts[beyond]
 
 
 def test_one_long_text_does_not_make_all_rows_wide():
@@ -66,6 +68,7 @@ def test_one_long_text_does_not_make_all_rows_wide():
         (["a", "é" * 2049], r"ids\[1\] is an id of 4098 bytes, 'é+…', expected at most 4096"),
         (np.array(["a", "b" * 4097]), r"ids\[1\] is an id of 4097 bytes, 'b+…', expected at most 4096"),
         (["a", "b\0c"], r"ids\[1\] holds a NUL, expected text: 'b\\x00c'"),
+        (np.array(["a", "b\0c"]), r"ids\[1\] holds a NUL, expected text: 'b\\x00c'"),
         (["a", 1.5], r"ids\[1\] must be text or a whole number, got 1.5"),
         (["a", True], r"ids\[1\] must be text or a whole number, got True"),
         (np.array([1.5]), r"ids must hold text or whole numbers, got dtype float64"),

@@ -378,7 +378,8 @@ def test_a_budget_below_the_dearest_unit_would_bias_and_is_refused(method):
     assert abs(over_thresholds(design, reading, grades, budget)[1] - truth) > 1e-3
     name = design.pool.query_ids[int(np.argmax(order.dearest_units))]
     with pytest.raises(
-        BudgetError, match=rf"budget {budget:g} is below the dearest .* {budget / 0.98:g} for '{name}'"
+        BudgetError,
+        match=rf"budget {budget:g} is below what may have to be judged at once, {budget / 0.98:g} for '{name}'",
     ) as found:
         design.with_budget(budget)
     assert (found.value.budget, found.value.needed) == (budget, pytest.approx(budget / 0.98))
@@ -397,7 +398,7 @@ def test_a_budget_below_any_two_units_is_warned_of(method, overheads):
         units += costs.tolist() if method == "items_plain" and not overhead else [costs.sum() + overhead]
     two = sum(sorted(units)[-2:])
     (caution,) = design.with_budget(0.999 * two, ()).cautions
-    assert caution.startswith(f"budget {0.999 * two:g} is below what the two dearest units cost, {two:g}: the error")
+    assert caution.startswith(f"budget {0.999 * two:g} is below what two units may take together, {two:g}: the error")
     assert design.with_budget(1.001 * two, ()).cautions == ()
     assert design.with_budget(2 * design.cost, ()).cautions == ()
 

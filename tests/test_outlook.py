@@ -70,3 +70,17 @@ def test_laws_of_the_outlook(made, name):
     assert population.budget_for(0.5 * now, 0.95) >= pool.budget_for(0.5 * now, 0.95)
     assert population.budget_for(1e-6, 0.95) == math.inf
     assert population.queries_for(1e-3, 0.95) == pytest.approx(4 * population.queries_for(2e-3, 0.95))
+    # a census costs what all of the pool does, however it is come by
+    assert pool.budget_for(1e-9, 0.95) <= campaign.design.cost * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", ["items", "passive"])
+def test_a_sample_without_spread_does_not_tell_what_a_population_needs(made, name):
+    target = target_of(made, MEASURES[name])
+    beliefs = {"grade_probs": np.full((made.pool.n_items, 5), 0.2)} if name == "items" else {"max_grade": 4}
+    campaign = Campaign(METHODS[name].design(target, **beliefs, budget=400), rng=0)
+    campaign.run(lambda query, items: [0] * len(items))
+    assert math.isinf(campaign.estimate(scope="population").std_error)
+    outlook = campaign.outlook(scope="population")
+    assert (outlook.budget_for(0.1, 0.95), outlook.queries_for(0.1, 0.95)) == (math.inf, math.inf)
+    assert campaign.outlook().budget_for(0.1, 0.95) == pytest.approx(campaign.design.cost)

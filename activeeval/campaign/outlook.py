@@ -107,13 +107,13 @@ class Outlook:
         return self.pool_size * (self._half_width(0.0, self.of_census, level) / half_width) ** 2
 
     def _budget_of_draws(self, half_width: float, level: float) -> float:
-        """Return the budget of draws with replacement, whose variance falls as their number grows."""
+        """Return the budget of draws with replacement, whose variance falls with their number; at most a census's."""
         lowest, highest = 1.0, 2.0**40
         for _ in range(2 * _STEPS):
             more = math.sqrt(lowest * highest)
             enough = self._half_width(1 / more, self.degrees_of_freedom * more, level) <= half_width
             lowest, highest = (lowest, more) if enough else (more, highest)
-        return self.spent * highest
+        return min(self.spent * highest, max(self.reading.order.cost, self.spent))
 
     def _falls_to(self, at: float) -> float:
         """Return the share of the pool's variance that is left at a level."""

@@ -192,5 +192,7 @@ def _tell(one: Decision) -> None:
         return
     what = f"about {one.more_queries} queries like these, all judged,"
     if one.more_budget is not None:
-        what = f"a top-up of about {math.ceil(one.more_budget)} {one.unit}" if one.more_budget else "judging what waits"
+        amount = f"{math.ceil(one.more_budget)} {one.unit}"
+        grown = f"a top-up of about {amount}" if one.can_grow else f"a new sample with about {amount} more"
+        what = grown if one.more_budget else "judging what waits"
     say(f"{one.measure}: undecided; {what} should decide it, if the difference stays near {one.estimate.value:.3g}")

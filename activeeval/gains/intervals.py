@@ -148,7 +148,7 @@ def _pairs_a_kind(rows: Floats) -> float:
 def _room(level: float, n: int, n_free: int) -> float:
     """Return by how much the log-likelihood may fall: half of q, more where each variable has few preferences."""
     quantile = float(ndtri((1 + level) / 2)) ** 2
-    return quantile / 2 * _WIDER * (1 + n_free / max(n - n_free, n_free))
+    return quantile / 2 * _WIDER * (1 + n_free / max(n - n_free, n_free, 1))
 
 
 def _ends(likelihood: Likelihood, best: Floats, rooms: Floats, agreeing: Floats | None) -> tuple[Floats, Floats]:

@@ -37,7 +37,7 @@ def read_frame(path: PathLike) -> pl.DataFrame:
     try:
         with _quiet_panics():
             frame = pl.read_parquet(io.BytesIO(content))
-            n_letters = frame.select(pl.col(pl.String).str.len_bytes().sum()).sum_horizontal().sum()
+            n_letters = sum(sum(n) for n in frame.select(pl.col(pl.String).str.len_bytes().sum()).iter_columns())
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as problem:
         reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
         raise FormatError(os.fspath(path), None, f"cannot be read as parquet: {reason}") from None

@@ -221,6 +221,14 @@ class QueryPool:
         return probs
 
 
+def _refuse(pool: QueryPool, name: str, value: object) -> None:
+    raise AttributeError(f"cannot assign to {name!r}: a pool does not change, replace() makes another")
+
+
+# of what is no field, a frozen dataclass with slots asks the class that it was before it had slots
+QueryPool.__setattr__ = _refuse  # type: ignore[method-assign, assignment]
+
+
 def _check_queries(query_ids: Texts, offsets: Ints) -> None:
     from activeeval.kernels import keys
 

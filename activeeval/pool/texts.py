@@ -73,6 +73,8 @@ class Texts:
         if not values.size or codes.max(initial=0) >= 128:
             return cls.from_list(values.tolist())
         is_letter = codes.reshape(values.size, -1) != 0
+        if (is_letter[:, 1:] > is_letter[:, :-1]).any():  # a zero inside a text is a letter, behind it padding
+            return cls.from_list(values.tolist())
         return cls(codes[is_letter.reshape(-1)].astype(np.uint8), offsets_of(np.count_nonzero(is_letter, axis=1)))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -115,6 +117,8 @@ class Texts:
             place = self._text_of(range(self.size)[rows])
             return self.data[self.offsets[place] : self.offsets[place + 1]].tobytes().decode("utf-8", _LONE)
         chosen = np.asarray(rows) if not isinstance(rows, slice) else np.arange(self.size)[rows]
+        if chosen.dtype != np.bool_ and chosen.min(initial=0) < 0:  # the kernel does not count from the end
+            chosen = np.arange(self.size)[chosen]
         return self._taken(self._text_of(np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen))
 
     def _text_of(self, rows: Any) -> Any:

@@ -39,11 +39,13 @@ class Decision:
         The largest difference that does not matter, in the unit of the measure.
     more_budget : float or None
         Where undecided: what to judge beyond the sample's budget until the interval should be narrow enough, if
-        the difference stays as it is; 0 where judging what waits should do.
+        the difference stays as it is; 0 where judging what waits should do. None where the sample does not tell.
     more_queries : int or None
         Where judging this pool cannot decide: how many queries like these, all of them judged, should.
     unit : str
         What `more_budget` is in; see `QueryPool.cost_unit`.
+    can_grow : bool
+        Whether the sample can be topped up; draws with replacement cannot, `more_budget` is then for a new one.
     """
 
     measure: str
@@ -55,6 +57,7 @@ class Decision:
     more_budget: float | None = None
     more_queries: int | None = None
     unit: str = "judgments"
+    can_grow: bool = True
 
     @property
     def verdict(self) -> str:
@@ -77,7 +80,7 @@ class Decision:
         if not math.isfinite(self.interval.high):
             return "these judgments bound nothing: more queries have to be judged"
         if self.estimate.n_open and self.half_width_wanted:
-            return "a larger budget may decide it, or a --margin"
+            return "what was judged does not tell how much more would decide it"
         return "with a difference this near to 0 only a --margin can decide it"
 
     @property
@@ -201,7 +204,7 @@ def _with_budget(decision: Decision, sample: Sample, target: Target) -> Decision
     needed = outlook.budget_for(wanted, level)
     if math.isfinite(needed):
         more = max(needed - float(sample.campaign.design.budget or 0.0), 0.0)
-        return replace(decision, more_budget=more, unit=target.pool.cost_unit)
+        return replace(decision, more_budget=more, unit=target.pool.cost_unit, can_grow=outlook.is_levelled)
     queries = outlook.queries_for(wanted, level)
     return replace(decision, more_queries=math.ceil(queries)) if math.isfinite(queries) else decision
 

@@ -116,6 +116,15 @@ def test_levels_reject_what_holm_rejects():
         levels = holm_levels(p_values, level)
         np.testing.assert_array_equal(p_values <= 1 - levels + 1e-12, holm(p_values) <= 1 - level + 1e-12)
         assert (levels >= level - 1e-12).all()
+        turned = rng.permutation(n)
+        np.testing.assert_array_equal(holm_levels(p_values[turned], level), levels[turned])
+        assert (1 - holm_levels(p_values, 0.99) <= (1 - levels) + 1e-12).all()  # nested
+
+
+def test_equal_p_values_have_equal_levels():
+    assert holm_levels([0.01, 0.01, 0.01]) == pytest.approx([1 - 0.05 / 3] * 3)
+    assert holm_levels([0.04, 0.001, 0.001]) == pytest.approx([0.95, 1 - 0.05 / 3, 1 - 0.05 / 3])
+    assert holm_levels([0.0, 1.0]) == pytest.approx([0.975, 0.95])
 
 
 @pytest.fixture
@@ -156,6 +165,26 @@ def test_what_waits_and_what_is_to_be_added_is_told(call, sampled):
     assert "1 of" in early.err
     assert "wait for a grade" in early.err
     assert "an early reading" in json_rows(early.out)[0]["cautions"][0]
+
+
+def test_draws_with_replacement_are_not_told_to_grow(call):
+    runs = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 3, "--measure", "DCG@5", "--method", "passive")
+    assert call("sample", *runs, "--budget", 60, "--out", "s.sample", "--sheet", "s.csv").code == 0
+    judge_file("s.csv")
+    given = ("--sample", "s.sample", "--sheet", "s.csv", "--scope", "pool", "-o", "jsonl")
+    done = call("compare", "b.run", "a.run", *given)
+    (row,) = json_rows(done.out)
+    assert row["verdict"] == "undecided"
+    more = f"a new sample with about {int(np.ceil(row['more_budget']))} judgments more should decide it"
+    assert more in done.err
+
+
+def test_what_a_budget_looked_up_does_not_tell_how_much_more(call):
+    done = call("compare", "b.run", "a.run", *JUDGED, "--budget", "30%", "-o", "jsonl")
+    (row,) = json_rows(done.out)
+    assert (row["verdict"], row["more_budget"], row["more_queries"]) == ("undecided", None, None)
+    assert row["value"] != 0
+    assert "undecided; what was judged does not tell how much more would decide it" in done.err
 
 
 def test_the_runs_must_be_the_samples(call, sampled):

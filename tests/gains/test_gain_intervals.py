@@ -270,6 +270,11 @@ def test_preferences_that_tell_nothing_leave_everything_open():
     np.testing.assert_allclose(found.gains, [[0, 0, 1], [0, 1, 1]], atol=1e-3)
 
 
+def test_one_rank_of_two_grades_leaves_nothing_to_learn():
+    found = found_for(PreferenceData([[1]], [[0]], max_grade=1))
+    assert (found.gains.tolist(), found.discounts.tolist()) == ([[0, 1], [0, 1]], [[1], [1]])
+
+
 @pytest.mark.statistical
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_pairs", "turned"), [(60, 0.1), (200, 0.25), (200, 0.0)])
