@@ -89,8 +89,9 @@ def compare(
     """Decide whether the run NEW is worse than OLD: by judgments (--qrels), or by a judged sample (--sample, --sheet).
 
     The value is NEW less OLD. The verdict is the first of these that holds: equivalent, the interval lies within ± the
-    margin; better, it lies above 0; worse, below 0; else undecided. Of several measures each interval has the level
-    that Holm's method gives it, so that the chance to see a difference where there is none is shared by all.
+    margin; better, it lies above 0; worse, below 0; else undecided. It has to hold whatever the items are worth that
+    could not be judged. Of several measures each interval has the level that Holm's method gives it, so that the chance
+    to see a difference where there is none is shared by all.
 
     \b
     Exit codes:

@@ -116,7 +116,7 @@ def show_standings(
     n = len(found) * (len(found[0]) - 1)
     adjusted = ", not corrected" if correction == "none" else f", {correction.capitalize()} over {n} differences"
     said = f"p by {TESTS[test]} against {found[0][baseline].run}{adjusted if n > 1 else ''}"
-    click.echo(note_text(f"* {said}, at most {alpha:g}. In brackets {100 * level:g} % intervals.", form))
+    click.echo(note_text(f"* {said}, at most {alpha:g}. In brackets {100 * level:g} % t intervals.", form))
 
 
 def _joined(found: Sequence[Sequence[Standing]], blocks: Sequence[Sequence[dict[str, str]]], k: int) -> dict[str, str]:

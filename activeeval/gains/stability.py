@@ -97,7 +97,8 @@ def bootstrap_gains(
         except InputError:
             continue
     if not found:
-        raise InputError(f"none of {n_resamples} resamples tells gains and discounts: there are too few pairs")
+        why = "too few pairs, or were preferred and other exchanged?"
+        raise InputError(f"none of {n_resamples} resamples tells gains and discounts: {why}")
     return Stability(
         np.array([one.relative_gains for one in found]),
         np.array([one.discounts for one in found]),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from activeeval.errors import FormatError
+from activeeval.errors import FormatError, InputError
 from activeeval.io.files import PathLike, open_text
 from activeeval.io.json_text import parse_json
 from activeeval.io.writing import write_atomically
@@ -49,7 +49,7 @@ def read_gains(path: PathLike) -> GainsFile:
         fields = parse_json(open_text(path))
     except json.JSONDecodeError as problem:
         raise FormatError(name, problem.lineno, f"is not JSON: {problem.msg}; expected gains and discounts") from None
-    except FormatError:
+    except InputError:
         raise
     except ValueError as problem:
         raise FormatError(name, None, f"is not JSON: {problem}; expected gains and discounts") from None

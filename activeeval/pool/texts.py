@@ -43,6 +43,8 @@ class Texts:
     >>> texts = Texts.from_list(["a", "long", "b"])
     >>> texts[1], texts[[2, 0]].tolist(), texts.size, np.asarray(texts).dtype.str[1:]
     ('long', ['b', 'a'], 3, 'U4')
+    >>> texts
+    Texts(['a', 'long', 'b'], size=3)
     """
 
     __slots__ = ("_array", "data", "offsets", "starts")
@@ -98,6 +100,10 @@ class Texts:
     def repeats(self) -> Ints:
         """Number of rows of each text."""
         return np.ones(self.offsets.size - 1, dtype=np.int64) if self.starts is None else np.diff(self.starts)
+
+    def __repr__(self) -> str:
+        shown = [*map(repr, self[:3].tolist()), *(["…"] if self.size > 3 else [])]
+        return f"Texts([{', '.join(shown)}], size={self.size})"
 
     def __len__(self) -> int:
         return self.size

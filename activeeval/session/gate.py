@@ -62,21 +62,31 @@ class Decision:
     @property
     def verdict(self) -> str:
         """The first that holds: equivalent (interval within ± margin), better (above 0), worse (below), undecided."""
-        low, high = self.interval.low, self.interval.high
-        if -self.margin <= low and high <= self.margin:
-            return "equivalent"
-        if low > 0:
-            return "better"
-        return "worse" if high < 0 else "undecided"
+        return _verdict(*self.bounds, self.margin)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The interval, with room for what the items that could not be judged may be worth."""
+        cannot, value = self.estimate.cannot, self.estimate.value
+        below, above = (0.0, 0.0) if cannot is None else (value - cannot.low, cannot.high - value)
+        return self.interval.low - max(below, 0.0), self.interval.high + max(above, 0.0)
+
+    @property
+    def is_open_by_cannot(self) -> bool:
+        """Whether it is the items that could not be judged that leave it undecided."""
+        alone = _verdict(self.interval.low, self.interval.high, self.margin)
+        return self.verdict == "undecided" and alone != "undecided"
 
     @property
     def is_not_worse(self) -> bool:
-        """Whether the interval leaves no room for a loss above the margin."""
-        return self.interval.low >= -self.margin
+        """Whether the bounds leave no room for a loss above the margin."""
+        return self.bounds[0] >= -self.margin
 
     @property
     def obstacle(self) -> str:
         """Why nothing is named that would decide it."""
+        if self.is_open_by_cannot:
+            return "the items that could not be judged leave it open"
         if not math.isfinite(self.interval.high):
             return "these judgments bound nothing: more queries have to be judged"
         if self.estimate.n_open and self.half_width_wanted:
@@ -87,6 +97,14 @@ class Decision:
     def half_width_wanted(self) -> float:
         """The half-width at which this estimate is decided, one way or the other; 0 where no width would do."""
         return max(abs(self.estimate.value), self.margin - abs(self.estimate.value))
+
+
+def _verdict(low: float, high: float, margin: float) -> str:
+    if -margin <= low and high <= margin:
+        return "equivalent"
+    if low > 0:
+        return "better"
+    return "worse" if high < 0 else "undecided"
 
 
 def exit_code(decisions: Sequence[Decision]) -> int:
@@ -168,6 +186,10 @@ def by_sample(
 
 
 def _decided(found: Sequence[tuple[str, Estimate]], margin: float, level: float) -> list[Decision]:
+    names = [name for name, _ in found]
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise InputError(f"the measure {twice} is given twice, expected each once: Holm's method counts them")
     p_values = [estimate.p_value for _, estimate in found]
     together = zip(found, p_values, holm(p_values), holm_levels(p_values, level), strict=True)
     return [
@@ -195,7 +217,7 @@ def _with_budget(decision: Decision, sample: Sample, target: Target) -> Decision
     """Return a decision by a sample with what would decide it: more of the sample, or else more queries."""
     wanted, level = decision.half_width_wanted, decision.interval.level
     outlook = sample.campaign.outlook(target, scope=decision.estimate.scope)
-    if decision.verdict != "undecided" or wanted == 0 or outlook is None:
+    if decision.verdict != "undecided" or decision.is_open_by_cannot or wanted == 0 or outlook is None:
         return decision
     needed = outlook.budget_for(wanted, level)
     if math.isfinite(needed):

@@ -105,6 +105,7 @@ OPTIONS = [
     ("gains: no pairs", {}, "gains learn --out x.json", 2, r"Missing argument 'PREFS\.\.\.'\."),
     ("gains: a picture of another kind", made('{"gains": [0, 1], "discounts": [1]}'), "gains show x.json --plot x.txt", 1,
      r"x\.txt: expected a name that ends in \.png, \.svg, \.pdf"),
+    ("gains file: none", {}, "gains show none.json", 1, r"none\.json: no such file"),
     ("gains file: not JSON", made("gains\n"), "gains show x.json", 1, r"x\.json:1: is not JSON: .*"),
     ("gains file: a list", made("[1]"), "score q.qrels a.run @x.json", 1, r"x\.json: is no JSON object, expected .*"),
     ("gains file: no gains", made('{"discounts": [1]}'), "score q.qrels a.run @x.json", 1,

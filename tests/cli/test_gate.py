@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from cli_cases import judge_file
 from cli_files import json_rows
 from scipy import stats
 
-from activeeval.results import Estimate, Interval
+from activeeval.results import Cannot, Estimate, Interval
 from activeeval.session.gate import Decision, _with_queries, exit_code
 from activeeval.session.samples import judged
 from activeeval.significance import holm, holm_levels
@@ -315,3 +316,24 @@ def test_equal_scores_are_ordered_as_asked(call):
         found[ties] = json_rows(call("compare", "low.run", "tied.run", *given, "-o", "jsonl").out)[0]["value"]
     assert found["id"] == found["rank"] == pytest.approx(0.9 * (1 - 1 / np.log2(3)))
     assert found["input"] == 0
+
+
+def test_a_measure_counts_once(call):
+    _files_of(3)
+    given = ("--qrels", "two.qrels", "--measure", "DCG@2", "--measure", "P@1", "--measure", "DCG(dcg='exp-log2')@2")
+    done = call("compare", "low.run", "high.run", *given)
+    assert done.code == 1
+    assert "the measure DCG(dcg='exp-log2')@2 is given twice, expected each once" in done.err
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict", "code"),
+    [(0.15, 0.25, "better", 0), (0.1, 0.2, "undecided", 0), (0.05, 0.2, "undecided", 11), (0.2, 0.2, "better", 0)],
+)
+def test_a_verdict_holds_whatever_is_worth_what_could_not_be_judged(low, high, verdict, code):
+    sure = decision(0.1, 0.3)
+    cannot = Cannot(n_items=2, low=low, high=high, treated="as predicted")
+    one = replace(sure, estimate=replace(sure.estimate, cannot=cannot))
+    assert (one.verdict, exit_code([one])) == (verdict, code)
+    assert one.is_open_by_cannot == (verdict == "undecided")
+    assert ("could not be judged" in one.obstacle) == one.is_open_by_cannot

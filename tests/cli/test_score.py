@@ -367,7 +367,7 @@ def test_a_table_for_reading_marks_what_is_significant_and_says_so(call, three, 
     assert {row["p_value"] <= 0.05 for row in rows if "p_value" in row} == {True, False}
     start, per_cent = {"text": ("*", "%"), "md": ("\\*", "%"), "latex": ("\\par *", "\\%")}[form]
     said = "p by the paired t test against a.run, Holm over 4 differences, at most 0.05"
-    assert note == f"{start} {said}. In brackets 95 {per_cent} intervals."
+    assert note == f"{start} {said}. In brackets 95 {per_cent} t intervals."
     assert "b.run: 1 of 30 judged queries are missing from the run and score 0" in answer.err
 
 
