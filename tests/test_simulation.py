@@ -610,14 +610,14 @@ def test_what_is_saved_at_least_where_the_smallest_budget_is_already_better():
     """With a fifth of the error the method at 25 is better than passive at 400, with half of it better than at 50."""
     budgets = np.array([25.0, 50.0, 400.0])
     passive = np.tile(1 / np.sqrt(budgets), (60, 1))
-    assert saved_above(budgets, passive / 5, passive) == [0.0, 0.5, 1 - 25 / 400]
-    assert saved_above(budgets, passive / 2, passive) == [0.0, 0.5, None]
+    assert saved_above(budgets, passive / 5, passive) == [None, 0.5, 1 - 25 / 400]
+    assert saved_above(budgets, passive / 2, passive) == [None, 0.5, None]
     assert saved_above(budgets, passive, passive) == [None] * 3
     random = np.random.default_rng(1)
     noise = [random.normal(size=(400, 3)) for _ in range(2)]
     assert saved_above(budgets, *noise) == [None] * 3
     passive[:, 2] = 0  # a census
-    assert saved_above(budgets, passive / 5, passive) == [0.0, 0.5, None]
+    assert saved_above(budgets, passive / 5, passive) == [None, 0.5, None]
 
 
 def test_a_simulation_says_what_is_saved_at_least_beside_what_is_not_known():

@@ -169,7 +169,7 @@ def _estimate(
     is_unknown = probs is None and chosen.stage.needs_model
     beliefs = _uniform(target, max_grade, chosen) if is_unknown else {"grade_probs": probs}
     if target.versus is not None and not target.matters.any():
-        return _nothing(chosen.name, workload.notes)
+        return _nothing(chosen.name, scope, workload.notes)
     check_open(target)
     is_scored = budget is None and not is_judge
     if is_scored and method is None and probs is None:
@@ -216,7 +216,7 @@ def _scored(target: Target, workload: Workload, method: str, scope: str) -> Esti
     )
 
 
-def _nothing(method: str, notes: tuple[str, ...]) -> Estimate:
+def _nothing(method: str, scope: str, notes: tuple[str, ...]) -> Estimate:
     """Return the difference of two rankings that no label can change: 0, and nothing is judged."""
     return Estimate(
         value=0.0,
@@ -228,6 +228,7 @@ def _nothing(method: str, notes: tuple[str, ...]) -> Estimate:
         n_items=0,
         cost=0.0,
         method=method,
+        scope=scope,
         notes=notes,
     )
 

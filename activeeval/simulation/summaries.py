@@ -300,12 +300,13 @@ def labels_saved_at(budgets: Floats, errors: Floats, passive_errors: Floats) -> 
 def saved_above(budgets: Floats, errors: Floats, passive_errors: Floats) -> list[float | None]:
     """Return what is saved at least at each budget where the smallest one errs less than passive does there.
 
-    It has to be less by two Monte-Carlo standard errors; None elsewhere, and where passive does not err.
+    It has to be less by two Monte-Carlo standard errors; None elsewhere, at the smallest itself, and where passive is
+    without error.
     """
     out: list[float | None] = []
     for budget, passive in zip(budgets, np.abs(passive_errors).T, strict=True):
         gap = _mean(passive - np.abs(errors[:, 0]))
-        out.append(float(1 - budgets[0] / budget) if gap.value > 2 * gap.se else None)
+        out.append(float(1 - budgets[0] / budget) if gap.value > 2 * gap.se and budget > budgets[0] else None)
     return out
 
 
