@@ -121,6 +121,12 @@ STEPS = (
         "benchmarks.kernels",
         ("results/kernels.json",),
     ),
+    Step(
+        "whole-process",
+        "`activeeval score` from start to end, reading LETOR, beside pytrec_eval: README's seconds and megabytes",
+        "benchmarks.whole_process",
+        ("results/whole-process.json",),
+    ),
     Step("replication", "campaigns replayed a second", "benchmarks.replication", ("results/replication.json",)),
     Step("depth", "designs for a pool of MSLR-WEB30K's size", "benchmarks.depth", ("results/depth.json",)),
     Step(

@@ -50,7 +50,8 @@ def _start_again_with(environment: dict[str, str], module: str) -> None:
 def describe(module: str, packages: tuple[str, ...] = ()) -> dict:
     """Return command, date, versions, those of further packages too, and the size of the machine."""
     return {
-        "command": " ".join(["python -m", module, *sys.argv[1:]]),
+        # a place on this machine says nothing elsewhere
+        "command": " ".join(["python -m", module, *("PATH" if os.path.isabs(a) else a for a in sys.argv[1:])]),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in (*_PACKAGES, *packages)}},
         "git_commit": _git("rev-parse", "--short=12", "HEAD"),

@@ -41,7 +41,9 @@ def test_what_is_compiled_is_kept(start):
     assert [start() for _ in range(2)] == [(0, ""), (1, "")]
 
 
-@pytest.mark.parametrize("content", [b"", b"junk", b"\x80\x05."])
+@pytest.mark.parametrize(
+    "content", [b"", *(pytest.param(junk, marks=pytest.mark.slow) for junk in (b"junk", b"\x80\x05."))]
+)
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_a_damaged_cache_is_said_once_and_compiled_anew(start, tmp_path, content, suffix):
     start()

@@ -70,7 +70,9 @@ def optimised(plan, budget, is_whole=False):
     return best
 
 
-@pytest.mark.parametrize("overhead", [0.0, 0.1, 1.0, 5.0])
+@pytest.mark.parametrize(
+    "overhead", [0.0, 5.0, *(pytest.param(overhead, marks=pytest.mark.slow) for overhead in (0.1, 1.0))]
+)
 @pytest.mark.parametrize(
     ("name", "measure", "versus"),
     [

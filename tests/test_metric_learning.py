@@ -47,6 +47,7 @@ def test_rows_are_averaged_within_a_repetition_first_and_without_what_is_undefin
     assert row["y_se"] is None
 
 
+@pytest.mark.slow
 def test_one_seed_one_answer_whatever_the_processes_and_further_repetitions():
     job = Job("dice", 3, throws)
     one, two = (run([job], 3, n_jobs)["dice"]["tables"] for n_jobs in (1, 2))

@@ -41,7 +41,9 @@ def half_of(interval):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", ["items", "depth", "random"])
+@pytest.mark.parametrize(
+    "name", ["random", *(pytest.param(name, marks=pytest.mark.slow) for name in ("items", "depth"))]
+)
 def test_a_budget_for_a_half_width_brings_about_it(made, name):
     """Of 24 samples the median of what came over what was wanted lies in [.85, 1.2].
 

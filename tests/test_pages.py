@@ -73,7 +73,13 @@ def test_a_page_is_what_its_commands_say(page):
         assert plain(said) == plain(block["said"]), block["commands"]
 
 
-@pytest.mark.parametrize(("candidate", "code"), [("new.run", 0), ("main.run", 0), ("worse.run", 10), ("gone.run", 1)])
+@pytest.mark.parametrize(
+    ("candidate", "code"),
+    [
+        ("worse.run", 10),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in [("new.run", 0), ("main.run", 0), ("gone.run", 1)]),
+    ],
+)
 def test_the_step_of_a_pipeline_passes_and_fails_as_the_page_says(tmp_path, candidate, code):
     (script,) = STEP.findall((DOCS / "gate.md").read_text())
     shutil.copy(DOCS / "week.py", tmp_path)

@@ -494,7 +494,7 @@ def test_a_sample_is_gathered_from_the_designs_own_chunks(method):
 
 
 @pytest.mark.parametrize(("method", "n_bytes"), [("items", 16), ("active", 80)])
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_memory_grows_by_the_numbers_of_queries_alone(n_jobs, method, n_bytes):
     n_queries, n_items = 50, 400
     offsets = np.arange(n_queries + 1) * n_items

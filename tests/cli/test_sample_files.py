@@ -340,8 +340,14 @@ def check_pair(call, command, sheet_is_new, sample_is_new):
         one_line(done, r"d\.csv: the sheet is of sample '\w+', expected one of samples? '\w+'.*")
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-@pytest.mark.parametrize("command", ["sample", "top-up"])
+@pytest.mark.parametrize(
+    ("command", "step"),
+    [
+        ("sample", "replace"),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in [("sample", "fsync"), ("top-up", "fsync")]),
+        pytest.param("top-up", "replace", marks=pytest.mark.slow),
+    ],
+)
 def test_a_kill_at_any_step_never_leaves_a_new_sheet_beside_an_old_sample(folder, call, writing, command, step):
     """The process dies at the n-th fsync or rename, for every n that there is; then the command is run again."""
     before, seen = {path.name for path in folder.iterdir()}, []
@@ -362,8 +368,11 @@ def test_a_kill_at_any_step_never_leaves_a_new_sheet_beside_an_old_sample(folder
     assert seen == [*expected[step], (True, True)]
 
 
-@pytest.mark.parametrize(("step", "n"), [("fsync", 1), ("fsync", 2), ("replace", 1)])
-@pytest.mark.parametrize("command", ["sample", "top-up"])
+@pytest.mark.parametrize(
+    ("step", "n"),
+    [("fsync", 1), *(pytest.param(*case, marks=pytest.mark.slow) for case in [("fsync", 2), ("replace", 1)])],
+)
+@pytest.mark.parametrize("command", ["sample", pytest.param("top-up", marks=pytest.mark.slow)])
 def test_ctrl_c_while_files_are_written_leaves_none(folder, call, writing, command, step, n):
     before = sorted(path.name for path in folder.iterdir())
     done, are_new, _ = writing(command, step, n, INTERRUPTED)

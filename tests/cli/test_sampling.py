@@ -87,7 +87,11 @@ THROUGH = [
 ]
 
 
-@pytest.mark.parametrize("spreadsheet", SPREADSHEETS.values(), ids=SPREADSHEETS)
+@pytest.mark.parametrize(
+    "spreadsheet",
+    [value if k == 0 else pytest.param(value, marks=pytest.mark.slow) for k, value in enumerate(SPREADSHEETS.values())],
+    ids=SPREADSHEETS,
+)
 @pytest.mark.parametrize(("options", "given"), CASES.values(), ids=CASES)
 @pytest.mark.parametrize(("measure", "method"), THROUGH)
 def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options, given, measure, method, spreadsheet):
@@ -489,6 +493,7 @@ def test_what_several_judges_say_is_resolved_by_name(call, drawn, policy, expect
     assert done.rows[0] == alone
 
 
+@pytest.mark.slow
 def test_without_a_seed_no_two_samples_are_one(folder, start):
     """The operating system's is said, and gives the same sample again."""
     sheets, seeds = [], []

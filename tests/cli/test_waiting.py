@@ -45,6 +45,7 @@ def at_a_terminal(*arguments):
     return process.returncode, out.decode(), b"".join(sent).decode()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no terminals of its own")
 def test_a_terminal_is_told_and_stdout_stays_the_same(folder, call):
     arguments = ("calibration", *LETOR, "--measure", "DCG@3", "-o", "jsonl")

@@ -91,6 +91,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_small_file_takes_little_memory(tmp_path, case):
     write, name, call, expected = CASES[case]
