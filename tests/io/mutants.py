@@ -174,7 +174,11 @@ def in_jsonl(rows: list[dict]) -> bytes:
 
 def in_parquet(rows: list[dict]) -> bytes:
     content = io.BytesIO()
-    pl.DataFrame(rows, strict=False).write_parquet(content)
+    try:
+        frame = pl.DataFrame(rows, strict=False, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError):  # cells of kinds that no column holds together
+        frame = pl.DataFrame([{name: str(cell) for name, cell in row.items()} for row in rows])
+    frame.write_parquet(content)
     return content.getvalue()
 
 
