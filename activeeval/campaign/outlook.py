@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from activeeval.campaign.reading import Ints, of_target
 from activeeval.design import Design, Levels, Reading, Selection
@@ -36,6 +37,10 @@ class Outlook:
         Of the estimate now, and once everything is judged.
     pool_size : float
         1 / Σ p², the number of queries where all are equally frequent.
+    matters : array of bool
+        Of the order's items, whether one's label can change the value.
+    planned : float
+        The pool's variance planned for the level of now.
     is_levelled : bool
         Whether a larger sample holds this one.
     """
@@ -48,6 +53,8 @@ class Outlook:
     degrees_of_freedom: float
     of_census: float
     pool_size: float
+    matters: NDArray[np.bool_]
+    planned: float
     is_levelled: bool
 
     @classmethod
@@ -59,6 +66,7 @@ class Outlook:
         own = of_target(reading, now)
         sample = judged_sample(design, reading, reading.judge(grades), own)
         found, of_pool = evaluate(sample, scope), evaluate(sample).variance
+        matters = reading.target.matters[reading.order.items]
         return cls(
             reading=reading,
             now=own,
@@ -68,6 +76,8 @@ class Outlook:
             degrees_of_freedom=found.degrees_of_freedom,
             of_census=sample.pool_size - 1.0 if scope != "pool" else math.inf,
             pool_size=sample.pool_size,
+            matters=matters,
+            planned=reading.order.planned_variance(own.level, matters),
             is_levelled=isinstance(design.scheme, Levels),
         )
 
@@ -117,11 +127,9 @@ class Outlook:
 
     def _falls_to(self, at: float) -> float:
         """Return the share of the pool's variance that is left at a level."""
-        matters = self.reading.target.matters[self.reading.order.items]
-        planned = [self.reading.order.planned_variance(one, matters) for one in (self.now.level, at)]
-        if planned[0] <= 0:
+        if self.planned <= 0:
             return 1.0
-        return planned[1] / planned[0] if planned[1] > 0 else 0.0
+        return max(self.reading.order.planned_variance(at, self.matters) / self.planned, 0.0)
 
     def _half_width(self, share: float, freedom: float, level: float) -> float:
         variance = (self.of_pool * share if share > 0 else 0.0) + self.of_scope

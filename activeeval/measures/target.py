@@ -186,9 +186,7 @@ class Target:
         items, pool = self.judging_lists()[1], self.pool
         items = items if self.within is None else items[self.within[pool.item_queries[items]]]
         missing = items[np.asarray(grades)[items] < 0]
-        queries = pool.query_texts[pool.item_queries[missing]]
-        pairs = list(zip(queries.tolist(), pool.item_texts[missing].tolist(), strict=True))
-        check_judged(pairs, items.size, f"that {self.name} needs")
+        check_judged(pool.pairs_of(missing), items.size, f"that {self.name} needs")
 
     def moments(self, grade_probs: ArrayLike, node_weights: ArrayLike | None = None) -> Moments:
         """Return the moments of L or δ of every query under a grade model."""

@@ -124,6 +124,12 @@ class QueryPool:
         keys = zip(self.item_queries.tolist(), self.item_texts.tolist(), strict=True)
         return {key: z for z, key in enumerate(keys)}
 
+    def pairs_of(self, items: ArrayLike) -> list[tuple[str, str]]:
+        """Return (query id, item id) of some items, given by index."""
+        own = np.asarray(items, dtype=np.int64)
+        queries = self.query_texts[self.item_queries[own]]
+        return list(zip(queries.tolist(), self.item_texts[own].tolist(), strict=True))
+
     def place(self, item: int) -> str:
         """Name an item of the flat axis for a message: ``item 'd7' of query 'q3'``."""
         query = int(np.searchsorted(self.query_offsets, item, side="right")) - 1

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.campaign import Campaign
+from activeeval.design import Design
 from activeeval.errors import BudgetError, InputError
 from activeeval.estimation import check_scope
 from activeeval.io.tables import load_qrels, load_run
@@ -19,7 +20,7 @@ from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.methods import Method, default_method, find_method
 from activeeval.pool import Seed, check_judged
 from activeeval.results import Estimate
-from activeeval.session.budgets import Budget, check_open
+from activeeval.session.budgets import Budget, check_open, whole_cost
 from activeeval.session.modelling import uniform_beliefs
 from activeeval.session.workload import Workload, from_tables, sampled_measure
 from activeeval.significance import mean_interval
@@ -172,14 +173,10 @@ def _estimate(
         return _nothing(chosen.name, scope, workload.notes)
     check_open(target)
     is_scored = budget is None and not is_judge
-    if is_scored and method is None and probs is None:
-        return _scored(target, workload, chosen.name, scope)
-    design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE)
-    try:
-        design = design.with_budget(design.cost if budget is None else budget.of(target))
-    except BudgetError as problem:
-        raise problem if budget is None else budget.refused(problem, target) from None
-    if is_scored:  # a method and a model that would not work have been refused
+    if not is_scored or method is not None or probs is not None:  # a method and a model that do not work are refused
+        design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE)
+        design = _with_budget(design, target, budget)
+    if is_scored:
         return _scored(target, workload, chosen.name, scope)
     oracle = _Oracle(qrels_or_judge if is_judge else _lookup(workload))
     campaign = Campaign(design, rng=rng)
@@ -191,15 +188,20 @@ def _estimate(
     return replace(found, notes=(*workload.notes, *found.notes))
 
 
+def _with_budget(design: Design, target: Target, budget: Budget | None) -> Design:
+    try:
+        return design.with_budget(design.cost if budget is None else budget.of(target))
+    except BudgetError as problem:
+        raise problem if budget is None else budget.refused(problem, target) from None
+
+
 def _scored(target: Target, workload: Workload, method: str, scope: str) -> Estimate:
     """Return what all judgments say: chance has a part only in which queries of the population these are."""
     pool, matters = workload.pool, target.matters
     missing = np.flatnonzero(matters & (workload.grades < 0))
-    names = zip(pool.query_texts[pool.item_queries[missing]], pool.item_texts[missing], strict=True)
-    check_judged(list(names), int(np.count_nonzero(matters)), "asked for")
+    check_judged(pool.pairs_of(missing), int(np.count_nonzero(matters)), "asked for")
     summary = mean_interval(target.values(np.maximum(workload.grades, 0)))
     judged = np.unique(pool.item_queries[matters])
-    cost = pool.item_costs[matters].sum() + pool.query_costs[judged].sum()
     is_spread = summary.std_error > 0 or summary.mean == 0
     return Estimate(
         value=summary.mean,
@@ -209,7 +211,7 @@ def _scored(target: Target, workload: Workload, method: str, scope: str) -> Esti
         n_draws=judged.size,
         n_queries=judged.size,
         n_items=int(np.count_nonzero(matters)),
-        cost=float(cost / pool.item_costs.mean()),
+        cost=whole_cost(target),
         method=method,
         scope=scope,
         notes=workload.notes,

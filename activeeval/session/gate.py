@@ -216,8 +216,10 @@ def _with_queries(decision: Decision) -> Decision:
 def _with_budget(decision: Decision, sample: Sample, target: Target) -> Decision:
     """Return a decision by a sample with what would decide it: more of the sample, or else more queries."""
     wanted, level = decision.half_width_wanted, decision.interval.level
+    if decision.verdict != "undecided" or decision.is_open_by_cannot or wanted == 0:
+        return decision
     outlook = sample.campaign.outlook(target, scope=decision.estimate.scope)
-    if decision.verdict != "undecided" or decision.is_open_by_cannot or wanted == 0 or outlook is None:
+    if outlook is None:
         return decision
     needed = outlook.budget_for(wanted, level)
     if math.isfinite(needed):
