@@ -244,3 +244,26 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
     sample, own = read_sample(path)
     campaign, progress, agreement = take(sample.campaign, found, (own, *sample.earlier), policy)
     return replace(sample, campaign=campaign), progress, agreement
+
+
+def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> list[Sample]:
+    """Return several samples, each with what its own sheets say; a judge's disagreements count by the median.
+
+    Raises
+    ------
+    InputError
+        Where a sheet is of none of them, or a sample has no sheet.
+    """
+    found = {sheet: read_draws(sheet) for sheet in sheets}
+    drawn = {path: read_sample(path) for path in paths}
+    ids = {path: (own, *sample.earlier) for path, (sample, own) in drawn.items()}
+    for name, sheet in found.items():
+        if not any(sheet.sample in own for own in ids.values()):
+            raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(paths)}")
+    pilots = []
+    for path, (sample, _) in drawn.items():
+        own = {name: sheet for name, sheet in found.items() if sheet.sample in ids[path]}
+        if not own:
+            raise InputError(f"{path}: the pilot has no sheet, expected its judgments (--sheet)")
+        pilots.append(replace(sample, campaign=take(sample.campaign, own, ids[path], "median")[0]))
+    return pilots
