@@ -22,10 +22,9 @@ from activeeval.cli.output import check_out, emit, output_option, places_option,
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
-    from activeeval.planning import Goal
+    from activeeval.planning import Goal, MeasurePlan
     from activeeval.session.budgets import Budget
     from activeeval.session.cases import Case
-    from activeeval.session.plans import MeasurePlan
 
 
 @click.command()

@@ -4,6 +4,7 @@ from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast, Prospect
 from activeeval.planning.goals import Goal
 from activeeval.planning.pilots import Lesson, lesson_of
 from activeeval.planning.planner import Planner
+from activeeval.planning.plans import MeasurePlan, PlannedRow, plan_of
 from activeeval.planning.rehearsals import MOST_ITEMS, evenness
 from activeeval.planning.values import Values
 
@@ -14,9 +15,12 @@ __all__ = [
     "Forecast",
     "Goal",
     "Lesson",
+    "MeasurePlan",
+    "PlannedRow",
     "Planner",
     "Prospect",
     "Values",
     "evenness",
     "lesson_of",
+    "plan_of",
 ]

@@ -18,8 +18,8 @@ from activeeval.planning.values import Values
 Ints = NDArray[np.int64]
 
 PRIOR = 10.0
-"""Degrees of freedom that the model's own word counts as. After pilots of 50 queries (MQ2008, MQ2007, four measures, one
-ranking and two) the median error of half-widths was at most .21, .13, .13, .15, .17 with 0, 5, 10, 20, 40."""
+"""Degrees of freedom that the model's own word counts as. After pilots of 50 queries (MQ2008, MQ2007, four measures,
+one ranking and two) the median error of half-widths was at most .21, .13, .13, .15, .17 with 0, 5, 10, 20, 40."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,8 @@ from activeeval.report.rows import amount, design_columns, gains_band, gains_row
 
 if TYPE_CHECKING:
     from activeeval.design import Design
-    from activeeval.planning import Goal
+    from activeeval.planning import Goal, MeasurePlan
     from activeeval.preferences import CoherenceReport
-    from activeeval.session.plans import MeasurePlan
     from activeeval.simulation import Summary
 
 _COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")

@@ -13,8 +13,7 @@ from activeeval.results import Figure
 
 if TYPE_CHECKING:
     from activeeval.design import Design
-    from activeeval.planning import Goal, Prospect
-    from activeeval.session.plans import MeasurePlan
+    from activeeval.planning import Goal, MeasurePlan, Prospect
     from activeeval.simulation import Summary
 
 

@@ -246,8 +246,8 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
     return replace(sample, campaign=campaign), progress, agreement
 
 
-def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> list[Sample]:
-    """Return several samples, each with what its own sheets say; a judge's disagreements count by the median.
+def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Sample]:
+    """Return several samples by their paths, each with what its own sheets say; of several grades the median counts.
 
     Raises
     ------
@@ -260,10 +260,10 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> list[Sample]:
     for name, sheet in found.items():
         if not any(sheet.sample in own for own in ids.values()):
             raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(paths)}")
-    pilots = []
+    pilots = {}
     for path, (sample, _) in drawn.items():
         own = {name: sheet for name, sheet in found.items() if sheet.sample in ids[path]}
         if not own:
             raise InputError(f"{path}: the pilot has no sheet, expected its judgments (--sheet)")
-        pilots.append(replace(sample, campaign=take(sample.campaign, own, ids[path], "median")[0]))
+        pilots[path] = replace(sample, campaign=take(sample.campaign, own, ids[path], "median")[0])
     return pilots
