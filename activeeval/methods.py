@@ -174,7 +174,7 @@ class Method:
     def part(
         self,
         targets: Target | Sequence[Target],
-        grade_probs: ArrayLike | None = None,
+        grade_probs: ArrayLike | Beliefs | None = None,
         *,
         node_weights: ArrayLike | None = None,
         factor: Factor | None = None,
@@ -182,7 +182,10 @@ class Method:
         judged: ArrayLike | None = None,
         bias: float = 0.0,
     ) -> Part:
-        """Return what the method makes of a pool, or of a part of one, query by query; see `design`."""
+        """Return what the method makes of a pool, or of a part of one, query by query; see `design`.
+
+        ``grade_probs`` may be the beliefs that it, the factor and what is known make, where these are at hand already.
+        """
         asked = _asked(targets)
         known = known_grades(asked[0].pool, judged, _top(asked, max_grade))
         if not isinstance(bias, Real) or not 0 <= bias < math.inf:
@@ -245,7 +248,7 @@ class Method:
     def _beliefs(
         self,
         targets: Sequence[Target],
-        grade_probs: ArrayLike | None,
+        grade_probs: ArrayLike | Beliefs | None,
         node_weights: ArrayLike | None,
         factor: Factor | None,
         max_grade: int | None,
@@ -255,6 +258,8 @@ class Method:
         pool = targets[0].pool
         if not self.is_optimal and not self.stage.needs_model:
             return None
+        if isinstance(grade_probs, Beliefs):
+            return self.stage.model(grade_probs)
         if self.ignores_model:
             n_grades = None if grade_probs is None else np.shape(grade_probs)[-1]
             top = _top(targets, max_grade)
