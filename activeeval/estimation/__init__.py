@@ -25,7 +25,13 @@ from activeeval.estimation.intervals import (
     spending_boundaries,
 )
 from activeeval.estimation.samples import JudgedSample, JudgedSamples, judged_sample, judged_samples
-from activeeval.estimation.simultaneous import certainly_better, pair_correlations, rank_ranges, simultaneous_level
+from activeeval.estimation.simultaneous import (
+    certainly_better,
+    hold_at_once,
+    pair_correlations,
+    rank_ranges,
+    simultaneous_level,
+)
 
 __all__ = [
     "INTERVALS",
@@ -48,6 +54,7 @@ __all__ = [
     "evaluated",
     "find_interval",
     "half_widths",
+    "hold_at_once",
     "judged_sample",
     "judged_samples",
     "looks_of",

@@ -21,12 +21,12 @@ lies between α / m (Bonferroni) and α.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtri, stdtrit
+from scipy.special import chdtri, stdtr, stdtrit
 
 from activeeval.errors import InputError
 from activeeval.results import check_level
@@ -92,6 +92,26 @@ def _normals(n: int) -> Floats:
     return np.random.default_rng(_SEED).standard_normal((_DRAWS, n))
 
 
+def all_hold(correlations: Floats, degrees_of_freedom: Floats) -> Callable[[float], float]:
+    """Return the function from α* to the probability that several t intervals of level 1 − α* all hold.
+
+    Parameters
+    ----------
+    correlations : ndarray, shape (n, n)
+    degrees_of_freedom : ndarray, shape (n,)
+        From 1 on, infinite for normal intervals.
+    """
+    n, roots = degrees_of_freedom.size, _roots(correlations)
+    rank = int(np.count_nonzero(np.linalg.norm(roots, axis=0) > _PERFECT))
+    sizes = np.abs(_normals(n)[:, :rank] @ roots[:, n - rank :].T)
+    sizes = sizes.reshape(_CHANCES, -1, n) / _errors(degrees_of_freedom)[:, None, :]
+
+    def share(alpha: float) -> float:
+        return float((sizes <= stdtrit(degrees_of_freedom, 1 - alpha / 2)).all(axis=2).mean())
+
+    return share
+
+
 def simultaneous_level(correlations: Floats | None, degrees_of_freedom: ArrayLike, level: float = 0.95) -> float:
     """Return the level 1 − α* of each of several t intervals such that all hold at once with a level.
 
@@ -109,21 +129,44 @@ def simultaneous_level(correlations: Floats | None, degrees_of_freedom: ArrayLik
     """
     check_level(level)
     degrees = np.maximum(np.asarray(degrees_of_freedom, dtype=np.float64), 1.0)
-    n, alpha = degrees.size, 1 - level
-    if n <= 1:
+    alpha = 1 - level
+    if degrees.size <= 1:
         return level
+    lowest, highest = alpha / degrees.size, alpha
     if correlations is None:
-        return 1 - alpha / n
-    roots = _roots(correlations)
-    rank = int(np.count_nonzero(np.linalg.norm(roots, axis=0) > _PERFECT))
-    sizes = np.abs(_normals(n)[:, :rank] @ roots[:, n - rank :].T)
-    sizes = sizes.reshape(_CHANCES, -1, n) / _errors(degrees)[:, None, :]
-    lowest, highest = alpha / n, alpha
+        return 1 - lowest
+    share = all_hold(correlations, degrees)
     for _ in range(_STEPS):
         middle = (lowest + highest) / 2
-        held = (sizes <= stdtrit(degrees, 1 - middle / 2)).all(axis=2).mean()
-        lowest, highest = (middle, highest) if held >= level else (lowest, middle)
+        lowest, highest = (middle, highest) if share(middle) >= level else (lowest, middle)
     return 1 - lowest
+
+
+def hold_at_once(errors: ArrayLike, variances: Floats, pairs: Pairs, degrees: ArrayLike, level: float = 0.95) -> bool:
+    """Return whether the simultaneous intervals of some differences all hold what they are about.
+
+    Parameters
+    ----------
+    errors : array, shape (n_pairs,)
+        Estimate less truth of each difference.
+    variances : ndarray, shape (n_systems, n_systems)
+        As in `pair_correlations`. A difference of variance 0 must be right but for rounding, an infinite one holds.
+    degrees : array, shape (n_pairs,)
+    """
+    found, own = np.asarray(errors, dtype=np.float64), np.array([variances[pair] for pair in pairs])
+    freedom = np.maximum(np.asarray(degrees, dtype=np.float64), 1.0)
+    if (np.abs(found[own == 0]) > _PERFECT).any():
+        return False
+    open_ones = np.flatnonzero((own > 0) & np.isfinite(own))
+    if not open_ones.size:
+        return True
+    freedom = freedom[open_ones]
+    least = float((2 * stdtr(freedom, -np.abs(found[open_ones]) / np.sqrt(own[open_ones]))).min())
+    correlations = pair_correlations(variances, [pairs[k] for k in open_ones.tolist()])
+    if open_ones.size == 1 or correlations is None:
+        return least >= (1 - level) / open_ones.size
+    # 1 − α* is where all hold with the level: beyond the farthest error they hold more often than that, or not
+    return least >= 1 - level or all_hold(correlations, freedom)(least) <= level
 
 
 def _errors(degrees: Floats) -> Floats:
