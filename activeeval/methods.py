@@ -151,6 +151,17 @@ class Method:
             judged=judged,
             bias=bias,
         )
+        order, scheme = self.ordered(part, weights, defensive_share)
+        design = self.design_of(part, order, scheme, max_grade)
+        return design if budget is None else design.with_budget(budget, blocks, expected=expected)
+
+    def ordered(
+        self,
+        part: Part,
+        weights: Sequence[float] | Literal["minimax"] | None = None,
+        defensive_share: float | None = None,
+    ) -> tuple[Order, Scheme]:
+        """Return the order of a pool and how it is gone through, of what `part` returns for it; see `design`."""
         share = checked_share(self.defensive_share if defensive_share is None else defensive_share)
         p = part.places.pool.query_probs
         rates = self.rates(part, _target_weights(part, p, weights))
@@ -158,8 +169,7 @@ class Method:
         scheme: Scheme = Levels()
         if self.with_replacement:
             scheme = Replacement(self.draw_probs(p, part.draw_columns, part.places.cheapest, sums.unit, share))
-        design = self.design_of(part, self.order(part, rates, p, sums, share), scheme, max_grade)
-        return design if budget is None else design.with_budget(budget, blocks, expected=expected)
+        return self.order(part, rates, p, sums, share), scheme
 
     def part(
         self,
