@@ -21,6 +21,7 @@ from activeeval.io.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, check_sampled, shown_name
 from activeeval.pool import QueryPool, Rankings, pool_hashes
 from activeeval.session.arguments import asked_measure
+from activeeval.session.systems import system_names
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -46,29 +47,40 @@ class Training:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workload:
-    """A pool with one ranking or two to evaluate on it.
+    """A pool with the rankings to evaluate on it, one for each system.
 
     Attributes
     ----------
     pool : QueryPool
-    ranking : Rankings
-    versus : Rankings or None
+    rankings : tuple of Rankings
     grades : ndarray of int64, shape (n_items,)
         Labels; negative where nobody judged the item.
     features : ndarray of float64, shape (n_items, n_features)
     training : Training or None
         Rows that a grade model may learn from: of queries outside the pool, or what is known of it.
+    names : tuple of str
+        What the systems are called; empty where nobody named them.
     notes : tuple of str
         What the user should be told about the input.
     """
 
     pool: QueryPool
-    ranking: Rankings
-    versus: Rankings | None
+    rankings: tuple[Rankings, ...]
     grades: Ints
     features: Floats
     training: Training | None = None
+    names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def ranking(self) -> Rankings:
+        """The ranking of the first system."""
+        return self.rankings[0]
+
+    @property
+    def versus(self) -> Rankings | None:
+        """The ranking of the second system, None where there is one alone."""
+        return self.rankings[1] if len(self.rankings) > 1 else None
 
     @property
     def has_labels(self) -> bool:
@@ -109,20 +121,15 @@ class Workload:
         """Return the workload that compares the ranking with itself after a simulated index update."""
         if not 0 < fraction < 1:
             raise InputError(f"the share of items that an index update removes must lie in (0, 1), got {fraction!r}")
-        return replace(self, versus=self.ranking.without(fraction, rng))
+        return replace(self, rankings=(self.ranking, self.ranking.without(fraction, rng)), names=())
 
     def cut_at(self, depth: int) -> Workload:
         """Return the workload whose lists end at a rank and whose pool is what they hold then."""
-        whole = [one for one in (self.ranking, self.versus) if one is not None]
-        lists = [one.cut_at(depth) for one in whole]
+        lists = tuple(one.cut_at(depth) for one in self.rankings)
         items = np.unique(np.concatenate([one.items for one in lists]))
-        if items.size == self.pool.n_items and max(one.lengths.max() for one in whole) <= depth:
+        if items.size == self.pool.n_items and max(one.lengths.max() for one in self.rankings) <= depth:
             return self
-        pool = self.pool.with_items(items)
-        own = [one.restricted_to(pool, items) for one in lists]
-        grades, features = self.grades[items], self.features[items]
-        versus = own[1] if self.versus is not None else None
-        return replace(self, pool=pool, ranking=own[0], versus=versus, grades=grades, features=features)
+        return replace(self, rankings=lists)._onto(self.pool.with_items(items), items)
 
     def held_out(self, fraction: float, rng: np.random.Generator) -> Workload:
         """Set a share of the queries aside, by chance, to train on; the pool is the rest."""
@@ -161,9 +168,8 @@ class Workload:
     def _training_rows(self, is_training: NDArray[np.bool_]) -> Training:
         """Return the ranked items of some queries that somebody judged."""
         is_ranked = np.zeros(self.pool.n_items, dtype=bool)
-        for ranking in (self.ranking, self.versus):
-            if ranking is not None:
-                is_ranked[ranking.items] = True
+        for ranking in self.rankings:
+            is_ranked[ranking.items] = True
         ranked = np.flatnonzero(is_training[self.pool.item_queries] & is_ranked)
         rows = ranked[self.grades[ranked] >= 0]
         if not rows.size:
@@ -172,27 +178,24 @@ class Workload:
         return Training(self.features[rows], self.grades[rows], queries, ranked.size - rows.size)
 
     def _onto(self, pool: QueryPool, items: Ints) -> Workload:
-        versus = None if self.versus is None else self.versus.restricted_to(pool, items)
-        return replace(
-            self,
-            pool=pool,
-            ranking=self.ranking.restricted_to(pool, items),
-            versus=versus,
-            grades=self.grades[items],
-            features=self.features[items],
-        )
+        rankings = tuple(one.restricted_to(pool, items) for one in self.rankings)
+        return replace(self, pool=pool, rankings=rankings, grades=self.grades[items], features=self.features[items])
 
 
-def from_letor(
-    paths: Sequence[str], scores: Sequence[str], versus_scores: Sequence[str] = (), train: Sequence[str] = ()
-) -> Workload:
-    """Read a pool from LETOR files and its rankings from score files aligned with them."""
+def from_letor(paths: Sequence[str], rankers: Sequence[Sequence[str]], train: Sequence[str] = ()) -> Workload:
+    """Read a pool from LETOR files and its rankings from score files aligned with them.
+
+    Parameters
+    ----------
+    rankers : sequence of sequence of str
+        The score files of each ranker: one for each LETOR file, or one for all.
+    """
     data = read_letor(paths)
     pool = data.pool()
-    ranking = Rankings.from_scores(pool, read_scores_of(scores, data))
-    versus = Rankings.from_scores(pool, read_scores_of(versus_scores, data)) if versus_scores else None
+    rankings = tuple(Rankings.from_scores(pool, read_scores_of(scores, data)) for scores in rankers)
     training = _letor_training(train, data) if train else None
-    return Workload(pool, ranking, versus, data.grades, _features(data), training)
+    names = system_names([""] * len(rankers), [scores[0] for scores in rankers])
+    return Workload(pool, rankings, data.grades, _features(data), training, names)
 
 
 def _features(data: LetorData) -> Floats:
@@ -226,7 +229,7 @@ def from_tables(
     qrels : Qrels or None
         Labels; without them the pool is what the evaluated runs hold.
     runs : sequence of Run
-        The first ``evaluated`` (one or two) are ranked, all are features.
+        The first ``evaluated`` are ranked, all are features.
     unjudged : {"error", "irrelevant"}
         What an item is that the judgments do not grade: without a label, or of grade 0.
     """
@@ -235,19 +238,21 @@ def from_tables(
     tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
     is_irrelevant = unjudged == "irrelevant" and qrels is not None
     notes = list(tables.notes)
-    unnamed = ("the first run", "the second run") if evaluated > 1 else ("the run",)
+    several = ("the first run", "the second run", *(f"run {k + 1}" for k in range(2, evaluated)))
+    unnamed = several if evaluated > 1 else ("the run",)
     for run, nameless, n_missing, n_ignored in zip(runs, unnamed, tables.n_missing, tables.n_ignored, strict=False):
         name = f"run {run.name!r}" if run.name else nameless
         if n_missing:
             notes.append(f"{n_missing} of {tables.pool.n_queries} queries are missing from {name}: they score 0")
         if n_ignored:
             notes.append(f"{n_ignored} queries of {name} have no judgments: ignored")
+    own = runs[:evaluated]
     return Workload(
         tables.pool,
-        tables.rankings[0],
-        tables.rankings[1] if evaluated > 1 else None,
+        tuple(tables.rankings[:evaluated]),
         np.maximum(tables.grades, 0) if is_irrelevant else tables.grades,
         run_features(tables.pool, tables.scores),
+        names=system_names([run.name for run in own], [run.source for run in own]),
         notes=tuple(notes),
     )
 
