@@ -11,7 +11,7 @@ from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
 def told(grades, method="random", budget=30.0, n=60):
     """Return the notes of an estimate of a pool with an item a query, and which queries were judged."""
     pool = QueryPool([f"q{k}" for k in range(n)], np.arange(n + 1), [f"d{k}" for k in range(n)])
-    target = Target(DCG(max_grade=4), Rankings.from_scores(pool, np.ones(n)))
+    target = Target(DCG([0, 1, 3, 7, 15]), Rankings.from_scores(pool, np.ones(n)))
     campaign = Campaign(METHODS[method].design(target, np.full((n, 5), 0.2), max_grade=4), budget, rng=1)
     judged = []
 
