@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from benchmarks.machine import ROOT, data_folder, describe, figure, figures_tabl
 
 MODULE = "benchmarks.many_systems"
 SHARES = {"MQ2008": ("10%",), "Robust 2003": ("10%", "40%")}
-MEASURES = {"MQ2008": ("DCG", "ERR", "DCG@10", "ERR@10", "nDCG@10"), "Robust 2003": ("DCG@10", "ERR@10", "nDCG@10")}
+AT_TEN = ("DCG@10", "ERR@10", "nDCG@10")
 OVERHEADS = (0.0, 1.0, 5.0)
 GRADED_TOPICS = range(601, 651)
 COVERAGE = {"at_least": 94, "at_most": 98}
@@ -65,10 +65,12 @@ def robust03(overhead: float, model: str) -> Case:
 CASES = {"MQ2008": mq2008, "Robust 2003": robust03}
 
 
-def rows_of(name: str, overhead: float, model: str, weights: str, options: argparse.Namespace) -> Iterator[Row]:
+def rows_of(
+    name: str, measures: Sequence[str], overhead: float, model: str, weights: str, options: argparse.Namespace
+) -> Iterator[Row]:
     """Yield the figures of one collection at one overhead."""
     case = CASES[name](overhead, model)
-    for text in options.measure or MEASURES[name]:
+    for text in measures:
         method = default_method(case.target(text).measure).name
         contest = Contest.of(case, text, [method], weights=weights)
         budgets = [Budget.parse(share).of(*contest.targets) for share in SHARES[name]]
@@ -91,23 +93,12 @@ def _is_target(name: str, text: str, overhead: float, model: str, weights: str) 
     return (name, text) in LEAST and (overhead, model, weights) == (0.0, "forest", "equal")
 
 
+FULL = ("DCG", "ERR")
 SECTIONS = {
-    "mq2008": (
-        "MQ2008, one sample for all pairs, a forest from other queries",
-        "MQ2008",
-        "forest",
-        ("equal",),
-        OVERHEADS,
-    ),
-    "robust": (
-        "Robust 2003, one sample for all pairs, a forest from older topics",
-        "Robust 2003",
-        "forest",
-        ("equal",),
-        (1.0,),
-    ),
-    "uniform": ("MQ2008 without any model", "MQ2008", "uniform", ("equal",), (1.0,)),
-    "weights": ("MQ2008 balanced otherwise", "MQ2008", "forest", ("sum", "minimax"), (1.0,)),
+    "mq2008": ("MQ2008, a forest from other queries", "MQ2008", (*FULL, *AT_TEN), "forest", ("equal",), OVERHEADS),
+    "robust": ("Robust 2003, a forest from older topics", "Robust 2003", AT_TEN, "forest", ("equal",), (1.0,)),
+    "uniform": ("MQ2008 without any model", "MQ2008", FULL, "uniform", ("equal",), (1.0,)),
+    "weights": ("MQ2008 balanced otherwise", "MQ2008", FULL, "forest", ("sum", "minimax"), (1.0,)),
 }
 
 
@@ -123,15 +114,14 @@ def main() -> None:
     """Measure, print, store."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=tuple(SECTIONS), help="repeatable; all by default")
-    parser.add_argument("--measure", action="append", help="repeatable")
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "many-systems.json")
     args = parser.parse_args()
     result = describe(MODULE) | {"repetitions": args.repetitions, "seed": args.seed, "sections": {}}
     for name in args.only or SECTIONS:
-        title, pool, model, balances, overheads = SECTIONS[name]
-        calls = [(pool, overhead, model, weights) for overhead in overheads for weights in balances]
+        title, pool, measures, model, balances, overheads = SECTIONS[name]
+        calls = [(pool, measures, overhead, model, weights) for overhead in overheads for weights in balances]
         rows = [row for call in calls for row in rows_of(*call, args)]
         result["sections"][name] = {"title": title, "figures": rows}
         show(title, rows)
