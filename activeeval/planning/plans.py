@@ -53,6 +53,8 @@ class MeasurePlan:
         The method to take: of those that a bad model cannot spoil the one that needs, or errs, least.
     lesson : Lesson or None
         What pilots have taught.
+    systems : tuple of str
+        Of several the one that is asked of, and the one it is compared with; else empty.
     """
 
     target: Target
@@ -61,6 +63,12 @@ class MeasurePlan:
     needed: Mapping[str, float | None]
     best: str
     lesson: Lesson | None = None
+    systems: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"{self.target.name}, {' - '.join(self.systems)}" if self.systems else self.target.name
 
     @property
     def chosen(self) -> PlannedRow:
@@ -133,9 +141,10 @@ def plan_of(
     target: Target,
     forecasts: Mapping[str, Forecast],
     budgets: Mapping[str, Sequence[float]],
-    goal: Goal | None,
+    needed: Mapping[str, float | None],
     default: str,
     lesson: Lesson | None = None,
+    systems: tuple[str, ...] = (),
 ) -> MeasurePlan:
     """Return the plan of a measure.
 
@@ -145,18 +154,13 @@ def plan_of(
         By method, passive first.
     budgets : mapping of str to sequence of float
         Where each method is shown, in mean items.
-    goal : Goal, optional
+    needed : mapping of str to float or None
+        What reaches the goal; empty without one.
     default : str
         The method to take where another is hardly better.
-
-    Raises
-    ------
-    InputError
-        Where no budget in the pool reaches the goal.
+    systems : tuple of str
+        As in `MeasurePlan`.
     """
-    needed = {} if goal is None else {name: goal.budget(forecast) for name, forecast in forecasts.items()}
-    if goal is not None and all(one is None for one in needed.values()):
-        raise InputError(_out_of_reach(goal, forecasts[default]))
     rows = []
     for name, forecast in forecasts.items():
         wanted = needed.get(name)
@@ -164,8 +168,33 @@ def plan_of(
             prospect = forecast.at(amount)
             least = min(prospect.of_pool, *(one.least_variance(amount) for one in forecasts.values()))
             rows.append(PlannedRow(prospect=prospect, least_variance=least, is_goal=amount == wanted))
-    best = _best(rows, needed, default)
-    return MeasurePlan(target=target, forecasts=forecasts, rows=tuple(rows), needed=needed, best=best, lesson=lesson)
+    return MeasurePlan(
+        target=target,
+        forecasts=forecasts,
+        rows=tuple(rows),
+        needed=needed,
+        best=_best(rows, needed, default),
+        lesson=lesson,
+        systems=systems,
+    )
+
+
+def needed_for(goal: Goal, forecasts: Sequence[Mapping[str, Forecast]], default: str) -> dict[str, float | None]:
+    """Return the budget of each method at which all of several questions reach a goal; None where none does.
+
+    Raises
+    ------
+    InputError
+        Where no method gets there.
+    """
+    found: dict[str, float | None] = {}
+    for name in forecasts[0]:
+        budgets = [goal.budget(one[name]) for one in forecasts]
+        found[name] = None if None in budgets else max(budget for budget in budgets if budget is not None)
+    if all(budget is None for budget in found.values()):
+        lost = next(one[default] for one in forecasts if goal.budget(one[default]) is None)
+        raise InputError(_out_of_reach(goal, lost))
+    return found
 
 
 def _best(rows: Sequence[PlannedRow], needed: Mapping[str, float | None], default: str) -> str:

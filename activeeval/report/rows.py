@@ -176,6 +176,7 @@ def plan_rows(
         one = planned.prospect
         row: dict[str, str | float | bool | None] = {
             "measure": plan.target.name,
+            **dict(zip(("system", "versus"), plan.systems, strict=False)),
             "method": one.method,
             "budget": one.budget,
             "half_width": one.half_width("pool", level),

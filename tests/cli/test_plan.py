@@ -124,3 +124,23 @@ def test_goals_for_the_population_have_a_floor(call, plan):
     reached = plan(*TWO, "--half-width", floor * 1.5, "--scope", "population")
     for row in (row for row in reached if row["is_goal"]):
         assert row["half_width_population"] == pytest.approx(floor * 1.5, rel=0.01)
+
+
+def test_of_several_systems_each_contrast_has_its_rows_and_the_goal_is_reached_by_all(call, plan, folder):
+    lines = Path("b.run").read_text().splitlines()
+    Path("c.run").write_text(
+        "".join(f"{line.rsplit(' ', 2)[0]} {9 - int(line.split()[3])} C\n" for line in lines[::-1])
+    )
+    asked = ("--run", "a.run", "--run", "b.run", "--run", "c.run", "--max-grade", 3, "--measure", "DCG@3")
+    rows = plan(*asked, "--half-width", 1.2)
+    contrasts = [("A", "B"), ("A", "C"), ("B", "C")]
+    assert list(dict.fromkeys((row["system"], row["versus"]) for row in rows)) == contrasts
+    goals = [row for row in rows if row["is_goal"] and row["method"] == "items"]
+    assert len({row["budget"] for row in goals}) == 1
+    assert max(row["half_width"] for row in goals) == pytest.approx(1.2, rel=0.01)
+    first = plan(*asked, "--budget", "50%", "--contrasts", "first")
+    assert list(dict.fromkeys((row["system"], row["versus"]) for row in first)) == contrasts[:2]
+    answer = call("plan", *asked, "--half-width", 1.2)
+    assert "the hardest of 3 contrasts" in answer.out
+    same = call("plan", *asked[:4], "--run", "b.run", "--max-grade", 3, "--half-width", 1.2)
+    assert same.code in (1, 2)
