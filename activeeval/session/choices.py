@@ -36,8 +36,10 @@ class Choices:
     pool_depth : int or None
         The rank at which lists end; the pool is what they hold then. By default `POOL_DEPTH` for runs without
         judgments and without an update of the index, else none.
-    model : str or None
-        forest, logit, uniform or probs=FILE.
+    model : str, sequence of str or None
+        forest, logit, uniform, scores, grades=FILE or probs=FILE; several make a mixture.
+    train_scores, train_versus_scores : sequence of str
+        Scores of the files to train on, aligned with them, for the model of scores.
     train_fraction : float or None
         Share of the queries that is set aside to train on.
     tune, query_factor : bool
@@ -64,8 +66,10 @@ class Choices:
     index_update: float | None = None
     ties: str = "id"
     pool_depth: int | None = None
-    model: str | None = None
+    model: str | Sequence[str] | None = None
     train: Sequence[str] = ()
+    train_scores: Sequence[str] = ()
+    train_versus_scores: Sequence[str] = ()
     train_qrels: str | None = None
     judged: Sequence[str] = ()
     judged_policy: str = "refuse"
@@ -98,8 +102,12 @@ class Choices:
             raise ChoiceError("--tune needs labels to tune on: --train, --train-qrels, --train-fraction or --judged")
         if self.pool_depth is not None and self.index_update is not None:
             raise ChoiceError("--pool-depth would cut the lists that --index-update fills up again: give one of them")
-        if self.given_probs == "":
-            raise ChoiceError("--model probs=FILE needs the name of a file")
+        for name in self.models:
+            kind, _, path = name.partition("=")
+            if kind in ("probs", "grades") and not path:
+                raise ChoiceError(f"--model {kind}=FILE needs the name of a file")
+        if (self.train_scores or self.train_versus_scores) and not (self.train and "scores" in self.models):
+            raise ChoiceError("--train-scores and --train-versus-scores are for --train with --model scores")
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("--run needs --qrels here: the labels of the pool")
         if self.runs and self.train_fraction is not None and self.qrels is None:
@@ -128,7 +136,6 @@ class Choices:
         return POOL_DEPTH if self.runs and self.qrels is None and self.index_update is None else None
 
     @property
-    def given_probs(self) -> str | None:
-        """The file of given probabilities, None where the model is another."""
-        name, _, path = (self.model or "").partition("=")
-        return path if name == "probs" else None
+    def models(self) -> tuple[str, ...]:
+        """The grade models that are chosen, none where the default is to be taken."""
+        return (self.model,) if isinstance(self.model, str) else tuple(self.model or ())

@@ -6,17 +6,19 @@ for `activeeval.evaluate` and `activeeval.compare` alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.errors import InputError
+from activeeval.errors import ChoiceError, InputError
 from activeeval.grade_models import run_features
+from activeeval.io.keys import positions_in
 from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.scores import read_scores_of
-from activeeval.io.tables import Costs, Probabilities, pool_from_tables
+from activeeval.io.tables import Costs, load_probabilities, load_qrels, pool_from_tables
 from activeeval.io.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, check_sampled, shown_name
 from activeeval.pool import QueryPool, Rankings, pool_hashes
@@ -25,6 +27,8 @@ from activeeval.session.arguments import asked_measure
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 UNJUDGED = ("error", "irrelevant")
+GIVEN = ("scores", "probs", "grades")
+"""Models that look at columns of their own, beside the features."""
 FEWEST_QUERIES = 10
 """From fewer nothing can be learned that queries have in common."""
 
@@ -34,7 +38,7 @@ class Training:
     """Labelled rows for a grade model: features or given probabilities, grades, and each row's query.
 
     `n_left_out` counts the rows that nobody judged and that are therefore not among them; `items` are the places of the
-    rows in the pool, None where they are of other queries.
+    rows in the pool, None where they are of other queries; `scores` are those of files of their own, None without.
     """
 
     features: Floats
@@ -42,6 +46,7 @@ class Training:
     queries: Ints
     n_left_out: int = 0
     items: Ints | None = None
+    scores: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +63,10 @@ class Workload:
     features : ndarray of float64, shape (n_items, n_features)
     training : Training or None
         Rows that a grade model may learn from: of queries outside the pool, or what is known of it.
+    scores : ndarray of float64, shape (n_items, n_rankings), or None
+        By which the rankings rank; NaN where one does not hold the item.
+    columns : mapping of str to slice
+        Which of the features a model looks at, by its name; one that is not named looks at all.
     notes : tuple of str
         What the user should be told about the input.
     """
@@ -68,6 +77,8 @@ class Workload:
     grades: Ints
     features: Floats
     training: Training | None = None
+    scores: Floats | None = None
+    columns: Mapping[str, slice] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -120,9 +131,8 @@ class Workload:
             return self
         pool = self.pool.with_items(items)
         own = [one.restricted_to(pool, items) for one in lists]
-        grades, features = self.grades[items], self.features[items]
         versus = own[1] if self.versus is not None else None
-        return replace(self, pool=pool, ranking=own[0], versus=versus, grades=grades, features=features)
+        return replace(self, pool=pool, ranking=own[0], versus=versus, **self._of_items(items))
 
     def held_out(self, fraction: float, rng: np.random.Generator) -> Workload:
         """Set a share of the queries aside, by chance, to train on; the pool is the rest."""
@@ -178,21 +188,53 @@ class Workload:
             pool=pool,
             ranking=self.ranking.restricted_to(pool, items),
             versus=versus,
-            grades=self.grades[items],
-            features=self.features[items],
+            **self._of_items(items),
         )
+
+    def _of_items(self, items: Ints) -> dict[str, Any]:
+        """Return what is said of items, one by one."""
+        scores = None if self.scores is None else self.scores[items]
+        return {"grades": self.grades[items], "features": self.features[items], "scores": scores}
+
+    def looked_at(self, name: str, features: Floats) -> Floats:
+        """Return the columns of features that a model looks at."""
+        return features[:, self.columns.get(name, self.columns.get("", slice(None)))]
+
+    @property
+    def scores_held(self) -> Floats:
+        """The scores, where the rankings came with any."""
+        if self.scores is None:
+            raise InputError("the rankings came without scores: there is nothing that a model of them could look at")
+        return self.scores
+
+    def with_columns(self, name: str, values: Floats, of_training: Floats | None = None) -> Workload:
+        """Return the workload with columns beside the features, those of the training rows too, for one model alone."""
+        n = self.features.shape[1]
+        own = {"": slice(0, n)} if not self.columns else self.columns
+        columns = {**own, name: slice(n, n + values.shape[1])}
+        training = self.training
+        if training is not None and of_training is not None:
+            training = replace(training, features=np.column_stack((training.features, of_training)))
+        features = np.column_stack((self.features, values))
+        return replace(self, features=features, training=training, columns=columns)
 
 
 def from_letor(
-    paths: Sequence[str], scores: Sequence[str], versus_scores: Sequence[str] = (), train: Sequence[str] = ()
+    paths: Sequence[str],
+    scores: Sequence[str],
+    versus_scores: Sequence[str] = (),
+    train: Sequence[str] = (),
+    train_scores: Sequence[str] = (),
+    train_versus_scores: Sequence[str] = (),
 ) -> Workload:
-    """Read a pool from LETOR files and its rankings from score files aligned with them."""
+    """Read a pool from LETOR files and its rankings from score files aligned with them; so for what trains a model."""
     data = read_letor(paths)
     pool = data.pool()
-    ranking = Rankings.from_scores(pool, read_scores_of(scores, data))
-    versus = Rankings.from_scores(pool, read_scores_of(versus_scores, data)) if versus_scores else None
-    training = _letor_training(train, data) if train else None
-    return Workload(pool, ranking, versus, data.grades, _features(data), training)
+    given = [read_scores_of(files, data) for files in (scores, versus_scores) if files]
+    ranking, *second = (Rankings.from_scores(pool, one) for one in given)
+    training = _letor_training(train, data, [s for s in (train_scores, train_versus_scores) if s]) if train else None
+    versus = second[0] if second else None
+    return Workload(pool, ranking, versus, data.grades, _features(data), training, np.column_stack(given))
 
 
 def _features(data: LetorData) -> Floats:
@@ -201,7 +243,7 @@ def _features(data: LetorData) -> Floats:
     return data.features
 
 
-def _letor_training(paths: Sequence[str], pool_data: LetorData) -> Training:
+def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence[Sequence[str]]) -> Training:
     data = read_letor(paths)
     shared = set(data.query_ids.tolist()) & set(pool_data.query_ids.tolist())
     if shared:
@@ -213,7 +255,8 @@ def _letor_training(paths: Sequence[str], pool_data: LetorData) -> Training:
         raise InputError(f"{', '.join(data.paths)}: {given.shape[1]} features, the pool has {width}")
     features = np.pad(given, ((0, 0), (0, width - given.shape[1])))
     queries = np.repeat(np.arange(len(data.query_ids)), np.diff(data.query_offsets))
-    return Training(features, data.grades, queries)
+    said = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
+    return Training(features, data.grades, queries, scores=said)
 
 
 def from_tables(
@@ -248,6 +291,7 @@ def from_tables(
         tables.rankings[1] if evaluated > 1 else None,
         np.maximum(tables.grades, 0) if is_irrelevant else tables.grades,
         run_features(tables.pool, tables.scores),
+        scores=tables.scores[:evaluated].T,
         notes=tuple(notes),
     )
 
@@ -311,6 +355,46 @@ def ending_at(measure: SampledMeasure, depth: int | None) -> SampledMeasure:
     return cut
 
 
-def given_probabilities(workload: Workload, probs: Probabilities) -> Workload:
-    """Return the workload with given probabilities in the features' place, so that they can be recalibrated."""
-    return replace(workload, features=probs.align(workload.pool))
+def given_columns(workload: Workload, name: str) -> Workload:
+    """Return the workload with what the model of a name looks at beside the features, unless it is these.
+
+    Parameters
+    ----------
+    name : str
+        ``scores``: what the rankings say of each item; ``probs=FILE``: its probabilities; ``grades=FILE``: somebody's
+        grade, NaN where there is none.
+
+    Raises
+    ------
+    ChoiceError
+        Where the rows of files to train on are not among what a file says.
+    """
+    kind, _, path = name.partition("=")
+    if kind not in GIVEN:
+        return workload
+    of_training = None
+    if workload.training is not None:
+        of_training = workload.training.scores
+        if kind != "scores":
+            raise ChoiceError(f"--model {name} is recalibrated with --train-fraction, not with --train")
+        if of_training is None or of_training.shape[1] != 3 * workload.scores_held.shape[1] + 1:
+            needed = "--train-scores" if workload.versus is None else "--train-scores and --train-versus-scores"
+            raise ChoiceError(f"--model scores with --train needs the scores of those files too: {needed}")
+    if kind == "scores":
+        values = run_features(workload.pool, workload.scores_held.T)
+    elif kind == "probs":
+        values = load_probabilities(path).align(workload.pool)
+    else:
+        values = graded_by(load_qrels(path), workload.pool)
+    return workload.with_columns(name, values, of_training)
+
+
+def graded_by(qrels: Qrels, pool: QueryPool) -> Floats:
+    """Return somebody's grades of the pool's items as one column, NaN where there is none."""
+    positions = positions_in(pool, qrels.query_ids, qrels.doc_ids)
+    held = np.flatnonzero((positions >= 0) & (qrels.grades >= 0))
+    if not held.size:
+        raise InputError(f"{qrels.source}: grades no item of the pool")
+    values = np.full((pool.n_items, 1), np.nan)
+    values[positions[held], 0] = qrels.grades[held]
+    return values
