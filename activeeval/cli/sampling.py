@@ -261,15 +261,27 @@ def estimate(
 
     An empty grade waits, `cannot` is an item that cannot be judged. Reads the highest block of which no item waits; how
     many do, and what else a reader should know, is said on stderr.
+
+    Rounds of which each was drawn with --judged of those before answer together, each sample followed by its sheets. A
+    round counts by what its budget was planned to add: budgets are set before the first is judged.
+
+    \b
+    activeeval estimate round1.sample round1.csv round2.sample round2.csv
     """
     from activeeval.session.answers import answers
-    from activeeval.session.samples import judged
+    from activeeval.session.rounds import by_round, judged_rounds, round_answers
 
+    rounds = by_round((path, *sheets))
+    if len(rounds) > 1 and (kind != "t" or segments):
+        raise click.UsageError("several rounds are read with t intervals and without --by")
     tell("reading the sample and its sheets")
-    sample, progress, agreement = judged(path, sheets, policy)
+    samples, progress, agreement = judged_rounds(rounds, policy)
     tell("estimating")
-    asked = sample.asked(measures, questions)
-    found, notes = answers(sample, asked, scope=scope, kind=kind, level=level, segments=segments)
+    if len(samples) > 1:
+        found, notes = round_answers(samples, measures, questions, scope=scope, level=level)
+    else:
+        asked = samples[0].asked(measures, questions)
+        found, notes = answers(samples[0], asked, scope=scope, kind=kind, level=level, segments=segments)
     say_cautions([(_named(one), one.estimate) for one in found])
     say_progress(progress, agreement, policy, _at_end(found, kind))
     for note in notes:
