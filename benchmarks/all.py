@@ -85,6 +85,12 @@ STEPS = (
         ("results/several-models.json",),
     ),
     Step(
+        "adaptive",
+        "rounds of judging that learn from each other, against one sample",
+        "benchmarks.adaptive",
+        ("results/adaptive.json",),
+    ),
+    Step(
         "savings",
         "savings on MQ2008 and TREC Robust 2003, beside random sampling without replacement",
         "benchmarks.savings",
