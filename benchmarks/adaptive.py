@@ -31,9 +31,10 @@ from activeeval import Target
 from activeeval.campaign.rounds import Rounds, planned_weights
 from activeeval.design import Design
 from activeeval.methods import METHODS, Method, default_method
+from activeeval.session.columns import given_columns
 from activeeval.session.modelling import uniform_beliefs
 from activeeval.session.rounds import teaching
-from activeeval.session.workload import Workload, given_columns
+from activeeval.session.workload import Workload
 from activeeval.simulation import replicate
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.pools import JudgedPool, load

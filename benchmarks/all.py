@@ -114,6 +114,12 @@ STEPS = (
         "benchmarks.effective_sample_size",
         ("results/effective-sample-size.json",),
     ),
+    Step(
+        "planning",
+        "what is planned beside what happens: half-widths, pilots, power, the time of a plan: RESULTS.md",
+        "benchmarks.planning",
+        ("results/planning.json",),
+    ),
     Step("grade-models", "log-loss of the grade models", "benchmarks.grade_models", ("results/grade_models.json",)),
     Step(
         "peers",

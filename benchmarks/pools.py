@@ -56,7 +56,7 @@ def _from_files(
     scores = [[str(path) for path in ranker(which)] for which in RANKERS]
     rankers = paths[0].parent / "rankers"
     of_training = [[str(next((rankers / which).glob(f"Fold{fold}.*")))] for which in RANKERS]
-    workload = from_letor([str(path) for path in paths], *scores, [str(path) for path in train], *of_training)
+    workload = from_letor([str(path) for path in paths], scores, [str(path) for path in train], of_training)
     top = workload.max_grade
     beliefs = believe(workload, "forest", top, np.random.default_rng(SEED), n_jobs=-1)
     assert workload.versus is not None
@@ -114,7 +114,7 @@ def lightgbm(folder: Path) -> JudgedPool:
         scores.write_text("0\n" * (3005 + 768))
         merged = Path(scratch) / "all.txt"
         merged.write_text("".join(Path(path).read_text() for path in paths))
-        workload = from_letor([str(merged)], [str(scores)])
+        workload = from_letor([str(merged)], [[str(scores)]])
     held_out = workload.held_out(1 / 3, np.random.default_rng(SEED))
     beliefs = believe(held_out, "forest", 4, np.random.default_rng(SEED), n_jobs=-1)
     return ranked_by_model("LightGBM", held_out, beliefs, 4)
@@ -125,7 +125,7 @@ def generated(folder: Path | None = None, n_queries: int = 2200) -> JudgedPool:
     first, rest = generate_pool(n_queries, SEED).split(n_queries // 11)
     beliefs = recipe_beliefs(first, rest, SEED)
     unranked = Rankings.empty(rest.pool)
-    workload = Workload(rest.pool, unranked, None, rest.grades, rest.features)
+    workload = Workload(rest.pool, (unranked,), rest.grades, rest.features)
     return ranked_by_model("generated", workload, beliefs, 4)
 
 
@@ -134,7 +134,7 @@ def ranked_by_model(name: str, workload: Workload, beliefs: GradeBeliefs, top: i
     scores = beliefs.probs @ np.arange(beliefs.probs.shape[1])
     first = Rankings.from_scores(workload.pool, scores)
     second = Rankings.from_scores(workload.pool, noisy_scores(scores, SEED))
-    ranked = Workload(workload.pool, first, None, workload.grades, workload.features)
+    ranked = Workload(workload.pool, (first,), workload.grades, workload.features)
     return JudgedPool(name, ranked, second, beliefs, top)
 
 

@@ -29,8 +29,9 @@ import numpy as np
 from activeeval.io.tables import load_qrels
 from activeeval.io.trec import Qrels, Run
 from activeeval.methods import METHODS, default_method
+from activeeval.session.columns import given_columns
 from activeeval.session.modelling import GradeBeliefs, believe
-from activeeval.session.workload import Workload, from_tables, given_columns
+from activeeval.session.workload import Workload, from_tables
 from activeeval.simulation import replicate
 from benchmarks.machine import ROOT, data_folder, describe, figure, figures_table, show, store
 from benchmarks.pools import SEED, JudgedPool, load
@@ -67,8 +68,8 @@ def judges() -> Iterator[tuple[JudgedPool, Workload, tuple[str, ...]]]:
     for split in range(SPLITS):
         part = whole.held_out(TRAINED, np.random.default_rng(SEED + split)).in_id_order()
         assert part.versus is not None
-        beliefs = GradeBeliefs(np.empty((0, 4)))
-        yield JudgedPool(f"{JUDGES} {split + 1}", replace(part, versus=None), part.versus, beliefs, 3), part, names
+        beliefs, first = GradeBeliefs(np.empty((0, 4))), replace(part, rankings=part.rankings[:1], names=())
+        yield JudgedPool(f"{JUDGES} {split + 1}", first, part.versus, beliefs, 3), part, names
 
 
 def _as_run(qrels: Qrels, name: str) -> Run:

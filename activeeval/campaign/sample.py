@@ -50,7 +50,7 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
     for target in design.targets:
         if not target.is_measured_by(_measure(str(target.measure), scale)):
             raise InputError(f"{target.name} cannot be written: its discounts are a function, which no text holds")
-    lists = _rankings(design)
+    lists = lists_of(design)
     arrays: dict[str, NDArray[Any]] = {
         "format": np.array([FORMAT]),
         "words": np.array([design.name, *(str(target.measure) for target in design.targets)]),
@@ -234,8 +234,8 @@ def _checked_probs(sampling_probs: Floats, pool: QueryPool) -> Floats:
     return sampling_probs
 
 
-def _rankings(design: Design) -> list[Rankings]:
-    """Return the rankings of all targets, each once."""
+def lists_of(design: Design) -> list[Rankings]:
+    """Return the rankings of all targets, each once, in the order in which the targets name them."""
     lists: list[Rankings] = []
     for target in design.targets:
         for ranking in (target.ranking, target.versus):

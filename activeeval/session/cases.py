@@ -16,14 +16,15 @@ from activeeval.io.traffic import read_traffic
 from activeeval.measures import Target, shown_name
 from activeeval.methods import find_method
 from activeeval.session.choices import Choices
+from activeeval.session.columns import given_columns
 from activeeval.session.known import known_grades_of
 from activeeval.session.modelling import GradeBeliefs, believe
+from activeeval.session.systems import Asked, asked_among, asked_of
 from activeeval.session.workload import (
     Workload,
     ending_at,
     from_letor,
     from_tables,
-    given_columns,
     item_costs,
     on_scale,
     sampled_measure,
@@ -50,6 +51,8 @@ class Case:
         The largest grade that the caller names.
     depth : int or None
         The rank at which lists were cut, so that no measure counts deeper; None where none was.
+    contrasts : {"all", "first"} or None
+        Which of several systems are compared; None is all.
     notes : tuple of str
         What the caller should be told.
     """
@@ -62,6 +65,7 @@ class Case:
     known: NDArray[np.int64] | None = None
     stated_grade: int | None = None
     depth: int | None = None
+    contrasts: str | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -70,21 +74,31 @@ class Case:
         return int(self.seed.entropy)  # type: ignore[arg-type]
 
     @property
+    def systems(self) -> tuple[str, ...]:
+        """What more than two systems are called; fewer go without names."""
+        return self.workload.names if len(self.workload.rankings) > 2 else ()
+
+    @property
     def question(self) -> str:
-        """What is asked where nobody says: the difference where there are two rankings, else the one."""
+        """What is asked where nobody says: the differences of several rankings, else the one."""
         return "run" if self.workload.versus is None else "difference"
 
     def target(self, measure: str, question: str | None = None) -> Target:
-        """Return what a measure string and a question ask to estimate."""
+        """Return what a measure string and a question ask to estimate; of several systems their first contrast."""
         return self.targets([measure], [question or self.question])[0]
 
     def targets(self, measures: Sequence[str], questions: Sequence[str]) -> list[Target]:
-        """Return a target for each measure and question, of one scale; where lists were cut none counts deeper.
+        """Return the targets of `asked`."""
+        return [one.target for one in self.asked(measures, questions)]
+
+    def asked(self, measures: Sequence[str], questions: Sequence[str] = ()) -> list[Asked]:
+        """Return each measure and question with its target, of one scale; where lists were cut none counts deeper.
 
         Parameters
         ----------
         measures : sequence of str
         questions : sequence of {"difference", "run", "versus"}
+            By default `question`. Of more than two systems a difference is every contrast, ``run`` each of them.
 
         Raises
         ------
@@ -97,15 +111,12 @@ class Case:
         if self.stated_grade is not None and top > self.stated_grade:
             name = max(tops, key=lambda own: tops[own])
             raise InputError(f"{name} knows grades up to {top}, --max-grade says {self.stated_grade}: give one scale")
-        first, second = self.workload.ranking, self.workload.versus
-        found = []
-        for measure in (ending_at(on_scale(one, top), self.depth) for one in asked):
-            for question in questions:
-                if question != "run" and second is None:
-                    raise InputError(f"there is one ranking: no second one, and no question {question!r}")
-                ranking = second if question == "versus" and second is not None else first
-                found.append(Target(measure, ranking, second if question == "difference" else None))
-        return found
+        lists = self.workload.rankings
+        pairs = [(q, pair) for q in questions or [self.question] for pair in asked_of(q, len(lists), self.contrasts)]
+        scaled = [ending_at(on_scale(one, top), self.depth) for one in asked]
+        return [
+            asked_among(measure, question, pair, lists, self.systems) for measure in scaled for question, pair in pairs
+        ]
 
     def design(
         self,
@@ -115,10 +126,13 @@ class Case:
         *,
         budget: float | None = None,
         expected: bool = False,
+        weights: str = "equal",
     ) -> Design:
         """Return a method's design for targets with what is believed and known of grades; ``budget`` in mean items.
 
-        Draws with replacement take no notice of what is known.
+        Draws with replacement take no notice of what is known. ``weights`` says how targets are balanced: that all lose
+        the same share of precision (equal), that the sum of their variances (sum) or the largest loss of any (minimax)
+        is least.
         """
         chosen, asked = find_method(method), [targets] if isinstance(targets, Target) else targets
         n_grades = self.n_grades(asked[0])
@@ -130,6 +144,7 @@ class Case:
             budget=budget,
             expected=expected,
             judged=None if chosen.with_replacement else self.known,
+            weights={"equal": None, "sum": [1.0] * len(asked), "minimax": "minimax"}[weights],
             defensive_share=defensive_share,
         )
 
@@ -199,6 +214,7 @@ def prepare(
         known=known,
         stated_grade=choices.max_grade,
         depth=depth,
+        contrasts=choices.contrasts,
         notes=tuple(notes),
     )
 
@@ -268,14 +284,11 @@ def _check_agreement(workload: Workload, known: NDArray[np.int64]) -> None:
 def _load(choices: Choices) -> tuple[Workload, Workload | None]:
     """Return the workload to evaluate and, with judgments to train on, the one to train on."""
     if choices.letor:
-        rankings = (choices.scores, choices.versus_scores)
-        training = (choices.train, choices.train_scores, choices.train_versus_scores)
-        return from_letor(choices.letor, *rankings, *training), None
-    names = [*choices.runs, *([choices.versus_run] if choices.versus_run else []), *choices.pool_runs]
-    runs = [load_run(name) for name in names]
+        return from_letor(choices.letor, choices.systems, choices.train, choices.train_systems), None
+    evaluated = len(choices.systems)
+    runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
 
     def put_together(qrels: str | None) -> Workload:
-        evaluated = 2 if choices.versus_run else 1
         judgments = load_qrels(qrels) if qrels else None
         return from_tables(judgments, runs, evaluated=evaluated, ties=choices.ties, unjudged=choices.unjudged)
 

@@ -88,6 +88,7 @@ def round_answers(
     samples: Sequence[Sample],
     measures: Sequence[str],
     questions: Sequence[str],
+    contrasts: str | None = None,
     *,
     scope: str = "pool",
     level: float = 0.95,
@@ -99,24 +100,26 @@ def round_answers(
     InputError, StateError
         As `activeeval.campaign.rounds.read_together`, and where a round does not reach a question.
     """
-    asked = [sample.asked(measures, questions) for sample in samples]
-    named = [[(question, str(target.measure)) for question, target in own] for own in asked]
+    asked = [sample.asked(measures, questions, contrasts) for sample in samples]
+    named = [[(one.title, str(one.target.measure)) for one in own] for own in asked]
     if any(own != named[0] for own in named):
         raise InputError("the rounds were made for different questions: name one with --measure and --question")
     campaigns, budgets = [s.campaign for s in samples], [s.campaign.design.budget or 0.0 for s in samples]
     answers, notes = [], cut_notes(samples[0], asked[0])
-    for k, (question, target) in enumerate(asked[0]):
-        found = read_together(campaigns, [own[k][1] for own in asked], scope)
+    for k, one in enumerate(asked[0]):
+        found = read_together(campaigns, [own[k].target for own in asked], scope)
         answers.append(
             Answer(
-                question=question,
-                target=target,
+                question=one.question,
+                target=one.target,
                 estimate=found,
                 interval=found.interval(level),
                 p_value=found.p_value,
                 half_width_at_end=math.nan,
+                system=one.system,
+                versus=one.versus,
             )
         )
-        weights = ", ".join(f"{w:.3f}" for w in planned_weights(campaigns[0].design, budgets, target))
-        notes.append(f"{target.name} ({question}): {len(samples)} rounds, weights planned beforehand: {weights}")
+        weights = ", ".join(f"{w:.3f}" for w in planned_weights(campaigns[0].design, budgets, one.target))
+        notes.append(f"{one.target.name} ({one.title}): {len(samples)} rounds, planned weights {weights}")
     return answers, notes

@@ -8,27 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.errors import ChoiceError, InputError
+from activeeval.errors import InputError
 from activeeval.grade_models import run_features
-from activeeval.io.keys import positions_in
 from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.scores import read_scores_of
-from activeeval.io.tables import Costs, load_probabilities, load_qrels, pool_from_tables
+from activeeval.io.tables import Costs, pool_from_tables
 from activeeval.io.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, check_sampled, shown_name
 from activeeval.pool import QueryPool, Rankings, pool_hashes
 from activeeval.session.arguments import asked_measure
+from activeeval.session.systems import system_names
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 UNJUDGED = ("error", "irrelevant")
-GIVEN = ("scores", "probs", "grades")
-"""Models that look at columns of their own, beside the features."""
 FEWEST_QUERIES = 10
 """From fewer nothing can be learned that queries have in common."""
 
@@ -51,18 +48,19 @@ class Training:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workload:
-    """A pool with one ranking or two to evaluate on it.
+    """A pool with the rankings to evaluate on it, one for each system.
 
     Attributes
     ----------
     pool : QueryPool
-    ranking : Rankings
-    versus : Rankings or None
+    rankings : tuple of Rankings
     grades : ndarray of int64, shape (n_items,)
         Labels; negative where nobody judged the item.
     features : ndarray of float64, shape (n_items, n_features)
     training : Training or None
         Rows that a grade model may learn from: of queries outside the pool, or what is known of it.
+    names : tuple of str
+        What the systems are called; empty where nobody named them.
     scores : ndarray of float64, shape (n_items, n_rankings), or None
         By which the rankings rank; NaN where one does not hold the item.
     columns : mapping of str to slice
@@ -72,14 +70,24 @@ class Workload:
     """
 
     pool: QueryPool
-    ranking: Rankings
-    versus: Rankings | None
+    rankings: tuple[Rankings, ...]
     grades: Ints
     features: Floats
     training: Training | None = None
+    names: tuple[str, ...] = ()
     scores: Floats | None = None
     columns: Mapping[str, slice] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def ranking(self) -> Rankings:
+        """The ranking of the first system."""
+        return self.rankings[0]
+
+    @property
+    def versus(self) -> Rankings | None:
+        """The ranking of the second system, None where there is one alone."""
+        return self.rankings[1] if len(self.rankings) > 1 else None
 
     @property
     def has_labels(self) -> bool:
@@ -120,19 +128,15 @@ class Workload:
         """Return the workload that compares the ranking with itself after a simulated index update."""
         if not 0 < fraction < 1:
             raise InputError(f"the share of items that an index update removes must lie in (0, 1), got {fraction!r}")
-        return replace(self, versus=self.ranking.without(fraction, rng))
+        return replace(self, rankings=(self.ranking, self.ranking.without(fraction, rng)), names=())
 
     def cut_at(self, depth: int) -> Workload:
         """Return the workload whose lists end at a rank and whose pool is what they hold then."""
-        whole = [one for one in (self.ranking, self.versus) if one is not None]
-        lists = [one.cut_at(depth) for one in whole]
+        lists = tuple(one.cut_at(depth) for one in self.rankings)
         items = np.unique(np.concatenate([one.items for one in lists]))
-        if items.size == self.pool.n_items and max(one.lengths.max() for one in whole) <= depth:
+        if items.size == self.pool.n_items and max(one.lengths.max() for one in self.rankings) <= depth:
             return self
-        pool = self.pool.with_items(items)
-        own = [one.restricted_to(pool, items) for one in lists]
-        versus = own[1] if self.versus is not None else None
-        return replace(self, pool=pool, ranking=own[0], versus=versus, **self._of_items(items))
+        return replace(self, rankings=lists)._onto(self.pool.with_items(items), items)
 
     def held_out(self, fraction: float, rng: np.random.Generator) -> Workload:
         """Set a share of the queries aside, by chance, to train on; the pool is the rest."""
@@ -171,9 +175,8 @@ class Workload:
     def _training_rows(self, is_training: NDArray[np.bool_]) -> Training:
         """Return the ranked items of some queries that somebody judged."""
         is_ranked = np.zeros(self.pool.n_items, dtype=bool)
-        for ranking in (self.ranking, self.versus):
-            if ranking is not None:
-                is_ranked[ranking.items] = True
+        for ranking in self.rankings:
+            is_ranked[ranking.items] = True
         ranked = np.flatnonzero(is_training[self.pool.item_queries] & is_ranked)
         rows = ranked[self.grades[ranked] >= 0]
         if not rows.size:
@@ -182,19 +185,10 @@ class Workload:
         return Training(self.features[rows], self.grades[rows], queries, ranked.size - rows.size)
 
     def _onto(self, pool: QueryPool, items: Ints) -> Workload:
-        versus = None if self.versus is None else self.versus.restricted_to(pool, items)
-        return replace(
-            self,
-            pool=pool,
-            ranking=self.ranking.restricted_to(pool, items),
-            versus=versus,
-            **self._of_items(items),
-        )
-
-    def _of_items(self, items: Ints) -> dict[str, Any]:
-        """Return what is said of items, one by one."""
+        rankings = tuple(one.restricted_to(pool, items) for one in self.rankings)
         scores = None if self.scores is None else self.scores[items]
-        return {"grades": self.grades[items], "features": self.features[items], "scores": scores}
+        grades, features = self.grades[items], self.features[items]
+        return replace(self, pool=pool, rankings=rankings, grades=grades, features=features, scores=scores)
 
     def looked_at(self, name: str, features: Floats) -> Floats:
         """Return the columns of features that a model looks at."""
@@ -221,20 +215,25 @@ class Workload:
 
 def from_letor(
     paths: Sequence[str],
-    scores: Sequence[str],
-    versus_scores: Sequence[str] = (),
+    rankers: Sequence[Sequence[str]],
     train: Sequence[str] = (),
-    train_scores: Sequence[str] = (),
-    train_versus_scores: Sequence[str] = (),
+    train_rankers: Sequence[Sequence[str]] = (),
 ) -> Workload:
-    """Read a pool from LETOR files and its rankings from score files aligned with them; so for what trains a model."""
+    """Read a pool from LETOR files and its rankings from score files aligned with them.
+
+    Parameters
+    ----------
+    rankers, train_rankers : sequence of sequence of str
+        The score files of each ranker, for the pool and for what trains a model: one for each LETOR file, or one for
+        all.
+    """
     data = read_letor(paths)
     pool = data.pool()
-    given = [read_scores_of(files, data) for files in (scores, versus_scores) if files]
-    ranking, *second = (Rankings.from_scores(pool, one) for one in given)
-    training = _letor_training(train, data, [s for s in (train_scores, train_versus_scores) if s]) if train else None
-    versus = second[0] if second else None
-    return Workload(pool, ranking, versus, data.grades, _features(data), training, np.column_stack(given))
+    given = np.array([read_scores_of(scores, data) for scores in rankers])
+    rankings = tuple(Rankings.from_scores(pool, scores) for scores in given)
+    training = _letor_training(train, data, train_rankers) if train else None
+    names = system_names([""] * len(rankers), [scores[0] for scores in rankers])
+    return Workload(pool, rankings, data.grades, _features(data), training, names, scores=given.T)
 
 
 def _features(data: LetorData) -> Floats:
@@ -269,7 +268,7 @@ def from_tables(
     qrels : Qrels or None
         Labels; without them the pool is what the evaluated runs hold.
     runs : sequence of Run
-        The first ``evaluated`` (one or two) are ranked, all are features.
+        The first ``evaluated`` are ranked, all are features.
     unjudged : {"error", "irrelevant"}
         What an item is that the judgments do not grade: without a label, or of grade 0.
     """
@@ -278,19 +277,21 @@ def from_tables(
     tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
     is_irrelevant = unjudged == "irrelevant" and qrels is not None
     notes = list(tables.notes)
-    unnamed = ("the first run", "the second run") if evaluated > 1 else ("the run",)
+    several = ("the first run", "the second run", *(f"run {k + 1}" for k in range(2, evaluated)))
+    unnamed = several if evaluated > 1 else ("the run",)
     for run, nameless, n_missing, n_ignored in zip(runs, unnamed, tables.n_missing, tables.n_ignored, strict=False):
         name = f"run {run.name!r}" if run.name else nameless
         if n_missing:
             notes.append(f"{n_missing} of {tables.pool.n_queries} queries are missing from {name}: they score 0")
         if n_ignored:
             notes.append(f"{n_ignored} queries of {name} have no judgments: ignored")
+    own = runs[:evaluated]
     return Workload(
         tables.pool,
-        tables.rankings[0],
-        tables.rankings[1] if evaluated > 1 else None,
+        tuple(tables.rankings[:evaluated]),
         np.maximum(tables.grades, 0) if is_irrelevant else tables.grades,
         run_features(tables.pool, tables.scores),
+        names=system_names([run.name for run in own], [run.source for run in own]),
         scores=tables.scores[:evaluated].T,
         notes=tuple(notes),
     )
@@ -353,48 +354,3 @@ def ending_at(measure: SampledMeasure, depth: int | None) -> SampledMeasure:
         )
     cut: SampledMeasure = replace(measure, cutoff=depth)  # type: ignore[type-var]
     return cut
-
-
-def given_columns(workload: Workload, name: str) -> Workload:
-    """Return the workload with what the model of a name looks at beside the features, unless it is these.
-
-    Parameters
-    ----------
-    name : str
-        ``scores``: what the rankings say of each item; ``probs=FILE``: its probabilities; ``grades=FILE``: somebody's
-        grade, NaN where there is none.
-
-    Raises
-    ------
-    ChoiceError
-        Where the rows of files to train on are not among what a file says.
-    """
-    kind, _, path = name.partition("=")
-    if kind not in GIVEN:
-        return workload
-    of_training = None
-    if workload.training is not None:
-        of_training = workload.training.scores
-        if kind != "scores":
-            raise ChoiceError(f"--model {name} is recalibrated with --train-fraction, not with --train")
-        if of_training is None or of_training.shape[1] != 3 * workload.scores_held.shape[1] + 1:
-            needed = "--train-scores" if workload.versus is None else "--train-scores and --train-versus-scores"
-            raise ChoiceError(f"--model scores with --train needs the scores of those files too: {needed}")
-    if kind == "scores":
-        values = run_features(workload.pool, workload.scores_held.T)
-    elif kind == "probs":
-        values = load_probabilities(path).align(workload.pool)
-    else:
-        values = graded_by(load_qrels(path), workload.pool)
-    return workload.with_columns(name, values, of_training)
-
-
-def graded_by(qrels: Qrels, pool: QueryPool) -> Floats:
-    """Return somebody's grades of the pool's items as one column, NaN where there is none."""
-    positions = positions_in(pool, qrels.query_ids, qrels.doc_ids)
-    held = np.flatnonzero((positions >= 0) & (qrels.grades >= 0))
-    if not held.size:
-        raise InputError(f"{qrels.source}: grades no item of the pool")
-    values = np.full((pool.n_items, 1), np.nan)
-    values[positions[held], 0] = qrels.grades[held]
-    return values

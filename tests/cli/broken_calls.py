@@ -50,8 +50,7 @@ FILES = [
      r"x\.txt:1: .*nan.*finite.*"),
     ("too few scores", {}, LETOR.replace("a.score", "b.score"), 1, r"b\.score: \d+ scores for \d+ lines of a\.txt"),
     ("too few second scores", {}, LETOR + " --versus-scores b.score", 1, r"b\.score: \d+ scores for \d+ lines of a\.txt"),
-    ("more score files than pools", {}, LETOR + " --scores a.score --scores a.score", 1,
-     r"3 score files for 1 LETOR files, expected one each, or one for all"),
+    ("a ranker three times", {}, LETOR + " --scores a.score --scores a.score", 2, r"a\.score is given twice, expected each system once"),
     ("a file twice", {}, LETOR.replace("--letor a.txt", "--letor a.txt --letor a.txt"), 1,
      r"a\.txt:1: query '1' comes back, its lines began at a\.txt:1; expected a query's lines together"),
     *((f"{what} to {line.split()[0]}", files, line, 1, expected)
@@ -282,8 +281,20 @@ OPTIONS = [
     ("no scores", {}, "simulate --letor a.txt", 2,
      r"--letor needs --scores: one score file for each --letor, aligned with its lines"),
     ("no labels", {}, "simulate --run a.run", 2, r"--run needs --qrels here: the labels of the pool"),
-    ("two runs", {}, RUNS + " --run b.run", 2,
-     r"--run is given once; --versus-run is the second ranking, --pool-run adds features"),
+    ("a second run twice over", {}, RUNS + " --run b.run --versus-run b.run", 2,
+     r"--versus-run is the second of two systems: with 2 of --run give it as --run too"),
+    ("a second ranker twice over", {}, LETOR + " --scores a.second --versus-scores a.second", 2,
+     r"--versus-scores is the second of two systems: with 2 of --scores give it as --scores too"),
+    ("a run of three twice", {}, RUNS + " --run b.run --run ./a.run", 2, r"\./a\.run is given twice, expected each system once"),
+    ("scores of three rankers for two files", {}, LETOR.replace("--letor a.txt", "--letor a.txt --letor b.txt")
+     + " --scores b.score --scores a.second", 2,
+     r"3 score files for 2 LETOR files, expected one each of every ranker, ranker by ranker, or one for all"),
+    ("an update of two indexes", {}, RUNS + " --run b.run --index-update 0.1", 2, r"--index-update is of one system, got 2"),
+    ("contrasts of one run", {}, RUNS + " --contrasts all", 2, r"--contrasts is of several systems, got one: give --run again"),
+    ("contrasts of one ranker", {}, LETOR + " --contrasts first", 2, r"--contrasts is of several systems, got one: give --scores again"),
+    ("no contrasts", {}, RUNS + " --run b.run --contrasts none", 2, r"Invalid value for '--contrasts': 'none' is not one of 'all', 'first'\."),
+    ("a design of three", {}, DESIGN + " --run b.run --run c.run --out x.csv", 2,
+     r"one question is looked at here: of one system or two, got 3"),
     *((f"--{option} with --letor", {}, f"{LETOR} --{option} q.qrels", 2, rf"--{option} goes with --run, not with --letor")
       for option in ("qrels", "pool-run", "versus-run")),
     *((f"--{option} with --run", {}, f"{RUNS} --{option} a.txt", 2, rf"--{option} goes with --letor, not with --run")
