@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -108,14 +107,15 @@ def round_answers(
     answers, notes = [], cut_notes(samples[0], asked[0])
     for k, one in enumerate(asked[0]):
         found = read_together(campaigns, [own[k].target for own in asked], scope)
+        end = found.interval(level)
         answers.append(
             Answer(
                 question=one.question,
                 target=one.target,
                 estimate=found,
-                interval=found.interval(level),
+                interval=end,
                 p_value=found.p_value,
-                half_width_at_end=math.nan,
+                half_width_at_end=(end.high - end.low) / 2,  # all are judged
                 system=one.system,
                 versus=one.versus,
             )
