@@ -10,7 +10,9 @@ import pytest
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, ERR, METHODS, Campaign, Estimate, InputError, StateError, Target
-from activeeval.campaign.rounds import Rounds, combined, planned_weights, read_together
+from activeeval.campaign.rounds import N_FOLDS, Rounds, combined, planned_weights, read_together
+from activeeval.grade_models import QueryFactor
+from activeeval.pool import pool_hashes
 
 GAINS, N = [0.0, 1.0, 3.0], 60
 
@@ -166,6 +168,71 @@ def test_items_that_could_not_be_judged_are_counted_and_bounded():
     assert found.cannot.n_items == sum(one.n_items for one in own) > 2
     assert found.cannot.low == pytest.approx(weights @ [one.low for one in own])
     assert found.cannot.low < found.value < found.cannot.high
+
+
+# Readings that labels teach
+
+
+def hidden(rounds, k):
+    """Return what each fold of queries must not know of round k, by the ids' hashes."""
+    campaign = rounds.campaigns[k]
+    before, pool = campaign.design.known, campaign.design.pool
+    after = np.maximum(before, campaign.grades)
+    folds = (pool_hashes(pool)[0] % np.uint64(N_FOLDS)).astype(int)[pool.item_queries]
+    return folds, [np.where(folds == fold, before, after) for fold in range(N_FOLDS)]
+
+
+@pytest.mark.parametrize("method", ["items", "depth"])
+def test_a_taught_reading_predicts_each_query_from_the_labels_of_other_folds(method):
+    """With the nodes of a factor of each fold's own; what was known before the round is known to all."""
+    target, labels, probs = case_of(11, DCG(GAINS) if method == "items" else ERR(2))
+    asked = []
+
+    def believe(known):
+        asked.append(known)
+        mean = (known[known >= 0].sum() + 50) / ((known >= 0).sum() + 100)
+        return {"grade_probs": probs, "factor": QueryFactor(sigma=0.5 + 0.5 * mean)}
+
+    rounds = Rounds(METHODS[method], target, (60, 60), believe, rng=3)
+    while (campaign := rounds.next()) is not None:
+        while (unit := campaign.ask()) is not None:
+            campaign.tell(unit, labels[list(unit.items)].tolist())
+    del asked[:]
+    found = rounds.estimate(taught=True)
+    assert rounds.estimate(taught=True) == found
+    assert len(asked) == 2 * N_FOLDS
+    taught = []
+    for k, campaign in enumerate(rounds.campaigns):
+        folds, parts = hidden(rounds, k)
+        assert all(np.array_equal(*pair) for pair in zip(asked[k * N_FOLDS :], parts, strict=False))
+        nodes = np.empty((9, 4 * N, 3))
+        for fold, known in enumerate(parts):
+            nodes[:, folds == fold] = believe(known)["factor"].node_probs(probs)[:, folds == fold]
+        weights = QueryFactor(sigma=1.0).node_weights
+        design = METHODS[method].design(target, nodes, node_weights=weights, judged=campaign.design.known)
+        own = replace(campaign.design, beliefs=design.beliefs)
+        reading = own.stage.reading(target, own.order, design.beliefs, own.known)
+        again = Campaign.replay(replace(own, readings=(reading,)), campaign.log, key=int(campaign.key))
+        taught.append(again.estimate())
+    both = combined(taught, planned_weights(rounds.campaigns[0].design, (60, 60)))
+    assert (found.value, found.std_error) == pytest.approx((both.value, both.std_error), rel=1e-5)  # 32 bits
+    assert found.value != rounds.estimate().value
+
+
+@pytest.mark.slow
+def test_taught_readings_hold_and_err_less_where_the_model_was_wrong():
+    """One round of a model that expects far too much, ERR, 600 repetitions; .92 to .98 is three standard errors."""
+    target, labels, _ = case_of(12, ERR(2))
+    wrong = np.tile([0.1, 0.1, 0.8], (4 * N, 1))
+    truth, found = float(target.pool.query_probs @ target.values(labels)), []
+    for seed in range(600):
+        rounds = run("depth", target, labels, wrong, seed, (80,))
+        pair = [rounds.estimate(taught=taught) for taught in (False, True)]
+        ends = pair[1].interval(0.95)
+        found.append((pair[0].value - truth, pair[1].value - truth, ends.low <= truth <= ends.high))
+    plain, taught, held = np.array(found, dtype=float).T
+    assert 0.92 < held.mean() < 0.98
+    assert np.mean(taught**2) < np.mean(plain**2)
 
 
 # What are no rounds
