@@ -104,7 +104,7 @@ def plan(
     if plot:
         check_out(plot, PICTURES)
     judged = judged_pilots(pilots, sheets)
-    case = prepared(options, use_labels=False)
+    case = prepared(options, use_labels=False, most_systems=2)
     plans = []
     for text in dict.fromkeys(measures):
         tell(f"planning for {text}")

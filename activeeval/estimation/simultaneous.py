@@ -88,8 +88,8 @@ def _roots(correlations: Floats) -> Floats:
 
 
 @lru_cache(maxsize=8)
-def _normals(n: int) -> Floats:
-    return np.random.default_rng(_SEED).standard_normal((_DRAWS, n))
+def _normals(n: int) -> NDArray[np.float32]:
+    return np.random.default_rng(_SEED).standard_normal((_DRAWS, n), dtype=np.float32)
 
 
 def all_hold(correlations: Floats, degrees_of_freedom: Floats) -> Callable[[float], float]:
@@ -103,11 +103,12 @@ def all_hold(correlations: Floats, degrees_of_freedom: Floats) -> Callable[[floa
     """
     n, roots = degrees_of_freedom.size, _roots(correlations)
     rank = int(np.count_nonzero(np.linalg.norm(roots, axis=0) > _PERFECT))
-    sizes = np.abs(_normals(n)[:, :rank] @ roots[:, n - rank :].T)
-    sizes = sizes.reshape(_CHANCES, -1, n) / _errors(degrees_of_freedom)[:, None, :]
+    sizes = np.abs(_normals(n)[:, :rank] @ roots[:, n - rank :].T.astype(np.float32)).reshape(_CHANCES, -1, n)
+    errors = _errors(degrees_of_freedom)
 
     def share(alpha: float) -> float:
-        return float((sizes <= stdtrit(degrees_of_freedom, 1 - alpha / 2)).all(axis=2).mean())
+        bounds = (stdtrit(degrees_of_freedom, 1 - alpha / 2) * errors).astype(np.float32)
+        return float((sizes <= bounds[:, None, :]).all(axis=2).mean())
 
     return share
 

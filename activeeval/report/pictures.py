@@ -117,6 +117,8 @@ def plot_plans(plans: Sequence[MeasurePlan], goal: Goal | None, level: float, pa
             axis.axhline(goal.half_width, color="#bbbbbb", lw=0.8)
         _over_budget(axis, plan.target.name, sorted({one.budget for one, _, row in found if not row.is_goal}))
         axis.set(xlabel=f"budget, {plan.target.pool.cost_unit}", ylabel=f"half-width of the {level:.0%} interval")
+    if "limit" in shown:
+        shown["limit"] = shown.pop("limit")  # the last of all panels
     _legend(figure, shown)
     _save(figure, path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -72,7 +73,7 @@ def plan_measure(
 def _shown(case: Case, target: Target, forecast: Forecast, budgets: Sequence[Budget]) -> list[float]:
     """Return where a method is shown, in mean items: at the budgets asked for, or at those of the curve that work."""
     if not budgets:
-        curve = [share * whole_cost(target, known=case.known) for share in CURVE]
+        curve = [float(math.ceil(share * whole_cost(target, known=case.known))) for share in CURVE]
         return [amount for amount in curve if amount >= forecast.least]
     amounts = [budget.of(target, known=case.known) for budget in budgets]
     for budget, amount in zip(budgets, amounts, strict=True):
