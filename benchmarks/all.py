@@ -79,6 +79,18 @@ STEPS = (
         ("results/uniform-factor.json",),
     ),
     Step(
+        "several-models",
+        "several grade models in one sample against the best of them",
+        "benchmarks.several_models",
+        ("results/several-models.json",),
+    ),
+    Step(
+        "adaptive",
+        "rounds of judging that learn from each other, against one sample",
+        "benchmarks.adaptive",
+        ("results/adaptive.json",),
+    ),
+    Step(
         "savings",
         "savings on MQ2008 and TREC Robust 2003, beside random sampling without replacement",
         "benchmarks.savings",
