@@ -132,7 +132,7 @@ class Beliefs:
         then say whether a query is one of those, and what is expected of the rest follows: a depth design is safe with
         a model that is wrong about the level of the grades.
         """
-        own = _own_nodes(self.given, self.factor)
+        own = _own_nodes(self.given, self.factor) if (self.known >= 0).any() else self.nodes
         nodes = np.concatenate((own, _shifted(np.tensordot(self.prior, own, 1))))
         weights = np.concatenate((self.prior * (1 - SHARE), np.full(len(SHIFTS), SHARE / len(SHIFTS))))
         of_queries = _informed(self.query_offsets, nodes, weights, self.known)
@@ -173,7 +173,8 @@ def _own_nodes(given: NDArray[np.float32], factor: Factor | None) -> Floats:
     # grades that the model has never seen stay impossible at every node
     n_seen = int(np.flatnonzero(probs.any(axis=0)).max()) + 1
     nodes: Floats = factor.node_probs(probs[:, :n_seen])
-    return np.asarray(np.pad(nodes, ((0, 0), (0, 0), (0, probs.shape[1] - n_seen))))
+    n_unseen = probs.shape[1] - n_seen
+    return np.pad(nodes, ((0, 0), (0, 0), (0, n_unseen))) if n_unseen else nodes
 
 
 def _others(pool: QueryPool, further: Sequence[ArrayLike], n_grades: int) -> NDArray[np.float32]:

@@ -35,6 +35,54 @@ TOO_SMALL = (
 )
 LEVELS_TOO_SMALL = r"--budget 1\.5 is below what may have to be judged at once, 2 for '1'; the smallest that works is 2"
 
+PLAN = "plan --run a.run --versus-run b.run --max-grade 3"
+
+PLANS = [
+    (
+        "two goals",
+        {},
+        f"{PLAN} --half-width 1 --difference 1",
+        2,
+        r"give a --half-width to reach or a --difference to detect, one of the two",
+    ),
+    (
+        "no half-width",
+        {},
+        f"{PLAN} --half-width 0",
+        2,
+        r"Invalid value for '--half-width': 0\.0 is not in the range x>0\.",
+    ),
+    ("a power of one", {}, f"{PLAN} --difference 1 --power 1", 2, rf"Invalid value for '--power': 1\.0 {OPEN}"),
+    (
+        "a sheet alone",
+        {},
+        f"{PLAN} --half-width 1 --sheet x.csv",
+        2,
+        r"--sheet holds the judgments of a --pilot: give the pilot's sample, too",
+    ),
+    ("no pilot there", {}, f"{PLAN} --half-width 1 --pilot x.sample", 1, r"x\.sample: no such file"),
+    (
+        "a plan for too little",
+        {},
+        f"{PLAN} --measure DCG@3 --budget 1",
+        1,
+        r"passive: budget 1 is below what may have to be judged at once, 6; the smallest that works is 6",
+    ),
+    (
+        "a plan of one run twice",
+        {},
+        "plan --run a.run --versus-run a.run --max-grade 3 --half-width 1",
+        1,
+        r"no label can change DCG.*: the ranking does not differ from the other where it counts, there is nothing to judge",
+    ),
+    (
+        "a picture of a plan",
+        {},
+        f"{PLAN} --half-width 1 --plot x.txt",
+        1,
+        rf"x\.txt: expected a name that ends in {PICTURES}",
+    ),
+]
 FILES = [
     ("ranked twice", {"x.run": "q1 Q0 a 1 2 r\nq1 Q0 a 2 1 r\n"}, "score q.qrels x.run P@2", 1,
      r"x\.run:2: document 'a' of query 'q1' is there twice, first at line 1; expected it once"),
@@ -423,4 +471,15 @@ ESTIMATES = [
      r"there is one ranking: no second one, and no question 'versus'"),
 ]  # fmt: skip
 
-BROKEN_CALLS = [*FILES, *MODELS, *MEASURES, *COSTS, *BUDGETS, *OPTIONS, *OUTPUTS, *ESTIMATES, *BROKEN_PREFERENCES]
+BROKEN_CALLS = [
+    *PLANS,
+    *FILES,
+    *MODELS,
+    *MEASURES,
+    *COSTS,
+    *BUDGETS,
+    *OPTIONS,
+    *OUTPUTS,
+    *ESTIMATES,
+    *BROKEN_PREFERENCES,
+]

@@ -143,4 +143,5 @@ def test_of_several_systems_each_contrast_has_its_rows_and_the_goal_is_reached_b
     answer = call("plan", *asked, "--half-width", 1.2)
     assert "the hardest of 3 contrasts" in answer.out
     same = call("plan", *asked[:4], "--run", "b.run", "--max-grade", 3, "--half-width", 1.2)
-    assert same.code in (1, 2)
+    assert same.code == 2
+    assert "b.run is given twice, expected each system once" in same.err
