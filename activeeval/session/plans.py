@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from activeeval.errors import ActiveEvalError, BudgetError, InputError
 from activeeval.measures import Target
@@ -25,30 +26,30 @@ def plan_measure(
     measure: str,
     methods: Sequence[str] = (),
     budgets: Sequence[Budget] = (),
-    goal: Goal | None = None,
+    goals: Sequence[Goal] = (),
     *,
     pilots: Mapping[str, Sample] | None = None,
     defensive_share: float | None = None,
 ) -> list[MeasurePlan]:
     """Return what methods should reach for a measure, for each contrast of several systems; no label is looked at.
 
-    One sample answers all contrasts, passive's are of their own; the goal is reached where all of them reach it.
+    One sample answers all contrasts, passive's are of their own; a goal is reached where all of them reach it.
 
     Parameters
     ----------
     methods : sequence of str
         Beside passive and the default one.
     budgets : sequence of Budget
-        Where methods are shown; none: shares of judging everything, as far as they work, and what the goal takes.
-    goal : Goal, optional
-        What to reach.
+        Where methods are shown; none: shares of judging everything, as far as they work, and what goals take.
+    goals : sequence of Goal
+        What to reach, one or several.
     pilots : mapping of str to Sample, optional
         By the name of the file: judged samples of this pool, by whose residuals what is expected is rescaled.
 
     Raises
     ------
     InputError
-        Where no label can change a target, no budget in the pool reaches the goal, or a pilot is of another pool or
+        Where no label can change a target, no budget in the pool reaches a goal, or a pilot is of another pool or
         does not reach the targets.
     BudgetError
         Where a budget is too small for a method.
@@ -67,14 +68,15 @@ def plan_measure(
     )
     lessons = _lessons(planner, pilots or {})
     names = list(dict.fromkeys(("passive", default, *methods)))
-    found = [_Method(case, planner, name).near(lessons, budgets, goal) for name in names]
+    found = [_Method(case, planner, name).near(lessons, budgets, goals) for name in names]
     forecasts = [dict(zip(names, own, strict=True)) for own in zip(*found, strict=True)]
-    needed = {} if goal is None or budgets else needed_for(goal, forecasts, default)
+    needed = {} if budgets else {goal: needed_for(goal, forecasts, default) for goal in goals}
     plans = []
     for one, own, lesson in zip(asked, forecasts, lessons, strict=True):
         shown = {name: _shown(case, targets, forecast, budgets) for name, forecast in own.items()}
         systems = tuple(filter(None, (one.system, one.versus)))
-        plans.append(plan_of(one.target, own, shown, needed, default, lesson, systems))
+        told: dict[str, Any] = {"goals": goals, "lesson": lesson, "systems": systems}
+        plans.append(plan_of(one.target, own, shown, needed, default, **told))
     return plans
 
 
@@ -118,19 +120,21 @@ class _Method:
     planner: Planner
     name: str
 
-    def near(self, lessons: Sequence[Lesson | None], budgets: Sequence[Budget], goal: Goal | None) -> list[Forecast]:
-        """Return forecasts of all targets as near the largest budget asked for, or near the one that the goal takes."""
+    def near(
+        self, lessons: Sequence[Lesson | None], budgets: Sequence[Budget], goals: Sequence[Goal]
+    ) -> list[Forecast]:
+        """Return forecasts of all targets as near the largest budget asked for, or that the first goal takes."""
         found = []
         for forecast, lesson in zip(self.planner.forecasts(find_method(self.name)), lessons, strict=True):
             scales = (1.0, 1.0) if lesson is None else lesson.scales
             found.append(replace(forecast, of_residuals=scales[0], of_values=scales[1]))
         targets, known = self.planner.targets, self.case.known
         amounts = [budget.of(*targets, known=known) for budget in budgets]
-        if amounts or goal is None:
+        if amounts or not goals:
             near = max(amounts, default=_REFERENCE * whole_cost(*targets, known=known))
             return self._rehearsed(found, [near] * len(found))
         for _ in range(2):  # at the budget of the goal the judged queries may be less even
-            needed = [goal.budget(forecast) for forecast in found]
+            needed = [goals[0].budget(forecast) for forecast in found]
             found = self._rehearsed(found, [cost if cost is not None else 0.0 for cost in needed])
         return found
 

@@ -39,13 +39,6 @@ PLAN = "plan --run a.run --versus-run b.run --max-grade 3"
 
 PLANS = [
     (
-        "two goals",
-        {},
-        f"{PLAN} --half-width 1 --difference 1",
-        2,
-        r"give a --half-width to reach or a --difference to detect, one of the two",
-    ),
-    (
         "no half-width",
         {},
         f"{PLAN} --half-width 0",
