@@ -96,9 +96,9 @@ def _is_target(name: str, text: str, overhead: float, model: str, weights: str) 
 FULL = ("DCG", "ERR")
 SECTIONS = {
     "mq2008": ("MQ2008, a forest from other queries", "MQ2008", (*FULL, *AT_TEN), "forest", ("equal",), OVERHEADS),
-    "robust": ("Robust 2003, a forest from older topics", "Robust 2003", AT_TEN, "forest", ("equal",), (1.0,)),
     "uniform": ("MQ2008 without any model", "MQ2008", FULL, "uniform", ("equal",), (1.0,)),
     "weights": ("MQ2008 balanced otherwise", "MQ2008", FULL, "forest", ("sum", "minimax"), (1.0,)),
+    "robust": ("Robust 2003, a forest from older topics", "Robust 2003", AT_TEN, "forest", ("equal",), (1.0,)),
 }
 
 
@@ -125,7 +125,7 @@ def main() -> None:
         rows = [row for call in calls for row in rows_of(*call, args)]
         result["sections"][name] = {"title": title, "figures": rows}
         show(title, rows)
-    store(args.out, result)
+        store(args.out, result)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,7 @@ def _place_cells(one: Place, places: int) -> dict[str, str]:
 
 def _cells(one: Answer, shared: Shared, places: int) -> dict[str, str]:
     """Return what is shown of a difference."""
-    low, high, value = shared.interval.low, shared.interval.high, one.estimate.value
-    mark, sign = "*" if low > 0 or high < 0 else "", "+" if value > 0 else ""
-    return {"difference": sign + spread(value, low, high, places, mark), "p": small_p(shared.p_holm, places)}
+    low, high = one.estimate.bounds(shared.interval)
+    value, mark = one.estimate.value, "*" if low > 0 or high < 0 else ""
+    told = spread(value, shared.interval.low, shared.interval.high, places, mark)
+    return {"difference": f"+{told}" if value > 0 else told, "p": small_p(shared.p_holm, places)}

@@ -67,9 +67,7 @@ class Decision:
     @property
     def bounds(self) -> tuple[float, float]:
         """The interval, with room for what the items that could not be judged may be worth."""
-        cannot, value = self.estimate.cannot, self.estimate.value
-        below, above = (0.0, 0.0) if cannot is None else (value - cannot.low, cannot.high - value)
-        return self.interval.low - max(below, 0.0), self.interval.high + max(above, 0.0)
+        return self.estimate.bounds(self.interval)
 
     @property
     def is_open_by_cannot(self) -> bool:

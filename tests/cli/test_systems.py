@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from cli_cases import answer, both, case_of, files, judge_file, judged
 from cli_files import csv_rows, write_csv, write_lines
+from scipy.special import stdtrit
 
-from activeeval.estimation import pair_correlations, simultaneous_level
+from activeeval.estimation import pair_roots, simultaneous_level
 from activeeval.session.samples import read_sample
 from activeeval.session.systems import system_names
 from activeeval.significance import holm
@@ -63,7 +64,7 @@ def test_three_runs_from_sample_to_order(call, measure):
     found = [campaign.estimate(target) for target in campaign.design.targets]
     assert [one.value for one in found] == [row["value"] for row in told.values()]
     degrees = [one.degrees_of_freedom for one in found]
-    level = simultaneous_level(pair_correlations(variances, [(0, 1), (0, 2), (1, 2)]), degrees)
+    level = simultaneous_level(pair_roots(variances, [(0, 1), (0, 2), (1, 2)]), degrees)
     adjusted = holm([row["p_value"] for row in told.values()])
     for one, row, p_holm in zip(found, told.values(), adjusted, strict=True):
         assert (row["low"], row["high"]) == (one.interval().low, one.interval().high)
@@ -160,6 +161,36 @@ def test_read_early_and_topped_up(call):
     assert keys[0] == keys[1]
     assert len(keys[0]) == 6
     assert widths[1] < widths[0]
+
+
+def test_all_is_judged_and_these_are_a_sample_of_queries(call):
+    """The population's intervals: correlations and degrees of freedom of the per-query differences themselves."""
+    sampled(call, "--measure", "DCG@5", "--budget", "100%")
+    judge_file("d.csv")
+    told = named(estimated(call, "--scope", "population"))
+    campaign = campaign_of_rows(read_sample("d.csv.sample.npz")[0])
+    values = np.array([target.values(campaign.grades) for target in campaign.design.targets])
+    n = values.shape[1]
+    centred = values - values.mean(axis=1, keepdims=True)
+    roots = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    level = simultaneous_level(roots, [n - 1.0] * 3)
+    half = stdtrit(n - 1, 0.5 + level / 2) * values.std(axis=1, ddof=1) / np.sqrt(n)
+    found = [(row["high_simultaneous"] - row["low_simultaneous"]) / 2 for row in told.values()]
+    assert found == pytest.approx(half, rel=0.02)
+
+
+def test_what_cannot_be_judged_leaves_the_order_open(call):
+    """With all else judged the order is certain; an item that may be worth anything takes that back."""
+    rows = sampled(call, "--measure", "DCG@5", "--budget", "100%")
+    graded = judged(rows)
+    write_csv("d.csv", graded)
+    certain = [(row["rank_from"], row["rank_to"]) for row in estimated(call) if row["question"] == "rank"]
+    assert certain == [(1, 1), (2, 2), (3, 3)]
+    write_csv("d.csv", [row | {"grade": "cannot"} if k % 2 else row for k, row in enumerate(graded)])
+    rows = estimated(call)
+    open_ones = [row for row in rows if row["question"] == "difference"]
+    assert all(row["cannot_low"] < 0 < row["cannot_high"] for row in open_ones)
+    assert [(row["rank_from"], row["rank_to"]) for row in rows if row["question"] == "rank"] == [(1, 3)] * 3
 
 
 def test_segments_share_the_level_out_and_differences_hold_at_once_within(call):
