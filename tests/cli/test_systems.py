@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,21 +58,15 @@ def test_three_runs_from_sample_to_order(call, measure):
     assert list(told) == PAIRS
     sample, _ = read_sample("d.csv.sample.npz")
     assert sample.systems == ("A", "B", "C")
-    variances = np.zeros((3, 3))
-    for (i, j), row in zip([(0, 1), (0, 2), (1, 2)], told.values(), strict=True):
-        variances[i, j] = variances[j, i] = row["std_error"] ** 2
     campaign = campaign_of_rows(sample)
     found = [campaign.estimate(target) for target in campaign.design.targets]
     assert [one.value for one in found] == [row["value"] for row in told.values()]
-    degrees = [one.degrees_of_freedom for one in found]
-    level = simultaneous_level(pair_roots(variances, [(0, 1), (0, 2), (1, 2)]), degrees)
+    ends = together(campaign, campaign.design.targets, [(0, 1), (0, 2), (1, 2)])
     adjusted = holm([row["p_value"] for row in told.values()])
-    for one, row, p_holm in zip(found, told.values(), adjusted, strict=True):
+    for one, (low, high), row, p_holm in zip(found, ends, told.values(), adjusted, strict=True):
         assert (row["low"], row["high"]) == (one.interval().low, one.interval().high)
-        wide = one.interval(level)
-        assert (row["low_simultaneous"], row["high_simultaneous"]) == pytest.approx((wide.low, wide.high))
-        bonferroni = one.interval(1 - 0.05 / 3)
-        assert bonferroni.low <= wide.low < row["low"]
+        assert (row["low_simultaneous"], row["high_simultaneous"]) == pytest.approx((low, high), rel=1e-9)
+        assert one.interval(1 - 0.05 / 3).low <= low < row["low"]
         assert row["p_holm"] == pytest.approx(p_holm)
     better = {pair for pair, row in told.items() if row["low_simultaneous"] > 0}
     better |= {pair[::-1] for pair, row in told.items() if row["high_simultaneous"] < 0}
@@ -84,6 +79,17 @@ def campaign_of_rows(sample):
     """Return the campaign of a sample, judged as `judge_file` judges."""
     sample.campaign.run(answer)
     return sample.campaign
+
+
+def together(campaign, targets, asked, level=0.95):
+    """Return the simultaneous intervals of some contrasts of three systems; ``targets`` are all three differences."""
+    found = dict(zip([(0, 1), (0, 2), (1, 2)], map(campaign.estimate, targets), strict=True))
+    variances = np.zeros((3, 3))
+    for (i, j), one in found.items():
+        variances[i, j] = variances[j, i] = one.std_error**2
+    degrees = [found[pair].degrees_of_freedom for pair in asked]
+    own = simultaneous_level(pair_roots(variances, asked), degrees, level)
+    return [(found[pair].interval(own).low, found[pair].interval(own).high) for pair in asked]
 
 
 def test_tables_to_read_name_the_systems_best_first(call):
@@ -135,9 +141,13 @@ def test_contrasts_with_the_first_and_every_pair_read_later(call):
     judge_file("d.csv")
     first, every = named(estimated(call)), named(estimated(call, "--contrasts", "all"))
     assert (list(first), list(every)) == (PAIRS[:2], PAIRS)
-    for pair, row in first.items():
+    sample, _ = read_sample("d.csv.sample.npz")
+    campaign_of_rows(sample)
+    wide = together(sample.campaign, [one.target for one in sample.asked([], [], "all")], [(0, 1), (0, 2)])
+    for (pair, row), (low, high) in zip(first.items(), wide, strict=True):
         assert (row["value"], row["low"]) == (every[pair]["value"], every[pair]["low"])
         assert row["low"] > row["low_simultaneous"] > every[pair]["low_simultaneous"]
+        assert (row["low_simultaneous"], row["high_simultaneous"]) == pytest.approx((low, high), rel=1e-9)
 
 
 def test_read_early_and_topped_up(call):
@@ -203,7 +213,14 @@ def test_segments_share_the_level_out_and_differences_hold_at_once_within(call):
     assert [(row["system"], row["versus"]) for row in told] == [pair for pair in PAIRS for _ in range(2)]
     assert {row["segment"] for row in told} == {"odd", "even"}
     assert all(row["level"] == pytest.approx(0.975) for row in told)
-    assert all(row["low_simultaneous"] <= row["low"] for row in told)
+    sample, _ = read_sample("d.csv.sample.npz")
+    campaign = campaign_of_rows(sample)
+    odd = np.array([int(str(q)[1:]) % 2 == 1 if str(q) != "qX" else False for q in campaign.design.pool.query_ids])
+    parts = [replace(target, within=odd) for target in campaign.design.targets]
+    ends = together(campaign, parts, [(0, 1), (0, 2), (1, 2)], 0.975)
+    of_odd = [row for row in told if row["segment"] == "odd"]
+    for row, (low, high) in zip(of_odd, ends, strict=True):
+        assert (row["low_simultaneous"], row["high_simultaneous"]) == pytest.approx((low, high), rel=1e-9)
     assert len([row for row in rows if row["question"] == "rank"]) == 6
 
 
