@@ -21,6 +21,7 @@ from activeeval.estimation import (
     rank_ranges,
     simultaneous_level,
 )
+from activeeval.simulation import repetition_seeds, simulate_contrasts
 
 TRIO = [(0, 1), (0, 2), (1, 2)]
 
@@ -171,6 +172,35 @@ def test_all_differences_hold_as_often_as_they_say(n_queries):
     """
     slack = 4 * np.sqrt(0.95 * 0.05 / 800)
     assert 0.95 - slack <= simulated(800, n_queries, 6) <= 0.95 + slack + 0.01
+
+
+def test_replayed_systems_are_campaigns_whose_intervals_hold_or_not():
+    """Every repetition is a campaign with that seed, read for all pairs; contrasts with the first as well."""
+    random = np.random.default_rng(8)
+    pool, labels = pool_of([6] * 30), random.integers(0, 3, 180)
+    lists = [Rankings.from_scores(pool, random.random(180)) for _ in range(3)]
+    targets = {(i, j): Target(DCG([0, 1, 3]), lists[i], lists[j]) for i, j in TRIO}
+    probs, truths = random_probs(random, 180, 3), {p: t.values(labels).mean() for p, t in targets.items()}
+    for asked in (TRIO, TRIO[:2]):
+        design = METHODS["items"].design([targets[pair] for pair in asked], probs)
+        passive = {pair: METHODS["passive"].design(targets[pair]) for pair in asked}
+        found, (told,) = simulate_contrasts({"items": design}, passive, targets, labels, [40.0], 30, 9)
+        held = []
+        for seed in repetition_seeds(9, 30):
+            campaign = Campaign(design, 40.0, rng=seed, blocks=())
+            for unit in iter(campaign.ask, None):
+                campaign.tell(unit, labels[list(unit.items)].tolist())
+            own, variances = {pair: campaign.estimate(target) for pair, target in targets.items()}, np.zeros((3, 3))
+            for (i, j), one in own.items():
+                variances[i, j] = variances[j, i] = one.std_error**2
+            level = simultaneous_level(pair_roots(variances, asked), [own[p].degrees_of_freedom for p in asked])
+            ends = [own[pair].interval(level) for pair in asked]
+            held.append(all(one.low <= truths[p] <= one.high for one, p in zip(ends, asked, strict=True)))
+        assert 0 < sum(held) < 30 or asked != TRIO
+        assert (told.coverage.value, told.contrasts) == (pytest.approx(np.mean(held)), len(asked))
+        efficiencies = [summaries[1].efficiency.value for summaries in found.values()]
+        assert told.efficiency.value == pytest.approx(np.mean(efficiencies))
+        assert list(found) == asked
 
 
 def test_certain_and_unknown_differences_hold_or_not_by_themselves():

@@ -70,6 +70,9 @@ def test_three_runs_from_sample_to_order(call, measure):
         assert row["p_holm"] == pytest.approx(p_holm)
     better = {pair for pair, row in told.items() if row["low_simultaneous"] > 0}
     better |= {pair[::-1] for pair, row in told.items() if row["high_simultaneous"] < 0}
+    ranks = list(named(rows, "rank").values())
+    means = {name: sum(told[p]["value"] * (1 if p[0] == name else -1) for p in PAIRS if name in p) for name in "ABC"}
+    assert ranks == sorted(ranks, key=lambda row: (row["rank_from"] + row["rank_to"], -means[row["system"]]))
     for (system, _), row in named(rows, "rank").items():
         above, below = (sum(pair[side] == system for pair in better) for side in (1, 0))
         assert (row["rank_from"], row["rank_to"]) == (1 + above, 3 - below)
@@ -141,6 +144,7 @@ def test_contrasts_with_the_first_and_every_pair_read_later(call):
     judge_file("d.csv")
     first, every = named(estimated(call)), named(estimated(call, "--contrasts", "all"))
     assert (list(first), list(every)) == (PAIRS[:2], PAIRS)
+    assert list(named(estimated(call, "--measure", "RBP"))) == PAIRS[:2]
     sample, _ = read_sample("d.csv.sample.npz")
     campaign_of_rows(sample)
     wide = together(sample.campaign, [one.target for one in sample.asked([], [], "all")], [(0, 1), (0, 2)])
@@ -266,6 +270,7 @@ def test_simulate_compares_every_difference_by_one_sample(call):
     ]
     at_once = [row for row in rows if row["question"] == "at once"]
     assert [row["contrasts"] for row in at_once] == [3, 3]
+    assert all(row["limit"] is None for row in told)
     for row in at_once:
         own = [r["efficiency"] for r in told if (r["method"], r["budget"]) == ("items", row["budget"])]
         assert row["mean_efficiency"] == pytest.approx(np.mean(own))
