@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_cases import answer, both, case_of, files, judge_file, judged
-from cli_files import csv_rows, write_csv, write_lines
+from cli_files import csv_rows, json_rows, write_csv, write_lines
 from scipy.special import stdtrit
 
 from activeeval.estimation import pair_roots, simultaneous_level
@@ -246,6 +246,20 @@ def test_rankers_are_named_by_what_tells_their_files_apart(call):
     assert case.workload.rankings[1].items.tolist() == alone.workload.ranking.items.tolist()
     assert system_names(["t", "t", "u"], ["r/a.run.gz", "r/b.run.gz", "r/c.run.gz"]) == ("a", "b", "c")
     assert system_names(["", ""], ["the run", "the run"]) == ("run 1", "run 2")
+
+
+def test_the_gate_takes_two_of_many(call):
+    """The difference of the two runs that are named, with the sign of the new one; another run is refused."""
+    sampled(call, "--measure", "DCG@5", "--budget", "60%")
+    judge_file("d.csv")
+    told = named(estimated(call, "--scope", "population"))
+    given = ("--sample", "d.csv.sample.npz", "--sheet", "d.csv", "-o", "jsonl")
+    for old, new, pair, sign in (("a.run", "c.run", ("A", "C"), -1), ("c.run", "b.run", ("B", "C"), 1)):
+        (row,) = json_rows(call("compare", old, new, *given).out)
+        assert row["value"] == sign * told[pair]["value"]
+    write_lines(Path("e.run"), ["q1 Q0 d3 1 1 E"])
+    refused(call("compare", "a.run", "e.run", *given), "e.run is no run that the sample was drawn for: A, B, C")
+    refused(call("compare", "a.run", "a.run", *given), "a.run: one and the same run of those")
 
 
 @pytest.mark.parametrize("weights", ["sum", "minimax"])
