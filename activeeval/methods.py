@@ -91,6 +91,7 @@ class Method:
         *,
         node_weights: ArrayLike | None = None,
         factor: Factor | None = None,
+        further: Sequence[ArrayLike] = (),
         max_grade: int | None = None,
         budget: float | None = None,
         blocks: Sequence[float] | None = None,
@@ -112,6 +113,8 @@ class Method:
             Weights of the nodes of a query factor.
         factor : Factor, optional
             In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
+        further : sequence of arrays, each of shape (n_items, n_grades)
+            Other grade models: what they predict is a regressor of estimates that are fitted, and nothing else.
         max_grade : int, optional
             Largest grade of the scale, where neither `grade_probs` nor the measure says it.
         budget : float, optional
@@ -147,6 +150,7 @@ class Method:
             grade_probs,
             node_weights=node_weights,
             factor=factor,
+            further=further,
             max_grade=max_grade,
             judged=judged,
             bias=bias,
@@ -174,15 +178,19 @@ class Method:
     def part(
         self,
         targets: Target | Sequence[Target],
-        grade_probs: ArrayLike | None = None,
+        grade_probs: ArrayLike | Beliefs | None = None,
         *,
         node_weights: ArrayLike | None = None,
         factor: Factor | None = None,
+        further: Sequence[ArrayLike] = (),
         max_grade: int | None = None,
         judged: ArrayLike | None = None,
         bias: float = 0.0,
     ) -> Part:
-        """Return what the method makes of a pool, or of a part of one, query by query; see `design`."""
+        """Return what the method makes of a pool, or of a part of one, query by query; see `design`.
+
+        ``grade_probs`` may be the beliefs that it, the factor and what is known make, where these are at hand already.
+        """
         asked = _asked(targets)
         known = known_grades(asked[0].pool, judged, _top(asked, max_grade))
         if not isinstance(bias, Real) or not 0 <= bias < math.inf:
@@ -190,7 +198,7 @@ class Method:
         is_plain = len(asked) == 1 and asked[0].within is None and not (known >= 0).any()
         if self.with_replacement and not is_plain:
             raise InputError(f"method {self.name!r} draws with replacement: one target of all queries, no known grades")
-        beliefs = self._beliefs(asked, grade_probs, node_weights, factor, max_grade, known)
+        beliefs = self._beliefs(asked, grade_probs, node_weights, factor, further, max_grade, known)
         places = self.stage.places(asked, beliefs, known)
         if self.with_replacement:
             places = places.all_wanted()
@@ -245,9 +253,10 @@ class Method:
     def _beliefs(
         self,
         targets: Sequence[Target],
-        grade_probs: ArrayLike | None,
+        grade_probs: ArrayLike | Beliefs | None,
         node_weights: ArrayLike | None,
         factor: Factor | None,
+        further: Sequence[ArrayLike],
         max_grade: int | None,
         known: Ints,
     ) -> Beliefs | None:
@@ -255,6 +264,8 @@ class Method:
         pool = targets[0].pool
         if not self.is_optimal and not self.stage.needs_model:
             return None
+        if isinstance(grade_probs, Beliefs):
+            return self.stage.model(grade_probs)
         if self.ignores_model:
             n_grades = None if grade_probs is None else np.shape(grade_probs)[-1]
             top = _top(targets, max_grade)
@@ -266,7 +277,8 @@ class Method:
             raise InputError(
                 f"method {self.name!r} needs a grade model: give grade_probs; passive and random need none"
             )
-        return self.stage.model(Beliefs.of(pool, grade_probs, node_weights, factor, known))
+        fitted = further if self.is_fitted and not self.with_replacement else ()
+        return self.stage.model(Beliefs.of(pool, grade_probs, node_weights, factor, known, fitted))
 
 
 def _target_weights(part: Part, query_probs: Floats, asked: Sequence[float] | str | None) -> Sequence[float]:

@@ -19,6 +19,7 @@ from benchmarks.machine import data_folder
 
 SEED = 2013
 REMOVED = 0.1
+RANKERS = ("RankBoost", "ListNet")
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,14 @@ class JudgedPool:
         return Target(parse_measure(measure).bound_to(self.max_grade), workload.ranking, versus)
 
 
-def _from_files(name: str, paths: list[Path], ranker: Callable[[str], list[Path]], train: list[Path]) -> JudgedPool:
-    scores = [[str(path) for path in ranker(which)] for which in ("RankBoost", "ListNet")]
-    workload = from_letor([str(path) for path in paths], scores, [str(path) for path in train])
+def _from_files(
+    name: str, paths: list[Path], ranker: Callable[[str], list[Path]], train: list[Path], fold: int
+) -> JudgedPool:
+    """Return a pool of LETOR files; the rankers' scores of the part to train on are of a fold."""
+    scores = [[str(path) for path in ranker(which)] for which in RANKERS]
+    rankers = paths[0].parent / "rankers"
+    of_training = [[str(next((rankers / which).glob(f"Fold{fold}.*")))] for which in RANKERS]
+    workload = from_letor([str(path) for path in paths], scores, [str(path) for path in train], of_training)
     top = workload.max_grade
     beliefs = believe(workload, "forest", top, np.random.default_rng(SEED), n_jobs=-1)
     assert workload.versus is not None
@@ -64,7 +70,7 @@ def mq2008(folder: Path) -> JudgedPool:
     def ranker(which: str) -> list[Path]:
         return [next((home / "rankers" / which).glob(f"Fold{fold}.*")) for fold in (3, 4, 5, 1)]
 
-    return _from_files("MQ2008", [home / f"S{i}.txt.gz" for i in (2, 3, 4, 5)], ranker, [home / "S1.txt.gz"])
+    return _from_files("MQ2008", [home / f"S{i}.txt.gz" for i in (2, 3, 4, 5)], ranker, [home / "S1.txt.gz"], 2)
 
 
 def mq2007(folder: Path) -> JudgedPool:
@@ -75,6 +81,7 @@ def mq2007(folder: Path) -> JudgedPool:
         [home / "A2.txt.gz"],
         lambda which: [next((home / "rankers" / which).glob("Fold3.*"))],
         [home / "A1.txt.gz"],
+        2,
     )
 
 
@@ -86,7 +93,7 @@ def ohsumed(folder: Path) -> JudgedPool:
         return [next((home / "rankers" / which).glob(f"Fold{fold}.*")) for fold in (2, 3)]
 
     parts = [home / f"Fold{fold}.test.txt.gz" for fold in (2, 3)]
-    return _from_files("OHSUMED", parts, ranker, [home / "Fold1.test.txt.gz"])
+    return _from_files("OHSUMED", parts, ranker, [home / "Fold1.test.txt.gz"], 1)
 
 
 def lightgbm(folder: Path) -> JudgedPool:

@@ -83,7 +83,7 @@ def test_known_grades_recalibrate_given_probabilities_out_of_fold():
     workload = Workload(pool, (ranking,), np.full(180, -1), given)
     own = np.arange(180) < 6
     other = np.where(own & (known >= 0), (known + 1) % 3, known)
-    for kind in ("given", "forest", "logit"):
+    for kind in ("probs=x", "forest", "logit"):
         one, two = (
             believe(workload.taught_by(grades), kind, 2, np.random.default_rng(0), with_factor=False).probs
             for grades in (known, other)

@@ -119,9 +119,13 @@ _OPTIONS = (
     click.option("--pool-depth", type=click.IntRange(1), metavar="K",
                  help="Lists end at this rank, and the pool is what they hold then. Default: 100 for --run without "
                       "--qrels and --index-update, else all."),
-    click.option("--model", metavar="forest|logit|uniform|probs=FILE",
-                 help="Grade model. Default: forest with training data, else uniform."),
+    click.option("--model", multiple=True, metavar="forest|logit|uniform|scores|grades=FILE|probs=FILE",
+                 help="Grade model; scores: the rankings' own, grades=FILE: another judge's, say a language model's; "
+                      "both calibrated on training queries. Repeatable: a mixture, weighed by the training queries. "
+                      "Default: forest with training data, else uniform."),
     click.option("--train", multiple=True, metavar="FILE", help="LETOR file to train the model on; repeatable."),
+    click.option("--train-scores", multiple=True, metavar="FILE",
+                 help="Scores of each --train, for --model scores: every ranker's, in the order of --scores."),
     click.option("--train-qrels", metavar="FILE",
                  help="Judgments to train on, with --run; their queries are not in the pool."),
     click.option("--train-fraction", type=SHARE, metavar="SHARE", help="Share of the queries set aside to train on."),

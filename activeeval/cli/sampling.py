@@ -273,16 +273,28 @@ def estimate(
 
     An empty grade waits, `cannot` is an item that cannot be judged. Reads the highest block of which no item waits; how
     many do, and what else a reader should know, is said on stderr.
+
+    Rounds of which each was drawn with --judged of those before answer together, each sample followed by its sheets. A
+    round counts by what its budget was planned to add: budgets are set before the first is judged.
+
+    \b
+    activeeval estimate round1.sample round1.csv round2.sample round2.csv
     """
     from activeeval.session.answers import answers
     from activeeval.session.orders import places as places_of
-    from activeeval.session.samples import judged
+    from activeeval.session.rounds import by_round, judged_rounds, round_answers
 
+    rounds = by_round((path, *sheets))
+    if len(rounds) > 1 and (kind != "t" or segments):
+        raise click.UsageError("several rounds are read with t intervals and without --by")
     tell("reading the sample and its sheets")
-    sample, progress, agreement = judged(path, sheets, policy)
+    samples, progress, agreement = judged_rounds(rounds, policy)
     tell("estimating")
-    asked = sample.asked(measures, questions, contrasts)
-    found, notes = answers(sample, asked, scope=scope, kind=kind, level=level, segments=segments)
+    if len(samples) > 1:
+        found, notes = round_answers(samples, measures, questions, contrasts, scope=scope, level=level)
+    else:
+        asked = samples[0].asked(measures, questions, contrasts)
+        found, notes = answers(samples[0], asked, scope=scope, kind=kind, level=level, segments=segments)
     say_cautions([(_named(one), one.estimate) for one in found])
     say_progress(progress, agreement, policy, _at_end(found, kind))
     for note in notes:
@@ -290,7 +302,9 @@ def estimate(
     if form == "text":
         say(f"the intervals are about {SCOPES[scope]}")
         say_sizes([one.estimate for one in found])
-    rows, ordered = [answer_row(one, kind, progress) for one in found], places_of(sample.systems, found)
+    rows = [answer_row(one, kind, progress) for one in found]
+    # of rounds nothing is known of all pairs together
+    ordered = places_of(samples[0].systems, found) if len(samples) == 1 else []
     if ordered and form not in ("jsonl", "tsv"):
         show_systems(found, ordered, form, places, level)
     else:

@@ -22,8 +22,9 @@ from activeeval.planning.values import Values
 from activeeval.results import check_level, t_quantile
 
 Floats = NDArray[np.float64]
-_STEPS = 60
+_CLOSE = 1e-9
 _FITTED = 2.0
+_SURE = 1 - 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +127,7 @@ class ByLevels:
         return variance, n if variance > 0 else math.inf, queries, items
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ByDraws:
     """A method that draws queries with replacement and judges them whole, those drawn again for nothing.
 
@@ -166,12 +167,17 @@ class ByDraws:
 
     def _seen(self, n: float) -> Floats:
         """Return the probability that each query is among n draws."""
-        return np.asarray(-np.expm1(n * np.log1p(-np.minimum(self.sampling_probs, 1 - 1e-12))))
+        return np.asarray(-np.expm1(n * self._missed))
+
+    @cached_property
+    def _missed(self) -> Floats:
+        """The logarithm of the probability that one draw is not each query."""
+        return np.asarray(np.log1p(-np.minimum(self.sampling_probs, _SURE)))
 
     def _draws(self, budget: float) -> float:
         """Return how many draws cost the budget on average."""
         lowest, highest = 0.0, float(DRAWS_PER_QUERY * self.deck.size)
-        for _ in range(_STEPS):
+        while highest - lowest > _CLOSE * highest:
             n = (lowest + highest) / 2
             lowest, highest = (n, highest) if self._seen(n) @ self.deck.costs <= budget else (lowest, n)
         return lowest

@@ -11,7 +11,8 @@ from activeeval.estimation import check_scope
 from activeeval.planning.forecasts import Forecast, Prospect
 from activeeval.results import check_level
 
-_STEPS = 40
+_CLOSE = 1.0001
+_MOST_QUERIES = 2.0**40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ class Goal:
             return lowest
         if not self.is_met(forecast.all_judged):
             return None
-        for _ in range(_STEPS):
+        while highest > lowest * _CLOSE:
             middle = math.sqrt(lowest * highest)
             lowest, highest = (lowest, middle) if self.is_met(forecast.at(middle)) else (middle, highest)
         return highest
@@ -89,9 +90,9 @@ class Goal:
 
     def queries_needed(self, forecast: Forecast) -> float:
         """Return how many queries like these, all of them judged, reach it for the population."""
-        lowest, highest = 2.0, 2.0**60
+        lowest, highest = 2.0, _MOST_QUERIES
         size, of_scope = forecast.values.size, forecast.all_judged.of_scope
-        for _ in range(2 * _STEPS):
+        while highest > lowest * _CLOSE:
             n = math.sqrt(lowest * highest)
             one = Prospect(
                 method=forecast.method,

@@ -65,22 +65,21 @@ class Planner:
             for plan, own in zip(plans, self.values, strict=True)
         )
 
-    @property
+    @cached_property
     def beliefs(self) -> Beliefs:
         """The grade model with its query factor and what is known."""
-        return self._sure_of(self._part(METHODS["whole"], self.targets))
+        return self._beliefs_given(self.known)
 
     def lesson(self, design: Design, selection: Selection, grades: Ints, which: int = 0) -> Lesson:
         """Return what a pilot's judged selection teaches of a target; see `activeeval.planning.lesson_of`.
 
         The grade model is asked without the labels of the pilot, also where they are known by now.
         """
-        target, method = self.targets[which], METHODS["whole"]
-        part = method.part(target, **self.believed(method), max_grade=self.max_grade, judged=design.known)
-        return lesson_of(design, selection, grades, target, self._sure_of(part))
+        return lesson_of(design, selection, grades, self.targets[which], self._beliefs_given(design.known))
 
-    @staticmethod
-    def _sure_of(part: Part) -> Beliefs:
+    def _beliefs_given(self, known: Ints | None) -> Beliefs:
+        method = METHODS["whole"]
+        part = method.part(self.targets[0], **self.believed(method), max_grade=self.max_grade, judged=known)
         assert part.beliefs is not None  # of a method that looks at the model
         return part.beliefs
 
@@ -114,9 +113,14 @@ class Planner:
 
     def _part(self, method: Method, targets: Sequence[Target]) -> Part:
         """Return the part of a method, the same for all that judge the same of a query and believe the same."""
-        believes = (method.is_optimal or method.stage.needs_model, method.ignores_model, method.ignores_factor)
+        looks = method.is_optimal or method.stage.needs_model
+        believes = (looks, method.ignores_model, method.ignores_factor)
         key = (method.stage.name, method.with_replacement, *believes, *map(id, targets))
         if key not in self._parts:
             known = None if method.with_replacement else self.known
-            self._parts[key] = method.part(targets, **self.believed(method), max_grade=self.max_grade, judged=known)
+            own = dict(self.believed(method))
+            if looks and not method.ignores_model and not method.ignores_factor:
+                own = {"grade_probs": self.beliefs}
+            self._parts.clear()  # those of a large pool take gigabytes; methods that share one stand side by side
+            self._parts[key] = method.part(targets, **own, max_grade=self.max_grade, judged=known)
         return self._parts[key]

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from activeeval.design import Design
 from activeeval.errors import ChoiceError, InputError
-from activeeval.io.tables import load_probabilities, load_qrels, load_run, read_costs
+from activeeval.io.tables import load_qrels, load_run, read_costs
 from activeeval.io.traffic import read_traffic
 from activeeval.measures import Target, shown_name
 from activeeval.methods import find_method
 from activeeval.session.choices import Choices
+from activeeval.session.columns import given_columns
 from activeeval.session.known import known_grades_of
 from activeeval.session.modelling import GradeBeliefs, believe
 from activeeval.session.systems import Asked, asked_among, asked_of
@@ -24,7 +25,6 @@ from activeeval.session.workload import (
     ending_at,
     from_letor,
     from_tables,
-    given_probabilities,
     item_costs,
     on_scale,
     sampled_measure,
@@ -199,16 +199,17 @@ def prepare(
         workload = workload.taught_by(known)
     if choices.tune and workload.training is None:
         raise ChoiceError("--tune has nothing to tune on: the known grades are too few")
-    model = _model_kind(choices, workload)
-    max_grade = _max_grade(choices, workload, model, known)
+    models = choices.models or ("uniform" if workload.training is None else "forest",)
+    max_grade = _max_grade(choices, workload, models, known)
     notes += _training_notes(choices, workload, known)
     fitting: dict[str, Any] = {"tune": choices.tune, "with_factor": choices.query_factor, "progress": progress}
-    beliefs = believe(workload, model, max_grade, model_rng, **fitting)
+    beliefs = believe(workload, models, max_grade, model_rng, **fitting)
+    notes += beliefs.notes
     return Case(
         workload=workload,
         beliefs=beliefs,
         max_grade=max_grade,
-        model=model,
+        model=", ".join(models),
         seed=seed,
         known=known,
         stated_grade=choices.max_grade,
@@ -246,21 +247,13 @@ def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, int 
     return workload, depth
 
 
-def _model_kind(choices: Choices, workload: Workload) -> str:
-    """Return which kind of grade model is chosen; by default a forest wherever there is something to learn from."""
-    if choices.given_probs is not None:
-        return "given"
-    default = "uniform" if workload.training is None else "forest"
-    return default if choices.model is None else choices.model
-
-
 def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int64] | None) -> list[str]:
     """Return what the model learns of known grades, or that there is nothing to learn from."""
     rows = workload.training
-    if rows is not None and rows.items is not None and choices.model != "uniform":
+    if rows is not None and rows.items is not None and choices.models != ("uniform",):
         n = f"{rows.grades.size} known grades of {np.unique(rows.queries).size} queries"
         return [f"the grade model learns from {n}, each query's from those of the others"]
-    if rows is not None or choices.model is not None:
+    if rows is not None or choices.models:
         return []
     few = ""
     if known is not None:
@@ -291,7 +284,7 @@ def _check_agreement(workload: Workload, known: NDArray[np.int64]) -> None:
 def _load(choices: Choices) -> tuple[Workload, Workload | None]:
     """Return the workload to evaluate and, with judgments to train on, the one to train on."""
     if choices.letor:
-        return from_letor(choices.letor, choices.systems, choices.train), None
+        return from_letor(choices.letor, choices.systems, choices.train, choices.train_systems), None
     evaluated = len(choices.systems)
     runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
 
@@ -303,22 +296,20 @@ def _load(choices: Choices) -> tuple[Workload, Workload | None]:
 
 
 def _with_model_inputs(choices: Choices, workload: Workload, *, with_costs: bool = True) -> Workload:
-    """Return the workload with item costs and, for given probabilities, those as features."""
+    """Return the workload with item costs and what models look at beside the features."""
     kind = choices.cost if with_costs else "uniform"
     is_file = kind != "uniform" and not kind.startswith("log-length")
     workload = workload.with_costs(item_costs(read_costs(kind) if is_file else kind, workload), 0.0)
-    if choices.given_probs is None:
-        return workload
-    if choices.train:
-        raise ChoiceError("given probabilities are recalibrated with --train-fraction, not with --train")
-    return given_probabilities(workload, load_probabilities(choices.given_probs))
+    for name in choices.models:
+        workload = given_columns(workload, name)
+    return workload
 
 
-def _max_grade(choices: Choices, workload: Workload, model: str, known: NDArray[np.int64] | None) -> int:
+def _max_grade(choices: Choices, workload: Workload, models: Sequence[str], known: NDArray[np.int64] | None) -> int:
     seen = workload.max_grade if workload.has_labels else 0
     seen = seen if known is None else max(seen, int(known.max()))
-    columns = workload.features.shape[1] - 1 if model == "given" else 0
-    top = max(seen, columns, choices.max_grade or 0)
+    given = [workload.looked_at(name, workload.features) for name in models if name.startswith("probs=")]
+    top = max(seen, *(int(probs.shape[1]) - 1 for probs in given), choices.max_grade or 0)
     if choices.max_grade is not None and top > choices.max_grade:
         raise InputError(f"labels or probabilities go up to grade {top}, above --max-grade {choices.max_grade}")
     if top == 0:

@@ -41,8 +41,10 @@ class Choices:
     pool_depth : int or None
         The rank at which lists end; the pool is what they hold then. By default `POOL_DEPTH` for runs without
         judgments and without an update of the index, else none.
-    model : str or None
-        forest, logit, uniform or probs=FILE.
+    model : str, sequence of str or None
+        forest, logit, uniform, scores, grades=FILE or probs=FILE; several make a mixture.
+    train_scores : sequence of str
+        Scores of the files to train on, ranker by ranker as ``scores``, for the model of scores.
     train_fraction : float or None
         Share of the queries that is set aside to train on.
     tune, query_factor : bool
@@ -70,8 +72,9 @@ class Choices:
     index_update: float | None = None
     ties: str = "id"
     pool_depth: int | None = None
-    model: str | None = None
+    model: str | Sequence[str] | None = None
     train: Sequence[str] = ()
+    train_scores: Sequence[str] = ()
     train_qrels: str | None = None
     judged: Sequence[str] = ()
     judged_policy: str = "refuse"
@@ -105,8 +108,12 @@ class Choices:
             raise ChoiceError("--tune needs labels to tune on: --train, --train-qrels, --train-fraction or --judged")
         if self.pool_depth is not None and self.index_update is not None:
             raise ChoiceError("--pool-depth would cut the lists that --index-update fills up again: give one of them")
-        if self.given_probs == "":
-            raise ChoiceError("--model probs=FILE needs the name of a file")
+        for name in self.models:
+            kind, _, path = name.partition("=")
+            if kind in ("probs", "grades") and not path:
+                raise ChoiceError(f"--model {kind}=FILE needs the name of a file")
+        if self.train_scores and not (self.train and "scores" in self.models):
+            raise ChoiceError("--train-scores is for --train with --model scores")
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("--run needs --qrels here: the labels of the pool")
         if self.runs and self.train_fraction is not None and self.qrels is None:
@@ -152,9 +159,13 @@ class Choices:
         """The files of each system: its run, or its scores of each LETOR file."""
         if self.runs:
             return [(run,) for run in (*self.runs, *([self.versus_run] if self.versus_run else []))]
-        size = len(self.letor) if len(self.scores) > 1 else 1
-        rankers = [tuple(self.scores[k : k + size]) for k in range(0, len(self.scores), max(size, 1))]
+        rankers = _by_ranker(self.scores, len(self.letor))
         return [*rankers, *([tuple(self.versus_scores)] if self.versus_scores else [])]
+
+    @property
+    def train_systems(self) -> list[tuple[str, ...]]:
+        """The files of each ranker's scores of what trains a model."""
+        return _by_ranker(self.train_scores, len(self.train))
 
     @property
     def depth(self) -> int | None:
@@ -164,7 +175,12 @@ class Choices:
         return POOL_DEPTH if self.runs and self.qrels is None and self.index_update is None else None
 
     @property
-    def given_probs(self) -> str | None:
-        """The file of given probabilities, None where the model is another."""
-        name, _, path = (self.model or "").partition("=")
-        return path if name == "probs" else None
+    def models(self) -> tuple[str, ...]:
+        """The grade models that are chosen, none where the default is to be taken."""
+        return (self.model,) if isinstance(self.model, str) else tuple(self.model or ())
+
+
+def _by_ranker(scores: Sequence[str], n_files: int) -> list[tuple[str, ...]]:
+    """Return score files ranker by ranker: one for each file, or one for all."""
+    size = max(n_files if len(scores) > 1 else 1, 1)
+    return [tuple(scores[k : k + size]) for k in range(0, len(scores), size)]

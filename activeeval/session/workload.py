@@ -6,8 +6,8 @@ for `activeeval.evaluate` and `activeeval.compare` alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from activeeval.errors import InputError
 from activeeval.grade_models import run_features
 from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.scores import read_scores_of
-from activeeval.io.tables import Costs, Probabilities, pool_from_tables
+from activeeval.io.tables import Costs, pool_from_tables
 from activeeval.io.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, check_sampled, shown_name
 from activeeval.pool import QueryPool, Rankings, pool_hashes
@@ -35,7 +35,7 @@ class Training:
     """Labelled rows for a grade model: features or given probabilities, grades, and each row's query.
 
     `n_left_out` counts the rows that nobody judged and that are therefore not among them; `items` are the places of the
-    rows in the pool, None where they are of other queries.
+    rows in the pool, None where they are of other queries; `scores` are those of files of their own, None without.
     """
 
     features: Floats
@@ -43,6 +43,7 @@ class Training:
     queries: Ints
     n_left_out: int = 0
     items: Ints | None = None
+    scores: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +61,10 @@ class Workload:
         Rows that a grade model may learn from: of queries outside the pool, or what is known of it.
     names : tuple of str
         What the systems are called; empty where nobody named them.
+    scores : ndarray of float64, shape (n_items, n_rankings), or None
+        By which the rankings rank; NaN where one does not hold the item.
+    columns : mapping of str to slice
+        Which of the features a model looks at, by its name; one that is not named looks at all.
     notes : tuple of str
         What the user should be told about the input.
     """
@@ -70,6 +75,8 @@ class Workload:
     features: Floats
     training: Training | None = None
     names: tuple[str, ...] = ()
+    scores: Floats | None = None
+    columns: Mapping[str, slice] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -179,23 +186,54 @@ class Workload:
 
     def _onto(self, pool: QueryPool, items: Ints) -> Workload:
         rankings = tuple(one.restricted_to(pool, items) for one in self.rankings)
-        return replace(self, pool=pool, rankings=rankings, grades=self.grades[items], features=self.features[items])
+        scores = None if self.scores is None else self.scores[items]
+        grades, features = self.grades[items], self.features[items]
+        return replace(self, pool=pool, rankings=rankings, grades=grades, features=features, scores=scores)
+
+    def looked_at(self, name: str, features: Floats) -> Floats:
+        """Return the columns of features that a model looks at."""
+        return features[:, self.columns.get(name, self.columns.get("", slice(None)))]
+
+    @property
+    def scores_held(self) -> Floats:
+        """The scores, where the rankings came with any."""
+        if self.scores is None:
+            raise InputError("the rankings came without scores: there is nothing that a model of them could look at")
+        return self.scores
+
+    def with_columns(self, name: str, values: Floats, of_training: Floats | None = None) -> Workload:
+        """Return the workload with columns beside the features, those of the training rows too, for one model alone."""
+        n = self.features.shape[1]
+        own = {"": slice(0, n)} if not self.columns else self.columns
+        columns = {**own, name: slice(n, n + values.shape[1])}
+        training = self.training
+        if training is not None and of_training is not None:
+            training = replace(training, features=np.column_stack((training.features, of_training)))
+        features = np.column_stack((self.features, values))
+        return replace(self, features=features, training=training, columns=columns)
 
 
-def from_letor(paths: Sequence[str], rankers: Sequence[Sequence[str]], train: Sequence[str] = ()) -> Workload:
+def from_letor(
+    paths: Sequence[str],
+    rankers: Sequence[Sequence[str]],
+    train: Sequence[str] = (),
+    train_rankers: Sequence[Sequence[str]] = (),
+) -> Workload:
     """Read a pool from LETOR files and its rankings from score files aligned with them.
 
     Parameters
     ----------
-    rankers : sequence of sequence of str
-        The score files of each ranker: one for each LETOR file, or one for all.
+    rankers, train_rankers : sequence of sequence of str
+        The score files of each ranker, for the pool and for what trains a model: one for each LETOR file, or one for
+        all.
     """
     data = read_letor(paths)
     pool = data.pool()
-    rankings = tuple(Rankings.from_scores(pool, read_scores_of(scores, data)) for scores in rankers)
-    training = _letor_training(train, data) if train else None
+    given = np.array([read_scores_of(scores, data) for scores in rankers])
+    rankings = tuple(Rankings.from_scores(pool, scores) for scores in given)
+    training = _letor_training(train, data, train_rankers) if train else None
     names = system_names([""] * len(rankers), [scores[0] for scores in rankers])
-    return Workload(pool, rankings, data.grades, _features(data), training, names)
+    return Workload(pool, rankings, data.grades, _features(data), training, names, scores=given.T)
 
 
 def _features(data: LetorData) -> Floats:
@@ -204,7 +242,7 @@ def _features(data: LetorData) -> Floats:
     return data.features
 
 
-def _letor_training(paths: Sequence[str], pool_data: LetorData) -> Training:
+def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence[Sequence[str]]) -> Training:
     data = read_letor(paths)
     shared = set(data.query_ids.tolist()) & set(pool_data.query_ids.tolist())
     if shared:
@@ -216,7 +254,8 @@ def _letor_training(paths: Sequence[str], pool_data: LetorData) -> Training:
         raise InputError(f"{', '.join(data.paths)}: {given.shape[1]} features, the pool has {width}")
     features = np.pad(given, ((0, 0), (0, width - given.shape[1])))
     queries = np.repeat(np.arange(len(data.query_ids)), np.diff(data.query_offsets))
-    return Training(features, data.grades, queries)
+    said = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
+    return Training(features, data.grades, queries, scores=said)
 
 
 def from_tables(
@@ -253,6 +292,7 @@ def from_tables(
         np.maximum(tables.grades, 0) if is_irrelevant else tables.grades,
         run_features(tables.pool, tables.scores),
         names=system_names([run.name for run in own], [run.source for run in own]),
+        scores=tables.scores[:evaluated].T,
         notes=tuple(notes),
     )
 
@@ -314,8 +354,3 @@ def ending_at(measure: SampledMeasure, depth: int | None) -> SampledMeasure:
         )
     cut: SampledMeasure = replace(measure, cutoff=depth)  # type: ignore[type-var]
     return cut
-
-
-def given_probabilities(workload: Workload, probs: Probabilities) -> Workload:
-    """Return the workload with given probabilities in the features' place, so that they can be recalibrated."""
-    return replace(workload, features=probs.align(workload.pool))
