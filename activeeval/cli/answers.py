@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,25 @@ def answer_row(one: Answer, kind: str, progress: Progress) -> dict[str, Any]:
     more |= {"half_width_at_end": one.half_width_at_end if kind == "t" else None, "interval": kind}
     more |= {"method": result.method, **progress._asdict(), "draws": result.n_draws}
     return estimate_row(asked, result, one.interval, **more)
+
+
+def title_of(answer: Answer) -> str:
+    """Return what messages call an answer."""
+    asked = f"{answer.system} - {answer.versus}" if answer.versus else answer.system or answer.question
+    return ", ".join(part for part in (answer.target.name, asked, answer.segment) if part)
+
+
+def expected_at_end(answers: Sequence[Answer], kind: str) -> str:
+    """Return what t intervals are to be expected to become; of others that is not known."""
+    if kind != "t":
+        return ""
+    first = answers[0]
+    if len(answers) > 1:
+        return "; half_width_at_end is what the intervals should come to once all are judged"
+    now = (first.interval.high - first.interval.low) / 2
+    if not 0 < first.half_width_at_end < math.inf:
+        return ""
+    return f"; once all are judged the interval should be about ± {first.half_width_at_end:.3g} (now ± {now:.3g})"
 
 
 def rank_rows(found: Sequence[Place], level: float) -> list[dict[str, Any]]:
