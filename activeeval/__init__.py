@@ -37,6 +37,7 @@ _HOMES = {
     "activeeval.gains": ("GainDiscountLearner", "SimpleMargin", "bootstrap_gains", "gain_intervals"),
     "activeeval.session.modelling": ("GradeBeliefs",),
     "activeeval.campaign": ("Campaign", "Unit"),
+    "activeeval.campaign.rounds": ("Rounds",),
     "activeeval.session.evaluation": ("compare", "evaluate"),
     "activeeval.generated": ("generate_pool",),
     "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
@@ -49,6 +50,7 @@ __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
     from activeeval.campaign import Campaign, Unit
+    from activeeval.campaign.rounds import Rounds
     from activeeval.design import Design, optimal_sampling_probs
     from activeeval.errors import ActiveEvalError, BudgetError, FormatError, InputError, SolverError, StateError
     from activeeval.gains import GainDiscountLearner, SimpleMargin, bootstrap_gains, gain_intervals

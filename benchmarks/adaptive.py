@@ -43,6 +43,7 @@ MODULE = "benchmarks.adaptive"
 POOLS, MEASURES = ("mq2008", "mq2007-agg"), ("DCG", "DCG@10", "ERR@10")
 SHARE, OVERHEAD, FIRST = 0.1, 1.0, 0.2
 MODELS = ("logit", "scores")
+FORMS = ("two rounds", "two rounds, taught", "one round, taught")
 LEAST, COVERED, INNER, REPETITIONS = 0.8, (93, 97), 100, 4000
 Row = dict[str, Any]
 Floats = np.ndarray
@@ -137,12 +138,28 @@ def figures_of(row: Row) -> list[Row]:
     """Return what is to be reached for one measure."""
     what, found = f"{row['pool']}, {row['measure']}", []
     lead = f"times passive: fixed {row['fixed']['efficiency']:.2f}, informed {row['informed']['efficiency']:.2f}"
-    for name in ("two rounds", "two rounds, taught", "one round, taught"):
+    for name in FORMS:
         own = row[name]
         note = f"± {own['kept_se']:.2f}; {lead}, these {own['efficiency']:.2f}; of the way {own['way']:.2f}"
         found.append(figure(f"{what}: share kept by {name}", own["kept"], "", note=note, at_least=LEAST))
     for name, share in row["coverage"].items():
         found.append(figure(f"{what}: coverage of {name}", 100 * share, "%"))
+    return found
+
+
+def figures_of_all(rows: list[Row], plays: int) -> list[Row]:
+    """Return the means over all questions."""
+    found = []
+    for name in (*FORMS, "fixed"):
+        kept, error = (np.array([row[name][key] for row in rows]) for key in ("kept", "kept_se"))
+        note = f"± {np.sqrt(np.sum(error**2)) / len(rows):.2f}"
+        bound = {} if name == "fixed" else {"at_least": LEAST}
+        found.append(figure(f"mean share kept by {name}", kept.mean(), "", note=note, **bound))
+    for name in rows[0]["coverage"]:
+        held = float(np.mean([row["coverage"][name] for row in rows]))
+        note = f"± {100 * np.sqrt(held * (1 - held) / (plays * len(rows))):.1f}"
+        bounds = {"at_least": COVERED[0], "at_most": COVERED[1]}
+        found.append(figure(f"coverage of {name}, all questions", 100 * held, "%", note=note, **bounds))
     return found
 
 
@@ -171,12 +188,9 @@ def main() -> None:
         show(f"Rounds against one sample, {name}, {measure}", figures)
         result["rows"].append(row)
         result["figures"] += figures
-    for form in ("two rounds", "two rounds, taught"):
-        held = float(np.mean([row["coverage"][form] for row in result["rows"]]))
-        note = f"± {100 * np.sqrt(held * (1 - held) / (args.plays * len(result['rows']))):.1f}"
-        bounds = {"at_least": COVERED[0], "at_most": COVERED[1]}
-        result["figures"].append(figure(f"coverage of {form}, all questions", 100 * held, "%", note=note, **bounds))
-    show("All questions", result["figures"][-2:])
+    whole = figures_of_all(result["rows"], args.plays)
+    show("All questions", whole)
+    result["figures"] += whole
     store(args.out, result)
 
 

@@ -106,11 +106,10 @@ def _carried(design: Design, reading: Reading, selection: Selection, sample: Jud
     largest = np.argsort(-of_query, kind="stable")[: np.count_nonzero(of_query > SHARE_OF_ONE)]
     if not largest.size:
         return ()
-    named = " and ".join(f"{str(design.pool.query_texts[q])!r} ({of_query[q]:.0%})" for q in largest.tolist())
-    verb = "carries" if largest.size == 1 else "carry"
-    more = f"{selection.cost:.6g} more {design.pool.cost_unit}, as many as so far,"
-    grow = f"a top-up of {more}" if design.scheme.can_be_topped_up else f"a new sample with {more}"
-    return (f"of the judged queries {named} {verb} most of the variance: check these grades, {grow} spreads it",)
+    named = " and ".join(f"{str(design.pool.query_texts[q])!r} {of_query[q]:.0%}" for q in largest.tolist())
+    more = f"{math.ceil(selection.cost):,} more {design.pool.cost_unit}, as many as so far,"
+    grow = f"a top-up of {more}" if design.scheme.can_be_topped_up else f"a new sample of {more}"
+    return (f"single judged queries carry much of the variance ({named}): check their grades; {grow} spreads it",)
 
 
 def _estimate(design: Design, reading: Reading, selection: Selection, grades: Ints, scope: str) -> Estimate:
