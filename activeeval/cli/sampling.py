@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, show_systems, title_of
+from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_if_few, show_systems, title_of
 from activeeval.cli.inputs import (
     BUDGET,
     BUDGET_HELP,
@@ -295,6 +295,7 @@ def estimate(
         found, notes = answers(samples[0], asked, scope=scope, kind=kind, level=level, segments=segments)
     say_cautions([(title_of(one), one.estimate) for one in found])
     say_progress(progress, agreement, policy, expected_at_end(found, kind))
+    say_if_few(found)
     for note in notes:
         say(note)
     if form == "text":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,7 +108,9 @@ def test_tables_to_read_name_the_systems_best_first(call):
     for (one, other), row in named(rows).items():
         assert row["value"] == pytest.approx(values[one] - values[other], abs=1e-12)
         assert (row["low_simultaneous"], row["p_holm"]) == (row["value"], 0.0)
-    text = call("estimate", *both("d.csv")).out
+    whole = call("estimate", *both("d.csv"))
+    assert "simultaneous intervals ask much" not in whole.err
+    text = whole.out
     lines = text.splitlines()
     assert lines[0].split() == ["DCG(dcg='exp-log2')@5", "rank", "value", "better", "than"]
     assert [line.split()[:2] for line in lines[1:4]] == [[name, str(k)] for k, name in enumerate(order, 1)]
@@ -159,6 +162,8 @@ def test_read_early_and_topped_up(call):
     rows = sampled(call, "--budget", "40%", "--measure", "DCG@5", "--measure", "P@3")
     write_csv("d.csv", judged(rows, upto=1))
     early = estimated(call)
+    told = call("estimate", *both("d.csv")).err
+    assert re.search(r"simultaneous intervals ask much of \d\d? judged queries, fewer than 100: of 50 topics", told)
     assert len(named(early)) == 3
     assert all(row["waiting"] > 0 for row in early if row["question"] == "difference")
     write_csv("d.csv", judged(rows))
