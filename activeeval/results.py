@@ -183,6 +183,13 @@ class Estimate:
 
         return float(2 * stdtr(max(self.degrees_of_freedom, 1.0), -abs(self.value) / self.std_error))
 
+    def bounds(self, interval: Interval) -> tuple[float, float]:
+        """Return the ends of an interval, with room for what the items that could not be judged may be worth."""
+        below, above = (
+            (0.0, 0.0) if self.cannot is None else (self.value - self.cannot.low, self.cannot.high - self.value)
+        )
+        return interval.low - max(below, 0.0), interval.high + max(above, 0.0)
+
     def interval(self, level: float = 0.95) -> Interval:
         """Return the t interval at a confidence level.
 

@@ -103,6 +103,12 @@ STEPS = (
         ("results/one-sample.json",),
     ),
     Step(
+        "many-systems",
+        "one sample for all pairs of 8 rankers and of 17 runs: RESULTS.md",
+        "benchmarks.many_systems",
+        ("results/many-systems.json",),
+    ),
+    Step(
         "nights",
         "ten nights of index updates, earlier labels known: RESULTS.md, README",
         "benchmarks.nights",

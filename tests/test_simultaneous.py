@@ -17,12 +17,18 @@ from activeeval.estimation import (
     evaluate,
     hold_at_once,
     judged_sample,
-    pair_correlations,
+    pair_roots,
     rank_ranges,
     simultaneous_level,
 )
+from activeeval.simulation import repetition_seeds, simulate_contrasts
 
 TRIO = [(0, 1), (0, 2), (1, 2)]
+
+
+def correlations(variances, pairs):
+    rows = pair_roots(variances, pairs)
+    return rows @ rows.T
 
 
 def quantile(level, degrees):
@@ -71,7 +77,7 @@ def test_covariances_of_differences_are_exactly_unbiased(method, measure):
     for (i, j), one in zip(TRIO, v, strict=True):
         matrix[i, j] = matrix[j, i] = one
     sd = np.sqrt(v)
-    assert pair_correlations(matrix, TRIO) == pytest.approx(exact / np.outer(sd, sd), abs=1e-7)
+    assert correlations(matrix, TRIO) == pytest.approx(exact / np.outer(sd, sd), abs=1e-7)
 
 
 @pytest.mark.parametrize("scope", ["population"])
@@ -89,16 +95,16 @@ def test_once_all_is_judged_correlations_are_those_of_the_queries(scope):
     for (i, j), target in zip(pairs, targets, strict=True):
         variances[i, j] = variances[j, i] = campaign.estimate(target, scope=scope).std_error ** 2
     values = np.array([target.values(labels) for target in targets])
-    assert pair_correlations(variances, pairs) == pytest.approx(np.corrcoef(values), abs=1e-9)
+    assert correlations(variances, pairs) == pytest.approx(np.corrcoef(values), abs=1e-9)
     assert np.sqrt(variances[0, 1]) == pytest.approx(values[0].std(ddof=1) / np.sqrt(40))
 
 
 def test_what_is_no_covariance_becomes_one_and_what_is_not_known_stays_so():
-    broken = pair_correlations([[0, 1, 9], [1, 0, 1], [9, 1, 0]], TRIO)  # sd 1 + 1 < 3
-    assert np.linalg.eigvalsh(broken).min() > -1e-12
+    broken = correlations([[0, 1, 9], [1, 0, 1], [9, 1, 0]], TRIO)  # sd 1 + 1 < 3
     assert np.diag(broken) == pytest.approx(1)
-    assert pair_correlations([[0, 1, np.inf], [1, 0, 1], [np.inf, 1, 0]], [(0, 1), (1, 2)]) is None
-    assert pair_correlations([[0, 4], [4, 0]], [(0, 1)]).tolist() == [[1.0]]
+    assert broken == pytest.approx(1)  # the three on a line
+    assert pair_roots([[0, 1, np.inf], [1, 0, 1], [np.inf, 1, 0]], [(0, 1), (1, 2)]) is None
+    assert correlations([[0, 4], [4, 0]], [(0, 1)]) == pytest.approx(1)
 
 
 # Max-t
@@ -108,8 +114,7 @@ def test_what_is_no_covariance_becomes_one_and_what_is_not_known_stays_so():
 def test_pairs_of_equal_systems_have_the_quantiles_of_the_studentised_range(n, degrees):
     """Tukey's: all pairs of n independent means of equal variance."""
     pairs = list(combinations(range(n), 2))
-    correlations = pair_correlations(2.0 * (1 - np.eye(n)), pairs)
-    level = simultaneous_level(correlations, [degrees] * len(pairs))
+    level = simultaneous_level(pair_roots(2.0 * (1 - np.eye(n)), pairs), [degrees] * len(pairs))
     assert quantile(level, degrees) == pytest.approx(studentized_range.ppf(0.95, n, degrees) / np.sqrt(2), rel=0.012)
 
 
@@ -117,10 +122,10 @@ def test_independent_and_perfectly_correlated_estimates():
     for n in (2, 10):
         alone = simultaneous_level(np.eye(n), [np.inf] * n, 0.9)
         assert quantile(alone, np.inf) == pytest.approx(quantile(0.9 ** (1 / n), np.inf), rel=0.01)
-        assert simultaneous_level(np.ones((n, n)), [7.0] * n, 0.9) == pytest.approx(0.9, abs=0.004)
+        assert simultaneous_level(np.ones((n, 1)), [7.0] * n, 0.9) == pytest.approx(0.9, abs=0.004)
         assert simultaneous_level(None, [7.0] * n, 0.9) == pytest.approx(1 - 0.1 / n)
     assert simultaneous_level(np.ones((1, 1)), [3.0], 0.9) == 0.9
-    two_groups = np.kron(np.eye(2), np.ones((3, 3)))  # as two alone
+    two_groups = np.kron(np.eye(2), np.ones((3, 1)))  # as two alone
     found = quantile(simultaneous_level(two_groups, [np.inf] * 6), np.inf)
     assert found == pytest.approx(quantile(0.95**0.5, np.inf), rel=0.01)
 
@@ -130,11 +135,11 @@ def test_levels_lie_between_bonferroni_and_one_alone_however_unlike_the_degrees(
     random = np.random.default_rng(5)
     for _ in range(5):
         roots = random.normal(size=(6, 3))
-        correlations = pair_correlations(((roots[:, None] - roots) ** 2).sum(axis=2), list(combinations(range(6), 2)))
+        rows = pair_roots(((roots[:, None] - roots) ** 2).sum(axis=2), list(combinations(range(6), 2)))
         degrees = random.choice([0.4, 1.0, 2.5, 9.0, 40.0, np.inf], 15)
-        level = simultaneous_level(correlations, degrees)
+        level = simultaneous_level(rows, degrees)
         assert 0.95 <= level <= 1 - 0.05 / 15 + 1e-12
-        some = simultaneous_level(correlations[:5, :5], degrees[:5])
+        some = simultaneous_level(rows[:5], degrees[:5])
         assert some <= level + 0.004
     with pytest.raises(InputError, match="level must lie strictly between 0 and 1"):
         simultaneous_level(np.eye(2), [3.0, 3.0], 1.0)
@@ -154,7 +159,7 @@ def simulated(repetitions, n_queries, seed):
         degrees, errors = np.full(10, n_queries - 1.0), differences.mean(axis=1)
         held.append(hold_at_once(errors, variances, pairs, degrees))
         if len(held) <= 20:
-            level = simultaneous_level(pair_correlations(variances, pairs), degrees)
+            level = simultaneous_level(pair_roots(variances, pairs), degrees)
             assert held[-1] == bool((np.abs(errors) <= quantile(level, n_queries - 1) * np.sqrt(own)).all())
     return np.mean(held)
 
@@ -167,6 +172,35 @@ def test_all_differences_hold_as_often_as_they_say(n_queries):
     """
     slack = 4 * np.sqrt(0.95 * 0.05 / 800)
     assert 0.95 - slack <= simulated(800, n_queries, 6) <= 0.95 + slack + 0.01
+
+
+def test_replayed_systems_are_campaigns_whose_intervals_hold_or_not():
+    """Every repetition is a campaign with that seed, read for all pairs; contrasts with the first as well."""
+    random = np.random.default_rng(8)
+    pool, labels = pool_of([6] * 30), random.integers(0, 3, 180)
+    lists = [Rankings.from_scores(pool, random.random(180)) for _ in range(3)]
+    targets = {(i, j): Target(DCG([0, 1, 3]), lists[i], lists[j]) for i, j in TRIO}
+    probs, truths = random_probs(random, 180, 3), {p: t.values(labels).mean() for p, t in targets.items()}
+    for asked in (TRIO, TRIO[:2]):
+        design = METHODS["items"].design([targets[pair] for pair in asked], probs)
+        passive = {pair: METHODS["passive"].design(targets[pair]) for pair in asked}
+        found, (told,) = simulate_contrasts({"items": design}, passive, targets, labels, [40.0], 30, 9)
+        held = []
+        for seed in repetition_seeds(9, 30):
+            campaign = Campaign(design, 40.0, rng=seed, blocks=())
+            for unit in iter(campaign.ask, None):
+                campaign.tell(unit, labels[list(unit.items)].tolist())
+            own, variances = {pair: campaign.estimate(target) for pair, target in targets.items()}, np.zeros((3, 3))
+            for (i, j), one in own.items():
+                variances[i, j] = variances[j, i] = one.std_error**2
+            level = simultaneous_level(pair_roots(variances, asked), [own[p].degrees_of_freedom for p in asked])
+            ends = [own[pair].interval(level) for pair in asked]
+            held.append(all(one.low <= truths[p] <= one.high for one, p in zip(ends, asked, strict=True)))
+        assert 0 < sum(held) < 30 or asked != TRIO
+        assert (told.coverage.value, told.contrasts) == (pytest.approx(np.mean(held)), len(asked))
+        efficiencies = [summaries[1].efficiency.value for summaries in found.values()]
+        assert told.efficiency.value == pytest.approx(np.mean(efficiencies))
+        assert list(found) == asked
 
 
 def test_certain_and_unknown_differences_hold_or_not_by_themselves():

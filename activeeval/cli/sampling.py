@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
 import secrets
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.answers import answer_row, rank_rows, show_systems
+from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_if_few, show_systems, title_of
 from activeeval.cli.inputs import (
     BUDGET,
     BUDGET_HELP,
@@ -44,7 +43,6 @@ from activeeval.cli.waiting import tell
 from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
-    from activeeval.session.answers import Answer
     from activeeval.session.budgets import Budget
     from activeeval.session.samples import Sample
 
@@ -295,8 +293,9 @@ def estimate(
     else:
         asked = samples[0].asked(measures, questions, contrasts)
         found, notes = answers(samples[0], asked, scope=scope, kind=kind, level=level, segments=segments)
-    say_cautions([(_named(one), one.estimate) for one in found])
-    say_progress(progress, agreement, policy, _at_end(found, kind))
+    say_cautions([(title_of(one), one.estimate) for one in found])
+    say_progress(progress, agreement, policy, expected_at_end(found, kind))
+    say_if_few(found)
     for note in notes:
         say(note)
     if form == "text":
@@ -309,24 +308,6 @@ def estimate(
         show_systems(found, ordered, form, places, level)
     else:
         emit([*rows, *rank_rows(ordered, level)], form, places)
-
-
-def _named(answer: Answer) -> str:
-    asked = f"{answer.system} - {answer.versus}" if answer.versus else answer.system or answer.question
-    return ", ".join(part for part in (answer.target.name, asked, answer.segment) if part)
-
-
-def _at_end(answers: Sequence[Answer], kind: str) -> str:
-    """Return what t intervals are to be expected to become; of others that is not known."""
-    if kind != "t":
-        return ""
-    first = answers[0]
-    if len(answers) > 1:
-        return "; half_width_at_end is what the intervals should come to once all are judged"
-    now = (first.interval.high - first.interval.low) / 2
-    if not 0 < first.half_width_at_end < math.inf:
-        return ""
-    return f"; once all are judged the interval should be about ± {first.half_width_at_end:.3g} (now ± {now:.3g})"
 
 
 @click.command()

@@ -28,7 +28,7 @@ from activeeval.estimation.samples import JudgedSample, JudgedSamples, judged_sa
 from activeeval.estimation.simultaneous import (
     certainly_better,
     hold_at_once,
-    pair_correlations,
+    pair_roots,
     rank_ranges,
     simultaneous_level,
 )
@@ -58,7 +58,7 @@ __all__ = [
     "judged_sample",
     "judged_samples",
     "looks_of",
-    "pair_correlations",
+    "pair_roots",
     "population_variance",
     "rank_ranges",
     "simultaneous_level",

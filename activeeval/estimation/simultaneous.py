@@ -7,8 +7,8 @@ variances of all pairs tell the covariances too, whatever the design, the estima
 
 With V̂ exactly unbiased so is the covariance; the variance S²_ij / N that the choice of the pool adds obeys the same
 law, so that both scopes go the same way. Where regressors are fitted each pair has coefficients of its own, and this
-holds but for terms of order 1/n: what makes the matrix no covariance is cut off. (On MQ2008, 28 pairs, the least
-eigenvalue of the correlations was −.002 in the median.)
+holds but for terms of order 1/n: what makes the matrix no covariance is cut off (`pair_roots`; on MQ2008, 28 pairs, it
+was nothing that the correlations showed in two digits).
 
 *Max-t.* All intervals hold together with probability 1 − α where each has the level 1 − α* with
 
@@ -43,8 +43,12 @@ _STEPS = 24
 _PERFECT = 1e-9
 
 
-def pair_correlations(variances: ArrayLike, pairs: Pairs) -> Floats | None:
-    """Return how the estimated differences of pairs of systems correlate, by the equation above.
+def pair_roots(variances: ArrayLike, pairs: Pairs) -> Floats | None:
+    """Return a row of length 1 for each pair of systems, whose products are the correlations of the differences.
+
+    With J = 1 − 1/n, Γ = −J V J / 2 is the covariance of the systems themselves but for what all have in common, and
+    the row of a pair the difference of theirs in its symmetric root, scaled: there is but one, so that nearly equal
+    variances give nearly equal levels.
 
     Parameters
     ----------
@@ -55,36 +59,27 @@ def pair_correlations(variances: ArrayLike, pairs: Pairs) -> Floats | None:
 
     Returns
     -------
-    ndarray, shape (n_pairs, n_pairs), or None
-        Positive semidefinite with ones on the diagonal. None where a variance that is needed is infinite.
+    ndarray, shape (n_pairs, n_systems), or None
+        None where a variance is infinite, or nothing is left of one.
 
     Examples
     --------
-    >>> pair_correlations([[0, 2, 2], [2, 0, 2], [2, 2, 0]], [(0, 1), (0, 2), (1, 2)]).round(3) + 0.0
+    >>> rows = pair_roots([[0, 2, 2], [2, 0, 2], [2, 2, 0]], [(0, 1), (0, 2), (1, 2)])
+    >>> (rows @ rows.T).round(3) + 0.0
     array([[ 1. ,  0.5, -0.5],
            [ 0.5,  1. ,  0.5],
            [-0.5,  0.5,  1. ]])
     """
     v = np.asarray(variances, dtype=np.float64)
-    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    crossed, straight = v[np.ix_(first, second)], v[np.ix_(first, first)] + v[np.ix_(second, second)]
-    if not np.isfinite(straight).all() or not np.isfinite(crossed).all():
+    if not np.isfinite(v).all():
         return None
-    sd = np.sqrt(v[first, second])
-    return nearest_correlations((crossed + crossed.T - straight) / 2 / np.outer(sd, sd))
-
-
-def nearest_correlations(matrix: ArrayLike) -> Floats:
-    """Return correlations as a matrix that some normal vector has: eigenvalues below 0 cut off, then scaled to ones."""
-    roots = _roots(np.asarray(matrix, dtype=np.float64))
-    return np.asarray(roots @ roots.T)
-
-
-def _roots(correlations: Floats) -> Floats:
-    """Return A with A A' the correlations, rows of length 1."""
-    values, vectors = np.linalg.eigh(correlations)
-    roots = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.asarray(roots / np.linalg.norm(roots, axis=1, keepdims=True))
+    centred = v - v.mean(axis=0) - v.mean(axis=1)[:, None] + v.mean()
+    values, vectors = np.linalg.eigh(-centred / 2)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    rows = root[first] - root[second]
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / lengths) if lengths.all() else None
 
 
 @lru_cache(maxsize=8)
@@ -92,18 +87,17 @@ def _normals(n: int) -> NDArray[np.float32]:
     return np.random.default_rng(_SEED).standard_normal((_DRAWS, n), dtype=np.float32)
 
 
-def all_hold(correlations: Floats, degrees_of_freedom: Floats) -> Callable[[float], float]:
+def all_hold(roots: Floats, degrees_of_freedom: Floats) -> Callable[[float], float]:
     """Return the function from α* to the probability that several t intervals of level 1 − α* all hold.
 
     Parameters
     ----------
-    correlations : ndarray, shape (n, n)
+    roots : ndarray, shape (n, k)
+        As of `pair_roots`.
     degrees_of_freedom : ndarray, shape (n,)
         From 1 on, infinite for normal intervals.
     """
-    n, roots = degrees_of_freedom.size, _roots(correlations)
-    rank = int(np.count_nonzero(np.linalg.norm(roots, axis=0) > _PERFECT))
-    sizes = np.abs(_normals(n)[:, :rank] @ roots[:, n - rank :].T.astype(np.float32)).reshape(_CHANCES, -1, n)
+    sizes = np.abs(_normals(roots.shape[1]) @ roots.T.astype(np.float32)).reshape(_CHANCES, -1, len(roots))
     errors = _errors(degrees_of_freedom)
 
     def share(alpha: float) -> float:
@@ -113,19 +107,20 @@ def all_hold(correlations: Floats, degrees_of_freedom: Floats) -> Callable[[floa
     return share
 
 
-def simultaneous_level(correlations: Floats | None, degrees_of_freedom: ArrayLike, level: float = 0.95) -> float:
+def simultaneous_level(roots: Floats | None, degrees_of_freedom: ArrayLike, level: float = 0.95) -> float:
     """Return the level 1 − α* of each of several t intervals such that all hold at once with a level.
 
     Parameters
     ----------
-    correlations : ndarray, shape (n, n), or None
-        Of the estimates; None where they are not known: by Bonferroni then.
+    roots : ndarray, shape (n, k), or None
+        Rows of length 1 whose products are the correlations of the estimates, as of `pair_roots`; None where these are
+        not known: by Bonferroni then.
     degrees_of_freedom : array, shape (n,)
         Above 0, infinite for normal intervals; below 1 they count as 1, as for every t interval here.
 
     Examples
     --------
-    >>> round(simultaneous_level(np.ones((3, 3)), [9, 9, 9]), 3), simultaneous_level(None, [9.0] * 5, 0.95)
+    >>> round(simultaneous_level(np.ones((3, 1)), [9, 9, 9]), 3), simultaneous_level(None, [9.0] * 5, 0.95)
     (0.95, 0.99)
     """
     check_level(level)
@@ -134,9 +129,9 @@ def simultaneous_level(correlations: Floats | None, degrees_of_freedom: ArrayLik
     if degrees.size <= 1:
         return level
     lowest, highest = alpha / degrees.size, alpha
-    if correlations is None:
+    if roots is None:
         return 1 - lowest
-    share = all_hold(correlations, degrees)
+    share = all_hold(roots, degrees)
     for _ in range(_STEPS):
         middle = (lowest + highest) / 2
         lowest, highest = (middle, highest) if share(middle) >= level else (lowest, middle)
@@ -151,7 +146,7 @@ def hold_at_once(errors: ArrayLike, variances: Floats, pairs: Pairs, degrees: Ar
     errors : array, shape (n_pairs,)
         Estimate less truth of each difference.
     variances : ndarray, shape (n_systems, n_systems)
-        As in `pair_correlations`. A difference of variance 0 must be right but for rounding, an infinite one holds.
+        As in `pair_roots`. A difference of variance 0 must be right but for rounding, an infinite one holds.
     degrees : array, shape (n_pairs,)
     """
     found, own = np.asarray(errors, dtype=np.float64), np.array([variances[pair] for pair in pairs])
@@ -163,11 +158,11 @@ def hold_at_once(errors: ArrayLike, variances: Floats, pairs: Pairs, degrees: Ar
         return True
     freedom = freedom[open_ones]
     least = float((2 * stdtr(freedom, -np.abs(found[open_ones]) / np.sqrt(own[open_ones]))).min())
-    correlations = pair_correlations(variances, [pairs[k] for k in open_ones.tolist()])
-    if open_ones.size == 1 or correlations is None:
+    roots = pair_roots(variances, [pairs[k] for k in open_ones.tolist()])
+    if open_ones.size == 1 or roots is None:
         return least >= (1 - level) / open_ones.size
     # 1 − α* is where all hold with the level: beyond the farthest error they hold more often than that, or not
-    return least >= 1 - level or all_hold(correlations, freedom)(least) <= level
+    return least >= 1 - level or all_hold(roots, freedom)(least) <= level
 
 
 def _errors(degrees: Floats) -> Floats:

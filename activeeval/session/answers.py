@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from activeeval.campaign.sample import lists_of
 from activeeval.errors import InputError, StateError
-from activeeval.estimation import pair_correlations, simultaneous_level
+from activeeval.estimation import pair_roots, simultaneous_level
 from activeeval.io.segments import read_segments
 from activeeval.measures import Target
 from activeeval.results import Estimate, Interval
@@ -171,7 +171,7 @@ def _shared_level(sample: Sample, family: Sequence[Answer]) -> float:
     pairs = [(names.index(one.system), names.index(one.versus)) for one in uncertain]
     variances = _pair_variances(sample, family)
     degrees = [one.estimate.degrees_of_freedom for one in uncertain]
-    return simultaneous_level(pair_correlations(variances, pairs), degrees, level)
+    return simultaneous_level(pair_roots(variances, pairs), degrees, level)
 
 
 def _pair_variances(sample: Sample, family: Sequence[Answer]) -> NDArray[np.float64]:

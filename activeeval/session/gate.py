@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from activeeval.session.answers import cut_notes
 from activeeval.session.budgets import Budget
 from activeeval.session.evaluation import compare
 from activeeval.session.samples import Sample
+from activeeval.session.systems import Asked
 from activeeval.session.workload import sampled_measure
 from activeeval.significance import holm, holm_levels
 
@@ -67,9 +68,7 @@ class Decision:
     @property
     def bounds(self) -> tuple[float, float]:
         """The interval, with room for what the items that could not be judged may be worth."""
-        cannot, value = self.estimate.cannot, self.estimate.value
-        below, above = (0.0, 0.0) if cannot is None else (value - cannot.low, cannot.high - value)
-        return self.interval.low - max(below, 0.0), self.interval.high + max(above, 0.0)
+        return self.estimate.bounds(self.interval)
 
     @property
     def is_open_by_cannot(self) -> bool:
@@ -175,7 +174,9 @@ def by_sample(
     InputError
         Where the runs are not those that it was drawn for.
     """
-    asked = sample.asked(measures, ["difference"])
+    asked = sample.asked(measures, ["difference"], "all" if sample.systems else None)
+    if sample.systems:
+        asked = _between(asked, {path: _ranking(path, sample.depth, ties) for path in (new, old)})
     targets = [one.target for one in asked]
     if _is_turned(targets[0], old, new, sample.depth, ties):
         targets = [replace(target, ranking=target.other, versus=target.ranking) for target in targets]
@@ -241,6 +242,20 @@ def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str)
         if differs[path, "first"] and differs[path, "second"]:
             raise InputError(f"{path} is no run that the sample was drawn for: {differs[path, 'first']}")
     raise InputError(f"{old} and {new} are one and the same run of the two that the sample was drawn for")
+
+
+def _between(asked: Sequence[Asked], runs: Mapping[str, Rankings]) -> list[Asked]:
+    """Return the differences of two runs among those of many systems."""
+    lists = {one.system: one.target.ranking for one in asked} | {one.versus: one.target.other for one in asked}
+    names = {}
+    for path, run in runs.items():
+        names[path] = next((name for name, own in lists.items() if not _where_unlike(run, own)), "")
+        if not names[path]:
+            raise InputError(f"{path} is no run that the sample was drawn for: {', '.join(lists)}")
+    found = [one for one in asked if {one.system, one.versus} == set(names.values())]
+    if not found:
+        raise InputError(f"{' and '.join(runs)}: one and the same run of those that the sample was drawn for")
+    return found
 
 
 def _ranking(path: str, depth: int | None, ties: str) -> Rankings:

@@ -24,7 +24,7 @@ class Place:
     ranks : tuple of int and int
         From and to: all such ranges hold at once with the level of the simultaneous intervals.
     better_than : tuple of str
-        The systems that are certainly worse.
+        The systems that are certainly worse, whatever the items that could not be judged are worth.
     answer : Answer or None
         Of the system alone, where that was asked.
     """
@@ -56,10 +56,9 @@ def places(systems: Sequence[str], answers: Sequence[Answer]) -> list[Place]:
 
 
 def _places(systems: list[str], answers: Sequence[Answer]) -> list[Place]:
-    told = [(one, one.shared.interval) for one in answers if one.shared is not None]
+    told = [(one, one.estimate.bounds(one.shared.interval)) for one in answers if one.shared is not None]
     pairs = [(systems.index(one.system), systems.index(one.versus)) for one, _ in told]
-    lows, highs = [interval.low for _, interval in told], [interval.high for _, interval in told]
-    is_better = certainly_better(len(systems), pairs, lows, highs)
+    is_better = certainly_better(len(systems), pairs, [low for _, (low, _) in told], [high for _, (_, high) in told])
     ranks, alone = rank_ranges(is_better), {one.system: one for one in answers if one.question == "run"}
     values = _values(len(systems), pairs, [one.estimate.value for one, _ in told])
     first = told[0][0]

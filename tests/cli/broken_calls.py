@@ -47,7 +47,7 @@ PLANS = [
     ),
     ("a power of one", {}, f"{PLAN} --difference 1 --power 1", 2, rf"Invalid value for '--power': 1\.0 {OPEN}"),
     (
-        "a sheet alone",
+        "a sheet without a pilot",
         {},
         f"{PLAN} --half-width 1 --sheet x.csv",
         2,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cli_cases import answer, both, case_of, files, judge_file, judged
-from cli_files import csv_rows, write_csv, write_lines
+from cli_files import csv_rows, json_rows, write_csv, write_lines
+from scipy.special import stdtrit
 
-from activeeval.estimation import pair_correlations, simultaneous_level
+from activeeval.estimation import pair_roots, simultaneous_level
 from activeeval.session.samples import read_sample
 from activeeval.session.systems import system_names
 from activeeval.significance import holm
@@ -56,24 +59,21 @@ def test_three_runs_from_sample_to_order(call, measure):
     assert list(told) == PAIRS
     sample, _ = read_sample("d.csv.sample.npz")
     assert sample.systems == ("A", "B", "C")
-    variances = np.zeros((3, 3))
-    for (i, j), row in zip([(0, 1), (0, 2), (1, 2)], told.values(), strict=True):
-        variances[i, j] = variances[j, i] = row["std_error"] ** 2
     campaign = campaign_of_rows(sample)
     found = [campaign.estimate(target) for target in campaign.design.targets]
     assert [one.value for one in found] == [row["value"] for row in told.values()]
-    degrees = [one.degrees_of_freedom for one in found]
-    level = simultaneous_level(pair_correlations(variances, [(0, 1), (0, 2), (1, 2)]), degrees)
+    ends = together(campaign, campaign.design.targets, [(0, 1), (0, 2), (1, 2)])
     adjusted = holm([row["p_value"] for row in told.values()])
-    for one, row, p_holm in zip(found, told.values(), adjusted, strict=True):
+    for one, (low, high), row, p_holm in zip(found, ends, told.values(), adjusted, strict=True):
         assert (row["low"], row["high"]) == (one.interval().low, one.interval().high)
-        wide = one.interval(level)
-        assert (row["low_simultaneous"], row["high_simultaneous"]) == pytest.approx((wide.low, wide.high))
-        bonferroni = one.interval(1 - 0.05 / 3)
-        assert bonferroni.low <= wide.low < row["low"]
+        assert (row["low_simultaneous"], row["high_simultaneous"]) == pytest.approx((low, high), rel=1e-9)
+        assert one.interval(1 - 0.05 / 3).low <= low < row["low"]
         assert row["p_holm"] == pytest.approx(p_holm)
     better = {pair for pair, row in told.items() if row["low_simultaneous"] > 0}
     better |= {pair[::-1] for pair, row in told.items() if row["high_simultaneous"] < 0}
+    ranks = list(named(rows, "rank").values())
+    means = {name: sum(told[p]["value"] * (1 if p[0] == name else -1) for p in PAIRS if name in p) for name in "ABC"}
+    assert ranks == sorted(ranks, key=lambda row: (row["rank_from"] + row["rank_to"], -means[row["system"]]))
     for (system, _), row in named(rows, "rank").items():
         above, below = (sum(pair[side] == system for pair in better) for side in (1, 0))
         assert (row["rank_from"], row["rank_to"]) == (1 + above, 3 - below)
@@ -83,6 +83,17 @@ def campaign_of_rows(sample):
     """Return the campaign of a sample, judged as `judge_file` judges."""
     sample.campaign.run(answer)
     return sample.campaign
+
+
+def together(campaign, targets, asked, level=0.95):
+    """Return the simultaneous intervals of some contrasts of three systems; ``targets`` are all three differences."""
+    found = dict(zip([(0, 1), (0, 2), (1, 2)], map(campaign.estimate, targets), strict=True))
+    variances = np.zeros((3, 3))
+    for (i, j), one in found.items():
+        variances[i, j] = variances[j, i] = one.std_error**2
+    degrees = [found[pair].degrees_of_freedom for pair in asked]
+    own = simultaneous_level(pair_roots(variances, asked), degrees, level)
+    return [(found[pair].interval(own).low, found[pair].interval(own).high) for pair in asked]
 
 
 def test_tables_to_read_name_the_systems_best_first(call):
@@ -97,7 +108,9 @@ def test_tables_to_read_name_the_systems_best_first(call):
     for (one, other), row in named(rows).items():
         assert row["value"] == pytest.approx(values[one] - values[other], abs=1e-12)
         assert (row["low_simultaneous"], row["p_holm"]) == (row["value"], 0.0)
-    text = call("estimate", *both("d.csv")).out
+    whole = call("estimate", *both("d.csv"))
+    assert "simultaneous intervals ask much" not in whole.err
+    text = whole.out
     lines = text.splitlines()
     assert lines[0].split() == ["DCG(dcg='exp-log2')@5", "rank", "value", "better", "than"]
     assert [line.split()[:2] for line in lines[1:4]] == [[name, str(k)] for k, name in enumerate(order, 1)]
@@ -134,9 +147,14 @@ def test_contrasts_with_the_first_and_every_pair_read_later(call):
     judge_file("d.csv")
     first, every = named(estimated(call)), named(estimated(call, "--contrasts", "all"))
     assert (list(first), list(every)) == (PAIRS[:2], PAIRS)
-    for pair, row in first.items():
+    assert list(named(estimated(call, "--measure", "RBP"))) == PAIRS[:2]
+    sample, _ = read_sample("d.csv.sample.npz")
+    campaign_of_rows(sample)
+    wide = together(sample.campaign, [one.target for one in sample.asked([], [], "all")], [(0, 1), (0, 2)])
+    for (pair, row), (low, high) in zip(first.items(), wide, strict=True):
         assert (row["value"], row["low"]) == (every[pair]["value"], every[pair]["low"])
         assert row["low"] > row["low_simultaneous"] > every[pair]["low_simultaneous"]
+        assert (row["low_simultaneous"], row["high_simultaneous"]) == pytest.approx((low, high), rel=1e-9)
 
 
 def test_read_early_and_topped_up(call):
@@ -144,6 +162,8 @@ def test_read_early_and_topped_up(call):
     rows = sampled(call, "--budget", "40%", "--measure", "DCG@5", "--measure", "P@3")
     write_csv("d.csv", judged(rows, upto=1))
     early = estimated(call)
+    told = call("estimate", *both("d.csv")).err
+    assert re.search(r"simultaneous intervals ask much of \d\d? judged queries, fewer than 100: of 50 topics", told)
     assert len(named(early)) == 3
     assert all(row["waiting"] > 0 for row in early if row["question"] == "difference")
     write_csv("d.csv", judged(rows))
@@ -162,6 +182,36 @@ def test_read_early_and_topped_up(call):
     assert widths[1] < widths[0]
 
 
+def test_all_is_judged_and_these_are_a_sample_of_queries(call):
+    """The population's intervals: correlations and degrees of freedom of the per-query differences themselves."""
+    sampled(call, "--measure", "DCG@5", "--budget", "100%")
+    judge_file("d.csv")
+    told = named(estimated(call, "--scope", "population"))
+    campaign = campaign_of_rows(read_sample("d.csv.sample.npz")[0])
+    values = np.array([target.values(campaign.grades) for target in campaign.design.targets])
+    n = values.shape[1]
+    centred = values - values.mean(axis=1, keepdims=True)
+    roots = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    level = simultaneous_level(roots, [n - 1.0] * 3)
+    half = stdtrit(n - 1, 0.5 + level / 2) * values.std(axis=1, ddof=1) / np.sqrt(n)
+    found = [(row["high_simultaneous"] - row["low_simultaneous"]) / 2 for row in told.values()]
+    assert found == pytest.approx(half, rel=0.02)
+
+
+def test_what_cannot_be_judged_leaves_the_order_open(call):
+    """With all else judged the order is certain; an item that may be worth anything takes that back."""
+    rows = sampled(call, "--measure", "DCG@5", "--budget", "100%")
+    graded = judged(rows)
+    write_csv("d.csv", graded)
+    certain = [(row["rank_from"], row["rank_to"]) for row in estimated(call) if row["question"] == "rank"]
+    assert certain == [(1, 1), (2, 2), (3, 3)]
+    write_csv("d.csv", [row | {"grade": "cannot"} if k % 2 else row for k, row in enumerate(graded)])
+    rows = estimated(call)
+    open_ones = [row for row in rows if row["question"] == "difference"]
+    assert all(row["cannot_low"] < 0 < row["cannot_high"] for row in open_ones)
+    assert [(row["rank_from"], row["rank_to"]) for row in rows if row["question"] == "rank"] == [(1, 3)] * 3
+
+
 def test_segments_share_the_level_out_and_differences_hold_at_once_within(call):
     sampled(call, "--budget", "90%")
     judge_file("d.csv")
@@ -172,7 +222,14 @@ def test_segments_share_the_level_out_and_differences_hold_at_once_within(call):
     assert [(row["system"], row["versus"]) for row in told] == [pair for pair in PAIRS for _ in range(2)]
     assert {row["segment"] for row in told} == {"odd", "even"}
     assert all(row["level"] == pytest.approx(0.975) for row in told)
-    assert all(row["low_simultaneous"] <= row["low"] for row in told)
+    sample, _ = read_sample("d.csv.sample.npz")
+    campaign = campaign_of_rows(sample)
+    odd = np.array([int(str(q)[1:]) % 2 == 1 if str(q) != "qX" else False for q in campaign.design.pool.query_ids])
+    parts = [replace(target, within=odd) for target in campaign.design.targets]
+    ends = together(campaign, parts, [(0, 1), (0, 2), (1, 2)], 0.975)
+    of_odd = [row for row in told if row["segment"] == "odd"]
+    for row, (low, high) in zip(of_odd, ends, strict=True):
+        assert (row["low_simultaneous"], row["high_simultaneous"]) == pytest.approx((low, high), rel=1e-9)
     assert len([row for row in rows if row["question"] == "rank"]) == 6
 
 
@@ -194,6 +251,20 @@ def test_rankers_are_named_by_what_tells_their_files_apart(call):
     assert case.workload.rankings[1].items.tolist() == alone.workload.ranking.items.tolist()
     assert system_names(["t", "t", "u"], ["r/a.run.gz", "r/b.run.gz", "r/c.run.gz"]) == ("a", "b", "c")
     assert system_names(["", ""], ["the run", "the run"]) == ("run 1", "run 2")
+
+
+def test_the_gate_takes_two_of_many(call):
+    """The difference of the two runs that are named, with the sign of the new one; another run is refused."""
+    sampled(call, "--measure", "DCG@5", "--budget", "60%")
+    judge_file("d.csv")
+    told = named(estimated(call, "--scope", "population"))
+    given = ("--sample", "d.csv.sample.npz", "--sheet", "d.csv", "-o", "jsonl")
+    for old, new, pair, sign in (("a.run", "c.run", ("A", "C"), -1), ("c.run", "b.run", ("B", "C"), 1)):
+        (row,) = json_rows(call("compare", old, new, *given).out)
+        assert row["value"] == sign * told[pair]["value"]
+    write_lines(Path("e.run"), ["q1 Q0 d3 1 1 E"])
+    refused(call("compare", "a.run", "e.run", *given), "e.run is no run that the sample was drawn for: A, B, C")
+    refused(call("compare", "a.run", "a.run", *given), "a.run: one and the same run of those")
 
 
 @pytest.mark.parametrize("weights", ["sum", "minimax"])
@@ -218,6 +289,7 @@ def test_simulate_compares_every_difference_by_one_sample(call):
     ]
     at_once = [row for row in rows if row["question"] == "at once"]
     assert [row["contrasts"] for row in at_once] == [3, 3]
+    assert all(row["limit"] is None for row in told)
     for row in at_once:
         own = [r["efficiency"] for r in told if (r["method"], r["budget"]) == ("items", row["budget"])]
         assert row["mean_efficiency"] == pytest.approx(np.mean(own))

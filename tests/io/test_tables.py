@@ -171,6 +171,13 @@ def test_without_judgments_the_evaluated_runs_make_the_pool():
         pool_from_tables(None, [RUN, LATER], evaluated=2)
 
 
+def test_judgments_between_them_do_not_make_a_third_run_comparable(qrels):
+    """It shares an item with the judgments, and none with the first run."""
+    second = Run(["q1"], ["c"], [1.0], [1], "second")
+    with pytest.raises(InputError, match=r"the run \(1\) and the run \(2\) share no document of a query: of q.*"):
+        pool_from_tables(qrels, [RUN, second, LATER], evaluated=3)
+
+
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "xlsx", "ods"])
 def test_blanks_around_ids_mean_nothing_in_cells_and_all_in_typed_files(tmp_path, suffix):
     rows = {"qid": [" q1", "q1", "q2\xa0"], "docno": ["a ", " in  the middle ", "7"], "score": [1, 2, 3]}
