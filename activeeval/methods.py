@@ -151,6 +151,17 @@ class Method:
             judged=judged,
             bias=bias,
         )
+        order, scheme = self.ordered(part, weights, defensive_share)
+        design = self.design_of(part, order, scheme, max_grade)
+        return design if budget is None else design.with_budget(budget, blocks, expected=expected)
+
+    def ordered(
+        self,
+        part: Part,
+        weights: Sequence[float] | Literal["minimax"] | None = None,
+        defensive_share: float | None = None,
+    ) -> tuple[Order, Scheme]:
+        """Return the order of a pool and how it is gone through, of what `part` returns for it; see `design`."""
         share = checked_share(self.defensive_share if defensive_share is None else defensive_share)
         p = part.places.pool.query_probs
         rates = self.rates(part, _target_weights(part, p, weights))
@@ -158,13 +169,12 @@ class Method:
         scheme: Scheme = Levels()
         if self.with_replacement:
             scheme = Replacement(self.draw_probs(p, part.draw_columns, part.places.cheapest, sums.unit, share))
-        design = self.design_of(part, self.order(part, rates, p, sums, share), scheme, max_grade)
-        return design if budget is None else design.with_budget(budget, blocks, expected=expected)
+        return self.order(part, rates, p, sums, share), scheme
 
     def part(
         self,
         targets: Target | Sequence[Target],
-        grade_probs: ArrayLike | None = None,
+        grade_probs: ArrayLike | Beliefs | None = None,
         *,
         node_weights: ArrayLike | None = None,
         factor: Factor | None = None,
@@ -172,7 +182,10 @@ class Method:
         judged: ArrayLike | None = None,
         bias: float = 0.0,
     ) -> Part:
-        """Return what the method makes of a pool, or of a part of one, query by query; see `design`."""
+        """Return what the method makes of a pool, or of a part of one, query by query; see `design`.
+
+        ``grade_probs`` may be the beliefs that it, the factor and what is known make, where these are at hand already.
+        """
         asked = _asked(targets)
         known = known_grades(asked[0].pool, judged, _top(asked, max_grade))
         if not isinstance(bias, Real) or not 0 <= bias < math.inf:
@@ -235,7 +248,7 @@ class Method:
     def _beliefs(
         self,
         targets: Sequence[Target],
-        grade_probs: ArrayLike | None,
+        grade_probs: ArrayLike | Beliefs | None,
         node_weights: ArrayLike | None,
         factor: Factor | None,
         max_grade: int | None,
@@ -245,6 +258,8 @@ class Method:
         pool = targets[0].pool
         if not self.is_optimal and not self.stage.needs_model:
             return None
+        if isinstance(grade_probs, Beliefs):
+            return self.stage.model(grade_probs)
         if self.ignores_model:
             n_grades = None if grade_probs is None else np.shape(grade_probs)[-1]
             top = _top(targets, max_grade)

@@ -16,7 +16,15 @@ HOUSE = Path(activeeval.__file__).parent
 
 GROUND = {"errors", "kernels", "pool", "results"}
 BELOW_CAMPAIGN = GROUND | {"measures", "grade_models", "design", "methods", "estimation", "io"}
-BELOW_REPORT = BELOW_CAMPAIGN | {"campaign", "significance", "simulation", "generated", "preferences", "gains"}
+BELOW_REPORT = BELOW_CAMPAIGN | {
+    "campaign",
+    "significance",
+    "simulation",
+    "generated",
+    "preferences",
+    "gains",
+    "planning",
+}
 EVERYTHING = BELOW_REPORT | {"report", "scoring", "session", "demonstration"}
 ALLOWED = {
     # ground
@@ -41,11 +49,12 @@ ALLOWED = {
     "campaign": BELOW_CAMPAIGN,
     # show
     "simulation": GROUND | {"measures", "design", "estimation"},
+    "planning": GROUND | {"measures", "design", "methods", "estimation", "simulation"},
     "scale": GROUND | {"measures", "design", "methods", "campaign"},
     "scoring": GROUND | {"measures", "significance", "io"},
     "report": BELOW_REPORT,
     # assembly
-    "session": BELOW_CAMPAIGN | {"campaign", "generated", "significance", "simulation"},
+    "session": BELOW_CAMPAIGN | {"campaign", "generated", "significance", "simulation", "planning"},
     "demonstration": BELOW_REPORT | {"session"},
     # faces
     "cli": EVERYTHING,

@@ -18,7 +18,7 @@ from activeeval.campaign.drawing import Drawing, drawing_of
 from activeeval.campaign.events import CannotJudge, Drawn, Ended, Event, Judged, Retracted, State, Unit
 from activeeval.campaign.outlook import Outlook
 from activeeval.campaign.reading import looks_at, read
-from activeeval.design import Design
+from activeeval.design import Design, Selection
 from activeeval.errors import InputError, StateError
 from activeeval.estimation import IntervalKind, find_interval
 from activeeval.measures import Target
@@ -124,6 +124,11 @@ class Campaign:
         if self._state.grades:
             grades[list(self._state.grades)] = list(self._state.grades.values())
         return grades
+
+    @property
+    def selection(self) -> Selection:
+        """What an estimate is read from: the highest complete block; raises StateError where none is complete."""
+        return self._drawing.selection(self._readable(False)[0])
 
     def ask(self) -> Unit | None:
         """Return the next unit that somebody has to judge, lowest level first; None when there is none left.
@@ -241,8 +246,7 @@ class Campaign:
 
     def outlook(self, target: Target | None = None, *, scope: str = "pool") -> Outlook | None:
         """Return what to expect of more judgments; None of a pool in chunks, which cannot tell; as `estimate` else."""
-        now = self._drawing.selection(self._readable(False)[0])
-        return Outlook.of(self.design, now, self.grades, target, scope)
+        return Outlook.of(self.design, self.selection, self.grades, target, scope)
 
     def topped_up(self, more: float) -> Campaign:
         """Return the campaign with a larger budget: the same sample, all that is known of it, and one more block."""

@@ -11,7 +11,7 @@ does too, but for least probabilities, rounding and a budget that is never excee
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,12 +67,17 @@ class Plan:
         stage, known = design.stage, design.known
         places = stage.places(design.targets, design.beliefs, known)
         part = Part(stage=stage, targets=design.targets, beliefs=design.beliefs, known=known, places=places)
-        spread, p = part.spreads[0], design.order.query_probs
+        return cls.of_part(part, design.order)
+
+    @classmethod
+    def of_part(cls, part: Part, order: Order, which: int = 0) -> Plan:
+        """Return the plan for one of the targets of a pool, on the order of all of them."""
+        stage, places, spread, p = part.stage, part.places, part.spreads[which], order.query_probs
         owners, ratios = places.open_queries, stage.pooled(places, spread)
         if not stage.is_nested:
             ratios = pooled(places, spread, is_nested=False, least_share=0.0)
         return cls(
-            order=design.order,
+            order=order,
             slots=np.flatnonzero(places.matters),
             offsets=places.open_offsets,
             of_query=p**2 * of_stage(places, spread, is_nested=stage.is_nested, least_share=0.0),
@@ -85,14 +90,53 @@ class Plan:
         """Return the variance that probabilities leave: ρ (n_queries,) and a (n_wanted,)."""
         return _left(self.of_query, turned_to) + _left(self.of_open, judged)
 
-    def own(self, budget: float) -> float:
-        """Return the variance that the design's probabilities leave at a budget in mean items.
+    def chances(self, budget: float) -> tuple[Floats, Floats]:
+        """Return ρ (n_queries,) and a (n_wanted,) that the design's probabilities are at a budget in mean items."""
+        return self._chances(self.order.level_for(budget))
 
-        A query of which no item comes was not turned to, and costs nothing.
-        """
-        pi, a = self.order.inclusion_probs(self.order.level_for(budget))
+    def _chances(self, level: float) -> tuple[Floats, Floats]:
+        """Return ρ and a at a level; a query of which no item comes was not turned to, and costs nothing."""
+        pi, a = self.order.inclusion_probs(level)
         judged = a[self.slots]
-        return self.variance(pi if self.order.is_nested else self._any_judged(pi, judged), judged)
+        return pi if self.order.is_nested else self._any_judged(pi, judged), judged
+
+    def own(self, budget: float) -> float:
+        """Return the variance that the design's probabilities leave at a budget in mean items."""
+        return self.variance(*self.chances(budget))
+
+    def at_level(self, level: float) -> float:
+        """Return the variance that the design's probabilities leave at a level."""
+        return self.variance(*self._chances(level))
+
+    def between(self, budget: float) -> float:
+        """Return the share of that variance which the choice of queries leaves, were all of the chosen judged."""
+        turned_to, judged = self.chances(budget)
+        whole = self.of_query + np.bincount(self._owners, self.of_open, minlength=turned_to.size)
+        left = self.variance(turned_to, judged)
+        return min(_left(whole, turned_to) / left, 1.0) if left > 0 else 0.0
+
+    def is_certain(self, judged: Floats) -> NDArray[np.bool_]:
+        """Return whether each query has no place that chance leaves out, shape (n_queries,)."""
+        return np.asarray(np.bincount(self._owners, judged < 1, minlength=self.offsets.size - 1) == 0)
+
+    def without_overhead(self) -> Plan:
+        """Return the plan of a pool in which turning to a query is free, of a design that judges parts of queries."""
+        order, costs = self.order, self.order.costs[self.slots]
+        free = np.zeros_like(order.overheads)
+        roots, of_query = self.of_open / costs, np.zeros_like(self.of_query)
+        has_any = np.diff(self.offsets) > 0
+        query_roots = np.where(has_any, np.inf, 0.0)
+        if order.is_nested:
+            of_query = self.of_query
+            kernel.pool_chain(self.offsets, self.of_open, costs, free, roots)
+            query_roots[has_any] = np.sqrt(roots[self.offsets[:-1][has_any]])
+        return replace(
+            self,
+            order=replace(order, overheads=free),
+            of_query=of_query,
+            query_roots=query_roots,
+            roots=np.sqrt(roots),
+        )
 
     def least(self, budget: float) -> float:
         """Return the least variance that any probabilities leave at a budget in mean items."""
@@ -111,9 +155,14 @@ class Plan:
             return max(own / least, 1.0)
         return 1.0 if own <= 0 else np.inf
 
+    @property
+    def _owners(self) -> Ints:
+        """The query of every wanted place."""
+        return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
+
     def _any_judged(self, pi: Floats, judged: Floats) -> Floats:
         """Return the probability that any place of each query is judged, where places come on their own."""
-        owners = np.repeat(np.arange(pi.size), np.diff(self.offsets))
+        owners = self._owners
         inside = np.divide(judged, pi[owners], out=np.zeros_like(judged), where=judged > 0)
         with np.errstate(divide="ignore"):
             none = np.bincount(owners, np.log1p(-np.minimum(inside, 1.0)), minlength=pi.size)

@@ -1,6 +1,14 @@
 """Results as tables and pictures."""
 
-from activeeval.report.pictures import PICTURES, line_style, plot_coherence, plot_design, plot_errors, plot_gains
+from activeeval.report.pictures import (
+    PICTURES,
+    line_style,
+    plot_coherence,
+    plot_design,
+    plot_errors,
+    plot_gains,
+    plot_plans,
+)
 from activeeval.report.rendering import FORMATS, Row, format_cell, note_text, render
 from activeeval.report.rows import (
     GainsBand,
@@ -9,7 +17,9 @@ from activeeval.report.rows import (
     design_columns,
     gains_band,
     gains_rows,
+    plain_plan_rows,
     plain_rows,
+    plan_rows,
     summary_rows,
 )
 
@@ -26,11 +36,14 @@ __all__ = [
     "gains_rows",
     "line_style",
     "note_text",
+    "plain_plan_rows",
     "plain_rows",
+    "plan_rows",
     "plot_coherence",
     "plot_design",
     "plot_errors",
     "plot_gains",
+    "plot_plans",
     "render",
     "summary_rows",
 ]

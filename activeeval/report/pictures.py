@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from activeeval.report.rows import amount, design_columns, gains_band, gains_row
 
 if TYPE_CHECKING:
     from activeeval.design import Design
+    from activeeval.planning import Goal, MeasurePlan
     from activeeval.preferences import CoherenceReport
     from activeeval.simulation import Summary
 
@@ -79,31 +81,69 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, un
     figure, axes = _figure(path, len(panels))
     shown: dict[str, Any] = {}
     for axis, (title, summaries) in zip(axes, panels.items(), strict=True):
-        for method in _drawn(summaries):
+        for method in _most_precise([(s.method, s.budget, s.rmse.value) for s in summaries]):
             own = [s for s in summaries if s.method == method]
             bars = [2 * s.rmse.se for s in own]
             line = axis.errorbar([s.budget for s in own], [s.rmse.value for s in own], bars, **line_style(method))
             shown.setdefault(method, line)
-        axis.set(xscale="log", yscale="log", title=title, xlabel=f"budget, {unit}")
-        budgets = sorted({s.budget for s in summaries})
-        axis.set_xticks(budgets, [amount(b) for b in budgets])
-        axis.minorticks_off()
-        _plain_ticks(axis.yaxis)
-        axis.grid(alpha=0.3)
-        axis.set_ylabel("root mean squared error")
-    n_columns = min(len(shown), round(_IN_A_ROW * figure.get_figwidth() / _WIDTH))
-    figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(shown) // n_columns))
-    look = {"frameon": False, "fontsize": 8, "handlelength": 3.5}
-    figure.legend(shown.values(), shown, loc="outside lower center", ncols=n_columns, **look)
+        _over_budget(axis, title, sorted({s.budget for s in summaries}))
+        axis.set(xlabel=f"budget, {unit}", ylabel="root mean squared error")
+    _legend(figure, shown)
     _save(figure, path)
 
 
-def _drawn(summaries: Sequence[Summary]) -> list[str]:
-    """Return the methods of a panel that are drawn, in their order."""
-    last = max((s.budget for s in summaries), default=0.0)
-    ranked = sorted((s for s in summaries if s.budget == last), key=lambda s: (s.method != "passive", s.rmse.value))
-    kept = {s.method for s in ranked[:_MOST_LINES]}
-    return [method for method in dict.fromkeys(s.method for s in summaries) if method in kept]
+def plot_plans(plans: Sequence[MeasurePlan], goal: Goal | None, level: float, path: str | Path) -> None:
+    """Draw the half-width to expect for the pool over budget, a panel for each measure, a line for each method.
+
+    Dotted is the smallest that any choice of items reaches; a star is the budget that should reach the goal. Colours
+    and what is left out are as in `plot_errors`.
+    """
+    figure, axes = _figure(path, len(plans))
+    shown: dict[str, Any] = {}
+    for axis, plan in zip(axes, plans, strict=True):
+        found = [(row.prospect, row.prospect.half_width("pool", level), row) for row in plan.rows]
+        found = [one for one in found if 0 < one[1] < math.inf]
+        for method in _most_precise([(one.method, one.budget, half) for one, half, _ in found]):
+            own = [(one.budget, half, row) for one, half, row in found if one.method == method]
+            line = axis.plot([budget for budget, *_ in own], [half for _, half, _ in own], **line_style(method))[0]
+            shown.setdefault(method, line)
+            stars = [(budget, half) for budget, half, row in own if row.is_goal]
+            axis.plot(*zip(*stars, strict=True), "*", color=line.get_color(), ms=12) if stars else None
+        limits = sorted({(row.prospect.budget, row.limit(level)) for _, _, row in found if row.limit(level) > 0})
+        if limits:
+            dotted = axis.plot(*zip(*limits, strict=True), ":", color="#000000", lw=1.2)[0]
+            shown.setdefault("limit", dotted)
+        if goal is not None and goal.half_width is not None and goal.scope == "pool":
+            axis.axhline(goal.half_width, color="#bbbbbb", lw=0.8)
+        _over_budget(axis, plan.target.name, sorted({one.budget for one, _, row in found if not row.is_goal}))
+        axis.set(xlabel=f"budget, {plan.target.pool.cost_unit}", ylabel=f"half-width of the {level:.0%} interval")
+    _legend(figure, shown)
+    _save(figure, path)
+
+
+def _over_budget(axis: Any, title: str, budgets: Sequence[float]) -> None:
+    """Set an axis of budgets and one of errors, both logarithmic."""
+    axis.set(xscale="log", yscale="log", title=title)
+    if budgets:
+        axis.set_xticks(budgets, [amount(b) for b in budgets])
+    axis.minorticks_off()
+    _plain_ticks(axis.yaxis)
+    axis.grid(alpha=0.3)
+
+
+def _legend(figure: Any, shown: Mapping[str, Any]) -> None:
+    """Draw one legend below all panels."""
+    n_columns = min(len(shown), round(_IN_A_ROW * figure.get_figwidth() / _WIDTH)) or 1
+    figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(shown) // n_columns))
+    look = {"frameon": False, "fontsize": 8, "handlelength": 3.5}
+    figure.legend(shown.values(), shown, loc="outside lower center", ncols=n_columns, **look)
+
+
+def _most_precise(errors: Sequence[tuple[str, float, float]]) -> list[str]:
+    """Return the methods that are drawn of those with an error at a budget: passive and the most precise ones."""
+    last = {method: (budget, error) for method, budget, error in sorted(errors, key=lambda one: one[1])}
+    ranked = sorted(last, key=lambda method: (method != "passive", -last[method][0], last[method][1]))
+    return [method for method in dict.fromkeys(method for method, *_ in errors) if method in ranked[:_MOST_LINES]]
 
 
 def line_style(method: str) -> dict[str, Any]:

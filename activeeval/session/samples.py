@@ -244,3 +244,26 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
     sample, own = read_sample(path)
     campaign, progress, agreement = take(sample.campaign, found, (own, *sample.earlier), policy)
     return replace(sample, campaign=campaign), progress, agreement
+
+
+def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Sample]:
+    """Return several samples by their paths, each with what its own sheets say; of several grades the median counts.
+
+    Raises
+    ------
+    InputError
+        Where a sheet is of none of them, or a sample has no sheet.
+    """
+    found = {sheet: read_draws(sheet) for sheet in sheets}
+    drawn = {path: read_sample(path) for path in paths}
+    ids = {path: (own, *sample.earlier) for path, (sample, own) in drawn.items()}
+    for name, sheet in found.items():
+        if not any(sheet.sample in own for own in ids.values()):
+            raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(paths)}")
+    pilots = {}
+    for path, (sample, _) in drawn.items():
+        own = {name: sheet for name, sheet in found.items() if sheet.sample in ids[path]}
+        if not own:
+            raise InputError(f"{path}: the pilot has no sheet, expected its judgments (--sheet)")
+        pilots[path] = replace(sample, campaign=take(sample.campaign, own, ids[path], "median")[0])
+    return pilots

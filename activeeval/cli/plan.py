@@ -1,0 +1,142 @@
+"""``activeeval plan``: what a budget should reach, and what a goal should take, before anything is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli.inputs import (
+    BUDGET,
+    BUDGET_HELP,
+    MEASURES_HELP,
+    POSITIVE,
+    SHARE,
+    level_option,
+    pool_options,
+    prepared,
+    scope_option,
+)
+from activeeval.cli.output import check_out, emit, output_option, places_option, say, show_table
+from activeeval.cli.waiting import tell
+
+if TYPE_CHECKING:
+    from activeeval.planning import Goal, MeasurePlan
+    from activeeval.session.budgets import Budget
+    from activeeval.session.cases import Case
+
+
+@click.command()
+@pool_options
+@click.option(
+    "--measure", "measures", multiple=True, default=["DCG"], show_default="DCG", help=f"{MEASURES_HELP}; repeatable."
+)
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    help="Beside passive and the best for the measure; repeatable, `all` is every method that fits.",
+)
+@click.option("--half-width", type=POSITIVE, metavar="E", help="Which budget brings the interval to ± E?")
+@click.option("--difference", type=POSITIVE, metavar="D", help="Which budget detects a difference of D, with --power?")
+@click.option("--power", type=SHARE, default=0.8, show_default=True, help="Chance that the interval leaves out 0.")
+@click.option(
+    "--budget", "budgets", multiple=True, type=BUDGET, help=f"{BUDGET_HELP}; repeatable: what do these reach?"
+)
+@scope_option("pool")
+@level_option
+@click.option(
+    "--pilot",
+    "pilots",
+    multiple=True,
+    metavar="SAMPLE",
+    help="A judged sample of this pool: what is expected is rescaled by what it shows. Repeatable.",
+)
+@click.option("--sheet", "sheets", multiple=True, metavar="FILE", help="Judgments of the pilots; repeatable.")
+@click.option("--seconds", type=POSITIVE, metavar="S", help="What judging a mean item takes: budgets in hours, too.")
+@click.option("--plot", metavar="FILE", help="Draw half-width over budget (.png, .svg, .pdf).")
+@places_option
+@output_option
+def plan(
+    measures: tuple[str, ...],
+    methods: tuple[str, ...],
+    half_width: float | None,
+    difference: float | None,
+    power: float,
+    budgets: tuple[Budget, ...],
+    scope: str,
+    level: float,
+    pilots: tuple[str, ...],
+    sheets: tuple[str, ...],
+    seconds: float | None,
+    plot: str | None,
+    places: int,
+    form: str,
+    **options: Any,
+) -> None:
+    """Say what a budget should reach, before anything is judged; or which budget a half-width or a difference takes.
+
+    Takes the pool of `simulate` and looks at no label of it: rankings, a grade model or none, known grades, costs. Each
+    measure is planned for by itself. Half-widths are those of the intervals to expect, as far as the grade model is
+    right about how uncertain it is; `limit` is the smallest one that any choice of items reaches with this model at
+    this cost. half_width_population is for all queries that the pool is a sample of.
+
+    \b
+    activeeval plan --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --half-width 0.1
+    activeeval plan --run new.run --versus-run old.run --train-qrels old.qrels --measure DCG@10 --difference 0.05
+    """
+    from activeeval.methods import METHODS
+    from activeeval.planning import Goal
+    from activeeval.report import PICTURES, plot_plans
+    from activeeval.session.cases import check_fits
+    from activeeval.session.plans import plan_measure
+    from activeeval.session.samples import judged_pilots
+
+    if half_width is not None and difference is not None:
+        raise click.UsageError("give a --half-width to reach or a --difference to detect, one of the two")
+    if sheets and not pilots:
+        raise click.UsageError("--sheet holds the judgments of a --pilot: give the pilot's sample, too")
+    goal = None
+    if half_width is not None or difference is not None:
+        goal = Goal(half_width=half_width, difference=difference, power=power, scope=scope, level=level)
+    check_fits(measures, [name for name in methods if name != "all"])
+    if plot:
+        check_out(plot, PICTURES)
+    judged = judged_pilots(pilots, sheets)
+    case = prepared(options, use_labels=False)
+    plans = []
+    for text in dict.fromkeys(measures):
+        tell(f"planning for {text}")
+        sampled = case.target(text).measure
+        chosen = [name for name, method in METHODS.items() if method.fits(sampled)] if "all" in methods else methods
+        share = options["defensive_share"]
+        plans.append(plan_measure(case, text, chosen, budgets, goal, pilots=judged, defensive_share=share))
+    _show(plans, case, goal, level, seconds, form, places)
+    if plot:
+        plot_plans(plans, goal, level, plot)
+        say(f"wrote {plot}")
+
+
+def _show(
+    plans: Sequence[MeasurePlan],
+    case: Case,
+    goal: Goal | None,
+    level: float,
+    seconds: float | None,
+    form: str,
+    places: int,
+) -> None:
+    from activeeval.report import plain_plan_rows, plan_rows
+
+    asked: dict[str, Any] = {"goal": goal, "level": level, "seconds": seconds}
+    if form != "text":
+        emit([row for one in plans for row in plan_rows(one, **asked)], form, places)
+    for one in plans:
+        if form == "text":
+            what = "difference of two rankings" if one.target.versus is not None else "one ranking"
+            title = f"{one.target.name}, {what}: {case.workload.pool.n_queries} queries, "
+            title += f"budgets in {case.workload.pool.cost_unit}"
+            show_table(plain_plan_rows(one, **asked), title)
+        for note in one.notes(goal, level, seconds):
+            say(f"{one.target.name}: {note}")

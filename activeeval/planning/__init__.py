@@ -1,0 +1,26 @@
+"""Planning: how precise an estimate should be before anything is judged, and which budget reaches a goal."""
+
+from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast, Prospect
+from activeeval.planning.goals import Goal
+from activeeval.planning.pilots import Lesson, lesson_of
+from activeeval.planning.planner import Planner
+from activeeval.planning.plans import MeasurePlan, PlannedRow, plan_of
+from activeeval.planning.rehearsals import MOST_ITEMS, evenness
+from activeeval.planning.values import Values
+
+__all__ = [
+    "MOST_ITEMS",
+    "ByDraws",
+    "ByLevels",
+    "Forecast",
+    "Goal",
+    "Lesson",
+    "MeasurePlan",
+    "PlannedRow",
+    "Planner",
+    "Prospect",
+    "Values",
+    "evenness",
+    "lesson_of",
+    "plan_of",
+]

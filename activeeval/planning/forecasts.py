@@ -1,0 +1,248 @@
+"""Forecasts: what a method's estimate should vary by at a budget, how many queries and items that judges.
+
+Every method's variance is that of its probabilities under the grade model: Σ p² [V_0 (1/ρ − 1) + Σ V_i (1/a_i − 1)] of
+levels (`activeeval.design.Plan`), (1/n) Σ p²/q E[(L − R_θ)² | x] of n draws with replacement. What a fit costs comes to
+both, as the estimators have it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design import Plan
+from activeeval.design.decks import DRAWS_PER_QUERY, Deck
+from activeeval.errors import InputError
+from activeeval.planning.values import Values
+from activeeval.results import check_level, t_quantile
+
+Floats = NDArray[np.float64]
+_CLOSE = 1e-9
+_FITTED = 2.0
+_SURE = 1 - 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prospect:
+    """What to expect of a method at a budget.
+
+    Attributes
+    ----------
+    method : str
+    budget : float
+        In mean items.
+    of_pool, of_scope : float
+        Variance of the estimate for the pool, and what the choice of the pool adds to it for the population.
+    degrees_of_freedom : float
+        Of its t intervals; infinite where everything is judged.
+    of_census : float
+        Those where only the choice of the pool is left to chance.
+    queries, items : float
+        Distinct ones that are judged, on average.
+    """
+
+    method: str
+    budget: float
+    of_pool: float
+    of_scope: float
+    degrees_of_freedom: float
+    of_census: float
+    queries: float
+    items: float
+
+    def variance(self, scope: str) -> float:
+        """Return the variance of the estimate for the ``pool`` or the ``population``."""
+        return self.of_pool + (self.of_scope if scope == "population" else 0.0)
+
+    def freedom(self, scope: str) -> float:
+        """Return the degrees of freedom of the t interval."""
+        return self.of_census if scope == "population" and self.of_pool == 0 else self.degrees_of_freedom
+
+    def half_width(self, scope: str = "pool", level: float = 0.95) -> float:
+        """Return the half-width of the t interval to expect."""
+        check_level(level)
+        variance = self.variance(scope)
+        if variance == 0 or not math.isfinite(variance):
+            return math.sqrt(variance)
+        return float(t_quantile(level, max(self.freedom(scope), 1.0))) * math.sqrt(variance)
+
+    def power(self, difference: float, scope: str = "pool", level: float = 0.95) -> float:
+        """Return the chance that the t interval leaves out 0 where the true value is ``difference``."""
+        from scipy.special import stdtr
+
+        variance, freedom = self.variance(scope), max(self.freedom(scope), 1.0)
+        if variance == 0:
+            return 1.0 if difference else 0.0
+        if not math.isfinite(variance):
+            return 0.0
+        edge, shift = float(t_quantile(level, freedom)), abs(difference) / math.sqrt(variance)
+        return float(stdtr(freedom, shift - edge) + stdtr(freedom, -shift - edge))
+
+
+class Way(Protocol):
+    """How a method spends a budget: by levels, or by draws with replacement."""
+
+    @property
+    def cost(self) -> float:
+        """What judging everything costs, in mean items."""
+
+    @property
+    def least(self) -> float:
+        """The smallest budget that works."""
+
+    def expect(self, budget: float) -> tuple[float, float, float, float]:
+        """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ByLevels:
+    """A method that judges upward by level."""
+
+    plan: Plan
+    is_fitted: bool
+
+    @property
+    def cost(self) -> float:
+        """What judging everything costs, in mean items."""
+        return self.plan.order.cost
+
+    @property
+    def least(self) -> float:
+        """The smallest budget that works: the dearest unit that can occur."""
+        return min(float(self.plan.order.dearest_units.max(initial=0.0)), self.cost)
+
+    def expect(self, budget: float) -> tuple[float, float, float, float]:
+        """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
+        turned_to, judged = self.plan.chances(budget)
+        queries, items = float(turned_to.sum()), float(judged.sum())
+        variance = self.plan.variance(turned_to, judged)
+        n = float(turned_to[~self.plan.is_certain(judged)].sum())
+        if self.is_fitted and variance > 0:
+            variance = variance * n / (n - _FITTED) if n > _FITTED else math.inf
+        return variance, n if variance > 0 else math.inf, queries, items
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ByDraws:
+    """A method that draws queries with replacement and judges them whole, those drawn again for nothing.
+
+    Attributes
+    ----------
+    deck : Deck
+    sampling_probs : ndarray, shape (n_queries,)
+    values : Values
+    sizes : ndarray, shape (n_queries,)
+        Items to judge of each query.
+    """
+
+    deck: Deck
+    sampling_probs: Floats
+    values: Values
+    sizes: Floats
+
+    @property
+    def cost(self) -> float:
+        """What judging everything costs, in mean items."""
+        return self.deck.cost
+
+    @property
+    def least(self) -> float:
+        """The smallest budget that works: the dearest query."""
+        return float(self.deck.costs.max(initial=0.0))
+
+    def expect(self, budget: float) -> tuple[float, float, float, float]:
+        """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
+        if self.deck.is_census(budget):
+            return 0.0, math.inf, float(self.sizes.size), float(self.sizes.sum())
+        n = self._draws(budget)
+        p, q, seen = self.values.query_probs, self.sampling_probs, self._seen(n)
+        variance = float((p**2 / q) @ self.values.squares) / n
+        variance = variance * n / (n - 1.0) if n > 1.0 else math.inf
+        return variance, n, float(seen.sum()), float(seen @ self.sizes)
+
+    def _seen(self, n: float) -> Floats:
+        """Return the probability that each query is among n draws."""
+        return np.asarray(-np.expm1(n * self._missed))
+
+    @cached_property
+    def _missed(self) -> Floats:
+        """The logarithm of the probability that one draw is not each query."""
+        return np.asarray(np.log1p(-np.minimum(self.sampling_probs, _SURE)))
+
+    def _draws(self, budget: float) -> float:
+        """Return how many draws cost the budget on average."""
+        lowest, highest = 0.0, float(DRAWS_PER_QUERY * self.deck.size)
+        while highest - lowest > _CLOSE * highest:
+            n = (lowest + highest) / 2
+            lowest, highest = (n, highest) if self._seen(n) @ self.deck.costs <= budget else (lowest, n)
+        return lowest
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Forecast:
+    """What to expect of a method on a target, by its budget.
+
+    Attributes
+    ----------
+    method : str
+    way : Way
+    values : Values
+    of_residuals, of_values : float
+        How many times what the model expects the variance of residuals, and S², turned out to be in a pilot; 1 without.
+    evenness : float
+        Degrees of freedom over the judged queries that chance chose; see `activeeval.planning.evenness`.
+    """
+
+    method: str
+    way: Way
+    values: Values
+    of_residuals: float = 1.0
+    of_values: float = 1.0
+    evenness: float = 1.0
+
+    @property
+    def cost(self) -> float:
+        """What judging everything costs, in mean items."""
+        return self.way.cost
+
+    @property
+    def least(self) -> float:
+        """The smallest budget that works."""
+        return self.way.least
+
+    def at(self, budget: float) -> Prospect:
+        """Return what to expect at a budget, in mean items.
+
+        Raises
+        ------
+        InputError
+            Where the budget is below the least that works.
+        """
+        if not budget > 0:
+            raise InputError(f"the budget must be a positive number, got {budget!r}")
+        variance, n_open, queries, items = self.way.expect(budget)
+        scale = self.of_residuals if isinstance(self.way, ByLevels) else self.of_values
+        return Prospect(
+            method=self.method,
+            budget=budget,
+            of_pool=scale * variance,
+            of_scope=self.of_values * self.values.of_population,
+            degrees_of_freedom=max(min(n_open - _FITTED, self.evenness * n_open), 1.0),
+            of_census=self.values.size - 1.0,
+            queries=queries,
+            items=items,
+        )
+
+    def least_variance(self, budget: float) -> float:
+        """Return the least variance that any probabilities of this method's places leave; infinite where unknown."""
+        return self.of_residuals * self.way.plan.least(budget) if isinstance(self.way, ByLevels) else math.inf
+
+    @cached_property
+    def all_judged(self) -> Prospect:
+        """What to expect once everything is judged."""
+        return self.at(self.cost)

@@ -1,0 +1,114 @@
+"""Goals: how precise an estimate is to be, and which budget should bring it there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+
+from activeeval.errors import InputError
+from activeeval.estimation import check_scope
+from activeeval.planning.forecasts import Forecast, Prospect
+from activeeval.results import check_level
+
+_CLOSE = 1.0001
+_MOST_QUERIES = 2.0**40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """A half-width to reach, or a difference to detect.
+
+    Attributes
+    ----------
+    half_width : float or None
+        ε of the interval.
+    difference : float or None
+        A difference that the interval should leave 0 out for, where it is the true one.
+    power : float
+        The chance of that.
+    scope : {"pool", "population"}
+        What the interval is about.
+    level : float
+
+    Raises
+    ------
+    InputError
+        Where not one of the two is given, or a number is out of its range.
+
+    Examples
+    --------
+    >>> print(Goal(difference=0.05)), print(Goal(half_width=0.02, scope="population"))
+    a difference of 0.05 detected with power 0.8
+    ± 0.02 for the population
+    (None, None)
+    """
+
+    half_width: float | None = None
+    difference: float | None = None
+    power: float = 0.8
+    scope: str = "pool"
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if (self.half_width is None) == (self.difference is None):
+            raise InputError("give a half-width to reach or a difference to detect, one of the two")
+        for name, value in (("half-width", self.half_width), ("difference", self.difference)):
+            is_number = isinstance(value, Real) and not isinstance(value, bool)
+            if value is not None and not (is_number and 0 < value < math.inf):
+                raise InputError(f"the {name} must be a positive number, got {value!r}")
+        if not isinstance(self.power, Real) or not 0 < self.power < 1:
+            raise InputError(f"power must lie strictly between 0 and 1, got {self.power!r}")
+        check_scope(self.scope)
+        check_level(self.level)
+
+    def is_met(self, prospect: Prospect) -> bool:
+        """Whether a prospect reaches it."""
+        if self.half_width is not None:
+            return prospect.half_width(self.scope, self.level) <= self.half_width
+        return prospect.power(self.difference or 0.0, self.scope, self.level) >= self.power
+
+    def budget(self, forecast: Forecast) -> float | None:
+        """Return the smallest budget in mean items that should reach it; None where no budget in the pool does."""
+        lowest, highest = forecast.least, forecast.cost
+        if self.is_met(forecast.at(lowest)):
+            return lowest
+        if not self.is_met(forecast.all_judged):
+            return None
+        while highest > lowest * _CLOSE:
+            middle = math.sqrt(lowest * highest)
+            lowest, highest = (lowest, middle) if self.is_met(forecast.at(middle)) else (middle, highest)
+        return highest
+
+    def reachable(self, forecast: Forecast) -> str:
+        """Return what judging everything reaches, in words."""
+        best = forecast.all_judged
+        text = f"judging everything leaves ± {best.half_width(self.scope, self.level):.3g}"
+        if self.difference is not None:
+            text += f", a power of {best.power(self.difference, self.scope, self.level):.2f}"
+        return text
+
+    def queries_needed(self, forecast: Forecast) -> float:
+        """Return how many queries like these, all of them judged, reach it for the population."""
+        lowest, highest = 2.0, _MOST_QUERIES
+        size, of_scope = forecast.values.size, forecast.all_judged.of_scope
+        while highest > lowest * _CLOSE:
+            n = math.sqrt(lowest * highest)
+            one = Prospect(
+                method=forecast.method,
+                budget=forecast.cost,
+                of_pool=0.0,
+                of_scope=of_scope * (size - 1) / (n - 1),
+                degrees_of_freedom=math.inf,
+                of_census=n - 1,
+                queries=n,
+                items=n,
+            )
+            lowest, highest = (lowest, n) if self.is_met(one) else (n, highest)
+        return highest
+
+    def __str__(self) -> str:
+        whose = " for the population" if self.scope == "population" else ""
+        if self.half_width is not None:
+            return f"± {self.half_width:g}{whose}"
+        return f"a difference of {self.difference:g} detected with power {self.power:g}{whose}"

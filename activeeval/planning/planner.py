@@ -1,0 +1,126 @@
+"""A planner: forecasts of several methods for the questions of one sample, each of their parts computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design import Beliefs, Design, Order, Part, Plan, Replacement, Selection
+from activeeval.measures import Target
+from activeeval.methods import METHODS, Method
+from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast
+from activeeval.planning.pilots import Lesson, lesson_of
+from activeeval.planning.values import Values
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Planner:
+    """Targets, and what is believed of their grades.
+
+    Attributes
+    ----------
+    targets : sequence of Target
+        Questions that one sample is to answer; draws with replacement answer each by a sample of its own.
+    believed : callable
+        ``believed(method)`` returns what `Method.design` takes of the grade model.
+    max_grade : int
+    known : ndarray of int64, shape (n_items,), optional
+        Grades that are known already, −1 where none is; draws with replacement take no notice of them.
+    defensive_share : float, optional
+
+    Examples
+    --------
+    >>> from activeeval import DCG, QueryPool, Rankings
+    >>> pool = QueryPool(["q1", "q2", "q3"], [0, 2, 4, 6], list("ababab"))
+    >>> target = Target(DCG([0, 1]), Rankings.from_scores(pool, [2, 1, 2, 1, 2, 1]))
+    >>> planner = Planner(targets=[target], believed=lambda method: {"grade_probs": np.full((6, 2), 0.5)}, max_grade=1)
+    >>> [round(planner.forecasts(METHODS["items_plain"])[0].at(budget).half_width(), 2) for budget in (2, 4, 6)]
+    """
+
+    targets: Sequence[Target]
+    believed: Callable[[Method], Mapping[str, Any]]
+    max_grade: int
+    known: Ints | None = None
+    defensive_share: float | None = None
+    _parts: dict[tuple[object, ...], Part] = field(default_factory=dict, init=False, repr=False)
+
+    def forecasts(self, method: Method) -> tuple[Forecast, ...]:
+        """Return what to expect of a method for each target."""
+        if method.with_replacement:
+            return tuple(
+                self._drawn(method, target, own) for target, own in zip(self.targets, self.values, strict=True)
+            )
+        part = self._part(method, self.targets)
+        order, _ = method.ordered(part, None, self.defensive_share)
+        plans = [self._plan(part, order, k) for k in range(len(self.targets))]
+        return tuple(
+            Forecast(method=method.name, way=ByLevels(plan=plan, is_fitted=method.is_fitted), values=own)
+            for plan, own in zip(plans, self.values, strict=True)
+        )
+
+    @cached_property
+    def beliefs(self) -> Beliefs:
+        """The grade model with its query factor and what is known."""
+        return self._beliefs_given(self.known)
+
+    def lesson(self, design: Design, selection: Selection, grades: Ints, which: int = 0) -> Lesson:
+        """Return what a pilot's judged selection teaches of a target; see `activeeval.planning.lesson_of`.
+
+        The grade model is asked without the labels of the pilot, also where they are known by now.
+        """
+        return lesson_of(design, selection, grades, self.targets[which], self._beliefs_given(design.known))
+
+    def _beliefs_given(self, known: Ints | None) -> Beliefs:
+        method = METHODS["whole"]
+        part = method.part(self.targets[0], **self.believed(method), max_grade=self.max_grade, judged=known)
+        assert part.beliefs is not None  # of a method that looks at the model
+        return part.beliefs
+
+    @cached_property
+    def values(self) -> tuple[Values, ...]:
+        """What the grade model expects of the values of each target."""
+        return tuple(Values.of(target, self.beliefs) for target in self.targets)
+
+    def _drawn(self, method: Method, target: Target, values: Values) -> Forecast:
+        part = self._part(method, [target])
+        order, scheme = method.ordered(part, None, self.defensive_share)
+        assert isinstance(scheme, Replacement)
+        sizes = np.bincount(order.slot_queries, minlength=order.n_queries).astype(np.float64)
+        way = ByDraws(deck=scheme.deck(order), sampling_probs=scheme.sampling_probs, values=values, sizes=sizes)
+        return Forecast(method=method.name, way=way, values=values)
+
+    def _plan(self, part: Part, order: Order, which: int) -> Plan:
+        """Return the plan of a target; a method without a model predicts one value for all queries."""
+        if part.beliefs is not None:
+            return Plan.of_part(part, order, which)
+        nothing = np.zeros(part.places.open_costs.size)
+        return Plan(
+            order=order,
+            slots=np.flatnonzero(part.places.matters),
+            offsets=part.places.open_offsets,
+            of_query=np.where(order.is_open, order.query_probs**2 * self.values[which].squares, 0.0),
+            of_open=nothing,
+            query_roots=order.query_roots,
+            roots=order.roots[part.places.matters],
+        )
+
+    def _part(self, method: Method, targets: Sequence[Target]) -> Part:
+        """Return the part of a method, the same for all that judge the same of a query and believe the same."""
+        looks = method.is_optimal or method.stage.needs_model
+        believes = (looks, method.ignores_model, method.ignores_factor)
+        key = (method.stage.name, method.with_replacement, *believes, *map(id, targets))
+        if key not in self._parts:
+            known = None if method.with_replacement else self.known
+            own = dict(self.believed(method))
+            if looks and not method.ignores_model and not method.ignores_factor:
+                own = {"grade_probs": self.beliefs}
+            self._parts.clear()  # those of a large pool take gigabytes; methods that share one stand side by side
+            self._parts[key] = method.part(targets, **own, max_grade=self.max_grade, judged=known)
+        return self._parts[key]

@@ -1,0 +1,59 @@
+"""Rehearsals: a method's campaign run on labels that the grade model draws, for what no formula tells beforehand.
+
+A few queries carry most of a comparison: the degrees of freedom of its intervals are a fraction of the judged queries,
+and that fraction hangs on fourth moments of what the labels add. Labels drawn from the model show it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design import Beliefs, Design
+from activeeval.pool import Seed
+from activeeval.simulation import replicate
+
+Ints = NDArray[np.int64]
+
+_SETS, _REPETITIONS = 4, 25
+"""Of labels, and of samples for each: the fraction then varies by about a tenth of itself, a half-width of 20 degrees
+of freedom by less than a hundredth."""
+_MANY_ITEMS = 100_000
+"""Of a larger pool one set of labels says as much: it has more queries."""
+MOST_ITEMS = 1_000_000
+"""Of a larger pool a sample has so many queries that their degrees of freedom hardly matter: it is not rehearsed."""
+
+
+def drawn_labels(beliefs: Beliefs, rng: Seed) -> Ints:
+    """Return grades drawn from a model, shape (n_items,): a node for each query, then its items' grades given that."""
+    random = np.random.default_rng(rng)
+    offsets = beliefs.query_offsets
+    n_queries, n_items = offsets.size - 1, int(offsets[-1])
+    cumulated = np.cumsum(beliefs.weights, axis=1)
+    nodes = (random.random((n_queries, 1)) * cumulated[:, -1:] >= cumulated).sum(axis=1)
+    nodes = np.minimum(nodes, beliefs.weights.shape[1] - 1)
+    probs = beliefs.nodes[np.repeat(nodes, np.diff(offsets)), np.arange(n_items)]
+    tails = np.cumsum(probs, axis=1)
+    return np.asarray((random.random((n_items, 1)) * tails[:, -1:] >= tails).sum(axis=1), dtype=np.int64)
+
+
+def evenness(design: Design, beliefs: Beliefs, budget: float, rng: Seed = 0) -> float:
+    """Return which fraction of the judged queries that chance chose the degrees of freedom are; at most 1.
+
+    Parameters
+    ----------
+    design : Design
+    beliefs : Beliefs
+        What labels are drawn from.
+    budget : float
+        In mean items.
+    """
+    if budget >= design.cost:
+        return 1.0
+    n_sets = _SETS if design.pool.n_items <= _MANY_ITEMS else 1
+    shares = []
+    for seed in np.random.SeedSequence(np.random.default_rng(rng).integers(2**31)).spawn(n_sets):
+        run = replicate(design, drawn_labels(beliefs, seed), [budget], _REPETITIONS, seed)
+        tells = np.isfinite(run.variances) & np.isfinite(run.degrees_of_freedom) & (run.n_open > 0)
+        shares += (run.degrees_of_freedom[tells] / run.n_open[tells]).tolist()
+    return float(np.clip(np.median(shares), 0.0, 1.0)) if shares else 1.0

@@ -1,0 +1,66 @@
+"""How the values of queries are expected to differ, by a grade model alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design import WHOLE, Beliefs
+from activeeval.measures import Target
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Values:
+    """What a grade model expects of the value of each query.
+
+    Attributes
+    ----------
+    query_probs, means, variances : ndarray, shape (n_queries,)
+        p(x), E[L | x] and Var[L | x].
+    """
+
+    query_probs: Floats
+    means: Floats
+    variances: Floats
+
+    @classmethod
+    def of(cls, target: Target, beliefs: Beliefs) -> Values:
+        """Return what beliefs expect of a target."""
+        moments = WHOLE.moments(target, beliefs)
+        return cls(query_probs=target.pool.query_probs, means=moments.mean, variances=moments.variance)
+
+    @property
+    def performance(self) -> float:
+        """R_θ = Σ p m."""
+        return float(self.query_probs @ self.means)
+
+    @property
+    def squares(self) -> Floats:
+        """E[(L − R_θ)² | x], shape (n_queries,)."""
+        return np.asarray(self.variances + (self.means - self.performance) ** 2)
+
+    @property
+    def spread(self) -> float:
+        """S² = Σ p E[(L − R_θ)² | x], how values differ between queries."""
+        return float(self.query_probs @ self.squares)
+
+    @property
+    def explained(self) -> float:
+        """The share of S² that the model knows beforehand: Σ p (m − R_θ)² / S²; 0 where nothing differs."""
+        known = float(self.query_probs @ (self.means - self.performance) ** 2)
+        return known / self.spread if self.spread > 0 else 0.0
+
+    @property
+    def size(self) -> float:
+        """1 / Σ p², the number of queries where all are equally frequent."""
+        return 1.0 / float(self.query_probs @ self.query_probs)
+
+    @property
+    def of_population(self) -> float:
+        """What the choice of the pool adds to a variance, S² / (N − 1), as `population_variance`; infinite of one."""
+        return self.spread / (self.size - 1.0) if self.size > 1.0 else math.inf

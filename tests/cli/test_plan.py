@@ -1,0 +1,126 @@
+"""`activeeval plan`: rows, goals, pilots, and that no label is looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_cases import files, judge_file
+
+from activeeval.methods import METHODS
+
+LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")
+TWO = (*LETOR, "--versus-scores", "a.second")
+RUNS = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 3)
+FIELDS = {
+    *("measure", "method", "budget", "half_width", "half_width_population", "power", "queries", "items", "limit"),
+    *("is_goal", "is_recommended"),
+}
+
+
+@pytest.fixture
+def plan(call):
+    """Return a function from options to the rows of a plan."""
+    return lambda *options: call("--quiet", "plan", *options, "-o", "jsonl").rows
+
+
+@pytest.mark.parametrize("pool", [TWO, RUNS, LETOR], ids=["letor", "runs", "one ranking"])
+def test_a_row_for_passive_and_the_default_at_each_budget(plan, pool):
+    rows = plan(*pool, "--measure", "DCG@3", "--measure", "ERR@3", "--budget", "40%", "--budget", 20)
+    assert [row["method"] for row in rows] == ["passive"] * 2 + ["items"] * 2 + ["passive"] * 2 + ["depth"] * 2
+    for row in rows:
+        assert set(row) == FIELDS
+        assert row["power"] is None
+        assert 0 < row["limit"] <= row["half_width"] < row["half_width_population"]
+        assert 0 < row["queries"] <= row["items"] <= row["budget"] * (1 + 1e-9)
+    assert [row["budget"] for row in rows[:2]] == sorted(row["budget"] for row in rows[:2])
+    assert rows[3]["half_width"] < rows[2]["half_width"]
+
+
+def test_all_methods_that_fit(plan):
+    rows = plan(*TWO, "--measure", "ERR@3", "--budget", "40%", "--method", "all")
+    assert {row["method"] for row in rows} == {name for name, method in METHODS.items() if method.stage.name != "items"}
+    assert len(rows) == len({row["method"] for row in rows})
+
+
+def test_a_goals_budget_reaches_it_and_is_what_a_plan_of_that_budget_says(plan):
+    rows = plan(*TWO, "--measure", "DCG@3", "--half-width", 0.6)
+    goals = [row for row in rows if row["is_goal"]]
+    assert [row["method"] for row in goals] == ["passive", "items"]
+    for row in goals:
+        assert row["half_width"] == pytest.approx(0.6, rel=0.01)
+        again = plan(*TWO, "--measure", "DCG@3", "--budget", row["budget"])
+        own = next(one for one in again if one["method"] == row["method"])
+        assert own["half_width"] == pytest.approx(0.6, rel=0.05)
+    assert [row["method"] for row in rows if row["is_recommended"]] == ["items"]
+
+
+def test_a_difference_and_its_power(plan):
+    (row,) = [
+        row for row in plan(*TWO, "--measure", "DCG@3", "--difference", 1, "--power", 0.7) if row["is_recommended"]
+    ]
+    assert row["power"] == pytest.approx(0.7, abs=0.01)
+    rows = plan(*TWO, "--measure", "DCG@3", "--difference", 1, "--budget", "30%", "--budget", "60%")
+    assert [row["is_goal"] for row in rows] == [False] * 4
+    assert rows[2]["power"] < rows[3]["power"]
+
+
+def test_labels_of_the_pool_are_not_looked_at(plan, folder):
+    before = plan(*TWO, "--measure", "nDCG@3", "--half-width", 0.2)
+    rng, lines = np.random.default_rng(1), Path("a.txt").read_text().splitlines()
+    Path("a.txt").write_text("".join(f"{rng.integers(4)}{line[1:]}\n" for line in lines))
+    assert plan(*TWO, "--measure", "nDCG@3", "--half-width", 0.2) == before
+
+
+def test_one_seed_one_answer_and_costs_in_hours(plan):
+    rows = plan(*TWO, "--overhead", 2, "--budget", "30%", "--seconds", 90)
+    assert rows == plan(*TWO, "--overhead", 2, "--budget", "30%", "--seconds", 90)
+    assert [row["hours"] for row in rows] == pytest.approx([row["budget"] / 40 for row in rows])
+
+
+def test_what_is_said_of_a_plan(call):
+    answer = call("plan", *TWO, "--overhead", 2, "--measure", "DCG@3", "--half-width", 0.5, "--plot", "p.png")
+    assert answer.code == 0
+    assert "± 0.5 takes" in answer.err
+    assert "mean items by items: about" in answer.err
+    assert "times that" in answer.err
+    assert "were turning to a query free, below ±" in answer.err
+    assert "remains however much is judged of these" in answer.err
+    assert "of how queries differ beforehand" in answer.err
+    assert Path("p.png").read_bytes().startswith(b"\x89PNG")
+    assert "difference of two rankings" in answer.out
+
+
+def test_a_pilot_rescales_what_is_expected(call, plan):
+    draw = ("sample", *RUNS, "--measure", "DCG@3", "--budget", "50%")
+    for name, seed in (("x.csv", 1), ("y.csv", 2)):
+        assert call(*draw, "--seed", seed, *files(name)).code == 0
+        judge_file(name)
+    asked = (*RUNS, "--measure", "DCG@3", "--budget", "60%")
+    pilots = ("--pilot", "x.csv.sample.npz", "--sheet", "x.csv")
+    before, after = plan(*asked), plan(*asked, *pilots)
+    answer = call("plan", *asked, *pilots)
+    assert "the pilot's values vary" in answer.err
+    factor = float(answer.err.split("half-widths are multiplied by ")[1].split(";")[0].split()[0])
+    assert after[1]["limit"] == pytest.approx(factor * before[1]["limit"], rel=0.02)
+    both = plan(*asked, *pilots, "--pilot", "y.csv.sample.npz", "--sheet", "y.csv")
+    assert both[1]["limit"] not in (after[1]["limit"], before[1]["limit"])
+    wrong = call("plan", "--run", "a.run", "--max-grade", 3, "--budget", "60%", *pilots)
+    assert wrong.code == 1
+    assert "x.csv.sample.npz: the pilot is of another pool" in wrong.err
+    lost = call("plan", *asked, "--pilot", "x.csv.sample.npz", "--sheet", "y.csv")
+    assert "y.csv: the sheet is of sample" in lost.err
+    alone = call("plan", *asked, "--pilot", "x.csv.sample.npz")
+    assert "x.csv.sample.npz: the pilot has no sheet" in alone.err
+
+
+def test_goals_for_the_population_have_a_floor(call, plan):
+    floor = min(row["half_width_population"] for row in plan(*TWO, "--budget", "100%"))
+    answer = call("plan", *TWO, "--half-width", floor / 3, "--scope", "population")
+    assert answer.code == 1
+    assert f"judging everything leaves ± {floor:.3g}" in answer.err
+    assert "queries like these, all of them judged, should reach it" in answer.err
+    reached = plan(*TWO, "--half-width", floor * 1.5, "--scope", "population")
+    for row in (row for row in reached if row["is_goal"]):
+        assert row["half_width_population"] == pytest.approx(floor * 1.5, rel=0.01)

@@ -1,0 +1,312 @@
+"""What is planned beside what happens: labels drawn from the model, replayed samples, SciPy's normal distribution."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from activeeval import DCG, ERR, METHODS, Campaign, QueryPool, Rankings, Target
+from activeeval.design import Plan
+from activeeval.errors import InputError
+from activeeval.generated import WEIGHTS, generate_pool
+from activeeval.grade_models import QueryFactor
+from activeeval.planning import Forecast, Goal, Planner, Prospect, evenness
+from activeeval.planning.rehearsals import drawn_labels
+from activeeval.simulation import replicate
+
+MODEL = {"factor": QueryFactor(1.0)}
+PLAIN = {"items_plain": DCG(cutoff=10), "depth_plain": ERR(4, cutoff=10), "passive": DCG(cutoff=10)}
+FITTED = {"items": DCG(cutoff=10), "depth": ERR(4, cutoff=10), "whole": DCG(cutoff=10), "random": DCG(cutoff=10)}
+
+
+@pytest.fixture(scope="module")
+def made():
+    """A pool of 150 queries, two rankings and probabilities of grades."""
+    made = generate_pool(150, 5)
+    known, rng = made.features[:, : WEIGHTS.size] @ WEIGHTS, np.random.default_rng(0)
+    lists = [Rankings.from_scores(made.pool, known + x * rng.standard_normal(known.size)) for x in (1.0, 1.5)]
+    centres = np.clip(1.0 + 0.6 * known, 0, 4)[:, None]
+    weights = np.exp(-((np.arange(5) - centres) ** 2))
+    return made.pool, lists, weights / weights.sum(axis=1, keepdims=True)
+
+
+def planner_of(made, measure, *, versus=True, overhead=0.0, known=None):
+    pool, (first, second), probs = made
+    costed = pool.replace(query_costs=np.full(pool.n_queries, overhead))
+    every = np.arange(pool.n_items)
+    lists = [one.restricted_to(costed, every) for one in (first, second)]
+    target = Target(measure, lists[0], lists[1] if versus else None)
+    believed = {"grade_probs": probs, **MODEL}
+    return Planner(
+        targets=[target],
+        believed=lambda method: believed | ({"factor": None} if method.ignores_factor else {}),
+        max_grade=4,
+        known=known,
+    )
+
+
+def design_of(planner, name):
+    return METHODS[name].design(planner.targets, **planner.believed(METHODS[name]), max_grade=4)
+
+
+def errors_of(design, beliefs, budget, n_sets, n_repetitions):
+    """Return mean squared errors, one for each set of labels that a model draws."""
+    errors = []
+    for seed in range(n_sets):
+        labels = drawn_labels(beliefs, seed)
+        run = replicate(design, labels, [budget], n_repetitions, seed)
+        truth = design.pool.query_probs @ design.target.values(labels)
+        errors.append(np.mean((run.values - truth) ** 2))
+    return np.array(errors)
+
+
+@pytest.mark.parametrize("overhead", [0.0, 3.0])
+@pytest.mark.parametrize("name", [*PLAIN, *FITTED])
+def test_variances_are_those_of_labels_that_the_model_draws(made, name, overhead):
+    """Within a tenth and four standard errors of 40 sets of labels: a false alarm in 16,000 of each."""
+    planner = planner_of(made, (PLAIN | FITTED)[name], overhead=overhead)
+    design = design_of(planner, name)
+    forecast = planner.forecasts(METHODS[name])[0]
+    budget = 0.2 * forecast.cost
+    # a depth design believes that the model may be wrong; its own beliefs are what its variance is planned by
+    beliefs = planner.beliefs if design.beliefs is None or name == "passive" else design.beliefs
+    found = errors_of(design, beliefs, budget, 40, 40)
+    expected = forecast.at(budget)
+    assert abs(found.mean() - expected.of_pool) < 0.1 * expected.of_pool + 4 * found.std() / math.sqrt(40)
+
+
+@pytest.mark.parametrize("name", ["items", "depth", "whole", "passive", "random"])
+def test_queries_and_items_are_those_of_replayed_samples(made, name):
+    """Means of 200 samples, within a fiftieth, four standard errors and the unit that a hard budget leaves."""
+    planner = planner_of(made, (PLAIN | FITTED)[name], overhead=2.0)
+    forecast, design = planner.forecasts(METHODS[name])[0], design_of(planner, name)
+    labels = drawn_labels(planner.beliefs, 0)
+    for share in (0.1, 0.5):
+        expected = forecast.at(share * forecast.cost)
+        run = replicate(design, labels, [expected.budget], 200, 1)
+        for counts, planned, left in ((run.n_queries, expected.queries, 1), (run.n_items, expected.items, 12)):
+            room = 4 * counts.std() / math.sqrt(200) + 0.02 * planned + left
+            assert abs(counts.mean() - planned) < room
+
+
+def test_everything_judged_leaves_nothing_for_the_pool_and_the_choice_of_it_for_the_population(made):
+    planner = planner_of(made, DCG(cutoff=10))
+    values = planner.values[0]
+    labels = np.array([planner.targets[0].values(drawn_labels(planner.beliefs, seed)) for seed in range(400)])
+    spread = np.mean(labels.var(axis=1))  # Σ p L² − R² of each set of labels
+    assert values.spread == pytest.approx(spread, rel=0.1)
+    for name in ("items", "passive", "random"):
+        end = planner.forecasts(METHODS[name])[0].all_judged
+        assert (end.half_width(), end.power(0.1)) == (0.0, 1.0)
+        expected = stats.t.ppf(0.975, 149) * math.sqrt(values.spread / 149)
+        assert end.half_width("population") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["items", "depth"])
+def test_no_half_width_is_below_the_limit_and_free_queries_lower_it(made, name):
+    planner = planner_of(made, FITTED[name], overhead=4.0)
+    forecasts = [planner.forecasts(METHODS[one])[0] for one in ("passive", "random", "whole", name)]
+    for share in (0.05, 0.2, 0.6):
+        budget = share * forecasts[-1].cost
+        limit = forecasts[-1].least_variance(budget)
+        assert all(limit <= one.at(budget).of_pool * (1 + 1e-9) for one in forecasts)
+        assert forecasts[-1].way.plan.without_overhead().least(budget) < limit
+
+
+@pytest.mark.parametrize("name", ["items", "depth"])
+def test_a_plan_without_overhead_is_that_of_a_pool_without(made, name):
+    costly, free = (planner_of(made, FITTED[name], overhead=x).forecasts(METHODS[name])[0] for x in (4.0, 0.0))
+    for share in (0.1, 0.5, 0.9):
+        budget = share * free.cost
+        own = costly.way.plan.without_overhead().least(budget)
+        assert own == pytest.approx(free.way.plan.least(budget), rel=1e-6)
+
+
+def test_what_is_between_queries_is_all_of_those_judged_whole_and_nothing_where_all_are_in(made):
+    whole = planner_of(made, DCG(cutoff=10), overhead=2.0).forecasts(METHODS["whole"])[0].way.plan
+    items = planner_of(made, DCG(cutoff=10)).forecasts(METHODS["items_plain"])[0].way.plan
+    assert whole.between(0.2 * whole.order.cost) == pytest.approx(1.0)
+    assert items.between(0.7 * items.order.cost) < 0.05
+
+
+def prospect(variance, freedom=math.inf, of_scope=0.0):
+    return Prospect(
+        method="x",
+        budget=1.0,
+        of_pool=variance,
+        of_scope=of_scope,
+        degrees_of_freedom=freedom,
+        of_census=9.0,
+        queries=1.0,
+        items=1.0,
+    )
+
+
+def test_half_width_and_power_are_those_of_the_t_test():
+    assert prospect(4.0).half_width() == pytest.approx(2 * stats.norm.ppf(0.975))
+    assert prospect(4.0, 7.0).half_width(level=0.9) == pytest.approx(2 * stats.t.ppf(0.95, 7))
+    assert prospect(3.0, of_scope=1.0).half_width("population") == pytest.approx(2 * stats.norm.ppf(0.975))
+    for d in (0.0, 1.0, 5.0):
+        expected = stats.norm.cdf(d / 2 - 1.959964) + stats.norm.cdf(-d / 2 - 1.959964)
+        assert prospect(4.0).power(d) == pytest.approx(expected, rel=1e-5)
+    assert prospect(math.inf).half_width() == math.inf
+    assert prospect(math.inf).power(9.0) == 0.0
+
+
+@pytest.mark.parametrize("goal", [Goal(half_width=0.4), Goal(difference=0.6, power=0.7), Goal(half_width=1, level=0.8)])
+@pytest.mark.parametrize("name", ["items", "passive"])
+def test_a_goal_takes_the_smallest_budget_that_meets_it(made, goal, name):
+    forecast = planner_of(made, DCG(cutoff=10)).forecasts(METHODS[name])[0]
+    needed = goal.budget(forecast)
+    assert goal.is_met(forecast.at(needed))
+    assert not goal.is_met(forecast.at(0.99 * needed))
+
+
+def test_a_goal_that_the_queries_themselves_do_not_allow(made):
+    forecast = planner_of(made, DCG(cutoff=10)).forecasts(METHODS["items"])[0]
+    floor = forecast.all_judged.half_width("population")
+    goal = Goal(half_width=floor / 2, scope="population")
+    assert goal.budget(forecast) is None
+    assert f"± {floor:.3g}" in goal.reachable(forecast)
+    # four times the queries, but for a t quantile that is nearer to the normal one
+    assert goal.queries_needed(forecast) == pytest.approx(4 * 150, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "half-width to reach or a difference"),
+        ({"half_width": 1.0, "difference": 1.0}, "one of the two"),
+        ({"half_width": 0.0}, "positive number, got 0.0"),
+        ({"difference": math.inf}, "positive number, got inf"),
+        ({"difference": 1.0, "power": 1.0}, "power must lie strictly between 0 and 1, got 1.0"),
+        ({"half_width": 1.0, "scope": "world"}, "unknown scope 'world'"),
+    ],
+)
+def test_goals_that_are_none(given, message):
+    with pytest.raises(InputError, match=message):
+        Goal(**given)
+
+
+def test_drawn_labels_have_the_models_marginals_and_the_querys_factor_in_common(made):
+    """3,000 sets of labels of a few items: shares within four standard errors, a false alarm in 16,000 of each."""
+    planner = planner_of(made, DCG(cutoff=10))
+    known = np.full(planner.targets[0].pool.n_items, -1)
+    known[1] = 3
+    beliefs = replace(planner, known=known).beliefs
+    few = replace(
+        beliefs,
+        query_offsets=np.array([0, 4]),
+        nodes=beliefs.nodes[:, :4],
+        weights=beliefs.weights[:1],
+    )
+    labels = np.array([drawn_labels(few, seed) for seed in range(3000)])
+    expected = np.tensordot(few.weights[0], few.nodes, 1)
+    assert (labels[:, 1] == 3).all()
+    for item in (0, 2, 3):
+        shares = np.bincount(labels[:, item], minlength=5) / 3000
+        assert np.all(np.abs(shares - expected[item]) < 4 * np.sqrt(expected[item] / 3000) + 1e-9)
+    assert np.corrcoef(labels[:, 0], labels[:, 2])[0, 1] > 0.1
+
+
+def test_degrees_of_freedom_are_those_that_replayed_samples_have(made):
+    planner = planner_of(made, DCG(cutoff=10))
+    forecast, design = planner.forecasts(METHODS["items"])[0], design_of(planner, "items")
+    budget = 0.15 * forecast.cost
+    own = replace(forecast, evenness=evenness(design, planner.beliefs, budget)).at(budget)
+    run = replicate(design, drawn_labels(planner.beliefs, 77), [budget], 200, 3)
+    assert own.degrees_of_freedom == pytest.approx(np.median(run.degrees_of_freedom), rel=0.35)
+    assert evenness(design, planner.beliefs, forecast.cost) == 1.0
+
+
+def pilot_of(planner, name, budget, labels, seed):
+    campaign = Campaign(design_of(planner, name), budget, rng=seed)
+    pool = campaign.design.pool
+    places = pool.item_positions()
+    index = {text: q for q, text in enumerate(pool.query_texts)}
+    campaign.run(lambda query, items: [int(labels[places[index[query], item]]) for item in items])
+    return campaign
+
+
+@pytest.mark.parametrize("name", ["items_plain", "depth_plain"])
+def test_a_model_that_is_right_is_not_rescaled_on_average(made, name):
+    """60 pilots on labels of the model: the mean ratio within four standard errors of 1, a false alarm in 16,000."""
+    planner = planner_of(made, PLAIN[name], overhead=1.0)
+    design = design_of(planner, name)
+    lessons = []
+    for seed in range(60):
+        labels = drawn_labels(design.beliefs, seed)
+        campaign = pilot_of(planner, name, 0.2 * design.cost, labels, seed)
+        lessons.append(planner.lesson(campaign.design, campaign.selection, campaign.grades))
+    for ratios in ([one.of_residuals for one in lessons], [one.of_values for one in lessons]):
+        assert abs(np.mean(ratios) - 1) < 4 * np.std(ratios) / math.sqrt(60) + 0.03
+    assert np.mean([one.is_miscalibrated for one in lessons]) < 0.25
+
+
+def test_a_pilot_finds_a_model_that_is_too_sure_and_rescales_by_it(made):
+    pool, lists, probs = made
+    sharp = probs**4 / (probs**4).sum(axis=1, keepdims=True)
+    honest, sure = planner_of(made, DCG(cutoff=10)), planner_of((pool, lists, sharp), DCG(cutoff=10))
+    labels = drawn_labels(honest.beliefs, 3)
+    campaign = pilot_of(sure, "items", 0.5 * design_of(sure, "items").cost, labels, 1)
+    lesson = sure.lesson(campaign.design, campaign.selection, campaign.grades)
+    assert lesson.of_residuals > 1.5
+    assert lesson.is_miscalibrated
+    plain = sure.forecasts(METHODS["items"])[0]
+    scaled = replace(plain, of_residuals=lesson.scales[0], of_values=lesson.scales[1])
+    assert scaled.at(100).of_pool == pytest.approx(lesson.scales[0] * plain.at(100).of_pool)
+    assert 1 < lesson.scales[0] < lesson.of_residuals
+
+
+def test_what_the_pilot_has_shown_is_not_what_it_is_measured_by(made):
+    """Known by now, the pilot's labels must not make its residuals vanish."""
+    planner = planner_of(made, DCG(cutoff=10))
+    labels = drawn_labels(planner.beliefs, 3)
+    campaign = pilot_of(planner, "items", 200, labels, 1)
+    taught = replace(planner, known=campaign.grades)
+    arguments = (campaign.design, campaign.selection, campaign.grades)
+    assert taught.lesson(*arguments) == planner.lesson(*arguments)
+
+
+def test_pilots_that_teach_nothing_are_refused(made):
+    planner = planner_of(made, DCG(cutoff=10))
+    drawn = Campaign(design_of(planner, "passive"), 200.0, rng=0)
+    with pytest.raises(InputError, match="'passive', draws with replacement, teaches no plan"):
+        planner.lesson(drawn.design, None, drawn.grades)
+    labels = drawn_labels(planner.beliefs, 3)
+    census = pilot_of(planner, "items", design_of(planner, "items").cost, labels, 1)
+    with pytest.raises(InputError, match="nothing in it was left to chance"):
+        planner.lesson(census.design, census.selection, census.grades)
+
+
+def test_known_grades_cost_nothing_and_lower_what_is_left(made):
+    known = np.full(made[0].n_items, -1)
+    known[::2] = 1
+    plain, taught = (planner_of(made, DCG(cutoff=10), known=k).forecasts(METHODS["items"])[0] for k in (None, known))
+    assert taught.cost == pytest.approx(plain.cost / 2, rel=0.1)
+    assert taught.at(200).of_pool < plain.at(200).of_pool
+
+
+def test_one_sample_for_several_targets_costs_each_some_precision(made):
+    alone = planner_of(made, DCG(cutoff=10))
+    target = alone.targets[0]
+    both = replace(alone, targets=[target, Target(DCG(cutoff=10), target.ranking)])
+    own, joint = alone.forecasts(METHODS["items"])[0], both.forecasts(METHODS["items"])[0]
+    budget = 0.2 * own.cost
+    assert own.at(budget).of_pool < joint.at(budget).of_pool < 4 * own.at(budget).of_pool
+    design = METHODS["items"].design(both.targets, **both.believed(METHODS["items"]))
+    assert joint.at(budget).of_pool == pytest.approx(Plan.of(design).own(budget), rel=0.05)
+
+
+def test_a_pool_of_one_query_bounds_nothing_of_a_population():
+    pool = QueryPool(["q"], [0, 3], list("abc"))
+    target = Target(DCG([0, 1]), Rankings.from_scores(pool, [3, 2, 1]))
+    planner = Planner(targets=[target], believed=lambda method: {"grade_probs": np.full((3, 2), 0.5)}, max_grade=1)
+    forecast: Forecast = planner.forecasts(METHODS["items"])[0]
+    assert forecast.all_judged.half_width("population") == math.inf
+    with pytest.raises(InputError, match="positive number, got 0"):
+        forecast.at(0)
