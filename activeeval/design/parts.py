@@ -64,7 +64,7 @@ class Part:
             own = target.within / float(self.places.pool.query_probs[target.within].sum()) ** 2
             inside = own[self.places.open_queries]
             of_query, of_open, least = of_query * own, of_open * inside, least * (inside > 0)
-        return Spread(of_query=of_query, of_open=of_open, least_shares=least)
+        return Spread(of_query=of_query, of_open=of_open, least_shares=least, misplaced=found.misplaced)
 
     @property
     def draw_columns(self) -> tuple[Floats, Floats, Floats]:
@@ -137,4 +137,5 @@ def joint_spread(spreads: Sequence[Spread], weights: Sequence[float]) -> Spread:
         of_query=np.sum([w * s.of_query for w, s in zip(weights, spreads, strict=True)], axis=0),
         of_open=np.sum([w * s.of_open for w, s in zip(weights, spreads, strict=True)], axis=0),
         least_shares=np.max([s.least_shares for s in spreads], axis=0),
+        misplaced=max(s.misplaced for s in spreads),
     )

@@ -75,11 +75,14 @@ class Spread:
         What judging each place takes away.
     least_shares : ndarray, shape (n_wanted_places,)
         Least probability of a place once its query is in the sample, whatever the model says.
+    misplaced : float
+        Share of what the places of a query take away that the model may see at the wrong ones.
     """
 
     of_query: Floats
     of_open: Floats
     least_shares: Floats
+    misplaced: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
