@@ -46,7 +46,8 @@ def expected_value(target, means, relevant):
         number = sum(relevant[item] for item in own)
         any_left = 1 - np.prod([1 - relevant[item] for item in own])
         gain = sum(means[item] for item in own) / number
-        ideal = np.interp([number / any_left, number / any_left + 1], range(terms.cumulative.size), terms.cumulative)
+        ranks = [min(number / any_left + more, len(own)) for more in (0, 1)]
+        ideal = np.interp(ranks, range(terms.cumulative.size), terms.cumulative)
         found.append((total, gain * ideal[0], ideal[1] - ideal[0]))
     return np.array(found)
 

@@ -65,9 +65,10 @@ def _ideals(owners: Ints, n: int, mean: Floats, relevant: Floats, terms: Terms) 
         any_left = -np.expm1(np.bincount(owners, np.log1p(-np.minimum(relevant, 1.0)), minlength=n))
     count = np.bincount(owners, relevant, minlength=n)
     gain = np.divide(np.bincount(owners, mean, minlength=n), count, out=np.zeros(n), where=count > 0)
-    places = np.arange(terms.cumulative.size)
     found = np.divide(count, any_left, out=np.zeros(n), where=any_left > 0)
-    worth = np.interp([found, found + 1.0], places, terms.cumulative)
+    # how far the discounts go hangs on the other queries, how many items a query has does not
+    ranks = np.minimum([found, found + 1.0], np.bincount(owners, minlength=n))
+    worth = np.interp(ranks, np.arange(terms.cumulative.size), terms.cumulative)
     return gain * worth[0], worth[1] - worth[0]
 
 
