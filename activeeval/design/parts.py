@@ -106,7 +106,7 @@ class Part:
         if alike:
             return Rates(Ratios(np.ones(self.places.pool.n_queries), np.ones(n)), np.ones(n), weighs_costs=False)
         spread = joint_spread(self.spreads, weights)
-        return Rates(self.stage.pooled(self.places, spread), spread.least_shares)
+        return Rates(self.stage.pooled(self.places, spread), spread.least_shares, is_doubted=spread.misplaced > 0)
 
     def readings(self, order: Order) -> tuple[Reading, ...]:
         """Return the reading of each target on an order."""

@@ -104,11 +104,14 @@ class Rates:
         Of each place once its query is in.
     weighs_costs : bool
         Whether the ratios are of variance to cost; else all are alike.
+    is_doubted : bool
+        Whether the variance may lie at any place of a query: none then falls below what the least query gets.
     """
 
     ratios: Ratios
     least_shares: Floats
     weighs_costs: bool = True
+    is_doubted: bool = False
 
 
 def of_stage(places: Places, spread: Spread, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE) -> Floats:
@@ -241,6 +244,8 @@ def order_of(places: Places, rates: Rates, query_probs: Floats, sums: Sums, shar
         best = np.zeros_like(of_query)
         np.maximum.at(best, owners, of_open)
         least = np.maximum(rates.least_shares * np.minimum(best, of_query)[owners], floor)
+    elif rates.is_doubted:
+        least = np.maximum(least, floor)
     of_open = np.clip(of_open, least, of_query[owners])
     if is_nested:
         has_any = np.diff(places.open_offsets) > 0
