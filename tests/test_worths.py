@@ -9,6 +9,7 @@ import pytest
 
 from activeeval import METHODS, Target, parse_measure
 from activeeval.design import Beliefs, Part, Plan, stages
+from activeeval.design.parts import joint_spread
 from activeeval.design.stages import DEPTH
 from activeeval.design.worths import worths
 from activeeval.measures.target import common_lists
@@ -128,6 +129,16 @@ def test_a_share_of_a_query_s_variance_lies_on_all_of_its_places_by_cost():
         even = spread.of_open[own].sum() * costs / costs.sum() if own.any() else costs
         assert found[own] == pytest.approx(0.75 * spread.of_open[own] + 0.25 * even)
     assert part_of("ERR(max_rel=2)@3").spreads[0].misplaced == 0.0
+
+
+def test_several_questions_are_doubted_as_the_most_doubted_one():
+    target, beliefs = target_of("nDCG@3", seed=3)
+    other = Target(parse_measure("ERR(max_rel=2)@3"), target.ranking, target.versus)
+    known = np.full(target.pool.n_items, -1)
+    places = DEPTH.places([target, other], beliefs, known)
+    part = Part(stage=DEPTH, targets=(target, other), beliefs=beliefs, known=known, places=places)
+    assert joint_spread(part.spreads, [1.0, 2.0]).misplaced == stages.MISPLACED_SHARE
+    assert part.rates([1.0, 2.0], alike=False).is_doubted
 
 
 def test_no_place_of_such_a_query_falls_below_what_the_least_query_gets():
