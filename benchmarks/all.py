@@ -85,6 +85,18 @@ STEPS = (
         ("results/uniform-factor.json",),
     ),
     Step(
+        "several-models",
+        "several grade models in one sample against the best of them",
+        "benchmarks.several_models",
+        ("results/several-models.json",),
+    ),
+    Step(
+        "adaptive",
+        "rounds of judging that learn from each other, against one sample",
+        "benchmarks.adaptive",
+        ("results/adaptive.json",),
+    ),
+    Step(
         "savings",
         "savings on MQ2008 and TREC Robust 2003, beside random sampling without replacement",
         "benchmarks.savings",
@@ -107,6 +119,12 @@ STEPS = (
         "how right an effective sample size is, and how often one is given: RESULTS.md",
         "benchmarks.effective_sample_size",
         ("results/effective-sample-size.json",),
+    ),
+    Step(
+        "planning",
+        "what is planned beside what happens: half-widths, pilots, power, the time of a plan: RESULTS.md",
+        "benchmarks.planning",
+        ("results/planning.json",),
     ),
     Step("grade-models", "log-loss of the grade models", "benchmarks.grade_models", ("results/grade_models.json",)),
     Step(

@@ -59,7 +59,7 @@ def mslr_excerpt() -> JudgedPool:
     with gzip.open(paths[0], "rt") as lines, tempfile.NamedTemporaryFile("w", suffix=".txt") as zeros:
         zeros.write("0\n" * sum(1 for _ in lines))
         zeros.flush()
-        workload = from_letor(paths[:1], [zeros.name], train=paths[1:])
+        workload = from_letor(paths[:1], [[zeros.name]], train=paths[1:])
     beliefs = believe(workload, "forest", 4, np.random.default_rng(SEED), n_jobs=-1)
     return ranked_by_model("MSLR excerpt", workload, beliefs, 4)
 
@@ -73,7 +73,7 @@ def robust03() -> JudgedPool:
     choices = Choices(**given, pool_runs=list(runs.values()), train_fraction=0.4, unjudged="irrelevant", pool_depth=50)
     case = prepare(choices, use_labels=True)
     own = case.workload
-    workload = Workload(own.pool, own.ranking, None, np.maximum(own.grades, 0), own.features)
+    workload = Workload(own.pool, (own.ranking,), np.maximum(own.grades, 0), own.features)
     assert own.versus is not None
     return JudgedPool("Robust03", workload, own.versus, case.beliefs, case.max_grade)
 

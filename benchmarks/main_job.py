@@ -65,7 +65,7 @@ def main() -> None:
     if not (folder / "pool.txt").exists():
         write_inputs(folder)
     scores = [[str(folder / f"{name}.scores")] for name in ("first", "second")]
-    evaluate(from_letor([str(folder / "pool.txt")], *scores), with_default)
+    evaluate(from_letor([str(folder / "pool.txt")], scores), with_default)
     runs = [read_run(folder / f"{name}.run") for name in ("first", "second")]
     evaluate(from_tables(read_qrels(folder / "qrels.txt"), runs, evaluated=2), with_default)
 

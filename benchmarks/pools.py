@@ -19,6 +19,7 @@ from benchmarks.machine import data_folder
 
 SEED = 2013
 REMOVED = 0.1
+RANKERS = ("RankBoost", "ListNet")
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,14 @@ class JudgedPool:
         return Target(parse_measure(measure).bound_to(self.max_grade), workload.ranking, versus)
 
 
-def _from_files(name: str, paths: list[Path], ranker: Callable[[str], list[Path]], train: list[Path]) -> JudgedPool:
-    scores = [[str(path) for path in ranker(which)] for which in ("RankBoost", "ListNet")]
-    workload = from_letor([str(path) for path in paths], *scores, [str(path) for path in train])
+def _from_files(
+    name: str, paths: list[Path], ranker: Callable[[str], list[Path]], train: list[Path], fold: int
+) -> JudgedPool:
+    """Return a pool of LETOR files; the rankers' scores of the part to train on are of a fold."""
+    scores = [[str(path) for path in ranker(which)] for which in RANKERS]
+    rankers = paths[0].parent / "rankers"
+    of_training = [[str(next((rankers / which).glob(f"Fold{fold}.*")))] for which in RANKERS]
+    workload = from_letor([str(path) for path in paths], scores, [str(path) for path in train], of_training)
     top = workload.max_grade
     beliefs = believe(workload, "forest", top, np.random.default_rng(SEED), n_jobs=-1)
     assert workload.versus is not None
@@ -64,7 +70,7 @@ def mq2008(folder: Path) -> JudgedPool:
     def ranker(which: str) -> list[Path]:
         return [next((home / "rankers" / which).glob(f"Fold{fold}.*")) for fold in (3, 4, 5, 1)]
 
-    return _from_files("MQ2008", [home / f"S{i}.txt.gz" for i in (2, 3, 4, 5)], ranker, [home / "S1.txt.gz"])
+    return _from_files("MQ2008", [home / f"S{i}.txt.gz" for i in (2, 3, 4, 5)], ranker, [home / "S1.txt.gz"], 2)
 
 
 def mq2007(folder: Path) -> JudgedPool:
@@ -75,6 +81,7 @@ def mq2007(folder: Path) -> JudgedPool:
         [home / "A2.txt.gz"],
         lambda which: [next((home / "rankers" / which).glob("Fold3.*"))],
         [home / "A1.txt.gz"],
+        2,
     )
 
 
@@ -86,7 +93,7 @@ def ohsumed(folder: Path) -> JudgedPool:
         return [next((home / "rankers" / which).glob(f"Fold{fold}.*")) for fold in (2, 3)]
 
     parts = [home / f"Fold{fold}.test.txt.gz" for fold in (2, 3)]
-    return _from_files("OHSUMED", parts, ranker, [home / "Fold1.test.txt.gz"])
+    return _from_files("OHSUMED", parts, ranker, [home / "Fold1.test.txt.gz"], 1)
 
 
 def lightgbm(folder: Path) -> JudgedPool:
@@ -107,7 +114,7 @@ def lightgbm(folder: Path) -> JudgedPool:
         scores.write_text("0\n" * (3005 + 768))
         merged = Path(scratch) / "all.txt"
         merged.write_text("".join(Path(path).read_text() for path in paths))
-        workload = from_letor([str(merged)], [str(scores)])
+        workload = from_letor([str(merged)], [[str(scores)]])
     held_out = workload.held_out(1 / 3, np.random.default_rng(SEED))
     beliefs = believe(held_out, "forest", 4, np.random.default_rng(SEED), n_jobs=-1)
     return ranked_by_model("LightGBM", held_out, beliefs, 4)
@@ -118,7 +125,7 @@ def generated(folder: Path | None = None, n_queries: int = 2200) -> JudgedPool:
     first, rest = generate_pool(n_queries, SEED).split(n_queries // 11)
     beliefs = recipe_beliefs(first, rest, SEED)
     unranked = Rankings.empty(rest.pool)
-    workload = Workload(rest.pool, unranked, None, rest.grades, rest.features)
+    workload = Workload(rest.pool, (unranked,), rest.grades, rest.features)
     return ranked_by_model("generated", workload, beliefs, 4)
 
 
@@ -127,7 +134,7 @@ def ranked_by_model(name: str, workload: Workload, beliefs: GradeBeliefs, top: i
     scores = beliefs.probs @ np.arange(beliefs.probs.shape[1])
     first = Rankings.from_scores(workload.pool, scores)
     second = Rankings.from_scores(workload.pool, noisy_scores(scores, SEED))
-    ranked = Workload(workload.pool, first, None, workload.grades, workload.features)
+    ranked = Workload(workload.pool, (first,), workload.grades, workload.features)
     return JudgedPool(name, ranked, second, beliefs, top)
 
 

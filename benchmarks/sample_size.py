@@ -59,7 +59,7 @@ def modelled_case(n_queries: int, *, with_costs: bool) -> Case:
     pool, probs = mslr_sized(n_queries, rng)
     second = Rankings.from_scores(pool, noisy_scores(probs @ np.arange(MAX_GRADE + 1), rng))
     unknown = np.full(pool.n_items, -1)
-    workload = Workload(pool, ranked_by_expected_grade(pool, probs), second, unknown, probs).in_id_order()
+    workload = Workload(pool, (ranked_by_expected_grade(pool, probs), second), unknown, probs).in_id_order()
     costs = np.log(np.e + np.exp(rng.normal(6.5, 1.0, pool.n_items))) if with_costs else None
     return Case(
         workload=workload.with_costs(costs, 0.0),

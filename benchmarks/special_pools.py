@@ -70,4 +70,4 @@ def _ranked(name: str, whole: GeneratedPool, n_training: int, empty_share: float
     unranked = np.where(is_empty[rest.pool.item_queries], np.nan, 0.0)
     ranking = Rankings.from_scores(rest.pool, scores + unranked)
     second = Rankings.from_scores(rest.pool, noisy_scores(scores, SEED) + unranked)
-    return JudgedPool(name, Workload(rest.pool, ranking, None, rest.grades, rest.features), second, beliefs, MAX_GRADE)
+    return JudgedPool(name, Workload(rest.pool, (ranking,), rest.grades, rest.features), second, beliefs, MAX_GRADE)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import effective_sample_size, efficiency_report, nights, one_sample, peers
+from benchmarks import effective_sample_size, efficiency_report, nights, one_sample, peers, planning
 from benchmarks.machine import ROOT, figures_table
 from benchmarks.metric_learning import markdown as metric_learning
 from benchmarks.metric_learning import pictures as metric_learning_pictures
@@ -161,6 +161,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "mslr-like": ("How the generated collection was matched to MSLR-WEB30K", likeness.markdown),
     "metric-learning": ("Learning gains and discounts from preferences", metric_learning.render),
     "one-sample": ("One sample, many questions", one_sample.markdown),
+    "planning": ("What is planned beside what happens", planning.markdown),
     "effective-sample-size": ("How right effective sample sizes are", effective_sample_size.markdown),
     "peers": ("Speed and precision beside the peers", peers.markdown),
     "nights": ("Ten nights of index updates, earlier labels known", nights.markdown),

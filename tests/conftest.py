@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hypothesis
 import numba
 import pytest
 from threadpoolctl import threadpool_limits
+
+hypothesis.settings.register_profile("no deadline", deadline=None)  # machines are shared: a slow second is no bug
+hypothesis.settings.load_profile("no deadline")
 
 
 def pytest_configure(config):

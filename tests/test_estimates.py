@@ -124,13 +124,16 @@ def test_draws_of_one_query_alone_tell_no_variance_however_they_round(value):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize(("n", "k"), [(3, 2), (7, 2), (11, 2), (12, 3), (15, 3), (6, 3)])
+@pytest.mark.parametrize(("n", "k"), [(3, 2), (7, 2), (11, 2), (12, 3), (15, 3), (6, 3), (15, 4), (24, 4), (35, 5)])
 @pytest.mark.parametrize("seed", range(4))
 def test_difference_and_regression_are_those_of_plain_loops(seed, n, k):
-    """Small samples do without the third regressor; a fit costs n / (n − k) and at least two degrees of freedom."""
+    """Small samples do without the third regressor, twelve more queries bring one more.
+
+    A fit costs n / (n − k) and at least two degrees of freedom.
+    """
     arrays = seen(np.random.default_rng(seed), n, k)
     for is_fitted in (False, True):
-        used = 2 if n < 12 else k
+        used = min(k, 2 + n // 12)
         plain = exact(arrays)
         b, g = regression(*plain, used) if is_fitted else ([0, 1, 0][:used], [1] * n)
         if max(abs(float(one) - 1) for one in g) > 3.99:

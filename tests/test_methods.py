@@ -211,6 +211,24 @@ def test_a_model_that_is_sure_leaves_its_items_a_tenth_of_the_mean_rate(sure, ov
     assert order.roots[order.slot_queries == 0].min() > 0.08 * mean
 
 
+def test_floors_of_a_query_are_those_of_the_targets_that_vary_there():
+    """One target alone where the others' lists are equal; between the targets' own, and never rising, elsewhere."""
+    random = np.random.default_rng(4)
+    pool = pool_of([8] * 12)
+    scores = random.random((3, 96))
+    scores[1, :40] = scores[0, :40]  # in queries 0 to 4 the first two lists are one
+    one, two, three = (Rankings.from_scores(pool, own) for own in scores)
+    targets = [Target(ERR(2), one, two), Target(ERR(2), two, three)]
+    part = METHODS["depth"].part(targets, random_probs(random, 96, 3))
+    first, second = (spread.least_shares for spread in part.spreads)
+    floors, owners = joint_spread(part.spreads, [2.0, 5.0], part.places).least_shares, part.places.open_queries
+    assert floors[owners < 5] == pytest.approx(second[owners < 5])
+    varies = [w * np.bincount(owners, s.of_open) for w, s in zip((2, 5), part.spreads, strict=True)]
+    expected = (varies[0][owners] * first + varies[1][owners] * second) / (varies[0] + varies[1])[owners]
+    assert floors == pytest.approx(expected)
+    assert all((np.diff(floors[owners == q]) <= 1e-15).all() for q in range(12))
+
+
 @pytest.mark.parametrize("overhead", [0.0, 3.0])
 @pytest.mark.parametrize("method", ["items", "depth", "whole"])
 def test_minimax_weights_lose_no_more_than_any_others(method, overhead):
@@ -224,7 +242,7 @@ def test_minimax_weights_lose_no_more_than_any_others(method, overhead):
     p, is_nested = pool.query_probs, METHODS[method].stage.is_nested
 
     def losses(weights):
-        ratios = part.stage.pooled(part.places, joint_spread(part.spreads, weights))
+        ratios = part.stage.pooled(part.places, joint_spread(part.spreads, weights, part.places))
         cost = weighed(part.places, ratios, p)[0].sum()
         left = [variance_left(part.places, spread, ratios, p, is_nested=is_nested) for spread in part.spreads]
         return cost * np.array(left) / part.planned(p) ** 2

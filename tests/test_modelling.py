@@ -48,7 +48,7 @@ def test_the_paper_s_methods_take_grades_as_independent(name):
 def test_the_factor_of_the_uniform_model_can_be_left_out():
     made = generate_pool(5, 0)
     ranking = Rankings.from_scores(made.pool, made.features[:, 0])
-    workload = Workload(made.pool, ranking, None, made.grades, made.features)
+    workload = Workload(made.pool, (ranking,), made.grades, made.features)
     with_factor, without = (
         believe(workload, "uniform", 4, np.random.default_rng(0), with_factor=x) for x in (True, False)
     )
@@ -80,10 +80,10 @@ def test_known_grades_recalibrate_given_probabilities_out_of_fold():
     ranking = Rankings.from_scores(pool, random.random(180))
     given = random.dirichlet(np.ones(3), 180)
     known = np.where(random.random(180) < 0.6, random.integers(0, 3, 180), -1)
-    workload = Workload(pool, ranking, None, np.full(180, -1), given)
+    workload = Workload(pool, (ranking,), np.full(180, -1), given)
     own = np.arange(180) < 6
     other = np.where(own & (known >= 0), (known + 1) % 3, known)
-    for kind in ("given", "forest", "logit"):
+    for kind in ("probs=x", "forest", "logit"):
         one, two = (
             believe(workload.taught_by(grades), kind, 2, np.random.default_rng(0), with_factor=False).probs
             for grades in (known, other)

@@ -259,7 +259,9 @@ def test_a_pilot_finds_a_model_that_is_too_sure_and_rescales_by_it(made):
     plain = sure.forecasts(METHODS["items"])[0]
     scaled = replace(plain, of_residuals=lesson.scales[0], of_values=lesson.scales[1])
     assert scaled.at(100).of_pool == pytest.approx(lesson.scales[0] * plain.at(100).of_pool)
-    assert 1 < lesson.scales[0] < lesson.of_residuals
+    assert lesson.scales[0] == lesson.of_residuals
+    doubtful = replace(lesson, of_residuals=1.2, degrees_of_freedom=10.0)
+    assert doubtful.scales[0] == pytest.approx(1.1)  # ten degrees of freedom against the model's ten
 
 
 def test_what_the_pilot_has_shown_is_not_what_it_is_measured_by(made):

@@ -137,7 +137,7 @@ def test_several_questions_are_doubted_as_the_most_doubted_one():
     known = np.full(target.pool.n_items, -1)
     places = DEPTH.places([target, other], beliefs, known)
     part = Part(stage=DEPTH, targets=(target, other), beliefs=beliefs, known=known, places=places)
-    assert joint_spread(part.spreads, [1.0, 2.0]).misplaced == stages.MISPLACED_SHARE
+    assert joint_spread(part.spreads, [1.0, 2.0], places).misplaced == stages.MISPLACED_SHARE
     assert part.rates([1.0, 2.0], alike=False).is_doubted
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Design, Levels, Reading, Selection
-from activeeval.estimation import Look, effective_sample_size, estimate, judged_sample, looks_of
+from activeeval.estimation import (
+    JudgedSample,
+    Look,
+    effective_sample_size,
+    estimate,
+    evaluate,
+    judged_sample,
+    looks_of,
+)
 from activeeval.measures import Target
 from activeeval.results import Cannot, Estimate
 
@@ -19,6 +28,9 @@ MOST_OF_ONE = 0.25
 """Of what chance leaves out. On 40 queries of very unequal traffic and costs intervals of 95 % held the truth in 84 %
 of the runs where one query had a fifth, in 70 % where it had a third and in 43 % where it had four fifths; on the
 judged collections no query has more than .18, of 20 queries or more."""
+
+SHARE_OF_ONE, FEWEST_OPEN = 0.2, 10
+"""What of the variance a judged query may carry unnamed, and of how many."""
 
 
 def read(
@@ -52,7 +64,7 @@ def read(
         ends = [found.value, *(_estimate(design, reading, selection, g, scope).value for g in extremes)]
         treated = "as no gain" if reading.beliefs is None else "as predicted"
         found = replace(found, cannot=Cannot(n_items=len(own), low=min(ends), high=max(ends), treated=treated))
-    notes = _dominated(design, reading, selection.level)
+    notes = (*_dominated(design, reading, selection.level), *_carried(design, reading, selection, sample))
     return replace(found, share=share, effective_sample_size=size, size_unknown=why, notes=notes)
 
 
@@ -77,6 +89,28 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[str, ...
         return ()
     query, share = repr(design.pool.query_texts[int(left.argmax())]), left.max() / left.sum()
     return (f"{share:.0%} of what chance leaves out is of query {query} alone: the interval can be far too short",)
+
+
+def _carried(design: Design, reading: Reading, selection: Selection, sample: JudgedSample) -> tuple[str, ...]:
+    """Return which judged queries carry more than a fifth of the variance each, and what to do about it.
+
+    Of fewer than ten open ones it is no wonder that some do.
+    """
+    if sample.values.size < FEWEST_OPEN or not math.isfinite(evaluate(sample).variance):
+        return ()
+    squares = evaluate(sample).contributions ** 2
+    rows = selection.queries
+    if isinstance(design.scheme, Levels):
+        rows = rows[reading.is_open[rows] & ~reading.settled_by(selection) & (selection.counts > 0)]
+    of_query = np.bincount(rows, squares, minlength=design.order.n_queries) / max(squares.sum(), np.finfo(float).tiny)
+    largest = np.argsort(-of_query, kind="stable")[: np.count_nonzero(of_query > SHARE_OF_ONE)]
+    if not largest.size:
+        return ()
+    named = " and ".join(f"{str(design.pool.query_texts[q])!r} ({of_query[q]:.0%})" for q in largest.tolist())
+    verb = "carries" if largest.size == 1 else "carry"
+    more = f"{selection.cost:.6g} more {design.pool.cost_unit}, as many as so far,"
+    grow = f"a top-up of {more}" if design.scheme.can_be_topped_up else f"a new sample with {more}"
+    return (f"of the judged queries {named} {verb} most of the variance: check these grades, {grow} spreads it",)
 
 
 def _estimate(design: Design, reading: Reading, selection: Selection, grades: Ints, scope: str) -> Estimate:

@@ -50,7 +50,7 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
     for target in design.targets:
         if not target.is_measured_by(_measure(str(target.measure), scale)):
             raise InputError(f"{target.name} cannot be written: its discounts are a function, which no text holds")
-    lists = _rankings(design)
+    lists = lists_of(design)
     arrays: dict[str, NDArray[Any]] = {
         "format": np.array([FORMAT]),
         "words": np.array([design.name, *(str(target.measure) for target in design.targets)]),
@@ -234,8 +234,8 @@ def _checked_probs(sampling_probs: Floats, pool: QueryPool) -> Floats:
     return sampling_probs
 
 
-def _rankings(design: Design) -> list[Rankings]:
-    """Return the rankings of all targets, each once."""
+def lists_of(design: Design) -> list[Rankings]:
+    """Return the rankings of all targets, each once, in the order in which the targets name them."""
     lists: list[Rankings] = []
     for target in design.targets:
         for ranking in (target.ranking, target.versus):
@@ -275,6 +275,8 @@ def _costs(arrays: Arrays, pool: QueryPool) -> Floats:
 def _model_arrays(beliefs: Beliefs) -> dict[str, NDArray[Any]]:
     """Return grade probabilities once, before the factor, and what makes nodes of them."""
     arrays: dict[str, NDArray[Any]] = {"grade_probs": beliefs.given}
+    if len(beliefs.further):
+        arrays["further_probs"] = beliefs.further
     if isinstance(beliefs.factor, QueryFactor):
         return arrays | {"factor": np.array([beliefs.factor.sigma, beliefs.factor.slope, beliefs.factor.shift])}
     return arrays | {"node_weights": beliefs.given_weights}
@@ -283,8 +285,9 @@ def _model_arrays(beliefs: Beliefs) -> dict[str, NDArray[Any]]:
 def _beliefs(arrays: Arrays, pool: QueryPool, known: NDArray[np.int64]) -> Beliefs | None:
     if "grade_probs" not in arrays:
         return None
+    further = list(arrays.get("further_probs", ()))
     if "factor" in arrays:
         factor = QueryFactor(*arrays["factor"].tolist())
-        return Beliefs.of(pool, arrays["grade_probs"], factor=factor, known=known)
+        return Beliefs.of(pool, arrays["grade_probs"], factor=factor, known=known, further=further)
     weights = arrays["node_weights"] if arrays["grade_probs"].ndim == 3 else None
-    return Beliefs.of(pool, arrays["grade_probs"], weights, known=known)
+    return Beliefs.of(pool, arrays["grade_probs"], weights, known=known, further=further)

@@ -32,7 +32,7 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
     from activeeval.session.cases import check_fits
 
     check_fits([measure], [])
-    case = prepared(options, use_labels=True)
+    case = prepared(options, use_labels=True, most_systems=2)
     target = case.target(measure)
     tell("holding the model against labels")
     reports = {

@@ -180,7 +180,7 @@ def _row(one: Decision, n_measures: int) -> dict[str, Any]:
     if n_measures > 1:
         more["p_holm"] = one.p_holm
     more |= {"margin": one.margin, "more_budget": one.more_budget, "more_queries": one.more_queries}
-    row = estimate_row(one.measure, "difference", one.estimate, one.interval, **more)
+    row = estimate_row({"measure": one.measure, "question": "difference"}, one.estimate, one.interval, **more)
     return {"measure": one.measure, "verdict": one.verdict} | row
 
 

@@ -76,6 +76,21 @@ ties_option = click.option(
 )
 
 
+contrasts_option = click.option(
+    "--contrasts",
+    type=click.Choice(("all", "first")),
+    help="Which of several systems are compared: every pair (the default), or the first with each of the others.",
+)
+weights_option = click.option(
+    "--weights",
+    type=click.Choice(("equal", "sum", "minimax")),
+    default="equal",
+    show_default=True,
+    help="How several questions share a sample: all lose the same share of precision; the sum of their variances, or "
+    "the largest loss of any, is least.",
+)
+
+
 def scope_option(default: str) -> Callable[[Any], Any]:
     """Return the option that says what an interval is about."""
     return click.option(
@@ -90,21 +105,27 @@ def scope_option(default: str) -> Callable[[Any], Any]:
 _OPTIONS = (
     click.option("--letor", multiple=True, metavar="FILE", help="Pool from a LETOR/SVMlight file; repeatable."),
     click.option("--qrels", metavar="FILE", help="Judgments of the pool's items, with --run."),
-    click.option("--run", "runs", multiple=True, metavar="FILE", help="TREC run to evaluate."),
+    click.option("--run", "runs", multiple=True, metavar="FILE", help="TREC run of a system; repeatable."),
     click.option("--pool-run", "pool_runs", multiple=True, metavar="FILE", help="Run for features only; repeatable."),
     click.option("--scores", multiple=True, metavar="FILE",
-                 help="Scores that rank the items: a file for each --letor, a number a line."),
-    click.option("--versus-scores", multiple=True, metavar="FILE", help="Scores of a second ranking to compare with."),
-    click.option("--versus-run", metavar="FILE", help="TREC run to compare with."),
+                 help="Scores that rank the items: a file for each --letor, a number a line; of several systems one "
+                      "after the other."),
+    click.option("--versus-scores", multiple=True, metavar="FILE", help="Scores of the second of two systems."),
+    click.option("--versus-run", metavar="FILE", help="TREC run of the second of two systems."),
+    contrasts_option,
     click.option("--index-update", type=SHARE, metavar="SHARE",
                  help="Compare with the ranking less this share of its items, removed at random."),
     ties_option,
     click.option("--pool-depth", type=click.IntRange(1), metavar="K",
                  help="Lists end at this rank, and the pool is what they hold then. Default: 100 for --run without "
                       "--qrels and --index-update, else all."),
-    click.option("--model", metavar="forest|logit|uniform|probs=FILE",
-                 help="Grade model. Default: forest with training data, else uniform."),
+    click.option("--model", multiple=True, metavar="forest|logit|uniform|scores|grades=FILE|probs=FILE",
+                 help="Grade model; scores: the rankings' own, grades=FILE: another judge's, say a language model's; "
+                      "both calibrated on training queries. Repeatable: a mixture, weighed by the training queries. "
+                      "Default: forest with training data, else uniform."),
     click.option("--train", multiple=True, metavar="FILE", help="LETOR file to train the model on; repeatable."),
+    click.option("--train-scores", multiple=True, metavar="FILE",
+                 help="Scores of each --train, for --model scores: every ranker's, in the order of --scores."),
     click.option("--train-qrels", metavar="FILE",
                  help="Judgments to train on, with --run; their queries are not in the pool."),
     click.option("--train-fraction", type=SHARE, metavar="SHARE", help="Share of the queries set aside to train on."),
@@ -150,15 +171,18 @@ def drawn_pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_options(command, (*_OPTIONS, fresh_seed_option))
 
 
-def prepared(options: Mapping[str, Any], *, use_labels: bool) -> Case:
+def prepared(options: Mapping[str, Any], *, use_labels: bool, most_systems: int | None = None) -> Case:
     """Return the case that the values of `pool_options` mean, and say what its user should be told."""
     from activeeval.cli.output import say
     from activeeval.cli.waiting import tell
     from activeeval.session.cases import prepare
     from activeeval.session.choices import Choices
 
+    choices = Choices(**options)
     try:
-        case = prepare(Choices(**options), use_labels=use_labels, progress=tell)
+        if most_systems is not None and len(choices.systems) > most_systems:
+            raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
+        case = prepare(choices, use_labels=use_labels, progress=tell)
     except ChoiceError as problem:
         raise click.UsageError(str(problem)) from None
     for note in case.notes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,9 @@ _HEAVY = 30.0
 _SAFE_SHARE = 0.1
 _NAMES = ("method", "model", "what")
 _WIDE = 1000
+_MOST_TOLD = 6
+"""Estimates of which the same is said, but for numbers, in lines of their own."""
+_NUMBER = re.compile(r"\d[\d.]*")
 
 output_option = click.option(
     "-o",
@@ -54,11 +58,10 @@ def emit(rows: Sequence[Mapping[str, Any]], form: str, places: int = 4) -> None:
         click.echo(render(rows, form, places))
 
 
-def estimate_row(measure: str, question: str, result: Estimate, interval: Interval, /, **more: Any) -> dict[str, Any]:
-    """Return an estimate as a row, ``more`` columns behind its interval."""
+def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval, /, **more: Any) -> dict[str, Any]:
+    """Return an estimate as a row, what was ``asked`` first and ``more`` columns behind its interval."""
     return {
-        "measure": measure,
-        "question": question,
+        **asked,
         "scope": result.scope,
         "value": result.value,
         "std_error": result.std_error,
@@ -113,10 +116,17 @@ def say_cautions(results: Sequence[tuple[str, Estimate]]) -> None:
     shared = [text for text in results[0][1].cautions if all(text in result.cautions for _, result in results)]
     for text in shared:
         say(text)
+    alike: dict[str, list[tuple[str, str]]] = {}
     for name, result in results:
         for text in result.cautions:
             if text not in shared:
-                say(f"{name}: {text}")
+                alike.setdefault(_NUMBER.sub("#", text), []).append((name, text))
+    for told in alike.values():
+        if len(told) > _MOST_TOLD:
+            say(f"{len(told)} of {len(results)} estimates, the first of them {told[0][0]}: {told[0][1]}")
+            continue
+        for name, text in told:
+            say(f"{name}: {text}")
 
 
 def say_progress(progress: Progress, agreement: Agreement, policy: str, at_end: str = "") -> None:

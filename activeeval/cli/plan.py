@@ -22,7 +22,7 @@ from activeeval.cli.output import check_out, emit, output_option, places_option,
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
-    from activeeval.planning import Goal, MeasurePlan
+    from activeeval.planning import MeasurePlan
     from activeeval.session.budgets import Budget
     from activeeval.session.cases import Case
 
@@ -78,12 +78,16 @@ def plan(
     """Say what a budget should reach, before anything is judged; or which budget a half-width or a difference takes.
 
     Takes the pool of `simulate` and looks at no label of it: rankings, a grade model or none, known grades, costs. Each
-    measure is planned for by itself. Half-widths are those of the intervals to expect, as far as the grade model is
-    right about how uncertain it is; `limit` is the smallest one that any choice of items reaches with this model at
-    this cost. half_width_population is for all queries that the pool is a sample of.
+    measure is planned for by itself; of more than two systems one sample answers all contrasts. Half-widths are those
+    of the intervals to expect, as far as the grade model is right about how uncertain it is; `limit` is the smallest
+    one that any choice of items reaches with this model at this cost. half_width_population is for all queries that
+    the pool is a sample of.
+
+    Without labels to learn from all grades count as equally likely, and the half-widths are guesses: judge a small
+    sample, and give it as --pilot with its --sheet.
 
     \b
-    activeeval plan --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --half-width 0.1
+    activeeval plan --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --half-width 0.1 --difference 0.2
     activeeval plan --run new.run --versus-run old.run --train-qrels old.qrels --measure DCG@10 --difference 0.05
     """
     from activeeval.methods import METHODS
@@ -93,35 +97,31 @@ def plan(
     from activeeval.session.plans import plan_measure
     from activeeval.session.samples import judged_pilots
 
-    if half_width is not None and difference is not None:
-        raise click.UsageError("give a --half-width to reach or a --difference to detect, one of the two")
     if sheets and not pilots:
         raise click.UsageError("--sheet holds the judgments of a --pilot: give the pilot's sample, too")
-    goal = None
-    if half_width is not None or difference is not None:
-        goal = Goal(half_width=half_width, difference=difference, power=power, scope=scope, level=level)
+    wanted: list[dict[str, Any]] = [{"half_width": half_width}, {"difference": difference, "power": power}]
+    goals = [Goal(**one, scope=scope, level=level) for one in wanted if next(iter(one.values())) is not None]
     check_fits(measures, [name for name in methods if name != "all"])
     if plot:
         check_out(plot, PICTURES)
     judged = judged_pilots(pilots, sheets)
     case = prepared(options, use_labels=False)
-    plans = []
+    plans: list[list[MeasurePlan]] = []
     for text in dict.fromkeys(measures):
         tell(f"planning for {text}")
         sampled = case.target(text).measure
         chosen = [name for name, method in METHODS.items() if method.fits(sampled)] if "all" in methods else methods
         share = options["defensive_share"]
-        plans.append(plan_measure(case, text, chosen, budgets, goal, pilots=judged, defensive_share=share))
-    _show(plans, case, goal, level, seconds, form, places)
+        plans.append(plan_measure(case, text, chosen, budgets, goals, pilots=judged, defensive_share=share))
+    _show(plans, case, level, seconds, form, places)
     if plot:
-        plot_plans(plans, goal, level, plot)
+        plot_plans([_hardest(of_measure) for of_measure in plans], level, plot)
         say(f"wrote {plot}")
 
 
 def _show(
-    plans: Sequence[MeasurePlan],
+    plans: Sequence[Sequence[MeasurePlan]],
     case: Case,
-    goal: Goal | None,
     level: float,
     seconds: float | None,
     form: str,
@@ -129,14 +129,22 @@ def _show(
 ) -> None:
     from activeeval.report import plain_plan_rows, plan_rows
 
-    asked: dict[str, Any] = {"goal": goal, "level": level, "seconds": seconds}
+    asked: dict[str, Any] = {"level": level, "seconds": seconds}
     if form != "text":
-        emit([row for one in plans for row in plan_rows(one, **asked)], form, places)
-    for one in plans:
+        emit([row for of_measure in plans for one in of_measure for row in plan_rows(one, **asked)], form, places)
+    for of_measure in plans:
+        one = _hardest(of_measure)
         if form == "text":
             what = "difference of two rankings" if one.target.versus is not None else "one ranking"
-            title = f"{one.target.name}, {what}: {case.workload.pool.n_queries} queries, "
+            if len(of_measure) > 1:
+                what = f"the hardest of {len(of_measure)} contrasts, one sample for all (-o jsonl has each)"
+            title = f"{one.name}, {what}: {case.workload.pool.n_queries} queries, "
             title += f"budgets in {case.workload.pool.cost_unit}"
             show_table(plain_plan_rows(one, **asked), title)
-        for note in one.notes(goal, level, seconds):
-            say(f"{one.target.name}: {note}")
+        for note in one.notes(level, seconds):
+            say(f"{one.name}: {note}")
+
+
+def _hardest(plans: Sequence[MeasurePlan]) -> MeasurePlan:
+    """Return the plan of the contrast whose interval is to be the widest."""
+    return max(plans, key=lambda one: one.chosen[0].prospect.half_width())

@@ -12,23 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli.answers import answer_row, rank_rows, show_systems
 from activeeval.cli.inputs import (
     BUDGET,
     BUDGET_HELP,
     MEASURES_HELP,
     SCOPES,
+    contrasts_option,
     drawn_pool_options,
     level_option,
     policy_option,
     pool_options,
     prepared,
     scope_option,
+    weights_option,
 )
 from activeeval.cli.output import (
     check_new,
     check_out,
     emit,
-    estimate_row,
     force_option,
     output_option,
     places_option,
@@ -48,7 +50,8 @@ if TYPE_CHECKING:
 
 QUESTION = click.Choice(("difference", "run", "versus"))
 _SEED_BITS = 31
-_QUESTIONS = "The first ranking less the second, the first alone, or the second"
+_QUESTIONS = "The first ranking less the second, the first alone, or the second; of more systems their differences, or "
+_QUESTIONS += "each alone"
 _method_option = click.option(
     "--method", help="See `activeeval methods`. Default: the best for the measures that a bad model cannot spoil."
 )
@@ -79,6 +82,7 @@ _queries_option = click.option(
     type=QUESTION,
     help=f"{_QUESTIONS}; repeatable. Default: the difference of two rankings, else the one there is.",
 )
+@weights_option
 @_method_option
 @click.option("--budget", type=BUDGET, required=True, help=f"{BUDGET_HELP}; never exceeded.")
 @click.option(
@@ -92,6 +96,7 @@ _queries_option = click.option(
 def sample(
     measures: tuple[str, ...],
     questions: tuple[str, ...],
+    weights: str,
     method: str | None,
     budget: Budget,
     expected: bool,
@@ -114,6 +119,7 @@ def sample(
 
     \b
     activeeval sample --run new.run --measure DCG@10 --max-grade 3 --budget 200 --out week1.sample --sheet week1.csv
+    activeeval sample --run a.run --run b.run --run c.run --max-grade 3 --budget 10% --out abc.sample --sheet abc.csv
     """
     from activeeval.methods import find_method
     from activeeval.session.cases import check_fits
@@ -135,6 +141,7 @@ def sample(
             method=method,
             expected=expected,
             defensive_share=options["defensive_share"],
+            weights=weights,
         )
     _write(drawn, out, sheet, documents, queries, whence=f"seed {options['seed']}")
     say(f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both")
@@ -223,6 +230,7 @@ def _write(drawn: Sample, out: str, sheet: str, documents: str | None, queries: 
     type=QUESTION,
     help=f"{_QUESTIONS}; repeatable. Default: what it was made for.",
 )
+@contrasts_option
 @policy_option
 @scope_option("pool")
 @click.option(
@@ -249,6 +257,7 @@ def estimate(
     sheets: tuple[str, ...],
     measures: tuple[str, ...],
     questions: tuple[str, ...],
+    contrasts: str | None,
     policy: str,
     scope: str,
     kind: str,
@@ -259,37 +268,52 @@ def estimate(
 ) -> None:
     """Turn a sample and its judged sheets into estimates with their intervals, a row for each measure and question.
 
+    Of more than two systems all differences of a measure are told at once too: intervals that all hold together, p
+    values by Holm's method, and the part of the order that is certain.
+
     An empty grade waits, `cannot` is an item that cannot be judged. Reads the highest block of which no item waits; how
     many do, and what else a reader should know, is said on stderr.
+
+    Rounds of which each was drawn with --judged of those before answer together, each sample followed by its sheets. A
+    round counts by what its budget was planned to add: budgets are set before the first is judged.
+
+    \b
+    activeeval estimate round1.sample round1.csv round2.sample round2.csv
     """
     from activeeval.session.answers import answers
-    from activeeval.session.samples import judged
+    from activeeval.session.orders import places as places_of
+    from activeeval.session.rounds import by_round, judged_rounds, round_answers
 
+    rounds = by_round((path, *sheets))
+    if len(rounds) > 1 and (kind != "t" or segments):
+        raise click.UsageError("several rounds are read with t intervals and without --by")
     tell("reading the sample and its sheets")
-    sample, progress, agreement = judged(path, sheets, policy)
+    samples, progress, agreement = judged_rounds(rounds, policy)
     tell("estimating")
-    asked = sample.asked(measures, questions)
-    found, notes = answers(sample, asked, scope=scope, kind=kind, level=level, segments=segments)
+    if len(samples) > 1:
+        found, notes = round_answers(samples, measures, questions, contrasts, scope=scope, level=level)
+    else:
+        asked = samples[0].asked(measures, questions, contrasts)
+        found, notes = answers(samples[0], asked, scope=scope, kind=kind, level=level, segments=segments)
     say_cautions([(_named(one), one.estimate) for one in found])
     say_progress(progress, agreement, policy, _at_end(found, kind))
     for note in notes:
         say(note)
-    rows = []
-    for one in found:
-        result = one.estimate
-        more: dict[str, Any] = {"p_value": one.p_value if one.question == "difference" else None}
-        more |= {"segment": one.segment} if segments else {}
-        more |= {"half_width_at_end": one.half_width_at_end if kind == "t" else None, "interval": kind}
-        more |= {"method": result.method, **progress._asdict(), "draws": result.n_draws}
-        rows.append(estimate_row(one.target.name, one.question, result, one.interval, **more))
     if form == "text":
         say(f"the intervals are about {SCOPES[scope]}")
         say_sizes([one.estimate for one in found])
-    emit(rows, form, places)
+    rows = [answer_row(one, kind, progress) for one in found]
+    # of rounds nothing is known of all pairs together
+    ordered = places_of(samples[0].systems, found) if len(samples) == 1 else []
+    if ordered and form not in ("jsonl", "tsv"):
+        show_systems(found, ordered, form, places, level)
+    else:
+        emit([*rows, *rank_rows(ordered, level)], form, places)
 
 
 def _named(answer: Answer) -> str:
-    return ", ".join(part for part in (answer.target.name, answer.question, answer.segment) if part)
+    asked = f"{answer.system} - {answer.versus}" if answer.versus else answer.system or answer.question
+    return ", ".join(part for part in (answer.target.name, asked, answer.segment) if part)
 
 
 def _at_end(answers: Sequence[Answer], kind: str) -> str:
@@ -332,7 +356,7 @@ def design(
     check_new(out, SUFFIXES, force)
     if plot:
         check_out(plot, PICTURES)
-    case = prepared(options, use_labels=False)
+    case = prepared(options, use_labels=False, most_systems=2)
     target = case.target(measure)
     name = method or default_method(target.measure).name
     made = case.design(name, target, options["defensive_share"])

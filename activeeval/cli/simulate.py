@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, pool_options, prepared
+from activeeval.cli.budgets import payable
+from activeeval.cli.contrasts import simulate_systems
+from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, pool_options, prepared, weights_option
 from activeeval.cli.output import (
     check_out,
     emit,
@@ -18,10 +20,9 @@ from activeeval.cli.output import (
     warn_of_weights,
 )
 from activeeval.cli.waiting import progress
+from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.design import Design
-    from activeeval.measures import Target
     from activeeval.session.budgets import Budget
     from activeeval.session.cases import Case
     from activeeval.simulation import Summary
@@ -56,6 +57,7 @@ _OFTEN = 0.1
     show_default=True,
     help=f"{BUDGET_HELP}; repeatable.",
 )
+@weights_option
 @click.option("--expected", is_flag=True, help="Draws with replacement meet budgets in expectation, by n* draws.")
 @click.option("--repetitions", type=click.IntRange(2), default=2000, show_default=True, help="Replays of each method.")
 @click.option(
@@ -73,6 +75,7 @@ def simulate(
     measures: tuple[str, ...],
     methods: tuple[str, ...],
     budgets: tuple[Budget, ...],
+    weights: str,
     expected: bool,
     repetitions: int,
     interval: str,
@@ -96,6 +99,9 @@ def simulate(
     the two are near, model and costs set the limit, not the design. Labels saved of `> 75%` say that the smallest
     budget is already more precise than passive is at this one.
 
+    More than two systems (--run or --scores again) share one sample that is made for all their differences; passive is
+    then drawn for each of them alone. Beside the rows of each difference stands how often all hold at once.
+
     Every item that a measure needs must be judged, or --unjudged irrelevant say that the others are of grade 0.
 
     \b
@@ -112,10 +118,16 @@ def simulate(
     if plot:
         check_out(plot, PICTURES)
     case = prepared(options, use_labels=True)
-    for text in measures:
-        case.target(text).check_judged(case.workload.grades)
-    panels: dict[str, list[Summary]] = {}
+    for target in case.targets(measures, [case.question]):
+        target.check_judged(case.workload.grades)
     runs = {text: _chosen(case, text, methods) for text in dict.fromkeys(measures)}
+    if case.systems:
+        if plot:
+            raise InputError("--plot draws one question: give one system or two")
+        how = {"repetitions": repetitions, "rng": case.seed, "expected": expected, "interval": interval}
+        simulate_systems(case, runs, budgets, options["defensive_share"], weights, form, places, **how)
+        return
+    panels: dict[str, list[Summary]] = {}
     if interval != "t":
         drawn = dict.fromkeys(name for names in runs.values() for name in names if METHODS[name].with_replacement)
         say(f"draws with replacement keep their t intervals: {', '.join(drawn)}")
@@ -160,9 +172,8 @@ def _simulate(
 
     target = case.target(measure)
     check_open(target)
-    budgets = {budget.of(target, known=case.known): budget for budget in given}
     designs = {name: case.design(name, target, defensive_share) for name in names}
-    paid = _payable(designs, budgets, case, target, expected)
+    paid = payable(designs, given, case, [target], expected)
     for name, design in designs.items():
         least = design.with_budget(paid[0], expected=expected and METHODS[name].with_replacement)
         warn_of_weights(f"{name}, {target.name}", least)
@@ -177,28 +188,6 @@ def _simulate(
         progress=lambda name: advance(f"{target.name}, {name}"),
     )
     return target.name, summaries
-
-
-def _payable(
-    designs: dict[str, Design], budgets: dict[float, Budget], case: Case, target: Target, expected: bool
-) -> list[float]:
-    """Return the budgets, ascending, that pay for every method, say which do not, and raise where none does."""
-    from activeeval.errors import BudgetError, InputError
-    from activeeval.methods import METHODS
-
-    paid, problem = [], ""
-    for amount in sorted(budgets):
-        try:
-            for name, design in designs.items():
-                design.with_budget(amount, expected=expected and METHODS[name].with_replacement)
-            paid.append(amount)
-        except BudgetError as found:
-            problem = f"{target.name}, {name}: --{budgets[amount].refused(found, target, known=case.known)}"
-            if amount != max(budgets):
-                say(f"{problem}; left out")
-    if not paid:
-        raise InputError(problem)
-    return paid
 
 
 def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None:

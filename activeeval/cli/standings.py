@@ -132,17 +132,27 @@ def _cells(one: Standing, alpha: float, places: int) -> dict[str, str]:
     """Return what is shown of a run by one measure; the baseline has no difference."""
     from activeeval.report import format_cell
 
-    def spread(value: float, low: float, high: float, mark: str = "") -> str:
-        texts = [format_cell(float(x), places) for x in (value, low, high)]
-        return f"{texts[0]}{mark} [{texts[1]}, {texts[2]}]"
-
     summary, pair, difference = one.scores.summary, one.comparison, dict.fromkeys(("difference", "p", "w/t/l"), "")
     if pair is not None and one.p_value is not None:
         mark, sign = "*" if one.p_value <= alpha else "", "+" if pair.difference > 0 else ""
-        difference["difference"] = sign + spread(pair.difference, pair.low, pair.high, mark)
-        least = 10.0**-places if places > 0 else 0.0  # what would be printed as 0
-        small = 0 < one.p_value < least / 2
-        difference["p"] = f"<{format_cell(least, places)}" if small else format_cell(one.p_value, places)
+        difference["difference"] = sign + spread(pair.difference, pair.low, pair.high, places, mark)
+        difference["p"] = small_p(one.p_value, places)
         difference["w/t/l"] = f"{pair.wins}/{pair.ties}/{pair.losses}"
-    mean = {"mean": spread(summary.mean, summary.low, summary.high)}
+    mean = {"mean": spread(summary.mean, summary.low, summary.high, places)}
     return mean | difference | {"judged": format_cell(one.scores.judged, places)}
+
+
+def spread(value: float, low: float, high: float, places: int, mark: str = "") -> str:
+    """Return a value with its interval in brackets, ``mark`` behind the value."""
+    from activeeval.report import format_cell
+
+    texts = [format_cell(float(x), places) for x in (value, low, high)]
+    return f"{texts[0]}{mark} [{texts[1]}, {texts[2]}]"
+
+
+def small_p(p_value: float, places: int) -> str:
+    """Return a p value, as less than the least that can be printed where it would be printed as 0."""
+    from activeeval.report import format_cell
+
+    least = 10.0**-places if places > 0 else 0.0
+    return f"<{format_cell(least, places)}" if 0 < p_value < least / 2 else format_cell(p_value, places)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -54,6 +55,9 @@ class Beliefs:
         Weights of the nodes before any grade is known.
     weights : ndarray, shape (n_queries, n_nodes)
         Weights of the nodes of each query, given what is known.
+    further : ndarray of float32, shape (n_models, n_items, n_grades)
+        What other models say, as it was given: an estimate is fitted to their predictions too, nothing else is made
+        from them.
     """
 
     query_offsets: Ints
@@ -64,6 +68,7 @@ class Beliefs:
     nodes: Floats
     prior: Floats
     weights: Floats
+    further: NDArray[np.float32]
 
     @classmethod
     def of(
@@ -73,6 +78,7 @@ class Beliefs:
         node_weights: ArrayLike | None = None,
         factor: Factor | None = None,
         known: ArrayLike | None = None,
+        further: Sequence[ArrayLike] = (),
     ) -> Beliefs:
         """Return the beliefs that probabilities make.
 
@@ -85,6 +91,8 @@ class Beliefs:
         factor : Factor, optional
             In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
         known : array of int, shape (n_items,), optional
+        further : sequence of arrays, each of shape (n_items, n_grades)
+            Of other models; see the attribute.
 
         Raises
         ------
@@ -114,6 +122,7 @@ class Beliefs:
             nodes=own,
             prior=weights,
             weights=_informed(pool.query_offsets, own, weights, grades),
+            further=_others(pool, further, own.shape[2]),
         )
 
     def defended(self) -> Beliefs:
@@ -123,7 +132,7 @@ class Beliefs:
         then say whether a query is one of those, and what is expected of the rest follows: a depth design is safe with
         a model that is wrong about the level of the grades.
         """
-        own = _own_nodes(self.given, self.factor)
+        own = _own_nodes(self.given, self.factor) if (self.known >= 0).any() else self.nodes
         nodes = np.concatenate((own, _shifted(np.tensordot(self.prior, own, 1))))
         weights = np.concatenate((self.prior * (1 - SHARE), np.full(len(SHIFTS), SHARE / len(SHIFTS))))
         of_queries = _informed(self.query_offsets, nodes, weights, self.known)
@@ -131,7 +140,16 @@ class Beliefs:
 
     def widened(self, n_grades: int) -> Beliefs:
         """Return beliefs that know so many further grades and give them no probability."""
-        return replace(self, nodes=np.pad(self.nodes, ((0, 0), (0, 0), (0, n_grades))))
+        more = ((0, 0), (0, 0), (0, n_grades))
+        return replace(self, nodes=np.pad(self.nodes, more), further=np.pad(self.further, more))
+
+    @property
+    def others(self) -> Floats:
+        """p(y = k) under the other models, shape (n_models, n_items, n_grades); the row of a known item is certain."""
+        probs = np.asarray(self.further, dtype=np.float64)
+        probs = np.asarray(probs / probs.sum(axis=2, keepdims=True), dtype=np.float64)
+        known_kernel.settle_known(probs, self.known)
+        return probs
 
     @property
     def max_grade(self) -> int:
@@ -155,7 +173,19 @@ def _own_nodes(given: NDArray[np.float32], factor: Factor | None) -> Floats:
     # grades that the model has never seen stay impossible at every node
     n_seen = int(np.flatnonzero(probs.any(axis=0)).max()) + 1
     nodes: Floats = factor.node_probs(probs[:, :n_seen])
-    return np.asarray(np.pad(nodes, ((0, 0), (0, 0), (0, probs.shape[1] - n_seen))))
+    n_unseen = probs.shape[1] - n_seen
+    return np.pad(nodes, ((0, 0), (0, 0), (0, n_unseen))) if n_unseen else nodes
+
+
+def _others(pool: QueryPool, further: Sequence[ArrayLike], n_grades: int) -> NDArray[np.float32]:
+    """Return what other models say, rounded to 32 bits as a sample stores it, once it is seen to be probabilities."""
+    out = np.empty((len(further), pool.n_items, n_grades), dtype=np.float32)
+    for own, given in zip(out, further, strict=True):
+        probs = checked_nodes(pool, np.asarray(given, dtype=np.float32), None)[0][0]
+        if probs.shape[1] != n_grades:
+            raise InputError(f"further models must know the {n_grades} grades of the first, got {probs.shape[1]}")
+        own[:] = probs
+    return out
 
 
 def _informed(offsets: Ints, nodes: Floats, weights: Floats, known: Ints) -> Floats:

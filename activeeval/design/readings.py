@@ -17,7 +17,7 @@ from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order
 from activeeval.design.paths import path_of
 from activeeval.design.selections import Selection, Selections
-from activeeval.design.totals import PoolTotals, Totals
+from activeeval.design.totals import PoolTotals, Totals, n_products
 from activeeval.errors import InputError
 from activeeval.kernels import items as item_kernel
 from activeeval.kernels import prefixes
@@ -120,8 +120,14 @@ class Reading:
 
     @cached_property
     def regressors(self) -> Floats:
-        """What is known of every query for a regression, shape (n_queries, k): 1 and m(x)."""
-        return np.column_stack((np.ones_like(self.predictions), np.nan_to_num(self.predictions)))
+        """What is known of every query for a regression, shape (n_queries, k): 1, m(x), and that of other models."""
+        own = (np.ones_like(self.predictions), np.nan_to_num(self.predictions))
+        return np.column_stack((*own, *self._further_predictions))
+
+    @property
+    def _further_predictions(self) -> list[Floats]:
+        """E[L | x] of every query under each of the other models."""
+        return [] if self.beliefs is None else [self.target.moments(probs).mean for probs in self.beliefs.others]
 
     @cached_property
     def pool_totals(self) -> PoolTotals:
@@ -184,7 +190,7 @@ class WholeJudge(Judge):
         """Return what a selection shows; see `Totals`."""
         z = self.reading.regressors[selection.queries]
         totals = np.column_stack((self._expected(selection)[selection.queries], z))
-        return Totals(totals=totals, within=np.zeros((len(totals), 6)))
+        return Totals(totals=totals, within=np.zeros((len(totals), n_products(totals.shape[1]))))
 
     def _expected(self, selection: Rows) -> Floats:
         """Return L of the queries, as the model expects it given all other labels where an item cannot be judged."""
@@ -221,8 +227,12 @@ class PrefixReading(Reading):
 
     @cached_property
     def regressors(self) -> Floats:
-        """What is known of every query for a regression, shape (n_queries, 3): 1, m(x), and 0, the mean of h."""
-        return np.column_stack((np.ones_like(self.predictions), self.predictions, np.zeros_like(self.predictions)))
+        """What is known of every query for a regression, shape (n_queries, k).
+
+        1, m(x), 0, which is the mean of h, and m(x) of other models.
+        """
+        m = self.predictions
+        return np.column_stack((np.ones_like(m), m, np.zeros_like(m), *self._further_predictions))
 
     def judge(self, grades: Ints) -> Judge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
@@ -239,8 +249,9 @@ class PrefixJudge(Judge):
 
     def totals(self, selection: Rows) -> Totals:
         """Return what a selection shows; see `Totals`."""
-        order, n = self.reading.order, selection.queries.size
-        totals, within = np.empty((n, 4)), np.empty((n, 10))
+        order, n, width = self.reading.order, selection.queries.size, 1 + self.reading.regressors.shape[1]
+        totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
+        totals[:, 1:] = self.reading.regressors[selection.queries]
         paths = (self.reading.predictions, self.f, self.reading.lowest)
         prefixes.prefix_totals(order.offsets, *paths, *_taken(order, selection), totals, within)
         return Totals(totals=totals, within=within)
@@ -285,9 +296,18 @@ class ItemReading(Reading):
 
     @cached_property
     def regressors(self) -> Floats:
-        """What is known of every query for a regression, shape (n_queries, 2): Σ c_i and Σ c_i μ_i of unknown items."""
-        order, columns = self.order, (self.open_contrast, self.open_contrast * self.means)
+        """What is known of every query for a regression, shape (n_queries, k).
+
+        Σ c_i and Σ c_i μ_i of unknown items, and the latter by other models.
+        """
+        order, c = self.order, self.open_contrast
+        columns = (c, c * self.means, *(c * means for means in self.further_means.T))
         return np.column_stack([np.bincount(order.slot_queries, c, minlength=order.n_queries) for c in columns])
+
+    @cached_property
+    def further_means(self) -> Floats:
+        """E[g_i] of every place under each of the other models, shape (n_places, n_models)."""
+        return np.ascontiguousarray((self.beliefs.others[:, self.order.items] @ self.gains).T)
 
     @cached_property
     def word(self) -> Floats:
@@ -322,9 +342,10 @@ class ItemJudge(Judge):
     def totals(self, selection: Rows) -> Totals:
         """Return what a selection shows; see `Totals`."""
         reading, order, n = self.reading, self.reading.order, selection.queries.size
-        totals, within = np.empty((n, 3)), np.empty((n, 6))
+        width = 1 + reading.regressors.shape[1]
+        totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
         labels = (order.offsets, reading.open_contrast, self.gains)
-        model = (self.word, sealed(reading.beliefs.weights))
+        model = (self.word, sealed(reading.beliefs.weights), reading.further_means)
         item_kernel.observe_items(*labels, *model, *_taken(order, selection), totals, within)
         self._expect_missing(selection, totals[:, 0])
         return Totals(totals=totals, within=within)

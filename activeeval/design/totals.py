@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+def n_products(width: int) -> int:
+    """Return how many products y and its regressors have, ``width`` of them together: an upper triangle."""
+    return width * (width + 1) // 2
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Totals:
     """What a judged selection says of a target, query by query.

@@ -25,6 +25,13 @@ from activeeval.estimation.intervals import (
     spending_boundaries,
 )
 from activeeval.estimation.samples import JudgedSample, JudgedSamples, judged_sample, judged_samples
+from activeeval.estimation.simultaneous import (
+    certainly_better,
+    hold_at_once,
+    pair_correlations,
+    rank_ranges,
+    simultaneous_level,
+)
 
 __all__ = [
     "INTERVALS",
@@ -38,6 +45,7 @@ __all__ = [
     "Look",
     "Skewed",
     "Student",
+    "certainly_better",
     "check_scope",
     "crossing_probs",
     "effective_sample_size",
@@ -46,9 +54,13 @@ __all__ = [
     "evaluated",
     "find_interval",
     "half_widths",
+    "hold_at_once",
     "judged_sample",
     "judged_samples",
     "looks_of",
+    "pair_correlations",
     "population_variance",
+    "rank_ranges",
+    "simultaneous_level",
     "spending_boundaries",
 ]

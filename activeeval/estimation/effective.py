@@ -118,7 +118,7 @@ def _by_items(sample: JudgedSample, found: Evaluated, reading: Reading, selectio
     arrays = (weights, 1 - sample.inclusion_probs, sample.totals, sample.within, sample.population)
     coefficients = estimates.residuals(*arrays, sample.is_fitted, left)
     e, s = left.T
-    beyond = reading.sums + reading.regressors @ coefficients - found.value
+    beyond = reading.sums + reading.regressors[:, : coefficients.size] @ coefficients - found.value
     terms = weights * (2 * beyond[rows] * e + e**2 - s)
     p = np.where(is_open, reading.query_probs, 0.0)
     noise = _noise(sample, weights, terms, beyond[rows] + e, s)

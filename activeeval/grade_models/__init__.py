@@ -31,7 +31,7 @@ from activeeval.grade_models.features import feature_names, run_features
 from activeeval.grade_models.files import load_model, save_model
 from activeeval.grade_models.forest import ForestGradeModel
 from activeeval.grade_models.given import GivenProbabilities
-from activeeval.grade_models.mixture import MixtureGradeModel
+from activeeval.grade_models.mixture import MixtureGradeModel, learned_weights, worth_fitting
 from activeeval.grade_models.ordered_logit import OrderedLogitModel
 from activeeval.grade_models.probabilities import average_probabilities, expected_grade, log_loss
 from activeeval.grade_models.query_factor import QueryFactor, cross_fitted_probs
@@ -54,9 +54,11 @@ __all__ = [
     "cross_fitted_probs",
     "expected_grade",
     "feature_names",
+    "learned_weights",
     "load_model",
     "log_loss",
     "run_features",
     "save_model",
     "tune_grade_model",
+    "worth_fitting",
 ]

@@ -1,4 +1,4 @@
-"""Averages of grade models."""
+"""Averages of grade models: equal, of given weights, or of weights learned from grades that no model has seen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import GradeModel
-from activeeval.grade_models.probabilities import Floats, Ints, as_grades, average_probabilities, mixture_weights
+from activeeval.grade_models.probabilities import (
+    SMALLEST,
+    Floats,
+    Ints,
+    as_grades,
+    as_probabilities,
+    as_query_codes,
+    average_probabilities,
+    expected_grade,
+    mixture_weights,
+)
+
+PRIOR_QUERIES = 1.0
+"""Queries that stand for each model beforehand. Grades of a query are alike, so it counts once, whatever its length. Of
+.2, .5, 1, 2, 5 and 20 on fifteen parts of four collections (a forest, a logit and the rankers' scores, or four language
+models' grades, learned from 10 to 339 of the queries, held against the rest) all from 1 on leave the same squared error
+within .3 %, and .2 up to 1.5 % more; where every row counts as much as a query does here, it is up to 14 % more."""
+WORTH = 0.03
+"""Share of the squared error that a further regressor has to take away: it costs 1/n, 3 % of n = 30 judged queries."""
+_CLOSE, _MOST_STEPS = 1e-10, 10_000
+_RANKS = 10
+_ROUNDING, _FAR = 1e-9, 2.0
 
 
 class MixtureGradeModel(GradeModel):
@@ -103,3 +124,107 @@ class MixtureGradeModel(GradeModel):
                 f"a model of the mixture knows {max(widths)} grades, max_grade allows {self.max_grade + 1}"
             )
         return int(self.max_grade) + 1
+
+
+def learned_weights(probs: Sequence[ArrayLike], grades: ArrayLike, queries: ArrayLike) -> Floats:
+    """Return the weights of a mixture by what its models say of grades that they did not learn from.
+
+    They maximise Σ_x (1/n_x) Σ_i log Σ_j w_j p_j(y_i) + `PRIOR_QUERIES` Σ_j log w_j over queries x and their n_x rows:
+    the likelihood of a query by its mean row, and a prior that draws weights together.
+
+    Parameters
+    ----------
+    probs : sequence of arrays of float, each of shape (n, n_grades)
+        Of each model, out of fold, as `cross_fitted_probs` gives them.
+    grades : array of int, shape (n,)
+    queries : array, shape (n,)
+        The query of every row, in any order.
+
+    Returns
+    -------
+    ndarray, shape (len(probs),)
+        Positive, with the sum 1.
+
+    Raises
+    ------
+    InputError
+        Where there is no model, arrays differ in length, or a grade is above the largest of a model.
+
+    Examples
+    --------
+    >>> sure, unsure = [[0.9, 0.1], [0.1, 0.9]], [[0.5, 0.5], [0.5, 0.5]]
+    >>> learned_weights([sure, unsure], [0, 1], queries=[7, 8]).round(2)
+    array([0.62, 0.38])
+    """
+    of_grade, shares = _likelihoods(probs, grades, queries)
+    weights = np.full(of_grade.shape[1], 1.0 / of_grade.shape[1])
+    for _ in range(_MOST_STEPS):
+        parts = of_grade * weights
+        counts = shares @ (parts / parts.sum(axis=1, keepdims=True)) + PRIOR_QUERIES
+        before, weights = weights, counts / counts.sum()
+        if np.abs(weights - before).max() < _CLOSE:
+            break
+    return np.asarray(weights)
+
+
+def worth_fitting(probs: Sequence[ArrayLike], weights: ArrayLike, grades: ArrayLike, queries: ArrayLike) -> list[int]:
+    """Return which models an estimate should be fitted to beside their mixture, the most telling first.
+
+    Each query is worth Σ_i d_i y_i over the first ten items in the order of the mixture's expectation, d = 1 / log₂(1 +
+    rank), and a model expects Σ_i d_i E_j[y_i]. Model after model is taken as long as the next lowers by `WORTH`, and
+    by two standard errors over the queries, the squared error of a regression on 1, the mixture and those taken, each
+    query left out in turn.
+
+    Parameters
+    ----------
+    probs, grades, queries
+        As in `learned_weights`.
+    weights : array of float, shape (len(probs),)
+        Of the mixture.
+    """
+    known = as_grades(grades, np.shape(probs[0])[0], None)
+    codes, n = as_query_codes(queries, known.size, "queries")
+    expected = np.column_stack([expected_grade(p) for p in (average_probabilities(probs, weights), *probs)])
+    order = np.lexsort((-expected[:, 0], codes))
+    ranks = np.empty(known.size)
+    ranks[order] = np.arange(known.size) - np.searchsorted(codes[order], codes[order]) + 1
+    discounts = np.where(ranks <= _RANKS, 1.0 / np.log2(1.0 + ranks), 0.0)
+    sums = [np.bincount(codes, discounts * c, minlength=n) for c in (known.astype(np.float64), *expected.T)]
+    values, *predicted = (np.asarray(one, dtype=np.float64) for one in sums)
+    chosen: list[int] = []
+    columns = [np.ones(n), predicted[0]]
+    errors = _left_out(columns, values)
+    for _ in probs:
+        left = {j: _left_out([*columns, predicted[j + 1]], values) for j in range(len(probs)) if j not in chosen}
+        best = min(left, key=lambda j: float(left[j].sum()))
+        gains = errors - left[best]
+        if gains.mean() <= max(WORTH * errors.mean(), _FAR * gains.std() / np.sqrt(n)):
+            break
+        errors = left[best]
+        chosen.append(best)
+        columns.append(predicted[best + 1])
+    return chosen
+
+
+def _likelihoods(probs: Sequence[ArrayLike], grades: ArrayLike, queries: ArrayLike) -> tuple[Floats, Floats]:
+    """Return p_j(y_i) (n, n_models), never 0, and 1/n_x of the query of each row."""
+    if len(probs) == 0:
+        raise InputError("there is nothing to weigh: no model is given")
+    matrices = [as_probabilities(p, f"the probabilities of model {j}") for j, p in enumerate(probs)]
+    n_rows = matrices[0].shape[0]
+    columns = []
+    for j, matrix in enumerate(matrices):
+        if matrix.shape[0] != n_rows:
+            raise InputError(f"model {j} gives {matrix.shape[0]} rows of probabilities, model 0 gives {n_rows}")
+        whole = as_grades(grades, n_rows, matrix.shape[1] - 1, "grades")
+        columns.append(matrix[np.arange(n_rows), whole])
+    codes, _ = as_query_codes(queries, n_rows, "queries")
+    return np.maximum(np.column_stack(columns), SMALLEST), 1.0 / np.bincount(codes)[codes]
+
+
+def _left_out(columns: Sequence[Floats], values: Floats) -> Floats:
+    """Return (e_i / (1 − h_i))² of least squares: squared errors of leaving each out, h the leverages."""
+    basis = np.linalg.svd(np.column_stack(columns), full_matrices=False)
+    base = basis.U[:, basis.S / basis.S[0] > _ROUNDING]
+    residuals, leverages = values - base @ (base.T @ values), (base**2).sum(axis=1)
+    return np.asarray((residuals / np.maximum(1.0 - leverages, _ROUNDING)) ** 2)

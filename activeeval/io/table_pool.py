@@ -111,7 +111,7 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
     pool = QueryPool(Texts.from_list(query_ids), offsets, item_ids)
     pairs = [(0, t) for t in range(1, n_defining)]
     # judgments between two runs do not make them comparable
-    for pair in [*pairs, (1, 2)] if n_defining == 3 and qrels is not None else pairs:
+    for pair in [*pairs, *((1, t) for t in range(2, n_defining))] if qrels is not None else pairs:
         _check_shared(tables, rows, items, pool, pair)
     grades = np.full(pool.n_items, -1, dtype=np.int64)
     if qrels is not None:

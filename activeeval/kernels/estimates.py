@@ -1,8 +1,8 @@
 """Estimators: one value and its variance from the totals of the judged queries.
 
 A judged query brings y, unbiased for its value L, and regressors z, unbiased for what is known
-of them over the pool: (1, m), or (Σ c_i, Σ c_i μ_i) where items were drawn, and where a prefix was judged a third one
-that is 0 in the mean (`kernels.prefixes`). With
+of them over the pool: (1, m), or (Σ c_i, Σ c_i μ_i) where items were drawn, where a prefix was judged a third one
+that is 0 in the mean (`kernels.prefixes`), and what further models predict. With
 ω = p/π and population Z̄ = Σ p z,
 
     R̂ = Z̄'B + Σ ω e,      e = y − z'B.
@@ -27,7 +27,7 @@ p L to both R̂ and the truth, and would count as evidence that it is not: n is 
 *No spread.* A sample says how far the rest may be from what is predicted by its own residuals. Where they vanish it
 has seen one kind of query and says nothing of how many others there are: V̂ is infinite, not 0, for every form alike.
 A third regressor explains a sample without a relevant label exactly: y = h + L, L one value. Small samples do without
-it; they too have seen one kind of query where y − h is a multiple of z_0.
+it; they too have seen one kind of query where y − h is a multiple of z_0. Each further regressor needs as many more.
 
 *Ratio* (Sawade et al., eq. (6)), for draws with replacement: Σ w L / Σ w with w = p/q.
 """
@@ -284,9 +284,7 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
 @_jit
 def _coefficients(omega, keep, totals, within, population, fitted):
     """Return B, what the g-weights need, how many regressors say anything, and the gap where the second is out."""
-    k = totals.shape[1] - 1
-    if omega.size < _MANY:
-        k = min(k, 2)
+    k = min(totals.shape[1] - 1, 2 + omega.size // _MANY)
     coefficients, lift = np.zeros(k), np.zeros(k)
     coefficients[1] = 1.0
     rank, gap = 0, 0.0
@@ -355,7 +353,7 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
         return estimate, np.inf, n - n_fitted, plain
     variance = conservative if plain < -_NO_RESIDUAL * scale else plain  # what is but rounding has no sign
     freedom = degrees(shares, n_fitted)
-    is_alike = fitted and k < totals.shape[1] - 1 and _is_alike(omega, totals)
+    is_alike = fitted and k < min(totals.shape[1] - 1, 3) and _is_alike(omega, totals)
     if variance <= _NO_RESIDUAL * scale or is_alike:
         return estimate, np.inf, freedom, plain
     return estimate, variance * n / (n - n_fitted) + gap * gap, freedom, plain

@@ -11,7 +11,8 @@ weights ω_u that the labels judged before i leave to the nodes of the query fac
 
 An estimator may replace μ_i by b_0 + b_1 μ_i. So the sums are kept apart: y = Σ_judged c g / G,
 z_0 = Σ_judged c / G, z_1 = Σ_judged c μ_i / G − Σ_i c_i (μ_i − μ_i⁰) with μ⁰ the prediction before any
-label, so that E z_1 = Σ c_i μ_i⁰; and the variance as the quadratic form of (g, 1, μ_i).
+label, so that E z_1 = Σ c_i μ_i⁰; and the variance as the quadratic form of (g, 1, μ_i). Predictions μ_i of other
+models, known beforehand, bring z_2 … = Σ_judged c μ_i / G likewise, and their part of the form.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def running_sums(offsets, contrast, word):
 
 
 @_jit
-def observe_items(offsets, contrast, gains, word, node_weights, rates, taken, totals, within):
-    """Fill ``totals`` (n, 3) with y, z_0, z_1 and ``within`` (n, 6) with the quadratic form, for n queries.
+def observe_items(offsets, contrast, gains, word, node_weights, further, rates, taken, totals, within):
+    """Fill ``totals`` (n, w) with y, z_0, z_1 … and ``within`` (n, w (w + 1) / 2) with the form, for n queries.
 
     Parameters
     ----------
@@ -49,9 +50,11 @@ def observe_items(offsets, contrast, gains, word, node_weights, rates, taken, to
         One array, as reading it from memory is what a replication waits for.
     node_weights : array, shape (n_queries, n_nodes)
         Weights of the nodes before any label of the sample.
+    further : array, shape (n_slots, w − 3)
+        Predictions of other models.
     rates, taken : Rates, Taken
     """
-    n_nodes = node_weights.shape[1]
+    n_nodes, width = node_weights.shape[1], totals.shape[1]
     omega, before = np.empty(n_nodes), np.empty(n_nodes)
     k = 0
     for row in range(taken.queries.size):
@@ -62,6 +65,8 @@ def observe_items(offsets, contrast, gains, word, node_weights, rates, taken, to
         rate = min(1.0, taken.levels[row] * rates.query_roots[q])
         y, z0, z1 = 0.0, 0.0, 0.0
         yy, y0, y1, s00, s01, s11 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        totals[row, 3:] = 0.0
+        within[row, :] = 0.0
         for _ in range(taken.counts[row]):
             i = taken.slots[k]
             k += 1
@@ -90,6 +95,16 @@ def observe_items(offsets, contrast, gains, word, node_weights, rates, taken, to
             s00 += weight
             s01 += weight * mu
             s11 += weight * mu * mu
+            place = 3 * width - 3  # of the first of them twice in the upper triangle
+            for a in range(width - 3):
+                other = further[i, a]
+                totals[row, 3 + a] += share * other
+                within[row, 3 + a] += weight * g * other
+                within[row, width + 2 + a] += weight * other
+                within[row, 2 * width + a] += weight * mu * other
+                for b in range(a, width - 3):
+                    within[row, place] += weight * other * further[i, b]
+                    place += 1
             if size < _SMALL:  # weights are scaled anew only when they get small: that would be a third of all time
                 for u in range(n_nodes):
                     omega[u] *= scale
@@ -102,4 +117,4 @@ def observe_items(offsets, contrast, gains, word, node_weights, rates, taken, to
         z1 += whole - moved / size
         totals[row, 0], totals[row, 1], totals[row, 2] = y, z0, z1
         within[row, 0], within[row, 1], within[row, 2] = yy, y0, y1
-        within[row, 3], within[row, 4], within[row, 5] = s00, s01, s11
+        within[row, width], within[row, width + 1], within[row, 2 * width - 1] = s00, s01, s11

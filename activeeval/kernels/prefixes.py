@@ -20,14 +20,15 @@ def prefix_totals(offsets, predictions, f, lowest, rates, taken, totals, within)
     f, lowest : arrays by place
         f_k with the labels of the sample, and with the lowest grade everywhere.
     rates, taken : Rates, Taken
-    totals : array, shape (n, 4)
+    totals : array, shape (n, w), w ≥ 4
         Out: y = m + Σ D_k / G_k, unbiased for L; 1; m; and h = Σ e_k / G_k − Σ_all e_k with mean 0, e the steps D that
         the lowest grade everywhere would make. Where a model expects too much, D is about e, and y − h has little of
-        the noise that G puts into y.
-    within : array, shape (n, 10)
+        the noise that G puts into y. What follows is known of the query, and left as it is.
+    within : array, shape (n, w (w + 1) / 2)
         Out: unbiased variances and covariance of y and h given the labels, by
         Var = (Σ D_k / G_k)² − Σ ((f_k − m)² − (f_{k−1} − m)²) / G_k; the other terms of the form are 0.
     """
+    both = 3 * totals.shape[1] - 3  # where the upper triangle has h twice
     for row in range(taken.queries.size):
         q = taken.queries[row]
         m = predictions[q]
@@ -48,4 +49,4 @@ def prefix_totals(offsets, predictions, f, lowest, rates, taken, totals, within)
             d, e = next_d, next_e
         totals[row, 0], totals[row, 1], totals[row, 2], totals[row, 3] = m + t, 1.0, m, h - ends_at
         within[row, :] = 0.0
-        within[row, 0], within[row, 3], within[row, 9] = t * t - dd, t * h - de, h * h - ee
+        within[row, 0], within[row, 3], within[row, both] = t * t - dd, t * h - de, h * h - ee

@@ -4,7 +4,7 @@ from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast, Prospect
 from activeeval.planning.goals import Goal
 from activeeval.planning.pilots import Lesson, lesson_of
 from activeeval.planning.planner import Planner
-from activeeval.planning.plans import MeasurePlan, PlannedRow, plan_of
+from activeeval.planning.plans import MeasurePlan, PlannedRow, needed_for, plan_of
 from activeeval.planning.rehearsals import MOST_ITEMS, evenness
 from activeeval.planning.values import Values
 
@@ -22,5 +22,6 @@ __all__ = [
     "Values",
     "evenness",
     "lesson_of",
+    "needed_for",
     "plan_of",
 ]

@@ -40,23 +40,36 @@ class Lesson:
 
     @property
     def scales(self) -> tuple[float, float]:
-        """What expected variances of residuals and of values are multiplied by: the observed, drawn to 1."""
+        """What expected variances of residuals and of values are multiplied by.
+
+        The observed, drawn to 1 as long as chance may have made it differ from 1: then the model is worth `PRIOR`.
+        """
         share = self.degrees_of_freedom / (self.degrees_of_freedom + PRIOR)
-        return 1 + share * (self.of_residuals - 1), 1 + share * (self.of_values - 1)
+
+        def drawn(ratio: float) -> float:
+            return 1 + share * (ratio - 1) if self._may_be_chance(ratio) else ratio
+
+        return drawn(self.of_residuals), drawn(self.of_values)
 
     @property
     def bounds(self) -> tuple[float, float]:
         """The 95 % interval of the ratio of residual variances, by the χ² distribution."""
-        from scipy.special import chdtri
-
-        n = self.degrees_of_freedom
-        return n * self.of_residuals / float(chdtri(n, 0.025)), n * self.of_residuals / float(chdtri(n, 0.975))
+        return self._bounds(self.of_residuals)
 
     @property
     def is_miscalibrated(self) -> bool:
         """Whether chance alone hardly makes the observed variance differ so much from the expected one."""
-        low, high = self.bounds
-        return not low <= 1 <= high
+        return not self._may_be_chance(self.of_residuals)
+
+    def _bounds(self, ratio: float) -> tuple[float, float]:
+        from scipy.special import chdtri
+
+        n = self.degrees_of_freedom
+        return n * ratio / float(chdtri(n, 0.025)), n * ratio / float(chdtri(n, 0.975))
+
+    def _may_be_chance(self, ratio: float) -> bool:
+        low, high = self._bounds(ratio)
+        return low <= 1 <= high
 
     @classmethod
     def together(cls, lessons: Sequence[Lesson]) -> Lesson:

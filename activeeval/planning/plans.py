@@ -14,6 +14,8 @@ from activeeval.planning.goals import Goal
 from activeeval.planning.pilots import Lesson
 from activeeval.results import t_quantile
 
+_HARDLY = 1.02
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRow:
@@ -24,13 +26,13 @@ class PlannedRow:
     prospect : Prospect
     least_variance : float
         The least variance for the pool that any probabilities of being judged leave at this budget.
-    is_goal : bool
-        Whether the budget is the one that should reach the goal.
+    goal : Goal or None
+        What the budget should reach.
     """
 
     prospect: Prospect
     least_variance: float
-    is_goal: bool = False
+    goal: Goal | None = None
 
     def limit(self, level: float = 0.95) -> float:
         """Return the half-width of a normal interval with the least variance."""
@@ -47,66 +49,80 @@ class MeasurePlan:
     forecasts : mapping of str to Forecast
         By method, passive first.
     rows : tuple of PlannedRow
-    needed : mapping of str to float or None
-        The budget that should reach the goal, by method; empty without a goal.
+        By method, then by budget.
+    goals : tuple of Goal
+        What was asked for.
     best : str
         The method to take: of those that a bad model cannot spoil the one that needs, or errs, least.
     lesson : Lesson or None
         What pilots have taught.
+    systems : tuple of str
+        Of several the one that is asked of, and the one it is compared with; else empty.
     """
 
     target: Target
     forecasts: Mapping[str, Forecast]
     rows: tuple[PlannedRow, ...]
-    needed: Mapping[str, float | None]
+    goals: tuple[Goal, ...]
     best: str
     lesson: Lesson | None = None
+    systems: tuple[str, ...] = ()
 
     @property
-    def chosen(self) -> PlannedRow:
-        """The row of the method to take at the goal's budget, or at the largest one."""
-        own = [row for row in self.rows if row.prospect.method == self.best]
-        return next((row for row in own if row.is_goal), own[-1])
+    def name(self) -> str:
+        """What messages call it."""
+        return f"{self.target.name}, {' - '.join(self.systems)}" if self.systems else self.target.name
 
-    def passive_budget(self, level: float) -> float | None:
-        """Return what passive should need for the pool's half-width of `chosen`; None where that is everything."""
-        passive, wanted = self.forecasts["passive"], self.chosen.prospect.half_width("pool", level)
+    @property
+    def chosen(self) -> tuple[PlannedRow, ...]:
+        """The rows of the method to take at the goals' budgets, or at the largest one."""
+        own = [row for row in self.rows if row.prospect.method == self.best]
+        return tuple(row for row in own if row.goal is not None) or (own[-1],)
+
+    def passive_budget(self, row: PlannedRow, level: float) -> float | None:
+        """Return what passive should need for the pool's half-width of a row; None where that is everything."""
+        passive, wanted = self.forecasts["passive"], row.prospect.half_width("pool", level)
         if wanted == 0 or not math.isfinite(wanted):
             return None
         needed = Goal(half_width=wanted, level=level).budget(passive)
         return None if needed is None or needed >= passive.cost else needed
 
-    def notes(self, goal: Goal | None, level: float = 0.95, seconds: float | None = None) -> list[str]:
+    def power(self, prospect: Prospect) -> float | None:
+        """Return the power that a prospect has for the difference that is to be detected; None where there is none."""
+        for goal in self.goals:
+            if goal.difference is not None:
+                return prospect.power(goal.difference, goal.scope, goal.level)
+        return None
+
+    def notes(self, level: float = 0.95, seconds: float | None = None) -> list[str]:
         """Return what the rows mean, a line each: what to do, what limits it, what the queries themselves leave."""
         taught = [] if self.lesson is None else [_taught(self.lesson)]
-        return [*taught, self._advice(goal, level, seconds), self._limits(level), self._floor(level)]
+        advice = [self._advice(row, level, seconds) for row in self.chosen]
+        return [*taught, *advice, self._limits(self.chosen[0], level), self._floor(level)]
 
-    def _advice(self, goal: Goal | None, level: float, seconds: float | None) -> str:
-        row, unit = self.chosen, self.target.pool.cost_unit
+    def _advice(self, row: PlannedRow, level: float, seconds: float | None) -> str:
         one, cost = row.prospect, self.forecasts[self.best].cost
         whole = ", all there are," if one.budget >= cost * (1 - 1e-9) else ""
         hours = "" if seconds is None else f" ({one.budget * seconds / 3600:.3g} hours)"
-        amount = f"{math.ceil(one.budget - 1e-6):,} {unit}{whole}{hours}"
+        amount = f"{math.ceil(one.budget - 1e-6):,} {self.target.pool.cost_unit}{whole}{hours} by {self.best}"
         taken = f"about {one.items:,.0f} items of {one.queries:,.0f} queries"
-        first = (
-            f"{goal} takes {amount} by {self.best}: {taken}"
-            if row.is_goal
-            else (f"{amount} by {self.best} give ± {one.half_width('pool', level):.3g}: {taken}")
-        )
-        passive = self.passive_budget(level)
+        first = f"{row.goal} takes {amount}" if row.goal else f"{amount} give ± {one.half_width('pool', level):.3g}"
+        passive = self.passive_budget(row, level)
         if passive is None:
-            return f"{first}; random queries judged whole are not as precise before all are judged"
-        return f"{first}; random queries judged whole would need {passive:,.0f}, {passive / one.budget:.1f} times that"
+            return f"{first}: {taken}; random queries judged whole are not as precise before all are judged"
+        times = f"{passive:,.0f}, {passive / one.budget:.1f} times that"
+        return f"{first}: {taken}; random queries judged whole would need {times}"
 
-    def _limits(self, level: float) -> str:
-        row, forecast = self.chosen, self.forecasts[self.best]
-        text = f"at that cost no choice of items comes below ± {row.limit(level):.3g} with this grade model"
+    def _limits(self, row: PlannedRow, level: float) -> str:
+        forecast, budget = self.forecasts[self.best], row.prospect.budget
+        text = f"for {budget:,.0f} no choice of items comes below ± {row.limit(level):.3g} with this grade model"
         way = forecast.way
         if isinstance(way, ByLevels) and row.prospect.of_pool > 0:
-            between = way.plan.between(row.prospect.budget)
-            text += f"; {between:.0%} of the variance is which queries are judged, the rest which items of them"
+            text += (
+                f"; {way.plan.between(budget):.0%} of the variance is which queries are judged, the rest which items"
+            )
             if self.target.pool.query_costs.any():
-                free = forecast.of_residuals * way.plan.without_overhead().least(row.prospect.budget)
+                free = forecast.of_residuals * way.plan.without_overhead().least(budget)
                 text += f"; were turning to a query free, below ± {replace(row, least_variance=free).limit(level):.3g}"
         return f"{text}; the model knows {forecast.values.explained:.0%} of how queries differ beforehand"
 
@@ -133,9 +149,12 @@ def plan_of(
     target: Target,
     forecasts: Mapping[str, Forecast],
     budgets: Mapping[str, Sequence[float]],
-    goal: Goal | None,
+    needed: Mapping[Goal, Mapping[str, float | None]],
     default: str,
+    *,
+    goals: Sequence[Goal] = (),
     lesson: Lesson | None = None,
+    systems: tuple[str, ...] = (),
 ) -> MeasurePlan:
     """Return the plan of a measure.
 
@@ -145,39 +164,64 @@ def plan_of(
         By method, passive first.
     budgets : mapping of str to sequence of float
         Where each method is shown, in mean items.
-    goal : Goal, optional
+    needed : mapping of Goal to mapping of str to float or None
+        What reaches each goal, by method, where that is to be shown too.
     default : str
         The method to take where another is hardly better.
+    goals, lesson, systems
+        As in `MeasurePlan`.
+    """
+    rows = []
+    for name, forecast in forecasts.items():
+        amounts = [(amount, None) for amount in set(budgets[name])]
+        wanted = [(amount, goal) for goal, own in needed.items() if (amount := own[name]) is not None]
+        for amount, goal in sorted([*amounts, *wanted], key=lambda one: one[0]):
+            prospect = forecast.at(amount)
+            least = min(prospect.of_pool, *(one.least_variance(amount) for one in forecasts.values()))
+            rows.append(PlannedRow(prospect=prospect, least_variance=least, goal=goal))
+    return MeasurePlan(
+        target=target,
+        forecasts=forecasts,
+        rows=tuple(rows),
+        goals=tuple(goals),
+        best=_best(rows, default),
+        lesson=lesson,
+        systems=systems,
+    )
+
+
+def needed_for(goal: Goal, forecasts: Sequence[Mapping[str, Forecast]], default: str) -> dict[str, float | None]:
+    """Return the budget of each method at which all of several questions reach a goal; None where none does.
 
     Raises
     ------
     InputError
-        Where no budget in the pool reaches the goal.
+        Where no method gets there.
     """
-    needed = {} if goal is None else {name: goal.budget(forecast) for name, forecast in forecasts.items()}
-    if goal is not None and all(one is None for one in needed.values()):
-        raise InputError(_out_of_reach(goal, forecasts[default]))
-    rows = []
-    for name, forecast in forecasts.items():
-        wanted = needed.get(name)
-        for amount in sorted({*budgets[name], *([] if wanted is None else [wanted])}):
-            prospect = forecast.at(amount)
-            least = min(prospect.of_pool, *(one.least_variance(amount) for one in forecasts.values()))
-            rows.append(PlannedRow(prospect=prospect, least_variance=least, is_goal=amount == wanted))
-    best = _best(rows, needed, default)
-    return MeasurePlan(target=target, forecasts=forecasts, rows=tuple(rows), needed=needed, best=best, lesson=lesson)
+    found: dict[str, float | None] = {}
+    for name in forecasts[0]:
+        budgets = [goal.budget(one[name]) for one in forecasts]
+        found[name] = None if None in budgets else max(budget for budget in budgets if budget is not None)
+    if all(budget is None for budget in found.values()):
+        lost = next(one[default] for one in forecasts if goal.budget(one[default]) is None)
+        raise InputError(_out_of_reach(goal, lost))
+    return found
 
 
-def _best(rows: Sequence[PlannedRow], needed: Mapping[str, float | None], default: str) -> str:
-    """Return the method that needs least for the goal, or errs least at the largest budget; the default where alike."""
+def _best(rows: Sequence[PlannedRow], default: str) -> str:
+    """Return the method that needs least for the first goal, or errs least at the largest budget.
+
+    The default where it is hardly worse.
+    """
     robust = [name for name, method in METHODS.items() if method.is_fitted and not method.with_replacement]
-    shown = [row.prospect for row in rows if row.prospect.method in robust]
-    if needed:
-        found = {name: budget for name, budget in needed.items() if name in robust and budget is not None}
+    own = [row for row in rows if row.prospect.method in robust]
+    first = next((row.goal for row in own if row.goal is not None), None)
+    if first is not None:
+        found = {row.prospect.method: row.prospect.budget for row in own if row.goal == first}
     else:
-        last = max(prospect.budget for prospect in shown)
-        found = {prospect.method: prospect.half_width() for prospect in shown if prospect.budget == last}
-    return min(found, key=lambda name: (found[name] * (1.0 if name == default else 1.02), name))
+        last = max(row.prospect.budget for row in own)
+        found = {row.prospect.method: row.prospect.half_width() for row in own if row.prospect.budget == last}
+    return min(found, key=lambda name: (found[name] * (1.0 if name == default else _HARDLY), name))
 
 
 def _out_of_reach(goal: Goal, forecast: Forecast) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Beliefs, Design
+from activeeval.measures import Target
 from activeeval.pool import Seed
 from activeeval.simulation import replicate
 
@@ -37,7 +38,7 @@ def drawn_labels(beliefs: Beliefs, rng: Seed) -> Ints:
     return np.asarray((random.random((n_items, 1)) * tails[:, -1:] >= tails).sum(axis=1), dtype=np.int64)
 
 
-def evenness(design: Design, beliefs: Beliefs, budget: float, rng: Seed = 0) -> float:
+def evenness(design: Design, beliefs: Beliefs, budget: float, rng: Seed = 0, *, target: Target | None = None) -> float:
     """Return which fraction of the judged queries that chance chose the degrees of freedom are; at most 1.
 
     Parameters
@@ -47,13 +48,15 @@ def evenness(design: Design, beliefs: Beliefs, budget: float, rng: Seed = 0) -> 
         What labels are drawn from.
     budget : float
         In mean items.
+    target : Target, optional
+        The first that the design was made for by default.
     """
     if budget >= design.cost:
         return 1.0
     n_sets = _SETS if design.pool.n_items <= _MANY_ITEMS else 1
     shares = []
     for seed in np.random.SeedSequence(np.random.default_rng(rng).integers(2**31)).spawn(n_sets):
-        run = replicate(design, drawn_labels(beliefs, seed), [budget], _REPETITIONS, seed)
+        run = replicate(design, drawn_labels(beliefs, seed), [budget], _REPETITIONS, seed, target=target)
         tells = np.isfinite(run.variances) & np.isfinite(run.degrees_of_freedom) & (run.n_open > 0)
         shares += (run.degrees_of_freedom[tells] / run.n_open[tells]).tolist()
     return float(np.clip(np.median(shares), 0.0, 1.0)) if shares else 1.0

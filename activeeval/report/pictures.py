@@ -15,7 +15,7 @@ from activeeval.report.rows import amount, design_columns, gains_band, gains_row
 
 if TYPE_CHECKING:
     from activeeval.design import Design
-    from activeeval.planning import Goal, MeasurePlan
+    from activeeval.planning import MeasurePlan
     from activeeval.preferences import CoherenceReport
     from activeeval.simulation import Summary
 
@@ -92,10 +92,10 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, un
     _save(figure, path)
 
 
-def plot_plans(plans: Sequence[MeasurePlan], goal: Goal | None, level: float, path: str | Path) -> None:
+def plot_plans(plans: Sequence[MeasurePlan], level: float, path: str | Path) -> None:
     """Draw the half-width to expect for the pool over budget, a panel for each measure, a line for each method.
 
-    Dotted is the smallest that any choice of items reaches; a star is the budget that should reach the goal. Colours
+    Dotted is the smallest that any choice of items reaches; a star is a budget that should reach a goal. Colours
     and what is left out are as in `plot_errors`.
     """
     figure, axes = _figure(path, len(plans))
@@ -107,16 +107,19 @@ def plot_plans(plans: Sequence[MeasurePlan], goal: Goal | None, level: float, pa
             own = [(one.budget, half, row) for one, half, row in found if one.method == method]
             line = axis.plot([budget for budget, *_ in own], [half for _, half, _ in own], **line_style(method))[0]
             shown.setdefault(method, line)
-            stars = [(budget, half) for budget, half, row in own if row.is_goal]
+            stars = [(budget, half) for budget, half, row in own if row.goal]
             axis.plot(*zip(*stars, strict=True), "*", color=line.get_color(), ms=12) if stars else None
         limits = sorted({(row.prospect.budget, row.limit(level)) for _, _, row in found if row.limit(level) > 0})
         if limits:
             dotted = axis.plot(*zip(*limits, strict=True), ":", color="#000000", lw=1.2)[0]
             shown.setdefault("limit", dotted)
-        if goal is not None and goal.half_width is not None and goal.scope == "pool":
-            axis.axhline(goal.half_width, color="#bbbbbb", lw=0.8)
-        _over_budget(axis, plan.target.name, sorted({one.budget for one, _, row in found if not row.is_goal}))
+        for goal in plan.goals:
+            if goal.half_width is not None and goal.scope == "pool":
+                axis.axhline(goal.half_width, color="#bbbbbb", lw=0.8)
+        _over_budget(axis, plan.target.name, sorted({one.budget for one, _, row in found if not row.goal}))
         axis.set(xlabel=f"budget, {plan.target.pool.cost_unit}", ylabel=f"half-width of the {level:.0%} interval")
+    if "limit" in shown:
+        shown["limit"] = shown.pop("limit")  # the last of all panels
     _legend(figure, shown)
     _save(figure, path)
 

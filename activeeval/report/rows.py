@@ -13,7 +13,7 @@ from activeeval.results import Figure
 
 if TYPE_CHECKING:
     from activeeval.design import Design
-    from activeeval.planning import Goal, MeasurePlan, Prospect
+    from activeeval.planning import MeasurePlan
     from activeeval.simulation import Summary
 
 
@@ -163,51 +163,42 @@ def _rows(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in cells]
 
 
-def plan_rows(
-    plan: MeasurePlan, *, goal: Goal | None, level: float, seconds: float | None
-) -> list[dict[str, str | float | bool | None]]:
+def plan_rows(plan: MeasurePlan, *, level: float, seconds: float | None) -> list[dict[str, str | float | bool | None]]:
     """Return a row for each method and budget of a plan; half-widths are of intervals of a level.
 
-    ``power`` is that of the goal's difference, for its scope; None where there is none. ``hours`` are there where
-    ``seconds``, what judging a mean item takes, are given.
+    ``power`` is that of the difference that is to be detected, None where there is none; ``goal`` what the budget
+    should reach. ``hours`` are there where ``seconds``, what judging a mean item takes, are given.
     """
     rows = []
     for planned in plan.rows:
         one = planned.prospect
         row: dict[str, str | float | bool | None] = {
             "measure": plan.target.name,
+            **dict(zip(("system", "versus"), plan.systems, strict=False)),
             "method": one.method,
             "budget": one.budget,
             "half_width": one.half_width("pool", level),
             "half_width_population": one.half_width("population", level),
-            "power": _power(one, goal),
+            "power": plan.power(one),
             "queries": one.queries,
             "items": one.items,
             "limit": planned.limit(level),
-            "is_goal": planned.is_goal,
-            "is_recommended": one.method == plan.best and (planned.is_goal or not plan.needed),
+            "goal": None if planned.goal is None else str(planned.goal),
+            "is_recommended": planned in plan.chosen,
         }
         rows.append(row | ({} if seconds is None else {"hours": one.budget * seconds / 3600}))
     return rows
 
 
-def plain_plan_rows(
-    plan: MeasurePlan, *, goal: Goal | None, level: float, seconds: float | None
-) -> list[dict[str, str]]:
-    """Return rows of a plan for reading; what should reach the goal has a mark."""
+def plain_plan_rows(plan: MeasurePlan, *, level: float, seconds: float | None) -> list[dict[str, str]]:
+    """Return rows of a plan for reading; what should reach a goal has a mark."""
     rows = []
-    for row, planned in zip(plan_rows(plan, goal=goal, level=level, seconds=seconds), plan.rows, strict=True):
+    for row, planned in zip(plan_rows(plan, level=level, seconds=seconds), plan.rows, strict=True):
         one = planned.prospect
-        shown = {"method": one.method, "budget": amount(one.budget) + (" *" if planned.is_goal else "")}
+        shown = {"method": one.method, "budget": amount(one.budget) + (" *" if planned.goal else "")}
         shown |= {"hours": f"{row['hours']:.1f}"} if seconds is not None else {}
         shown |= {"half-width": f"{row['half_width']:.3g}", "for the population": f"{row['half_width_population']:.3g}"}
         shown |= {"power": f"{row['power']:.2f}"} if row["power"] is not None else {}
         shown |= {"queries": f"{one.queries:,.0f}", "items": f"{one.items:,.0f}", "limit": f"{row['limit']:.3g}"}
         rows.append(shown)
     return rows
-
-
-def _power(prospect: Prospect, goal: Goal | None) -> float | None:
-    if goal is None or goal.difference is None:
-        return None
-    return prospect.power(goal.difference, goal.scope, goal.level)

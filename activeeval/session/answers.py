@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.campaign.sample import lists_of
 from activeeval.errors import InputError, StateError
+from activeeval.estimation import pair_correlations, simultaneous_level
 from activeeval.io.segments import read_segments
 from activeeval.measures import Target
 from activeeval.results import Estimate, Interval
 from activeeval.session.samples import Sample
+from activeeval.session.systems import Asked, contrasts_of
+from activeeval.significance import holm
 
 FEWEST = 10
 """Judged queries that chance chose below which a segment is not read. Twelve segments by chance of each of six sizes on
 MQ2008 (DCG@10 by items, ERR by depth, one ranking and two, a tenth of the budget, 150 repetitions): from 5 on the
 intervals covered 91 to 98 %, below that most were infinite."""
+
+
+class Shared(NamedTuple):
+    """What a difference says together with all others of its measure.
+
+    Attributes
+    ----------
+    interval : Interval
+        All of them hold at once with the level that was asked for.
+    p_holm : float
+        The p value by Holm's method.
+    """
+
+    interval: Interval
+    p_holm: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +58,10 @@ class Answer:
     half_width_at_end : float
         What a t interval of this level should come to once all of the sample is judged.
     segment : str or None
+    system, versus : str
+        Of more than two systems: which one it is of, and of a difference the one compared with.
+    shared : Shared or None
+        What such a difference says together with all others of its measure.
     """
 
     question: str
@@ -46,11 +71,14 @@ class Answer:
     p_value: float
     half_width_at_end: float
     segment: str | None = None
+    system: str = ""
+    versus: str = ""
+    shared: Shared | None = None
 
 
 def answers(
     sample: Sample,
-    asked: Sequence[tuple[str, Target]],
+    asked: Sequence[Asked],
     *,
     scope: str = "pool",
     kind: str = "t",
@@ -61,7 +89,7 @@ def answers(
 
     Parameters
     ----------
-    asked : sequence of (str, Target)
+    asked : sequence of Asked
         As `Sample.asked` returns them.
     kind : str
         A key of `activeeval.estimation.INTERVALS`.
@@ -78,42 +106,92 @@ def answers(
     """
     campaign = sample.campaign
 
-    def answer(question: str, target: Target, found: Estimate, n_rows: int, segment: str | None) -> Answer:
+    def answer(one: Asked, found: Estimate, n_rows: int, segment: str | None = None) -> Answer:
         own_level = 1 - (1 - level) / n_rows
         return Answer(
-            question=question,
-            target=target,
+            question=one.question,
+            target=one.target,
             estimate=found,
-            interval=campaign.interval(kind, own_level, target, scope=scope),
+            interval=campaign.interval(kind, own_level, one.target, scope=scope),
             p_value=min(1.0, n_rows * found.p_value),
-            half_width_at_end=campaign.half_width_at_end(own_level, target, scope=scope),
+            half_width_at_end=campaign.half_width_at_end(own_level, one.target, scope=scope),
             segment=segment,
+            system=one.system,
+            versus=one.versus,
         )
 
-    results = [(question, target, campaign.estimate(target, scope=scope)) for question, target in asked]
+    results = [(one, campaign.estimate(one.target, scope=scope)) for one in asked]
     ends = cut_notes(sample, asked)
     if segments is None:
-        return [answer(*result, 1, None) for result in results], ends
+        return together(sample, [answer(*result, 1) for result in results], kind), ends
     members, notes = read_segments(segments).of(campaign.design.pool)
     found: list[Answer] = []
     small: dict[str, list[str]] = {}
-    for question, target, _ in results:
-        read = _by_segment(sample, target, members, scope)
+    for one, _ in results:
+        read = _by_segment(sample, one.target, members, scope)
         missing = ", ".join(name for name in members if name not in read)
-        small.setdefault(missing, []).append(f"{target.name} ({question})")
-        found += [answer(question, part, one, len(read), name) for name, (part, one) in read.items()]
+        small.setdefault(missing, []).append(f"{one.target.name} ({one.title})")
+        found += [answer(one._replace(target=part), own, len(read), name) for name, (part, own) in read.items()]
     if not found:
         raise InputError(f"{segments}: no segment has {FEWEST} judged queries: there is nothing to read")
     for missing, of in small.items():
         if missing:
             whose = "" if len(small) == 1 else f" for {', '.join(of)}"
             notes.append(f"fewer than {FEWEST} judged queries, not read{whose}: {missing}")
-    return found, ends + notes
+    return together(sample, found, kind), ends + notes
 
 
-def cut_notes(sample: Sample, asked: Sequence[tuple[str, Target]]) -> list[str]:
+def together(sample: Sample, found: Sequence[Answer], kind: str = "t") -> list[Answer]:
+    """Return answers whose differences of more than two systems know what all of them say at once, by measure.
+
+    Each interval gets the level at which all hold with theirs (`activeeval.estimation.simultaneous_level`).
+    """
+    families: dict[tuple[str, str | None], list[int]] = {}
+    for k, one in enumerate(found):
+        if one.versus:
+            families.setdefault((str(one.target.measure), one.segment), []).append(k)
+    out = list(found)
+    for places in families.values():
+        own = [found[k] for k in places]
+        level = _shared_level(sample, own)
+        adjusted = holm([one.p_value for one in own])
+        for k, one, p_holm in zip(places, own, adjusted.tolist(), strict=True):
+            scope = one.estimate.scope
+            wide = sample.campaign.interval(kind, level, one.target, scope=scope)
+            out[k] = replace(one, shared=Shared(wide, p_holm))
+    return out
+
+
+def _shared_level(sample: Sample, family: Sequence[Answer]) -> float:
+    """Return the level of each interval of some differences such that all of them hold at once."""
+    names, level = sample.systems, min(one.interval.level for one in family)
+    uncertain = [one for one in family if 0 < one.estimate.std_error < math.inf]
+    if not uncertain:
+        return level
+    pairs = [(names.index(one.system), names.index(one.versus)) for one in uncertain]
+    variances = _pair_variances(sample, family)
+    degrees = [one.estimate.degrees_of_freedom for one in uncertain]
+    return simultaneous_level(pair_correlations(variances, pairs), degrees, level)
+
+
+def _pair_variances(sample: Sample, family: Sequence[Answer]) -> NDArray[np.float64]:
+    """Return the variance of the estimated difference of every two systems, asked for or not, shape (n, n)."""
+    names, scope = sample.systems, family[0].estimate.scope
+    told = {(one.system, one.versus): one.estimate for one in family}
+    lists = lists_of(sample.campaign.design)
+    found = np.zeros((len(names), len(names)))
+    for i, j in contrasts_of(len(names)):
+        estimate = told.get((names[i], names[j]))
+        if estimate is None:
+            other = replace(family[0].target, ranking=lists[i], versus=lists[j])
+            estimate = sample.campaign.estimate(other, scope=scope)
+        found[i, j] = found[j, i] = estimate.std_error**2
+    return found
+
+
+def cut_notes(sample: Sample, asked: Sequence[Asked]) -> list[str]:
     """Return what is to be said where a question counts all ranks of lists that were cut."""
-    cut = [target.name for _, target in asked if target.measure.cutoff == sample.depth is not None]
+    cut = [one.target.name for one in asked if one.target.measure.cutoff == sample.depth is not None]
     return [f"the lists of the sample end at rank {sample.depth}, so does {cut[0]}"] if cut else []
 
 

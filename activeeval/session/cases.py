@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 
 from activeeval.design import Design
 from activeeval.errors import ChoiceError, InputError
-from activeeval.io.tables import load_probabilities, load_qrels, load_run, read_costs
+from activeeval.io.tables import load_qrels, load_run, read_costs
 from activeeval.io.traffic import read_traffic
 from activeeval.measures import Target, shown_name
 from activeeval.methods import find_method
 from activeeval.session.choices import Choices
+from activeeval.session.columns import given_columns
 from activeeval.session.known import known_grades_of
 from activeeval.session.modelling import GradeBeliefs, believe
+from activeeval.session.systems import Asked, asked_among, asked_of
 from activeeval.session.workload import (
     Workload,
     ending_at,
     from_letor,
     from_tables,
-    given_probabilities,
     item_costs,
     on_scale,
     sampled_measure,
@@ -50,6 +51,8 @@ class Case:
         The largest grade that the caller names.
     depth : int or None
         The rank at which lists were cut, so that no measure counts deeper; None where none was.
+    contrasts : {"all", "first"} or None
+        Which of several systems are compared; None is all.
     notes : tuple of str
         What the caller should be told.
     """
@@ -62,6 +65,7 @@ class Case:
     known: NDArray[np.int64] | None = None
     stated_grade: int | None = None
     depth: int | None = None
+    contrasts: str | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -70,21 +74,31 @@ class Case:
         return int(self.seed.entropy)  # type: ignore[arg-type]
 
     @property
+    def systems(self) -> tuple[str, ...]:
+        """What more than two systems are called; fewer go without names."""
+        return self.workload.names if len(self.workload.rankings) > 2 else ()
+
+    @property
     def question(self) -> str:
-        """What is asked where nobody says: the difference where there are two rankings, else the one."""
+        """What is asked where nobody says: the differences of several rankings, else the one."""
         return "run" if self.workload.versus is None else "difference"
 
     def target(self, measure: str, question: str | None = None) -> Target:
-        """Return what a measure string and a question ask to estimate."""
+        """Return what a measure string and a question ask to estimate; of several systems their first contrast."""
         return self.targets([measure], [question or self.question])[0]
 
     def targets(self, measures: Sequence[str], questions: Sequence[str]) -> list[Target]:
-        """Return a target for each measure and question, of one scale; where lists were cut none counts deeper.
+        """Return the targets of `asked`."""
+        return [one.target for one in self.asked(measures, questions)]
+
+    def asked(self, measures: Sequence[str], questions: Sequence[str] = ()) -> list[Asked]:
+        """Return each measure and question with its target, of one scale; where lists were cut none counts deeper.
 
         Parameters
         ----------
         measures : sequence of str
         questions : sequence of {"difference", "run", "versus"}
+            By default `question`. Of more than two systems a difference is every contrast, ``run`` each of them.
 
         Raises
         ------
@@ -97,15 +111,12 @@ class Case:
         if self.stated_grade is not None and top > self.stated_grade:
             name = max(tops, key=lambda own: tops[own])
             raise InputError(f"{name} knows grades up to {top}, --max-grade says {self.stated_grade}: give one scale")
-        first, second = self.workload.ranking, self.workload.versus
-        found = []
-        for measure in (ending_at(on_scale(one, top), self.depth) for one in asked):
-            for question in questions:
-                if question != "run" and second is None:
-                    raise InputError(f"there is one ranking: no second one, and no question {question!r}")
-                ranking = second if question == "versus" and second is not None else first
-                found.append(Target(measure, ranking, second if question == "difference" else None))
-        return found
+        lists = self.workload.rankings
+        pairs = [(q, pair) for q in questions or [self.question] for pair in asked_of(q, len(lists), self.contrasts)]
+        scaled = [ending_at(on_scale(one, top), self.depth) for one in asked]
+        return [
+            asked_among(measure, question, pair, lists, self.systems) for measure in scaled for question, pair in pairs
+        ]
 
     def design(
         self,
@@ -115,10 +126,13 @@ class Case:
         *,
         budget: float | None = None,
         expected: bool = False,
+        weights: str = "equal",
     ) -> Design:
         """Return a method's design for targets with what is believed and known of grades; ``budget`` in mean items.
 
-        Draws with replacement take no notice of what is known.
+        Draws with replacement take no notice of what is known. ``weights`` says how targets are balanced: that all lose
+        the same share of precision (equal), that the sum of their variances (sum) or the largest loss of any (minimax)
+        is least.
         """
         chosen, asked = find_method(method), [targets] if isinstance(targets, Target) else targets
         n_grades = self.n_grades(asked[0])
@@ -130,6 +144,7 @@ class Case:
             budget=budget,
             expected=expected,
             judged=None if chosen.with_replacement else self.known,
+            weights={"equal": None, "sum": [1.0] * len(asked), "minimax": "minimax"}[weights],
             defensive_share=defensive_share,
         )
 
@@ -184,20 +199,22 @@ def prepare(
         workload = workload.taught_by(known)
     if choices.tune and workload.training is None:
         raise ChoiceError("--tune has nothing to tune on: the known grades are too few")
-    model = _model_kind(choices, workload)
-    max_grade = _max_grade(choices, workload, model, known)
+    models = choices.models or ("uniform" if workload.training is None else "forest",)
+    max_grade = _max_grade(choices, workload, models, known)
     notes += _training_notes(choices, workload, known)
     fitting: dict[str, Any] = {"tune": choices.tune, "with_factor": choices.query_factor, "progress": progress}
-    beliefs = believe(workload, model, max_grade, model_rng, **fitting)
+    beliefs = believe(workload, models, max_grade, model_rng, **fitting)
+    notes += beliefs.notes
     return Case(
         workload=workload,
         beliefs=beliefs,
         max_grade=max_grade,
-        model=model,
+        model=", ".join(models),
         seed=seed,
         known=known,
         stated_grade=choices.max_grade,
         depth=depth,
+        contrasts=choices.contrasts,
         notes=tuple(notes),
     )
 
@@ -230,21 +247,13 @@ def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, int 
     return workload, depth
 
 
-def _model_kind(choices: Choices, workload: Workload) -> str:
-    """Return which kind of grade model is chosen; by default a forest wherever there is something to learn from."""
-    if choices.given_probs is not None:
-        return "given"
-    default = "uniform" if workload.training is None else "forest"
-    return default if choices.model is None else choices.model
-
-
 def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int64] | None) -> list[str]:
     """Return what the model learns of known grades, or that there is nothing to learn from."""
     rows = workload.training
-    if rows is not None and rows.items is not None and choices.model != "uniform":
+    if rows is not None and rows.items is not None and choices.models != ("uniform",):
         n = f"{rows.grades.size} known grades of {np.unique(rows.queries).size} queries"
         return [f"the grade model learns from {n}, each query's from those of the others"]
-    if rows is not None or choices.model is not None:
+    if rows is not None or choices.models:
         return []
     few = ""
     if known is not None:
@@ -275,12 +284,11 @@ def _check_agreement(workload: Workload, known: NDArray[np.int64]) -> None:
 def _load(choices: Choices) -> tuple[Workload, Workload | None]:
     """Return the workload to evaluate and, with judgments to train on, the one to train on."""
     if choices.letor:
-        return from_letor(choices.letor, choices.scores, choices.versus_scores, choices.train), None
-    names = [*choices.runs, *([choices.versus_run] if choices.versus_run else []), *choices.pool_runs]
-    runs = [load_run(name) for name in names]
+        return from_letor(choices.letor, choices.systems, choices.train, choices.train_systems), None
+    evaluated = len(choices.systems)
+    runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
 
     def put_together(qrels: str | None) -> Workload:
-        evaluated = 2 if choices.versus_run else 1
         judgments = load_qrels(qrels) if qrels else None
         return from_tables(judgments, runs, evaluated=evaluated, ties=choices.ties, unjudged=choices.unjudged)
 
@@ -288,22 +296,20 @@ def _load(choices: Choices) -> tuple[Workload, Workload | None]:
 
 
 def _with_model_inputs(choices: Choices, workload: Workload, *, with_costs: bool = True) -> Workload:
-    """Return the workload with item costs and, for given probabilities, those as features."""
+    """Return the workload with item costs and what models look at beside the features."""
     kind = choices.cost if with_costs else "uniform"
     is_file = kind != "uniform" and not kind.startswith("log-length")
     workload = workload.with_costs(item_costs(read_costs(kind) if is_file else kind, workload), 0.0)
-    if choices.given_probs is None:
-        return workload
-    if choices.train:
-        raise ChoiceError("given probabilities are recalibrated with --train-fraction, not with --train")
-    return given_probabilities(workload, load_probabilities(choices.given_probs))
+    for name in choices.models:
+        workload = given_columns(workload, name)
+    return workload
 
 
-def _max_grade(choices: Choices, workload: Workload, model: str, known: NDArray[np.int64] | None) -> int:
+def _max_grade(choices: Choices, workload: Workload, models: Sequence[str], known: NDArray[np.int64] | None) -> int:
     seen = workload.max_grade if workload.has_labels else 0
     seen = seen if known is None else max(seen, int(known.max()))
-    columns = workload.features.shape[1] - 1 if model == "given" else 0
-    top = max(seen, columns, choices.max_grade or 0)
+    given = [workload.looked_at(name, workload.features) for name in models if name.startswith("probs=")]
+    top = max(seen, *(int(probs.shape[1]) - 1 for probs in given), choices.max_grade or 0)
     if choices.max_grade is not None and top > choices.max_grade:
         raise InputError(f"labels or probabilities go up to grade {top}, above --max-grade {choices.max_grade}")
     if top == 0:

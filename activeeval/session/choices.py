@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activeeval.errors import ChoiceError
+from activeeval.session.systems import CONTRASTS
 
 POOL_DEPTH = 100
 """As deep as the field pools runs: a thousand ranks of two runs make a pool of which the ideal of nDCG needs all."""
@@ -13,18 +15,21 @@ POOL_DEPTH = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """A pool with one ranking or two, what it costs to judge, and a model of its grades.
+    """A pool with the rankings of one system or several, what it costs to judge, and a model of its grades.
 
     Fields are named as the options of the command line are.
 
     Attributes
     ----------
     letor, scores, versus_scores, train : sequence of str
-        LETOR files of the pool, score files aligned with them, and LETOR files to train on.
+        LETOR files of the pool, score files aligned with them, ranker by ranker, those of a second ranker, and LETOR
+        files to train on.
     runs, pool_runs : sequence of str
-        The TREC run to evaluate, and others for features only.
+        The TREC runs to evaluate, and others for features only.
     versus_run, qrels, train_qrels : str or None
-        The run to compare with, judgments of the pool, and judgments to train on.
+        The second of two runs, judgments of the pool, and judgments to train on.
+    contrasts : {"all", "first"} or None
+        Of several systems: which are compared; every pair, the default, or the first with each of the others.
     judged : sequence of str
         Judgments, judged sheets or samples whose grades are known: they cost nothing and are not asked for again.
     judged_policy : {"refuse", "majority", "median"}
@@ -36,8 +41,10 @@ class Choices:
     pool_depth : int or None
         The rank at which lists end; the pool is what they hold then. By default `POOL_DEPTH` for runs without
         judgments and without an update of the index, else none.
-    model : str or None
-        forest, logit, uniform or probs=FILE.
+    model : str, sequence of str or None
+        forest, logit, uniform, scores, grades=FILE or probs=FILE; several make a mixture.
+    train_scores : sequence of str
+        Scores of the files to train on, ranker by ranker as ``scores``, for the model of scores.
     train_fraction : float or None
         Share of the queries that is set aside to train on.
     tune, query_factor : bool
@@ -61,11 +68,13 @@ class Choices:
     scores: Sequence[str] = ()
     versus_scores: Sequence[str] = ()
     versus_run: str | None = None
+    contrasts: str | None = None
     index_update: float | None = None
     ties: str = "id"
     pool_depth: int | None = None
-    model: str | None = None
+    model: str | Sequence[str] | None = None
     train: Sequence[str] = ()
+    train_scores: Sequence[str] = ()
     train_qrels: str | None = None
     judged: Sequence[str] = ()
     judged_policy: str = "refuse"
@@ -91,6 +100,7 @@ class Choices:
         self._check_pool()
         if sum(map(bool, (self.versus_scores, self.versus_run, self.index_update is not None))) > 1:
             raise ChoiceError("give one ranking to compare with: --versus-scores, --versus-run or --index-update")
+        self._check_systems()
         if sum(map(bool, (self.train, self.train_qrels, self.train_fraction is not None))) > 1:
             raise ChoiceError("give one of --train, --train-qrels and --train-fraction")
         can_tune = self.train or self.train_qrels or self.judged or self.train_fraction is not None
@@ -98,8 +108,12 @@ class Choices:
             raise ChoiceError("--tune needs labels to tune on: --train, --train-qrels, --train-fraction or --judged")
         if self.pool_depth is not None and self.index_update is not None:
             raise ChoiceError("--pool-depth would cut the lists that --index-update fills up again: give one of them")
-        if self.given_probs == "":
-            raise ChoiceError("--model probs=FILE needs the name of a file")
+        for name in self.models:
+            kind, _, path = name.partition("=")
+            if kind in ("probs", "grades") and not path:
+                raise ChoiceError(f"--model {kind}=FILE needs the name of a file")
+        if self.train_scores and not (self.train and "scores" in self.models):
+            raise ChoiceError("--train-scores is for --train with --model scores")
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("--run needs --qrels here: the labels of the pool")
         if self.runs and self.train_fraction is not None and self.qrels is None:
@@ -108,8 +122,6 @@ class Choices:
     def _check_pool(self) -> None:
         if bool(self.letor) == bool(self.runs):
             raise ChoiceError("give either --letor with --scores, or --run (with --qrels to simulate)")
-        if len(self.runs) > 1:
-            raise ChoiceError("--run is given once; --versus-run is the second ranking, --pool-run adds features")
         if self.letor and not self.scores:
             raise ChoiceError("--letor needs --scores: one score file for each --letor, aligned with its lines")
         of_runs = {"--qrels": self.qrels, "--pool-run": self.pool_runs, "--versus-run": self.versus_run}
@@ -120,6 +132,41 @@ class Choices:
         if self.runs and any(of_letor.values()):
             raise ChoiceError(f"{next(k for k, v in of_letor.items() if v)} goes with --letor, not with --run")
 
+    def _check_systems(self) -> None:
+        """Raise where it is not clear which systems there are, or one is there twice."""
+        n = len(self.systems)
+        if self.letor and len(self.letor) > 1 and len(self.scores) > 1 and len(self.scores) % len(self.letor):
+            files = f"{len(self.scores)} score files for {len(self.letor)} LETOR files"
+            raise ChoiceError(f"{files}, expected one each of every ranker, ranker by ranker, or one for all")
+        name, more = ("--run", "--versus-run") if self.runs else ("--scores", "--versus-scores")
+        if (self.versus_run or self.versus_scores) and n > 2:
+            raise ChoiceError(f"{more} is the second of two systems: with {n - 1} of {name} give it as {name} too")
+        if self.index_update is not None and n > 1:
+            raise ChoiceError(f"--index-update is of one system, got {n}")
+        seen: set[tuple[str, ...]] = set()
+        for system in self.systems:
+            place = tuple(map(os.path.realpath, system))
+            if place in seen and n > 2:  # of two equal ones it is said that they do not differ
+                raise ChoiceError(f"{system[0]} is given twice, expected each system once")
+            seen.add(place)
+        if self.contrasts is not None and self.contrasts not in CONTRASTS:
+            raise ChoiceError(f"--contrasts must be one of {', '.join(CONTRASTS)}, got {self.contrasts!r}")
+        if self.contrasts is not None and n < 2:
+            raise ChoiceError(f"--contrasts is of several systems, got one: give {name} again")
+
+    @property
+    def systems(self) -> list[tuple[str, ...]]:
+        """The files of each system: its run, or its scores of each LETOR file."""
+        if self.runs:
+            return [(run,) for run in (*self.runs, *([self.versus_run] if self.versus_run else []))]
+        rankers = _by_ranker(self.scores, len(self.letor))
+        return [*rankers, *([tuple(self.versus_scores)] if self.versus_scores else [])]
+
+    @property
+    def train_systems(self) -> list[tuple[str, ...]]:
+        """The files of each ranker's scores of what trains a model."""
+        return _by_ranker(self.train_scores, len(self.train))
+
     @property
     def depth(self) -> int | None:
         """The rank at which lists end, None where they do not."""
@@ -128,7 +175,12 @@ class Choices:
         return POOL_DEPTH if self.runs and self.qrels is None and self.index_update is None else None
 
     @property
-    def given_probs(self) -> str | None:
-        """The file of given probabilities, None where the model is another."""
-        name, _, path = (self.model or "").partition("=")
-        return path if name == "probs" else None
+    def models(self) -> tuple[str, ...]:
+        """The grade models that are chosen, none where the default is to be taken."""
+        return (self.model,) if isinstance(self.model, str) else tuple(self.model or ())
+
+
+def _by_ranker(scores: Sequence[str], n_files: int) -> list[tuple[str, ...]]:
+    """Return score files ranker by ranker: one for each file, or one for all."""
+    size = max(n_files if len(scores) > 1 else 1, 1)
+    return [tuple(scores[k : k + size]) for k in range(0, len(scores), size)]

@@ -176,7 +176,7 @@ def by_sample(
         Where the runs are not those that it was drawn for.
     """
     asked = sample.asked(measures, ["difference"])
-    targets = [target for _, target in asked]
+    targets = [one.target for one in asked]
     if _is_turned(targets[0], old, new, sample.depth, ties):
         targets = [replace(target, ranking=target.other, versus=target.ranking) for target in targets]
     found = [(target.name, sample.campaign.estimate(target, scope=scope)) for target in targets]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,11 @@ from activeeval.grade_models import (
     GivenProbabilities,
     OrderedLogitModel,
     QueryFactor,
+    average_probabilities,
     cross_fitted_probs,
+    learned_weights,
     tune_grade_model,
+    worth_fitting,
 )
 from activeeval.methods import Method
 from activeeval.session.workload import FEWEST_QUERIES, Training, Workload
@@ -26,6 +29,11 @@ _GRIDS: dict[str, dict[str, list[Any]]] = {
     "forest": {"min_samples_leaf": [5, 20, 50], "max_features": ["sqrt", 0.5]},
     "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},
 }
+KINDS = {name: name for name in ("forest", "logit", "uniform", "scores")} | {
+    name: f"{name}=FILE" for name in ("grades", "probs")
+}
+"""Kinds of grade models, and how each is written."""
+Member = tuple[Floats, Floats | None]
 UNTRAINED_FACTOR = QueryFactor(sigma=1.2)
 """The query factor of the uniform model, which nothing teaches one.
 
@@ -49,20 +57,27 @@ class GradeBeliefs:
         What the items of a query share; None takes their grades as independent.
     is_uniform : bool
         Whether there is no model, so that all grades are equally likely.
+    further : tuple of ndarray, each of shape (n_items, n_grades)
+        What other models say, for estimates to be fitted to.
+    notes : tuple of str
+        What the caller should be told of the model.
     """
 
     probs: Floats
     factor: QueryFactor | None = None
     is_uniform: bool = False
+    further: tuple[Floats, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def for_method(self, method: Method, n_grades: int) -> dict[str, Any]:
-        """Return `grade_probs` and `factor` for a method, with a column for each of ``n_grades`` grades.
+        """Return `grade_probs`, `factor` and `further` for a method, with a column for each of ``n_grades`` grades.
 
         The paper's methods take grades as independent; grades that no label has get 0, or their
         uniform share.
         """
         probs = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
-        return {"grade_probs": probs, "factor": None if method.ignores_factor else self.factor}
+        further = [_widened(one, n_grades, is_uniform=False) for one in self.further]
+        return {"grade_probs": probs, "factor": None if method.ignores_factor else self.factor, "further": further}
 
     def models(self, n_grades: int) -> list[tuple[str, Floats, Floats | None]]:
         """Return name, probabilities and node weights of the model with its query factor and without."""
@@ -95,7 +110,7 @@ def uniform_beliefs(n_items: int, max_grade: int, *, with_factor: bool = True) -
 
 def believe(
     workload: Workload,
-    kind: str,
+    kinds: str | Sequence[str],
     max_grade: int,
     rng: np.random.Generator,
     *,
@@ -104,15 +119,18 @@ def believe(
     n_jobs: int | None = None,
     progress: Callable[[str], object] = lambda what: None,
 ) -> GradeBeliefs:
-    """Fit the grade model and the query factor of a workload.
+    """Fit the grade model and the query factor of a workload, or several models and their mixture.
 
     Of rows to train on that are items of the pool, what is believed of a query comes from those of other queries: its
     own grades are known, and say more once they are taken as such.
 
     Parameters
     ----------
-    kind : {"forest", "logit", "uniform", "given"}
-        ``given`` recalibrates the probabilities that stand in the features' place.
+    kinds : str or sequence of str
+        ``forest``, ``logit`` or ``uniform``; ``scores`` or ``grades=FILE``, a logit of what the rankings or somebody
+        else say of each item; ``probs=FILE``, recalibrated probabilities. Several make a mixture of the weights that
+        `learned_weights` finds on training queries, out of fold, equal ones where these are fewer than ten; those that
+        `worth_fitting` names are further regressors of an estimate.
     tune : bool
         Choose the parameters of a forest or logit on half of the training queries.
     with_factor : bool
@@ -124,25 +142,77 @@ def believe(
     Raises
     ------
     InputError
-        Where a model has nothing to learn from.
+        Where a model has nothing to learn from, or is named twice.
     """
-    if kind == "uniform":
+    names = [kinds] if isinstance(kinds, str) else list(kinds)
+    if names == ["uniform"]:
         return uniform_beliefs(workload.pool.n_items, max_grade, with_factor=with_factor)
-    rows = workload.training
-    if kind == "given":
-        probs, of_rows = _recalibrated(workload, rows, max_grade, rng)
-        return GradeBeliefs(probs, _factor(of_rows, rows) if with_factor else None)
-    if kind not in _GRIDS:
-        meant = did_you_mean(kind, ("forest", "logit", "uniform"))
-        raise InputError(f"unknown model {kind!r}; {meant}known: forest, logit, uniform, probs=FILE")
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"grade models must each be named once, got {', '.join(names) or 'none'}")
+    with_rows = with_factor or len(names) > 1
+    fitting: dict[str, Any] = {"tune": tune, "with_rows": with_rows, "n_jobs": n_jobs, "progress": progress}
+    found = [_one(workload, name, max_grade, rng, **fitting) for name in names]
+    probs, of_rows = found[0]
+    if len(names) > 1:
+        return _mixed(names, found, workload.training, with_factor=with_factor)
+    return GradeBeliefs(probs, _factor(of_rows, workload.training) if with_factor else None)
+
+
+def _one(
+    workload: Workload,
+    name: str,
+    max_grade: int,
+    rng: np.random.Generator,
+    *,
+    tune: bool,
+    with_rows: bool,
+    n_jobs: int | None,
+    progress: Callable[[str], object],
+) -> Member:
+    """Return what one model says of the pool, and out of fold of the rows to train on, where there are any to teach."""
+    kind, rows = name.partition("=")[0], workload.training
+    if kind not in KINDS:
+        meant = did_you_mean(kind, KINDS)
+        raise InputError(f"unknown model {name!r}; {meant}known: {', '.join(KINDS.values())}")
+    if rows is not None:
+        rows = replace(rows, features=workload.looked_at(name, rows.features))
+    own = replace(workload, features=workload.looked_at(name, workload.features), training=rows)
+    if kind == "uniform":
+        even = uniform_beliefs(workload.pool.n_items, max_grade).probs
+        return even, None if rows is None else np.full((rows.grades.size, max_grade + 1), 1 / (max_grade + 1))
+    if kind == "probs":
+        return _recalibrated(own, rows, max_grade, rng)
     if rows is None:
         raise InputError(f"the {kind} model has nothing to learn from: give training data, or use the uniform model")
     model = _new_model(kind, max_grade, int(rng.integers(2**31)), n_jobs)
     progress(f"fitting the {kind} model")
     if tune:
-        model = tune_grade_model(model, _GRIDS[kind], rows.features, rows.grades, rows.queries, rng)
-    probs, of_rows = _learned(workload, rows, model, rng, with_factor=with_factor, progress=progress)
-    return GradeBeliefs(probs, _factor(of_rows, rows) if with_factor else None)
+        model = tune_grade_model(
+            model, _GRIDS["forest" if kind == "forest" else "logit"], rows.features, rows.grades, rows.queries, rng
+        )
+    return _learned(own, rows, model, rng, with_rows=with_rows, progress=progress)
+
+
+def _mixed(names: Sequence[str], found: Sequence[Member], rows: Training | None, *, with_factor: bool) -> GradeBeliefs:
+    """Return the mixture of several models, and those that an estimate is to be fitted to beside it."""
+    probs = [of_pool for of_pool, _ in found]
+    told = [of_rows for _, of_rows in found if of_rows is not None]
+    can_learn = rows is not None and len(told) == len(found) and _can_teach(rows)
+    if rows is None or not can_learn:
+        note = f"the mean of {len(names)} grade models: too few labels to weigh them"
+        return GradeBeliefs(average_probabilities(probs), notes=(note,))
+    weights = learned_weights(told, rows.grades, rows.queries)
+    chosen = worth_fitting(told, weights, rows.grades, rows.queries)
+    shares = ", ".join(f"{name} {share:.2f}" for name, share in zip(names, weights, strict=True))
+    notes = [f"a mixture of grade models, by training queries: {shares}"]
+    if chosen:
+        notes.append(f"estimates are fitted to {', '.join(names[j] for j in chosen)} too")
+    return GradeBeliefs(
+        average_probabilities(probs, weights),
+        _factor(average_probabilities(told, weights), rows) if with_factor else None,
+        further=tuple(probs[j] for j in chosen),
+        notes=tuple(notes),
+    )
 
 
 def _learned(
@@ -151,14 +221,14 @@ def _learned(
     model: Any,
     rng: np.random.Generator,
     *,
-    with_factor: bool,
+    with_rows: bool,
     progress: Callable[[str], object],
-) -> tuple[Floats, Floats | None]:
-    """Return probabilities of the pool and, where a query factor can be taught, of the rows, out of fold by query."""
+) -> Member:
+    """Return probabilities of the pool and, where rows can teach what is wanted, of these, out of fold by query."""
     if rows.items is not None:
         return _out_of_fold(model, workload.features, workload, rows, rng, progress)
     probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(workload.features))
-    if not (with_factor and _can_teach(rows)):
+    if not (with_rows and _can_teach(rows)):
         return probs, None
     return probs, cross_fitted_probs(
         _of_fold(model), rows.features, rows.grades, rows.queries, rng=rng, progress=progress
@@ -200,9 +270,7 @@ def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
     return np.full((len(probs), n_grades), 1.0 / n_grades) if is_uniform else np.pad(probs, ((0, 0), (0, missing)))
 
 
-def _recalibrated(
-    workload: Workload, rows: Training | None, max_grade: int, rng: np.random.Generator
-) -> tuple[Floats, Floats | None]:
+def _recalibrated(workload: Workload, rows: Training | None, max_grade: int, rng: np.random.Generator) -> Member:
     """Return given probabilities of the pool and of the training rows, recalibrated where there are such rows."""
     model = GivenProbabilities(max_grade=max_grade)
     given = _widened(workload.features, max_grade + 1, is_uniform=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from activeeval.campaign import Campaign
 from activeeval.campaign.policies import Agreement
-from activeeval.campaign.sample import id_of, read_campaign, to_arrays
+from activeeval.campaign.sample import id_of, lists_of, read_campaign, to_arrays
 from activeeval.campaign.sheet import Progress, sheet_of, take
 from activeeval.errors import BudgetError, InputError
 from activeeval.io.arrays import write_arrays
@@ -20,6 +20,7 @@ from activeeval.methods import default_method, find_method
 from activeeval.pool import Rankings
 from activeeval.session.budgets import Budget, check_open
 from activeeval.session.cases import Case
+from activeeval.session.systems import Asked, asked_among, asked_of, check_differ
 from activeeval.session.workload import ending_at, on_scale, sampled_measure
 
 _FEW = 30
@@ -35,6 +36,8 @@ class Sample:
     campaign : Campaign
     questions : tuple of str
         What each of the targets asks: difference, run or versus.
+    systems : tuple of str
+        What the systems are called, where there are more than two, in the order in which the targets name them.
     earlier : tuple of str
         The ids of the samples that this one was topped up from.
     n_before : int
@@ -47,6 +50,7 @@ class Sample:
 
     campaign: Campaign
     questions: tuple[str, ...]
+    systems: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
     n_before: int = 0
     depth: int | None = None
@@ -69,6 +73,7 @@ class Sample:
         """
         beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
         numbers = {"depth": self.depth, "seed": self.seed}
+        beside |= {"systems": np.array(self.systems)} if self.systems else {}
         beside |= {name: np.array([number]) for name, number in numbers.items() if number is not None}
         arrays = to_arrays(self.campaign, beside)
         with Together() as files:
@@ -91,8 +96,17 @@ class Sample:
             raise InputError(f"a budget of {budget} more adds nothing to judge: {campaign.planned_end}")
         return replace(self, campaign=campaign, earlier=(*self.earlier, own), n_before=len(self.campaign.planned))
 
-    def asked(self, measures: Sequence[str], questions: Sequence[str]) -> list[tuple[str, Target]]:
-        """Return each question that is asked with its target; without measures or questions those it was made for.
+    @property
+    def made_for(self) -> list[Asked]:
+        """The questions that it was made for, with their targets."""
+        names = dict(zip(map(id, lists_of(self.campaign.design)), self.systems, strict=False))
+        return [
+            Asked(question, target, names.get(id(target.ranking), ""), names.get(id(target.versus), ""))
+            for question, target in zip(self.questions, self.campaign.design.targets, strict=True)
+        ]
+
+    def asked(self, measures: Sequence[str], questions: Sequence[str], contrasts: str | None = None) -> list[Asked]:
+        """Return each question that is asked with its target; without any those it was made for.
 
         Raises
         ------
@@ -100,8 +114,10 @@ class Sample:
             Where a ranking is asked of that the sample was not made for.
         """
         design, top = self.campaign.design, self.campaign.design.max_grade
-        if not measures and not questions:
-            return list(zip(self.questions, design.targets, strict=True))
+        if contrasts is not None and not self.systems:
+            raise InputError("--contrasts is of several systems: the sample was made for one, or for two")
+        if not measures and not questions and contrasts is None:
+            return self.made_for
         chosen = [sampled_measure(text) for text in measures]
         if top is not None:
             chosen = [on_scale(measure, top) for measure in chosen]
@@ -109,10 +125,21 @@ class Sample:
         own = list({str(target.measure): target.measure for target in design.targets}.values())
         wanted = list(dict.fromkeys(questions or self.questions))
         named = list({str(measure): measure for measure in chosen or own}.values())
-        return [(one, self._target(measure, one)) for measure in named for one in wanted]
+        return [found for measure in named for one in wanted for found in self._asked(measure, one, contrasts)]
+
+    def _asked(self, measure: SampledMeasure, question: str, contrasts: str | None) -> list[Asked]:
+        """Return what a measure and a question ask of the rankings that the sample was made for."""
+        if not self.systems:
+            return [Asked(question, self._target(measure, question))]
+        lists, names = lists_of(self.campaign.design), list(self.systems)
+        pairs = asked_of(question, len(names), contrasts)
+        made = {(names.index(one.system), names.index(one.versus)) for one in self.made_for if one.versus}
+        if question == "difference" and contrasts is None and made:
+            pairs = [pair for pair in pairs if pair in made]
+        return [asked_among(measure, question, pair, lists, names) for pair in pairs]
 
     def _target(self, measure: SampledMeasure, question: str) -> Target:
-        """Return what a measure and a question ask of the rankings that the sample was made for."""
+        """Return what a measure and a question ask of one ranking or two."""
         runs: dict[str, Rankings] = {}
         for own, target in zip(self.questions, self.campaign.design.targets, strict=True):
             runs["versus" if own == "versus" else "run"] = target.ranking
@@ -179,17 +206,20 @@ def draw(
     method: str | None = None,
     expected: bool = False,
     defensive_share: float | None = None,
+    weights: str = "equal",
 ) -> Sample:
     """Draw a sample for every measure and question, which it can then be asked.
 
     Parameters
     ----------
     questions : sequence of {"difference", "run", "versus"}
-        None given: the difference of two rankings, or the one there is.
+        None given: the differences of several rankings, or the one there is.
     method : str, optional
         By default the best for the measures that a bad model cannot spoil.
     expected : bool
         Of draws with replacement: the budget is met on average.
+    weights : {"equal", "sum", "minimax"}
+        How several targets are balanced; see `Case.design`.
 
     Raises
     ------
@@ -198,21 +228,26 @@ def draw(
     BudgetError
         Where the budget does not pay for what must be possible.
     """
-    wanted = list(dict.fromkeys(questions)) or [case.question]
-    targets = case.targets(list(dict.fromkeys(measures)), wanted)
+    asked = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
+    targets = [one.target for one in asked]
     if case.known is not None and find_method(method or "items").with_replacement:
         raise InputError(f"method {method!r} draws with replacement: it takes no known grades")
+    check_differ(asked)
     check_open(*targets)
     names = {default_method(target.measure).name for target in targets}
     chosen = method or (names.pop() if len(names) == 1 else "depth")
     try:
         paid = budget.of(*targets, known=case.known)
-        design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected)
+        design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, weights=weights)
     except BudgetError as problem:
         raise budget.refused(problem, *targets, known=case.known) from None
-    n_measures = len(targets) // len(wanted)
-    campaign, asked = Campaign(design, rng=case.seed), tuple(wanted * n_measures)
-    return Sample(campaign=campaign, questions=asked, depth=case.depth, seed=case.seed_number)
+    return Sample(
+        campaign=Campaign(design, rng=case.seed),
+        questions=tuple(one.question for one in asked),
+        systems=case.systems,
+        depth=case.depth,
+        seed=case.seed_number,
+    )
 
 
 def read_sample(path: str) -> tuple[Sample, str]:
@@ -228,7 +263,14 @@ def read_sample(path: str) -> tuple[Sample, str]:
     questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
     n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]
     numbers = {name: int(arrays[name][0]) for name in ("depth", "seed") if name in arrays}
-    sample = Sample(campaign=campaign, questions=questions, earlier=tuple(earlier), n_before=int(n_before), **numbers)
+    sample = Sample(
+        campaign=campaign,
+        questions=questions,
+        systems=tuple(arrays["systems"].tolist()) if "systems" in arrays else (),
+        earlier=tuple(earlier),
+        n_before=int(n_before),
+        **numbers,
+    )
     return sample, id_of(arrays)
 
 

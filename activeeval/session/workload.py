@@ -6,8 +6,8 @@ for `activeeval.evaluate` and `activeeval.compare` alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,11 +16,12 @@ from activeeval.errors import InputError
 from activeeval.grade_models import run_features
 from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.scores import read_scores_of
-from activeeval.io.tables import Costs, Probabilities, pool_from_tables
+from activeeval.io.tables import Costs, pool_from_tables
 from activeeval.io.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, check_sampled, shown_name
 from activeeval.pool import QueryPool, Rankings, pool_hashes
 from activeeval.session.arguments import asked_measure
+from activeeval.session.systems import system_names
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,7 +35,7 @@ class Training:
     """Labelled rows for a grade model: features or given probabilities, grades, and each row's query.
 
     `n_left_out` counts the rows that nobody judged and that are therefore not among them; `items` are the places of the
-    rows in the pool, None where they are of other queries.
+    rows in the pool, None where they are of other queries; `scores` are those of files of their own, None without.
     """
 
     features: Floats
@@ -42,33 +43,51 @@ class Training:
     queries: Ints
     n_left_out: int = 0
     items: Ints | None = None
+    scores: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workload:
-    """A pool with one ranking or two to evaluate on it.
+    """A pool with the rankings to evaluate on it, one for each system.
 
     Attributes
     ----------
     pool : QueryPool
-    ranking : Rankings
-    versus : Rankings or None
+    rankings : tuple of Rankings
     grades : ndarray of int64, shape (n_items,)
         Labels; negative where nobody judged the item.
     features : ndarray of float64, shape (n_items, n_features)
     training : Training or None
         Rows that a grade model may learn from: of queries outside the pool, or what is known of it.
+    names : tuple of str
+        What the systems are called; empty where nobody named them.
+    scores : ndarray of float64, shape (n_items, n_rankings), or None
+        By which the rankings rank; NaN where one does not hold the item.
+    columns : mapping of str to slice
+        Which of the features a model looks at, by its name; one that is not named looks at all.
     notes : tuple of str
         What the user should be told about the input.
     """
 
     pool: QueryPool
-    ranking: Rankings
-    versus: Rankings | None
+    rankings: tuple[Rankings, ...]
     grades: Ints
     features: Floats
     training: Training | None = None
+    names: tuple[str, ...] = ()
+    scores: Floats | None = None
+    columns: Mapping[str, slice] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def ranking(self) -> Rankings:
+        """The ranking of the first system."""
+        return self.rankings[0]
+
+    @property
+    def versus(self) -> Rankings | None:
+        """The ranking of the second system, None where there is one alone."""
+        return self.rankings[1] if len(self.rankings) > 1 else None
 
     @property
     def has_labels(self) -> bool:
@@ -109,20 +128,15 @@ class Workload:
         """Return the workload that compares the ranking with itself after a simulated index update."""
         if not 0 < fraction < 1:
             raise InputError(f"the share of items that an index update removes must lie in (0, 1), got {fraction!r}")
-        return replace(self, versus=self.ranking.without(fraction, rng))
+        return replace(self, rankings=(self.ranking, self.ranking.without(fraction, rng)), names=())
 
     def cut_at(self, depth: int) -> Workload:
         """Return the workload whose lists end at a rank and whose pool is what they hold then."""
-        whole = [one for one in (self.ranking, self.versus) if one is not None]
-        lists = [one.cut_at(depth) for one in whole]
+        lists = tuple(one.cut_at(depth) for one in self.rankings)
         items = np.unique(np.concatenate([one.items for one in lists]))
-        if items.size == self.pool.n_items and max(one.lengths.max() for one in whole) <= depth:
+        if items.size == self.pool.n_items and max(one.lengths.max() for one in self.rankings) <= depth:
             return self
-        pool = self.pool.with_items(items)
-        own = [one.restricted_to(pool, items) for one in lists]
-        grades, features = self.grades[items], self.features[items]
-        versus = own[1] if self.versus is not None else None
-        return replace(self, pool=pool, ranking=own[0], versus=versus, grades=grades, features=features)
+        return replace(self, rankings=lists)._onto(self.pool.with_items(items), items)
 
     def held_out(self, fraction: float, rng: np.random.Generator) -> Workload:
         """Set a share of the queries aside, by chance, to train on; the pool is the rest."""
@@ -161,9 +175,8 @@ class Workload:
     def _training_rows(self, is_training: NDArray[np.bool_]) -> Training:
         """Return the ranked items of some queries that somebody judged."""
         is_ranked = np.zeros(self.pool.n_items, dtype=bool)
-        for ranking in (self.ranking, self.versus):
-            if ranking is not None:
-                is_ranked[ranking.items] = True
+        for ranking in self.rankings:
+            is_ranked[ranking.items] = True
         ranked = np.flatnonzero(is_training[self.pool.item_queries] & is_ranked)
         rows = ranked[self.grades[ranked] >= 0]
         if not rows.size:
@@ -172,27 +185,55 @@ class Workload:
         return Training(self.features[rows], self.grades[rows], queries, ranked.size - rows.size)
 
     def _onto(self, pool: QueryPool, items: Ints) -> Workload:
-        versus = None if self.versus is None else self.versus.restricted_to(pool, items)
-        return replace(
-            self,
-            pool=pool,
-            ranking=self.ranking.restricted_to(pool, items),
-            versus=versus,
-            grades=self.grades[items],
-            features=self.features[items],
-        )
+        rankings = tuple(one.restricted_to(pool, items) for one in self.rankings)
+        scores = None if self.scores is None else self.scores[items]
+        grades, features = self.grades[items], self.features[items]
+        return replace(self, pool=pool, rankings=rankings, grades=grades, features=features, scores=scores)
+
+    def looked_at(self, name: str, features: Floats) -> Floats:
+        """Return the columns of features that a model looks at."""
+        return features[:, self.columns.get(name, self.columns.get("", slice(None)))]
+
+    @property
+    def scores_held(self) -> Floats:
+        """The scores, where the rankings came with any."""
+        if self.scores is None:
+            raise InputError("the rankings came without scores: there is nothing that a model of them could look at")
+        return self.scores
+
+    def with_columns(self, name: str, values: Floats, of_training: Floats | None = None) -> Workload:
+        """Return the workload with columns beside the features, those of the training rows too, for one model alone."""
+        n = self.features.shape[1]
+        own = {"": slice(0, n)} if not self.columns else self.columns
+        columns = {**own, name: slice(n, n + values.shape[1])}
+        training = self.training
+        if training is not None and of_training is not None:
+            training = replace(training, features=np.column_stack((training.features, of_training)))
+        features = np.column_stack((self.features, values))
+        return replace(self, features=features, training=training, columns=columns)
 
 
 def from_letor(
-    paths: Sequence[str], scores: Sequence[str], versus_scores: Sequence[str] = (), train: Sequence[str] = ()
+    paths: Sequence[str],
+    rankers: Sequence[Sequence[str]],
+    train: Sequence[str] = (),
+    train_rankers: Sequence[Sequence[str]] = (),
 ) -> Workload:
-    """Read a pool from LETOR files and its rankings from score files aligned with them."""
+    """Read a pool from LETOR files and its rankings from score files aligned with them.
+
+    Parameters
+    ----------
+    rankers, train_rankers : sequence of sequence of str
+        The score files of each ranker, for the pool and for what trains a model: one for each LETOR file, or one for
+        all.
+    """
     data = read_letor(paths)
     pool = data.pool()
-    ranking = Rankings.from_scores(pool, read_scores_of(scores, data))
-    versus = Rankings.from_scores(pool, read_scores_of(versus_scores, data)) if versus_scores else None
-    training = _letor_training(train, data) if train else None
-    return Workload(pool, ranking, versus, data.grades, _features(data), training)
+    given = np.array([read_scores_of(scores, data) for scores in rankers])
+    rankings = tuple(Rankings.from_scores(pool, scores) for scores in given)
+    training = _letor_training(train, data, train_rankers) if train else None
+    names = system_names([""] * len(rankers), [scores[0] for scores in rankers])
+    return Workload(pool, rankings, data.grades, _features(data), training, names, scores=given.T)
 
 
 def _features(data: LetorData) -> Floats:
@@ -201,7 +242,7 @@ def _features(data: LetorData) -> Floats:
     return data.features
 
 
-def _letor_training(paths: Sequence[str], pool_data: LetorData) -> Training:
+def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence[Sequence[str]]) -> Training:
     data = read_letor(paths)
     shared = set(data.query_ids.tolist()) & set(pool_data.query_ids.tolist())
     if shared:
@@ -213,7 +254,8 @@ def _letor_training(paths: Sequence[str], pool_data: LetorData) -> Training:
         raise InputError(f"{', '.join(data.paths)}: {given.shape[1]} features, the pool has {width}")
     features = np.pad(given, ((0, 0), (0, width - given.shape[1])))
     queries = np.repeat(np.arange(len(data.query_ids)), np.diff(data.query_offsets))
-    return Training(features, data.grades, queries)
+    said = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
+    return Training(features, data.grades, queries, scores=said)
 
 
 def from_tables(
@@ -226,7 +268,7 @@ def from_tables(
     qrels : Qrels or None
         Labels; without them the pool is what the evaluated runs hold.
     runs : sequence of Run
-        The first ``evaluated`` (one or two) are ranked, all are features.
+        The first ``evaluated`` are ranked, all are features.
     unjudged : {"error", "irrelevant"}
         What an item is that the judgments do not grade: without a label, or of grade 0.
     """
@@ -235,19 +277,22 @@ def from_tables(
     tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
     is_irrelevant = unjudged == "irrelevant" and qrels is not None
     notes = list(tables.notes)
-    unnamed = ("the first run", "the second run") if evaluated > 1 else ("the run",)
+    several = ("the first run", "the second run", *(f"run {k + 1}" for k in range(2, evaluated)))
+    unnamed = several if evaluated > 1 else ("the run",)
     for run, nameless, n_missing, n_ignored in zip(runs, unnamed, tables.n_missing, tables.n_ignored, strict=False):
         name = f"run {run.name!r}" if run.name else nameless
         if n_missing:
             notes.append(f"{n_missing} of {tables.pool.n_queries} queries are missing from {name}: they score 0")
         if n_ignored:
             notes.append(f"{n_ignored} queries of {name} have no judgments: ignored")
+    own = runs[:evaluated]
     return Workload(
         tables.pool,
-        tables.rankings[0],
-        tables.rankings[1] if evaluated > 1 else None,
+        tuple(tables.rankings[:evaluated]),
         np.maximum(tables.grades, 0) if is_irrelevant else tables.grades,
         run_features(tables.pool, tables.scores),
+        names=system_names([run.name for run in own], [run.source for run in own]),
+        scores=tables.scores[:evaluated].T,
         notes=tuple(notes),
     )
 
@@ -309,8 +354,3 @@ def ending_at(measure: SampledMeasure, depth: int | None) -> SampledMeasure:
         )
     cut: SampledMeasure = replace(measure, cutoff=depth)  # type: ignore[type-var]
     return cut
-
-
-def given_probabilities(workload: Workload, probs: Probabilities) -> Workload:
-    """Return the workload with given probabilities in the features' place, so that they can be recalibrated."""
-    return replace(workload, features=probs.align(workload.pool))

@@ -4,7 +4,8 @@ On a pool whose labels are known, Algorithm 1 is run for every repetition, metho
 the kernels that a campaign uses; repetition r with its seed equals the campaign with that seed.
 """
 
+from activeeval.simulation.contrasts import AtOnce, simulate_contrasts
 from activeeval.simulation.replications import Replications, repetition_seeds, replicate
 from activeeval.simulation.summaries import Summary, simulate
 
-__all__ = ["Replications", "Summary", "repetition_seeds", "replicate", "simulate"]
+__all__ = ["AtOnce", "Replications", "Summary", "repetition_seeds", "replicate", "simulate", "simulate_contrasts"]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from activeeval.design import Design, Levels, Plan, Replacement, ascending
 from activeeval.errors import InputError
 from activeeval.kernels import estimates
+from activeeval.measures import Target
 from activeeval.pool import Seed
 from activeeval.results import FEWEST_DEGREES, Figure
 from activeeval.simulation.replications import Replications, repetition_seeds, replicate_with
@@ -171,7 +172,21 @@ def simulate(
         )
         if progress is not None:
             progress(name)
-    reading = designs["passive"].reading()
+    return summarised(designs, runs, grades, budgets, kinds, unit=unit)
+
+
+def summarised(
+    designs: Mapping[str, Design],
+    runs: Mapping[str, Replications],
+    grades: ArrayLike,
+    budgets: Sequence[float],
+    kinds: Mapping[str, str],
+    *,
+    unit: float = 1.0,
+    target: Target | None = None,
+) -> list[Summary]:
+    """Return the summary of each design at each budget; its repetitions are of ``target``, else as in `simulate`."""
+    reading = designs["passive"].reading(target)
     truth = estimates.weighted_sum(reading.query_probs, reading.values(np.asarray(grades, dtype=np.int64)))
     errors = {name: run.values - truth for name, run in runs.items()}
     asked = np.asarray(budgets, dtype=np.float64)
@@ -188,7 +203,7 @@ def simulate(
                 "labels_saved": saved[name][k],
                 "labels_saved_above": at_least[name][k] if saved[name][k] is None else None,
             },
-            plans[name].excess(float(scaled[k])) if name in plans else None,
+            plans[name].excess(float(b) * unit) if name in plans else None,
             k,
             run,
             errors["passive"][:, k],
@@ -202,10 +217,12 @@ def simulate(
 
 
 def _has_plan(design: Design) -> bool:
-    return isinstance(design.scheme, Levels) and design.beliefs is not None
+    """Whether a limit is known: what is best for several targets at once is not."""
+    return isinstance(design.scheme, Levels) and design.beliefs is not None and len(design.targets) == 1
 
 
-def _mean(sample: Floats) -> Figure:
+def mean_figure(sample: Floats) -> Figure:
+    """Return the mean over repetitions with its standard error."""
     n = sample.size
     if n == 0:
         return Figure(float("nan"))
@@ -214,12 +231,13 @@ def _mean(sample: Floats) -> Figure:
     return Figure(float(sample.mean()), float(sample.std(ddof=1) / np.sqrt(n)))
 
 
-def _share(flags: ArrayLike) -> Figure:
-    return _mean(np.asarray(flags, dtype=np.float64))
+def share_figure(flags: ArrayLike) -> Figure:
+    """Return the share of the repetitions in which something is so, with its standard error."""
+    return mean_figure(np.asarray(flags, dtype=np.float64))
 
 
 def _rmse(errors: Floats) -> Figure:
-    mse = _mean(errors**2)
+    mse = mean_figure(errors**2)
     rmse = float(np.sqrt(mse.value))
     return Figure(rmse, mse.se / (2 * rmse) if rmse > 0 else 0.0)
 
@@ -230,12 +248,12 @@ def _efficiency(passive_errors: Floats, errors: Floats, scale: float) -> Figure:
     if b.mean() == 0:
         return Figure(1.0, 0.0) if a.mean() == 0 else Figure(float("inf"))
     ratio = a.mean() / b.mean()
-    return Figure(float(ratio), _mean((a - ratio * b) / b.mean()).se)
+    return Figure(float(ratio), mean_figure((a - ratio * b) / b.mean()).se)
 
 
 def _selection_error(values: Floats, truth: float) -> Figure:
     is_wrong = 0.5 * (np.sign(values) * np.sign(truth) <= 0) + 0.5 * (values * truth < 0)
-    return _mean(np.asarray(is_wrong))
+    return mean_figure(np.asarray(is_wrong))
 
 
 def _summary(
@@ -259,19 +277,19 @@ def _summary(
         repetitions=errors.size,
         truth=truth,
         rmse=_rmse(errors),
-        mae=_mean(np.abs(errors)),
-        bias=_mean(errors),
-        coverage=_share(held[:, k]),
-        width=_mean(width[np.isfinite(width)]),
-        undetermined=_share(np.isinf(width)),
-        coverage_so_far=_share(np.all(held[:, : k + 1], axis=1)),
-        uneven=_share(degrees < FEWEST_DEGREES * run.n_open[:, k]),
-        queries=_mean(run.n_queries[:, k].astype(np.float64)),
-        items=_mean(run.n_items[:, k].astype(np.float64)),
-        spent=_mean(spent),
+        mae=mean_figure(np.abs(errors)),
+        bias=mean_figure(errors),
+        coverage=share_figure(held[:, k]),
+        width=mean_figure(width[np.isfinite(width)]),
+        undetermined=share_figure(np.isinf(width)),
+        coverage_so_far=share_figure(np.all(held[:, : k + 1], axis=1)),
+        uneven=share_figure(degrees < FEWEST_DEGREES * run.n_open[:, k]),
+        queries=mean_figure(run.n_queries[:, k].astype(np.float64)),
+        items=mean_figure(run.n_items[:, k].astype(np.float64)),
+        spent=mean_figure(spent),
         spent_sd=float(spent.std(ddof=1)) if errors.size > 1 else float("nan"),
         spent_max=float(spent.max()),
-        degrees_of_freedom=_mean(degrees[np.isfinite(degrees)]).value,
+        degrees_of_freedom=mean_figure(degrees[np.isfinite(degrees)]).value,
         efficiency=reached,
         limit=None if excess is None else Figure(reached.value * excess, reached.se * excess),
         selection_error=_selection_error(run.values[:, k], truth) if is_comparison and truth != 0 else None,
@@ -305,7 +323,7 @@ def saved_above(budgets: Floats, errors: Floats, passive_errors: Floats) -> list
     """
     out: list[float | None] = []
     for budget, passive in zip(budgets, np.abs(passive_errors).T, strict=True):
-        gap = _mean(passive - np.abs(errors[:, 0]))
+        gap = mean_figure(passive - np.abs(errors[:, 0]))
         out.append(float(1 - budgets[0] / budget) if gap.value > 2 * gap.se and budget > budgets[0] else None)
     return out
 

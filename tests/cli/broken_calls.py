@@ -35,6 +35,47 @@ TOO_SMALL = (
 )
 LEVELS_TOO_SMALL = r"--budget 1\.5 is below what may have to be judged at once, 2 for '1'; the smallest that works is 2"
 
+PLAN = "plan --run a.run --versus-run b.run --max-grade 3"
+
+PLANS = [
+    (
+        "no half-width",
+        {},
+        f"{PLAN} --half-width 0",
+        2,
+        r"Invalid value for '--half-width': 0\.0 is not in the range x>0\.",
+    ),
+    ("a power of one", {}, f"{PLAN} --difference 1 --power 1", 2, rf"Invalid value for '--power': 1\.0 {OPEN}"),
+    (
+        "a sheet alone",
+        {},
+        f"{PLAN} --half-width 1 --sheet x.csv",
+        2,
+        r"--sheet holds the judgments of a --pilot: give the pilot's sample, too",
+    ),
+    ("no pilot there", {}, f"{PLAN} --half-width 1 --pilot x.sample", 1, r"x\.sample: no such file"),
+    (
+        "a plan for too little",
+        {},
+        "plan --letor a.txt --scores a.score --max-grade 3 --measure DCG@3 --budget 1",
+        1,
+        r"passive: budget 1 is below what may have to be judged at once, 3; the smallest that works is 3",
+    ),
+    (
+        "a plan of one run twice",
+        {},
+        "plan --run a.run --versus-run a.run --max-grade 3 --half-width 1",
+        1,
+        r"no label can change DCG.*: the ranking does not differ from the other where it counts, there is nothing to judge",
+    ),
+    (
+        "a picture of a plan",
+        {},
+        f"{PLAN} --half-width 1 --plot x.txt",
+        1,
+        rf"x\.txt: expected a name that ends in {PICTURES}",
+    ),
+]
 FILES = [
     ("ranked twice", {"x.run": "q1 Q0 a 1 2 r\nq1 Q0 a 2 1 r\n"}, "score q.qrels x.run P@2", 1,
      r"x\.run:2: document 'a' of query 'q1' is there twice, first at line 1; expected it once"),
@@ -50,8 +91,7 @@ FILES = [
      r"x\.txt:1: .*nan.*finite.*"),
     ("too few scores", {}, LETOR.replace("a.score", "b.score"), 1, r"b\.score: \d+ scores for \d+ lines of a\.txt"),
     ("too few second scores", {}, LETOR + " --versus-scores b.score", 1, r"b\.score: \d+ scores for \d+ lines of a\.txt"),
-    ("more score files than pools", {}, LETOR + " --scores a.score --scores a.score", 1,
-     r"3 score files for 1 LETOR files, expected one each, or one for all"),
+    ("a ranker three times", {}, LETOR + " --scores a.score --scores a.score", 2, r"a\.score is given twice, expected each system once"),
     ("a file twice", {}, LETOR.replace("--letor a.txt", "--letor a.txt --letor a.txt"), 1,
      r"a\.txt:1: query '1' comes back, its lines began at a\.txt:1; expected a query's lines together"),
     *((f"{what} to {line.split()[0]}", files, line, 1, expected)
@@ -121,10 +161,25 @@ MODELS = [
      r"the scale goes up to grade 3, above the largest of ERR\(max_rel=2\), 2"),
     ("score above max_rel", {}, "--quiet " + SCORE + " ERR(max_rel=2)", 1,
      r"grade 3 of item 'd\d+' of query 'q\d+' is above the measure's largest, 2"),
+    ("grades without a name", {}, LETOR + " --model grades=", 2, r"--model grades=FILE needs the name of a file"),
+    ("a model twice", {}, LETOR + " --train t.txt --model logit --model logit", 1,
+     r"grade models must each be named once, got logit, logit"),
+    ("scores of nothing to train on", {}, LETOR + " --train t.txt --model scores", 2,
+     r"--model scores with --train needs each ranker's scores of those files too: --train-scores"),
+    ("scores of one ranker of two", {}, LETOR + " --versus-scores a.second --train t.txt --train-scores t.score --model scores", 2,
+     r"--model scores with --train needs each ranker's scores of those files too: --train-scores"),
+    ("scores to train no model of them", {}, LETOR + " --train t.txt --train-scores t.score", 2,
+     r"--train-scores is for --train with --model scores"),
+    ("too few scores to train on", {}, LETOR + " --train t.txt --train-scores a.score --model scores", 1,
+     r"a\.score: \d+ scores for \d+ lines of t\.txt"),
+    ("somebody's grades of other items", {"x.qrels": "zz 0 d 1\n"}, RUNS + " --train-fraction 0.5 --model grades=x.qrels", 1,
+     r"x\.qrels: grades no item of the pool"),
+    ("somebody's grades of nothing to learn from", {}, RUNS + " --model grades=q.qrels", 1,
+     r"the grades model has nothing to learn from: give training data, or use the uniform model"),
     ("probs without a name", {}, LETOR + " --model probs=", 2, r"--model probs=FILE needs the name of a file"),
     ("probs of no table", {}, LETOR + " --model probs=a.txt", 1,
      rf"a\.txt: no table by its name, expected it to end in {READ_ENDINGS}"),
-    ("unknown model", {}, LETOR + " --model tree", 1, r"unknown model 'tree'; known: forest, logit, uniform, probs=FILE"),
+    ("unknown model", {}, LETOR + " --model tree", 1, r"unknown model 'tree'; known: forest, logit, uniform, scores, grades=FILE, probs=FILE"),
     ("a forest of nothing", {}, LETOR + " --model forest", 1,
      r"the forest model has nothing to learn from: give training data, or use the uniform model"),
     ("one grade to train on", {"x.txt": ONE_GRADE}, LETOR + " --train x.txt", 1,
@@ -153,7 +208,7 @@ MEASURES = [
      r"measure 'ERR\(max_grade=4\)': unknown parameter 'max_grade'; did you mean max_rel\? known: max_rel"),
     ("misspelt method", {}, LETOR + " --method pasive", 1, rf"unknown method 'pasive'; did you mean passive\? known: {METHODS}"),
     ("misspelt model", {}, LETOR + " --model forrest", 1,
-     r"unknown model 'forrest'; did you mean forest\? known: forest, logit, uniform, probs=FILE"),
+     r"unknown model 'forrest'; did you mean forest\? known: forest, logit, uniform, scores, grades=FILE, probs=FILE"),
     ("misspelt interval", {}, LETOR + " --interval bootstap", 1, r"unknown interval 'bootstap'; did you mean bootstrap\? known: t, .*"),
     ("misspelt column", {"x.csv": "qid,docno,relevence\nq1,a,1\n"}, "score x.csv a.run P@2", 1,
      r"x\.csv:1: no grade column in: qid, docno, relevence; 'relevence': did you mean relevance\? "
@@ -282,8 +337,20 @@ OPTIONS = [
     ("no scores", {}, "simulate --letor a.txt", 2,
      r"--letor needs --scores: one score file for each --letor, aligned with its lines"),
     ("no labels", {}, "simulate --run a.run", 2, r"--run needs --qrels here: the labels of the pool"),
-    ("two runs", {}, RUNS + " --run b.run", 2,
-     r"--run is given once; --versus-run is the second ranking, --pool-run adds features"),
+    ("a second run twice over", {}, RUNS + " --run b.run --versus-run b.run", 2,
+     r"--versus-run is the second of two systems: with 2 of --run give it as --run too"),
+    ("a second ranker twice over", {}, LETOR + " --scores a.second --versus-scores a.second", 2,
+     r"--versus-scores is the second of two systems: with 2 of --scores give it as --scores too"),
+    ("a run of three twice", {}, RUNS + " --run b.run --run ./a.run", 2, r"\./a\.run is given twice, expected each system once"),
+    ("scores of three rankers for two files", {}, LETOR.replace("--letor a.txt", "--letor a.txt --letor b.txt")
+     + " --scores b.score --scores a.second", 2,
+     r"3 score files for 2 LETOR files, expected one each of every ranker, ranker by ranker, or one for all"),
+    ("an update of two indexes", {}, RUNS + " --run b.run --index-update 0.1", 2, r"--index-update is of one system, got 2"),
+    ("contrasts of one run", {}, RUNS + " --contrasts all", 2, r"--contrasts is of several systems, got one: give --run again"),
+    ("contrasts of one ranker", {}, LETOR + " --contrasts first", 2, r"--contrasts is of several systems, got one: give --scores again"),
+    ("no contrasts", {}, RUNS + " --run b.run --contrasts none", 2, r"Invalid value for '--contrasts': 'none' is not one of 'all', 'first'\."),
+    ("a design of three", {}, DESIGN + " --run b.run --run c.run --out x.csv", 2,
+     r"one question is looked at here: of one system or two, got 3"),
     *((f"--{option} with --letor", {}, f"{LETOR} --{option} q.qrels", 2, rf"--{option} goes with --run, not with --letor")
       for option in ("qrels", "pool-run", "versus-run")),
     *((f"--{option} with --run", {}, f"{RUNS} --{option} a.txt", 2, rf"--{option} goes with --letor, not with --run")
@@ -295,7 +362,7 @@ OPTIONS = [
     ("no labels to train on", {}, SAMPLE + " --train-fraction 0.5 --budget 17% --out x.sample --sheet x.csv", 2,
      r"--train-fraction needs --qrels: labels to train on"),
     ("given probabilities trained", {}, LETOR + " --model probs=a.probs.csv --train t.txt", 2,
-     r"given probabilities are recalibrated with --train-fraction, not with --train"),
+     r"--model probs=a\.probs\.csv is recalibrated with --train-fraction, not with --train"),
     ("no labels to calibrate on", {}, "calibration --run a.run", 2, r"--run needs --qrels here: the labels of the pool"),
     ("no pool to calibrate on", {}, "calibration", 2, r"give either --letor with --scores, or --run \(with --qrels to simulate\)"),
     ("a scope of neither", {}, "estimate x.csv --scope all", 2,
@@ -397,4 +464,15 @@ ESTIMATES = [
      r"there is one ranking: no second one, and no question 'versus'"),
 ]  # fmt: skip
 
-BROKEN_CALLS = [*FILES, *MODELS, *MEASURES, *COSTS, *BUDGETS, *OPTIONS, *OUTPUTS, *ESTIMATES, *BROKEN_PREFERENCES]
+BROKEN_CALLS = [
+    *PLANS,
+    *FILES,
+    *MODELS,
+    *MEASURES,
+    *COSTS,
+    *BUDGETS,
+    *OPTIONS,
+    *OUTPUTS,
+    *ESTIMATES,
+    *BROKEN_PREFERENCES,
+]

@@ -15,7 +15,7 @@ TWO = (*LETOR, "--versus-scores", "a.second")
 RUNS = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 3)
 FIELDS = {
     *("measure", "method", "budget", "half_width", "half_width_population", "power", "queries", "items", "limit"),
-    *("is_goal", "is_recommended"),
+    *("goal", "is_recommended"),
 }
 
 
@@ -46,7 +46,7 @@ def test_all_methods_that_fit(plan):
 
 def test_a_goals_budget_reaches_it_and_is_what_a_plan_of_that_budget_says(plan):
     rows = plan(*TWO, "--measure", "DCG@3", "--half-width", 0.6)
-    goals = [row for row in rows if row["is_goal"]]
+    goals = [row for row in rows if row["goal"]]
     assert [row["method"] for row in goals] == ["passive", "items"]
     for row in goals:
         assert row["half_width"] == pytest.approx(0.6, rel=0.01)
@@ -62,8 +62,19 @@ def test_a_difference_and_its_power(plan):
     ]
     assert row["power"] == pytest.approx(0.7, abs=0.01)
     rows = plan(*TWO, "--measure", "DCG@3", "--difference", 1, "--budget", "30%", "--budget", "60%")
-    assert [row["is_goal"] for row in rows] == [False] * 4
+    assert [row["goal"] for row in rows] == [None] * 4
     assert rows[2]["power"] < rows[3]["power"]
+
+
+def test_two_goals_in_one_call(plan, call):
+    asked = (*TWO, "--measure", "DCG@3", "--half-width", 0.6, "--difference", 1)
+    rows = plan(*asked)
+    goals = {(row["method"], row["goal"]): row for row in rows if row["goal"]}
+    assert {goal for _, goal in goals} == {"± 0.6", "a difference of 1 detected with power 0.8"}
+    assert goals["items", "± 0.6"]["half_width"] == pytest.approx(0.6, rel=0.01)
+    assert goals["items", "a difference of 1 detected with power 0.8"]["power"] == pytest.approx(0.8, abs=0.01)
+    assert sum(row["is_recommended"] for row in rows) == 2
+    assert call("plan", *asked).err.count(" takes ") == 2
 
 
 def test_labels_of_the_pool_are_not_looked_at(plan, folder):
@@ -122,5 +133,26 @@ def test_goals_for_the_population_have_a_floor(call, plan):
     assert f"judging everything leaves ± {floor:.3g}" in answer.err
     assert "queries like these, all of them judged, should reach it" in answer.err
     reached = plan(*TWO, "--half-width", floor * 1.5, "--scope", "population")
-    for row in (row for row in reached if row["is_goal"]):
+    for row in (row for row in reached if row["goal"]):
         assert row["half_width_population"] == pytest.approx(floor * 1.5, rel=0.01)
+
+
+def test_of_several_systems_each_contrast_has_its_rows_and_the_goal_is_reached_by_all(call, plan, folder):
+    lines = Path("b.run").read_text().splitlines()
+    Path("c.run").write_text(
+        "".join(f"{line.rsplit(' ', 2)[0]} {9 - int(line.split()[3])} C\n" for line in lines[::-1])
+    )
+    asked = ("--run", "a.run", "--run", "b.run", "--run", "c.run", "--max-grade", 3, "--measure", "DCG@3")
+    rows = plan(*asked, "--half-width", 1.2)
+    contrasts = [("A", "B"), ("A", "C"), ("B", "C")]
+    assert list(dict.fromkeys((row["system"], row["versus"]) for row in rows)) == contrasts
+    goals = [row for row in rows if row["goal"] and row["method"] == "items"]
+    assert len({row["budget"] for row in goals}) == 1
+    assert max(row["half_width"] for row in goals) == pytest.approx(1.2, rel=0.01)
+    first = plan(*asked, "--budget", "50%", "--contrasts", "first")
+    assert list(dict.fromkeys((row["system"], row["versus"]) for row in first)) == contrasts[:2]
+    answer = call("plan", *asked, "--half-width", 1.2)
+    assert "the hardest of 3 contrasts" in answer.out
+    same = call("plan", *asked[:4], "--run", "b.run", "--max-grade", 3, "--half-width", 1.2)
+    assert same.code == 2
+    assert "b.run is given twice, expected each system once" in same.err

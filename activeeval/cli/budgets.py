@@ -1,0 +1,35 @@
+"""Which of the budgets that were given pay for every method that is simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from activeeval.cli.output import say
+from activeeval.errors import BudgetError, InputError
+
+if TYPE_CHECKING:
+    from activeeval.design import Design
+    from activeeval.measures import Target
+    from activeeval.session.budgets import Budget
+    from activeeval.session.cases import Case
+
+
+def payable(
+    designs: Mapping[str, Design], given: Sequence[Budget], case: Case, targets: Sequence[Target], expected: bool
+) -> list[float]:
+    """Return the budgets, ascending, that pay for every method, say which do not, and raise where none does."""
+    budgets = {budget.of(*targets, known=case.known): budget for budget in given}
+    paid, problem = [], ""
+    for amount in sorted(budgets):
+        try:
+            for name, design in designs.items():  # noqa: B007  # of the one that refuses
+                design.with_budget(amount, expected=expected and not design.scheme.can_be_topped_up)
+            paid.append(amount)
+        except BudgetError as found:
+            problem = f"{targets[0].name}, {name}: --{budgets[amount].refused(found, *targets, known=case.known)}"
+            if amount != max(budgets):
+                say(f"{problem}; left out")
+    if not paid:
+        raise InputError(problem)
+    return paid

@@ -1,0 +1,111 @@
+"""Systems: what several rankings of one pool are called, and who of them is compared with whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+from activeeval.errors import InputError
+from activeeval.measures import SampledMeasure, Target
+from activeeval.pool import Rankings
+
+QUESTIONS = ("difference", "run", "versus")
+CONTRASTS = ("all", "first")
+"""Every pair of systems, or the first against each of the others."""
+Pair = tuple[int, int | None]
+
+
+class Asked(NamedTuple):
+    """A question with its target.
+
+    Attributes
+    ----------
+    question : {"difference", "run", "versus"}
+    target : Target
+    system, versus : str
+        Of more than two systems: which one it is of, and of a difference the one compared with.
+    """
+
+    question: str
+    target: Target
+    system: str = ""
+    versus: str = ""
+
+    @property
+    def title(self) -> str:
+        """What messages call it: the systems where there are many, else the question."""
+        return f"{self.system} - {self.versus}" if self.versus else self.system or self.question
+
+
+def contrasts_of(n_systems: int, contrasts: str | None = None) -> list[tuple[int, int]]:
+    """Return which systems are compared with which.
+
+    Examples
+    --------
+    >>> contrasts_of(3), contrasts_of(3, "first")
+    ([(0, 1), (0, 2), (1, 2)], [(0, 1), (0, 2)])
+    """
+    pairs = list(combinations(range(n_systems), 2))
+    return [pair for pair in pairs if pair[0] == 0] if contrasts == "first" else pairs
+
+
+def asked_of(question: str, n_systems: int, contrasts: str | None = None) -> list[Pair]:
+    """Return whom a question is about: a system, and the one it is compared with or None.
+
+    Of one or two systems ``run`` is the first and ``versus`` the second; of more ``run`` is each of them.
+
+    Raises
+    ------
+    InputError
+        Where there are too few systems, or too many.
+    """
+    if question == "run":
+        return [(k, None) for k in range(n_systems if n_systems > 2 else 1)]
+    if n_systems == 1:
+        raise InputError(f"there is one ranking: no second one, and no question {question!r}")
+    if question == "difference":
+        return list(contrasts_of(n_systems, contrasts))
+    if n_systems > 2:
+        raise InputError(f"there are {n_systems} systems: 'versus' is the second of two, 'run' asks of each of them")
+    return [(1, None)]
+
+
+def asked_among(
+    measure: SampledMeasure, question: str, pair: Pair, lists: Sequence[Rankings], names: Sequence[str]
+) -> Asked:
+    """Return a question of one of several rankings, or of two; ``names`` are empty where systems go without."""
+    own, other = pair
+    target = Target(measure, lists[own], None if other is None else lists[other])
+    return Asked(question, target, names[own] if names else "", names[other] if names and other is not None else "")
+
+
+def check_differ(asked: Sequence[Asked]) -> None:
+    """Raise InputError where two of many systems have lists that no label can tell apart."""
+    for one in asked:
+        if one.versus and not one.target.matters.any():
+            what = f"the lists of {one.system} and {one.versus} do not differ where {one.target.name} counts"
+            raise InputError(f"{what}: leave one of the two out")
+
+
+def system_names(tags: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
+    """Return what systems are called: their tags, or what tells their files apart.
+
+    That is the name of the file without its suffix, with it, or the nearest folder that differs.
+
+    Examples
+    --------
+    >>> system_names(["bm25", "bm25"], ["runs/a.run", "runs/b.run"])
+    ('a', 'b')
+    >>> system_names(["", ""], ["AdaRank/Fold1.score.gz", "ListNet/Fold1.score.gz"])
+    ('AdaRank', 'ListNet')
+    """
+    places = [Path(path.removesuffix(".gz")) for path in paths]
+    deepest = max((len(place.parts) for place in places), default=0)
+    folders = ([place.parts[-k] if len(place.parts) >= k else "" for place in places] for k in range(2, deepest + 1))
+    numbers = [f"run {k + 1}" for k in range(len(paths))]
+    for names in (tags, [place.stem for place in places], [place.name for place in places], *folders, paths):
+        if all(names) and len(set(names)) == len(names):
+            return tuple(names)
+    return tuple(numbers)

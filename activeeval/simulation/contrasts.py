@@ -1,0 +1,162 @@
+"""Several systems replayed: one shared sample for all their differences, each against passive samples of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.design import Design, Levels, ascending
+from activeeval.estimation import hold_at_once
+from activeeval.measures import Target
+from activeeval.pool import Seed
+from activeeval.results import Figure
+from activeeval.simulation.replications import Replications, repetition_seeds, replicate_with
+from activeeval.simulation.summaries import Summary, mean_figure, share_figure, summarised
+
+Floats = NDArray[np.float64]
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtOnce:
+    """What a method's shared sample says of all differences at once, at one budget, over all repetitions.
+
+    Attributes
+    ----------
+    method : str
+    budget : float
+    repetitions, contrasts : int
+    coverage : Figure
+        Share of repetitions in which all 95 % simultaneous intervals hold the truth.
+    efficiency : Figure
+        Mean of the contrasts' efficiencies.
+    """
+
+    method: str
+    budget: float
+    repetitions: int
+    contrasts: int
+    coverage: Figure
+    efficiency: Figure
+
+    def row(self) -> dict[str, Any]:
+        """Return the fields by name, the standard error of a figure behind it."""
+        return {
+            "method": self.method,
+            "budget": self.budget,
+            "repetitions": self.repetitions,
+            "contrasts": self.contrasts,
+            "simultaneous_coverage": self.coverage.value,
+            "simultaneous_coverage_se": self.coverage.se,
+            "mean_efficiency": self.efficiency.value,
+            "mean_efficiency_se": self.efficiency.se,
+        }
+
+
+def simulate_contrasts(
+    designs: Mapping[str, Design],
+    passive: Mapping[Pair, Design],
+    targets: Mapping[Pair, Target],
+    grades: ArrayLike,
+    budgets: Sequence[float],
+    repetitions: int,
+    rng: Seed = 0,
+    *,
+    expected: bool = False,
+    n_jobs: int = 1,
+    interval: str = "t",
+    progress: Callable[[str], object] | None = None,
+) -> tuple[dict[Pair, list[Summary]], list[AtOnce]]:
+    """Compare shared samples of several systems with passive ones, each of which is drawn for one difference alone.
+
+    Parameters
+    ----------
+    designs : mapping of str to Design
+        By levels, each made for all contrasts.
+    passive : mapping of (int, int) to Design
+        Of each contrast; which contrasts these are is what is asked.
+    targets : mapping of (int, int) to Target
+        The difference of every two systems: of those that are not asked the variances are needed.
+    budgets : sequence of float
+        Ascending, in mean items.
+    interval : str
+        As in `simulate`; whether all hold at once is told of t intervals.
+    progress : callable, optional
+        Called with the name of each design when its repetitions are done.
+    """
+    scaled, seeds = ascending(budgets), repetition_seeds(rng, repetitions)
+
+    def run(design: Design, target: Target) -> Replications:
+        kind, on_average = (interval, False) if isinstance(design.scheme, Levels) else ("t", expected)
+        how: dict[str, Any] = {"target": target, "expected": on_average, "n_jobs": n_jobs, "interval": kind}
+        return replicate_with(design, grades, scaled, seeds, **how)
+
+    reference = {pair: run(design, targets[pair]) for pair, design in passive.items()}
+    if progress is not None:
+        progress("passive")
+    found: dict[str, dict[Pair, Replications]] = {}
+    for name, design in designs.items():
+        found[name] = {pair: run(design, target) for pair, target in targets.items()}
+        if progress is not None:
+            progress(name)
+    kinds = {"passive": "t", **dict.fromkeys(designs, interval)}
+    summaries = {
+        pair: summarised(
+            {"passive": alone, **designs},
+            {"passive": reference[pair], **{name: found[name][pair] for name in designs}},
+            grades,
+            budgets,
+            kinds,
+            target=targets[pair],
+        )
+        for pair, alone in passive.items()
+    }
+    truths = {pair: of_pair[0].truth for pair, of_pair in summaries.items()}
+    told = [
+        _at_once(name, own, reference, truths, k, float(budget))
+        for name, own in found.items()
+        for k, budget in enumerate(budgets)
+        if interval == "t"
+    ]
+    return summaries, told
+
+
+def _at_once(
+    name: str,
+    found: Mapping[Pair, Replications],
+    reference: Mapping[Pair, Replications],
+    truths: Mapping[Pair, float],
+    k: int,
+    budget: float,
+) -> AtOnce:
+    pairs = list(truths)
+    errors = np.array([found[pair].values[:, k] - truths[pair] for pair in pairs])
+    degrees = np.array([found[pair].degrees_of_freedom[:, k] for pair in pairs])
+    n = max(max(pair) for pair in found) + 1
+    variances = np.zeros((errors.shape[1], n, n))
+    for (i, j), run in found.items():
+        variances[:, i, j] = variances[:, j, i] = run.variances[:, k]
+    held = [hold_at_once(errors[:, r], variances[r], pairs, degrees[:, r]) for r in range(errors.shape[1])]
+    of_passive = np.array([reference[pair].values[:, k] - truths[pair] for pair in pairs])
+    return AtOnce(
+        method=name,
+        budget=budget,
+        repetitions=errors.shape[1],
+        contrasts=len(pairs),
+        coverage=share_figure(held),
+        efficiency=_mean_efficiency(of_passive**2, errors**2),
+    )
+
+
+def _mean_efficiency(passive: Floats, own: Floats) -> Figure:
+    """Return the mean of the ratios of mean squares, shape (n_pairs, repetitions) each, with its standard error."""
+    means = own.mean(axis=1, keepdims=True)
+    if not means.all():
+        return Figure(float("inf"))
+    ratios = passive.mean(axis=1, keepdims=True) / means
+    moved = ((passive - ratios * own) / means).mean(axis=0)
+    return Figure(float(ratios.mean()), mean_figure(moved).se)

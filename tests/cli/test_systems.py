@@ -1,0 +1,267 @@
+"""Many systems on the command line: one sample, its sheet, every difference at once, the order; and simulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_cases import answer, both, case_of, files, judge_file, judged
+from cli_files import csv_rows, write_csv, write_lines
+
+from activeeval.estimation import pair_correlations, simultaneous_level
+from activeeval.session.samples import read_sample
+from activeeval.session.systems import system_names
+from activeeval.significance import holm
+
+THREE = ("--run", "a.run", "--run", "b.run", "--run", "c.run", "--max-grade", 3)
+PAIRS = [("A", "B"), ("A", "C"), ("B", "C")]
+RANKERS = ("--letor", "a.txt", "--scores", "a.score", "--scores", "a.second", "--scores", "a.third")
+
+
+@pytest.fixture(autouse=True)
+def third(folder):
+    """Write a third run and a third ranker's scores beside those that are there."""
+    rng = np.random.default_rng(31)
+    lines = []
+    for query in range(1, 31):
+        for rank, j in enumerate(rng.permutation(12)[:8].tolist(), 1):
+            lines.append(f"q{query} Q0 d{j} {rank} {rng.normal():.6f} C")
+    write_lines(folder / "c.run", lines)
+    scores = (folder / "a.score").read_text().split()
+    write_lines(folder / "a.third", [f"{float(s) + rng.normal():.4f}" for s in scores])
+
+
+def sampled(call, *options, name="d.csv"):
+    done = call("sample", *THREE, "--seed", 5, *options, *files(name))
+    assert done.code == 0, done.err
+    return csv_rows(name)
+
+
+def estimated(call, *options):
+    return call("estimate", *both("d.csv"), "-o", "jsonl", *options).rows
+
+
+def named(rows, question="difference"):
+    return {(row["system"], row.get("versus")): row for row in rows if row["question"] == question}
+
+
+@pytest.mark.parametrize("measure", ["DCG@5", "ERR@5"])
+def test_three_runs_from_sample_to_order(call, measure):
+    """Rows are the campaign's own estimates; what holds at once follows from their variances; ranks from that."""
+    sampled(call, "--measure", measure, "--budget", "50%")
+    judge_file("d.csv")
+    rows = estimated(call)
+    told = named(rows)
+    assert list(told) == PAIRS
+    sample, _ = read_sample("d.csv.sample.npz")
+    assert sample.systems == ("A", "B", "C")
+    variances = np.zeros((3, 3))
+    for (i, j), row in zip([(0, 1), (0, 2), (1, 2)], told.values(), strict=True):
+        variances[i, j] = variances[j, i] = row["std_error"] ** 2
+    campaign = campaign_of_rows(sample)
+    found = [campaign.estimate(target) for target in campaign.design.targets]
+    assert [one.value for one in found] == [row["value"] for row in told.values()]
+    degrees = [one.degrees_of_freedom for one in found]
+    level = simultaneous_level(pair_correlations(variances, [(0, 1), (0, 2), (1, 2)]), degrees)
+    adjusted = holm([row["p_value"] for row in told.values()])
+    for one, row, p_holm in zip(found, told.values(), adjusted, strict=True):
+        assert (row["low"], row["high"]) == (one.interval().low, one.interval().high)
+        wide = one.interval(level)
+        assert (row["low_simultaneous"], row["high_simultaneous"]) == pytest.approx((wide.low, wide.high))
+        bonferroni = one.interval(1 - 0.05 / 3)
+        assert bonferroni.low <= wide.low < row["low"]
+        assert row["p_holm"] == pytest.approx(p_holm)
+    better = {pair for pair, row in told.items() if row["low_simultaneous"] > 0}
+    better |= {pair[::-1] for pair, row in told.items() if row["high_simultaneous"] < 0}
+    for (system, _), row in named(rows, "rank").items():
+        above, below = (sum(pair[side] == system for pair in better) for side in (1, 0))
+        assert (row["rank_from"], row["rank_to"]) == (1 + above, 3 - below)
+
+
+def campaign_of_rows(sample):
+    """Return the campaign of a sample, judged as `judge_file` judges."""
+    sample.campaign.run(answer)
+    return sample.campaign
+
+
+def test_tables_to_read_name_the_systems_best_first(call):
+    """Of B, A and C with all judged: the order is that of the scores, and certain."""
+    sampled(call, "--measure", "DCG@5", "--budget", "100%", "--question", "difference", "--question", "run")
+    judge_file("d.csv")
+    rows = estimated(call)
+    values = {row["system"]: row["value"] for row in rows if row["question"] == "run"}
+    order = sorted(values, key=values.get, reverse=True)
+    assert [row["system"] for row in rows if row["question"] == "rank"] == order
+    assert [(row["rank_from"], row["rank_to"]) for row in rows if row["question"] == "rank"] == [(1, 1), (2, 2), (3, 3)]
+    for (one, other), row in named(rows).items():
+        assert row["value"] == pytest.approx(values[one] - values[other], abs=1e-12)
+        assert (row["low_simultaneous"], row["p_holm"]) == (row["value"], 0.0)
+    text = call("estimate", *both("d.csv")).out
+    lines = text.splitlines()
+    assert lines[0].split() == ["DCG(dcg='exp-log2')@5", "rank", "value", "better", "than"]
+    assert [line.split()[:2] for line in lines[1:4]] == [[name, str(k)] for k, name in enumerate(order, 1)]
+    assert lines[1].endswith(", ".join(sorted(order[1:])))
+    assert lines[5].split() == ["DCG(dcg='exp-log2')@5", "difference", "p"]
+    assert [line[:5] for line in lines[6:9]] == ["A - B", "A - C", "B - C"]
+    assert all("*" in line and line.endswith("0.0000") for line in lines[6:9])
+    assert lines[-1].startswith(
+        "* 0 lies outside the brackets: max-t intervals of all differences of a measure, at most 3"
+    )
+    md, latex, tsv = (call("estimate", *both("d.csv"), "-o", form).out for form in ("md", "latex", "tsv"))
+    assert "| A - B | " in md
+    assert r"\begin{tabular}{lll}" in latex
+    assert len(tsv.splitlines()) == 1 + 3 + 3 + 3
+
+
+def test_two_runs_by_repeated_run_are_the_run_and_the_one_it_is_compared_with(call):
+    """The same sample to the last byte, and the same rows of simulate, also of rankers."""
+    for one, options in (("x.csv", ("--run", "b.run")), ("y.csv", ("--versus-run", "b.run"))):
+        call("sample", "--run", "a.run", *options, "--max-grade", 3, "--budget", 60, "--seed", 1, *files(one))
+    assert Path("x.csv.sample.npz").read_bytes() == Path("y.csv.sample.npz").read_bytes()
+    judge_file("x.csv")
+    row = call("estimate", *both("x.csv"), "-o", "jsonl").rows
+    assert len(row) == 1
+    assert not {"system", "versus", "p_holm", "low_simultaneous"} & set(row[0])
+    brief = ("--budget", "30%", "--repetitions", 20, "-o", "jsonl")
+    repeated = call("simulate", *RANKERS[:6], *brief).rows
+    assert repeated == call("simulate", *RANKERS[:4], "--versus-scores", "a.second", *brief).rows
+
+
+def test_contrasts_with_the_first_and_every_pair_read_later(call):
+    """A sample for the first against the others can be read for all; what it says of these is the same."""
+    sampled(call, "--contrasts", "first", "--budget", "60%")
+    judge_file("d.csv")
+    first, every = named(estimated(call)), named(estimated(call, "--contrasts", "all"))
+    assert (list(first), list(every)) == (PAIRS[:2], PAIRS)
+    for pair, row in first.items():
+        assert (row["value"], row["low"]) == (every[pair]["value"], every[pair]["low"])
+        assert row["low"] > row["low_simultaneous"] > every[pair]["low_simultaneous"]
+
+
+def test_read_early_and_topped_up(call):
+    """The first block alone is read; a top-up keeps every label, its sheet and the systems' names."""
+    rows = sampled(call, "--budget", "40%", "--measure", "DCG@5", "--measure", "P@3")
+    write_csv("d.csv", judged(rows, upto=1))
+    early = estimated(call)
+    assert len(named(early)) == 3
+    assert all(row["waiting"] > 0 for row in early if row["question"] == "difference")
+    write_csv("d.csv", judged(rows))
+    before = estimated(call)
+    done = call("top-up", "d.csv.sample.npz", "--budget", "20%", *files("e.csv"))
+    assert done.code == 0, done.err
+    judge_file("e.csv")
+    grown = call("estimate", "e.csv.sample.npz", "d.csv", "e.csv", "-o", "jsonl").rows
+    keys, widths = [], []
+    for told in (before, grown):
+        pairs = [row for row in told if row["question"] == "difference"]
+        keys.append([(row["measure"], row["system"], row["versus"]) for row in pairs])
+        widths.append(sum(row["high_simultaneous"] - row["low_simultaneous"] for row in pairs))
+    assert keys[0] == keys[1]
+    assert len(keys[0]) == 6
+    assert widths[1] < widths[0]
+
+
+def test_segments_share_the_level_out_and_differences_hold_at_once_within(call):
+    sampled(call, "--budget", "90%")
+    judge_file("d.csv")
+    lines = [f"q{q} {'odd' if q % 2 else 'even'}" for q in range(1, 31)]
+    write_lines(Path("s.txt"), lines)
+    rows = estimated(call, "--by", "s.txt")
+    told = [row for row in rows if row["question"] == "difference"]
+    assert [(row["system"], row["versus"]) for row in told] == [pair for pair in PAIRS for _ in range(2)]
+    assert {row["segment"] for row in told} == {"odd", "even"}
+    assert all(row["level"] == pytest.approx(0.975) for row in told)
+    assert all(row["low_simultaneous"] <= row["low"] for row in told)
+    assert len([row for row in rows if row["question"] == "rank"]) == 6
+
+
+def test_rankers_are_named_by_what_tells_their_files_apart(call):
+    """One LETOR file: a score file for each; two: ranker by ranker."""
+    done = call("sample", *RANKERS, "--train", "t.txt", "--budget", "30%", "--seed", 1, *files("d.csv"))
+    assert done.code == 0, done.err
+    assert read_sample("d.csv.sample.npz")[0].systems == ("a.score", "a.second", "a.third")
+    for name in ("x", "y", "z"):
+        Path(name).mkdir()
+        for part, own in (("a", 1), ("b", 2)):
+            n = len(Path(f"{part}.txt").read_text().splitlines())
+            rng = np.random.default_rng([ord(name), own])
+            write_lines(Path(name) / f"{part}.score", [f"{x:.5f}" for x in rng.normal(size=n)])
+    scores = [f"{name}/{part}.score" for name in "xyz" for part in "ab"]
+    case = case_of(letor=("a.txt", "b.txt"), scores=scores, max_grade=3)
+    assert case.systems == ("x", "y", "z")
+    alone = case_of(letor=("a.txt", "b.txt"), scores=scores[2:4], max_grade=3)
+    assert case.workload.rankings[1].items.tolist() == alone.workload.ranking.items.tolist()
+    assert system_names(["t", "t", "u"], ["r/a.run.gz", "r/b.run.gz", "r/c.run.gz"]) == ("a", "b", "c")
+    assert system_names(["", ""], ["the run", "the run"]) == ("run 1", "run 2")
+
+
+@pytest.mark.parametrize("weights", ["sum", "minimax"])
+def test_weights_change_what_is_drawn_and_nothing_of_what_is_asked(call, weights):
+    equal, other = (
+        sampled(call, "--budget", "30%"),
+        sampled(call, "--budget", "30%", "--weights", weights, name="w.csv"),
+    )
+    assert {(r["query_id"], r["doc_id"]) for r in equal} != {(r["query_id"], r["doc_id"]) for r in other}
+    assert len(read_sample("w.csv.sample.npz")[0].made_for) == 3
+
+
+BRIEF = ("--qrels", "q.qrels", "--unjudged", "irrelevant", "--repetitions", 40)
+
+
+def test_simulate_compares_every_difference_by_one_sample(call):
+    """Rows of passive are those of the pair alone; the last rows say how often all hold, and the mean efficiency."""
+    rows = call("simulate", *THREE, *BRIEF, "--budget", "30%", "--budget", "60%", "-o", "jsonl").rows
+    told = [row for row in rows if row["question"] == "difference"]
+    assert [(r["system"], r["versus"], r["method"]) for r in told[::2]] == [
+        (*pair, method) for pair in PAIRS for method in ("passive", "items")
+    ]
+    at_once = [row for row in rows if row["question"] == "at once"]
+    assert [row["contrasts"] for row in at_once] == [3, 3]
+    for row in at_once:
+        own = [r["efficiency"] for r in told if (r["method"], r["budget"]) == ("items", row["budget"])]
+        assert row["mean_efficiency"] == pytest.approx(np.mean(own))
+        assert 0.7 <= row["simultaneous_coverage"] <= 1
+    pair = call("simulate", *THREE[:4], "--max-grade", 3, *BRIEF, "--budget", told[0]["budget"], "-o", "jsonl").rows
+    assert pair[0]["rmse"] == pytest.approx(told[0]["rmse"], rel=1e-9)
+    first = call("simulate", *THREE, *BRIEF, "--contrasts", "first", "--budget", "50%", "-o", "jsonl").rows
+    assert [row["question"] for row in first] == ["difference"] * 4 + ["at once"]
+    text = call("simulate", *THREE, *BRIEF, "--budget", "50%").out
+    assert "3 differences by one sample, 40 repetitions" in text
+    assert "all hold at once" in text
+
+
+# What is wrong is said in a line
+
+
+def refused(done, text, code=1):
+    assert (done.code, done.out) == (code, ""), done
+    assert text in done.err, done.err
+
+
+def test_what_cannot_be_asked_of_many_systems(call):
+    draw = (*files("x.csv"), "--budget", 60)
+    write_lines(Path("same.run"), Path("c.run").read_text().replace(" C", " D").splitlines())
+    done = call("sample", *THREE, "--run", "same.run", *draw)
+    refused(done, "the lists of C and D do not differ where DCG(dcg='exp-log2') counts: leave one of the two out")
+    done = call("sample", *THREE, "--question", "versus", *draw)
+    refused(done, "there are 3 systems: 'versus' is the second of two, 'run' asks of each of them")
+    write_lines(Path("far.run"), [f"z{q} Q0 d1 1 1 far" for q in range(4)])
+    for qrels in ((), ("--qrels", "q.qrels", "--unjudged", "irrelevant")):
+        command = ("simulate", "--repetitions", 9) if qrels else ("sample", *draw)
+        done = call(*command, *THREE, "--run", "far.run", *qrels)
+        refused(done, "and far.run share no query")
+    done = call("simulate", *THREE, *BRIEF, "--method", "active", "--budget", "50%")
+    refused(done, "method 'active' draws with replacement for one question, not one sample for several")
+    refused(call("simulate", *THREE, *BRIEF, "--plot", "x.png"), "--plot draws one question: give one system or two")
+
+
+def test_what_a_sample_of_many_does_not_reach(call):
+    sampled(call, "--measure", "DCG@3", "--budget", "60%")
+    judge_file("d.csv")
+    refused(call("estimate", *both("d.csv"), "--measure", "DCG@5"), "is out of this sample's reach")
+    refused(call("estimate", *both("d.csv"), "--measure", "ERR@3"), "item designs are for additive measures")
+    call("sample", "--run", "a.run", "--run", "b.run", "--max-grade", 3, "--budget", 60, *files("t.csv"))
+    judge_file("t.csv")
+    done = call("estimate", *both("t.csv"), "--contrasts", "all")
+    refused(done, "--contrasts is of several systems: the sample was made for one, or for two")
