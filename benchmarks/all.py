@@ -73,6 +73,12 @@ STEPS = (
         ("results/efficiency.json", "results/efficiency.md"),
     ),
     Step(
+        "baselines",
+        "our defaults beside infAP, xinfAP, infNDCG, statAP, strata, active inference, pooling at equal cost",
+        "benchmarks.baselines",
+        ("results/baselines.json", "results/baselines.md"),
+    ),
+    Step(
         "uniform-factor",
         "what a query factor is worth where none was learned: README's σ = 1.2",
         "benchmarks.uniform_factor",

@@ -52,27 +52,34 @@ WORKER = ROOT / "benchmarks" / "peer_worker.py"
 
 def question_arrays(target: Target, beliefs: GradeBeliefs, n_grades: int, grades: np.ndarray, budget: float) -> dict:
     """Return what the peers are given of a question; costs and budget are in mean items."""
-    design = METHODS["whole"].design(target, **beliefs.for_method(METHODS["whole"], n_grades))
-    reading, p = design.reading(), target.pool.query_probs
-    values, is_open = reading.values(grades), reading.is_open
-    unit, n = target.pool.item_costs.mean(), target.pool.n_queries
-    moments = design.stage.moments(target, design.beliefs)
-    columns = {"values": n * p * values, "predictions": n * p * moments.mean}
-    columns |= {"spreads": n * p * np.sqrt(moments.variance), "overheads": design.order.overheads}
-    depth, own = heads(design, grades, is_open), {name: column[is_open] for name, column in columns.items()}
-    arrays = own | {
-        "costs": whole_costs(design)[is_open],
+    design, is_open, arrays = whole_queries(target, beliefs, n_grades, grades)
+    depth, n, p = heads(design, grades, is_open), target.pool.n_queries, target.pool.query_probs
+    arrays |= {
         "budget": budget,
-        "truth": float(p @ values),
-        "known": float(p[~is_open] @ values[~is_open]),
-        "scale": float(is_open.mean()),
         "depths": np.array(DEPTHS),
         "heads": np.array([n * p[is_open] * one for one, _ in depth]),
         "head_costs": np.array([one for _, one in depth]),
     }
     if METHODS["items"].fits(target.measure):
-        arrays |= items(target, design, grades, is_open, unit)
+        arrays |= items(target, design, grades, is_open, target.pool.item_costs.mean())
     return arrays
+
+
+def whole_queries(
+    target: Target, beliefs: GradeBeliefs, n_grades: int, grades: np.ndarray
+) -> tuple[Design, np.ndarray, dict]:
+    """Return a design, which queries a label can change, and these queries' columns with what the others are worth.
+
+    The truth is ``known`` and ``scale`` times the mean of the columns ``values``.
+    """
+    design = METHODS["whole"].design(target, **beliefs.for_method(METHODS["whole"], n_grades))
+    reading, p, n = design.reading(), target.pool.query_probs, target.pool.n_queries
+    values, is_open, moments = reading.values(grades), reading.is_open, design.stage.moments(target, design.beliefs)
+    columns = {"values": n * p * values, "predictions": n * p * moments.mean}
+    columns |= {"spreads": n * p * np.sqrt(moments.variance), "overheads": design.order.overheads}
+    columns |= {"costs": whole_costs(design)}
+    known = {"truth": float(p @ values), "known": float(p[~is_open] @ values[~is_open]), "scale": float(is_open.mean())}
+    return design, is_open, {name: column[is_open] for name, column in columns.items()} | known
 
 
 def whole_costs(design: Design) -> np.ndarray:

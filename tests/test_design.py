@@ -243,7 +243,7 @@ def test_judging_order_is_that_of_a_sort(seed):
 @pytest.mark.parametrize("measure", [DCG(), ERR(4, cutoff=2), NDCG(cutoff=2)], ids=str)
 def test_an_order_of_prefixes_is_by_better_rank(measure):
     target, probs = random_target(6, measure)
-    for method in ("depth", "whole"):
+    for method in ("whole",) if isinstance(measure, NDCG) else ("depth", "whole"):
         order = METHODS[method].design(target, probs).order
         for q in range(12):
             place = {}

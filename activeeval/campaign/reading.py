@@ -103,10 +103,13 @@ def _carried(design: Design, reading: Reading, selection: Selection, sample: Jud
     if isinstance(design.scheme, Levels):
         rows = rows[reading.is_open[rows] & ~reading.settled_by(selection) & (selection.counts > 0)]
     of_query = np.bincount(rows, squares, minlength=design.order.n_queries) / max(squares.sum(), np.finfo(float).tiny)
-    largest = np.argsort(-of_query, kind="stable")[: np.count_nonzero(of_query > SHARE_OF_ONE)]
-    if not largest.size:
+    shares = [(f"{of_query[q]:.0%}", str(design.pool.query_texts[q])) for q in np.flatnonzero(of_query > SHARE_OF_ONE)]
+    if not shares:
         return ()
-    named = " and ".join(f"{str(design.pool.query_texts[q])!r} {of_query[q]:.0%}" for q in largest.tolist())
+    # equal shares by name: rounding may order them otherwise in a pool in chunks
+    named = " and ".join(
+        f"{name!r} {share}" for share, name in sorted(shares, key=lambda one: (-int(one[0][:-1]), one[1]))
+    )
     more = f"{math.ceil(selection.cost):,} more {design.pool.cost_unit}, as many as so far,"
     grow = f"a top-up of {more}" if design.scheme.can_be_topped_up else f"a new sample of {more}"
     return (f"single judged queries carry much of the variance ({named}): check their grades; {grow} spreads it",)

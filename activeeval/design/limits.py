@@ -73,7 +73,7 @@ class Plan:
     def of_part(cls, part: Part, order: Order, which: int = 0) -> Plan:
         """Return the plan for one of the targets of a pool, on the order of all of them."""
         stage, places, spread, p = part.stage, part.places, part.spreads[which], order.query_probs
-        owners, ratios = places.open_queries, stage.pooled(places, spread)
+        owners, ratios = places.open_queries, stage.pooled(places, replace(spread, misplaced=0.0))
         if not stage.is_nested:
             ratios = pooled(places, spread, is_nested=False, least_share=0.0)
         return cls(

@@ -64,7 +64,7 @@ class Part:
             own = target.within / float(self.places.pool.query_probs[target.within].sum()) ** 2
             inside = own[self.places.open_queries]
             of_query, of_open, least = of_query * own, of_open * inside, least * (inside > 0)
-        return Spread(of_query=of_query, of_open=of_open, least_shares=least)
+        return Spread(of_query=of_query, of_open=of_open, least_shares=least, misplaced=found.misplaced)
 
     @property
     def draw_columns(self) -> tuple[Floats, Floats, Floats]:
@@ -106,7 +106,7 @@ class Part:
         if alike:
             return Rates(Ratios(np.ones(self.places.pool.n_queries), np.ones(n)), np.ones(n), weighs_costs=False)
         spread = joint_spread(self.spreads, weights, self.places)
-        return Rates(self.stage.pooled(self.places, spread), spread.least_shares)
+        return Rates(self.stage.pooled(self.places, spread), spread.least_shares, is_doubted=spread.misplaced > 0)
 
     def readings(self, order: Order) -> tuple[Reading, ...]:
         """Return the reading of each target on an order."""
@@ -145,6 +145,7 @@ def joint_spread(spreads: Sequence[Spread], weights: Sequence[float], places: Pl
         least_shares=np.sum(
             [own * s.least_shares for own, s in zip(_stakes(together, places), spreads, strict=True)], axis=0
         ),
+        misplaced=max(s.misplaced for s in spreads),
     )
 
 

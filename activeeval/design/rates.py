@@ -75,11 +75,14 @@ class Spread:
         What judging each place takes away.
     least_shares : ndarray, shape (n_wanted_places,)
         Least probability of a place once its query is in the sample, whatever the model says.
+    misplaced : float
+        Share of what the places of a query take away that the model may see at the wrong ones.
     """
 
     of_query: Floats
     of_open: Floats
     least_shares: Floats
+    misplaced: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,11 +104,14 @@ class Rates:
         Of each place once its query is in.
     weighs_costs : bool
         Whether the ratios are of variance to cost; else all are alike.
+    is_doubted : bool
+        Whether the variance may lie at any place of a query: none then falls below what the least query gets.
     """
 
     ratios: Ratios
     least_shares: Floats
     weighs_costs: bool = True
+    is_doubted: bool = False
 
 
 def of_stage(places: Places, spread: Spread, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE) -> Floats:
@@ -238,6 +244,8 @@ def order_of(places: Places, rates: Rates, query_probs: Floats, sums: Sums, shar
         best = np.zeros_like(of_query)
         np.maximum.at(best, owners, of_open)
         least = np.maximum(rates.least_shares * np.minimum(best, of_query)[owners], floor)
+    elif rates.is_doubted:
+        least = np.maximum(least, floor)
     of_open = np.clip(of_open, least, of_query[owners])
     if is_nested:
         has_any = np.diff(places.open_offsets) > 0
