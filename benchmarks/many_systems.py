@@ -3,18 +3,10 @@
 The 8 rankers of MQ2008 (parts 2 to 5, a forest that learned on part 1) and the 17 runs of TREC Robust 2003 (topics 601
 to 650, cut at rank 100, a forest on what the runs say that learned on the older topics, which have no grade 2): one
 sample for all pairs, by the default method of each measure, against passive samples of the same budget that are drawn
-<<<<<<< HEAD
 for one pair each. Where lists share little, as those of the 17 runs, a share of judging all lists pays for far more
 queries of one pair, at 40 % for all of them (efficiency 0), and only one pair is then answered. How many times the
 labels passive needs, mean, least and largest of all pairs; how often all 95 % simultaneous intervals hold at once; how
 often an interval of one pair alone does, on the mean. Stores benchmarks/results/many-systems.json.
-=======
-for one pair each. Where lists share little, as those of the 17 runs, a share of judging all of them pays for far more
-queries of one pair, at 40 % for all its queries (efficiency 0), of which it tells nothing of the other pairs.
-
-How many times the labels passive needs, mean, least and largest of all pairs; how often all 95 % simultaneous intervals
-hold at once; how often an interval of one pair alone does, on the mean. Stores benchmarks/results/many-systems.json.
->>>>>>> systems
 """
 
 from __future__ import annotations
