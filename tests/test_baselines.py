@@ -108,7 +108,7 @@ UNRETRIEVED = (
 
 @pytest.mark.parametrize(("ranking", "query", "ap", "ndcg"), [SAMPLED, UNRETRIEVED])
 def test_figures_are_those_that_sample_eval_prints(ranking, query, ap, ndcg):
-    """infAP and infNDCG of NIST's sample_eval.pl for these qrels and lists, printed with ten places."""
+    """infAP and infNDCG of NIST's sample_eval.pl for these qrels and lists, its core typed anew and run: ten places."""
     names = list(query)
     strata, judged = np.array([s for s, _ in query.values()]), np.array([g is not None for _, g in query.values()])
     grades = np.array([g or 0 for _, g in query.values()])

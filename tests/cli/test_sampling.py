@@ -303,7 +303,8 @@ def test_another_measure_of_the_same_sample(drawn, estimated, drawn_for, method,
     campaign.run(answer)
     target = Target(parse_measure(asked).bound_to(3), campaign.design.target.ranking)
     expected = campaign.estimate(target)
-    assert (row["measure"], row["value"], row["std_error"]) == (target.name, expected.value, expected.std_error)
+    std_error = expected.std_error if math.isfinite(expected.std_error) else None
+    assert (row["measure"], row["value"], row["std_error"]) == (target.name, expected.value, std_error)
 
 
 @pytest.mark.parametrize("method", ["active", "passive"])
