@@ -3,7 +3,8 @@
 `beliefs` hold the grade model, `stages` say what is judged of a query and turn model and targets into `orders` (places
 with the rates at which they come, by `rates`) and `readings` (targets on an order), `parts` do so for any part of a
 pool; `schemes` go through an order unit by unit or draw from `decks`, `selections` are what has been taken, `designs`
-put it together; `limits` say how near one comes to the best that its model and costs allow.
+put it together; `worths` say what an item tells where values are divided by an ideal, `limits` how near a design comes
+to the best that its model and costs allow.
 """
 
 from activeeval.design.beliefs import Beliefs, known_grades

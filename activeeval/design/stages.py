@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
+from activeeval.design.item_readings import ItemReading
 from activeeval.design.orders import Order, Places
 from activeeval.design.paths import path_of, walked
 from activeeval.design.rates import Ratios, Spread, pooled
-from activeeval.design.readings import ItemReading, PrefixReading, Reading, check_reaches
+from activeeval.design.readings import PrefixReading, Reading, check_reaches
 from activeeval.design.worths import worths
 from activeeval.errors import InputError
 from activeeval.kernels import rates, reveal

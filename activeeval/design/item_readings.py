@@ -1,0 +1,134 @@
+"""Readings of additive targets on orders whose items come on their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design.beliefs import Beliefs
+from activeeval.design.readings import Judge, Reading, Rows, taken_of
+from activeeval.design.totals import Totals, n_products
+from activeeval.kernels import items as item_kernel
+from activeeval.measures.doors import sealed
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEAST_LIKELIHOOD = 1e-12
+"""Of a label at a node: one that no node allows then says nothing, instead of leaving no node at all."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ItemReading(Reading):
+    """An additive target on an order whose items come on their own.
+
+    Attributes
+    ----------
+    beliefs : Beliefs
+    learns : bool
+        Whether an item is predicted from the labels judged before it; else from what was known before the sample.
+    gains : ndarray, shape (n_grades,)
+        What each grade is worth.
+    contrast, means : ndarray, shape (n_places,)
+        c_i (Δc_i in a comparison) and E[g_i] given what is known.
+    """
+
+    beliefs: Beliefs
+    learns: bool
+    gains: Floats
+    contrast: Floats
+    means: Floats
+    kind: ClassVar[str] = "items"
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the grade model knows."""
+        return self.beliefs.max_grade
+
+    @cached_property
+    def open_contrast(self) -> Floats:
+        """c_i of every place, 0 where its label is known."""
+        return np.where(self.known[self.order.items] < 0, self.contrast, 0.0)
+
+    @cached_property
+    def sums(self) -> Floats:
+        """What the known grades of each query are worth beside what is estimated of it, shape (n_queries,)."""
+        return self.settled_values
+
+    @cached_property
+    def regressors(self) -> Floats:
+        """What is known of every query for a regression, shape (n_queries, k).
+
+        Σ c_i and Σ c_i μ_i of unknown items, and the latter by other models.
+        """
+        order, c = self.order, self.open_contrast
+        columns = (c, c * self.means, *(c * means for means in self.further_means.T))
+        return np.column_stack([np.bincount(order.slot_queries, c, minlength=order.n_queries) for c in columns])
+
+    @cached_property
+    def further_means(self) -> Floats:
+        """E[g_i] of every place under each of the other models, shape (n_places, n_models)."""
+        return np.ascontiguousarray((self.beliefs.others[:, self.order.items] @ self.gains).T)
+
+    @cached_property
+    def word(self) -> Floats:
+        """E[g_i | u] and their running sums, shape (n_places, 3, n_nodes); see `activeeval.kernels.items`."""
+        nodes = self.beliefs.nodes
+        word = np.ones((self.order.items.size, 3, len(nodes)))
+        word[:, item_kernel.MEAN] = (nodes @ self.gains)[:, self.order.items].T
+        item_kernel.running_sums(self.order.offsets, self.open_contrast, word)
+        return word
+
+    def judge(self, grades: Ints) -> Judge:
+        """Return what tells of any selection what judging it shows; see `Reading.judge`."""
+        own = self._all_grades(grades)[self.order.items]
+        # an item that cannot be judged brings NaN: the kernel leaves it as the model expects it
+        gains = np.where(own >= 0, self.gains[np.maximum(own, 0)], np.nan)
+        if not self.learns:
+            return ItemJudge(self, gains, self.word)
+        word = self.word.copy()
+        likelihoods = self.beliefs.nodes[:, self.order.items, np.maximum(own, 0)].T
+        word[:, item_kernel.LIKELIHOOD] = np.maximum(likelihoods, LEAST_LIKELIHOOD)
+        return ItemJudge(self, gains, word)
+
+
+@dataclass(frozen=True, eq=False)
+class ItemJudge(Judge):
+    """Judged items: ``gains`` (n_places,) of their labels, and the model's ``word`` on each place and its label."""
+
+    reading: ItemReading
+    gains: Floats
+    word: Floats
+
+    def totals(self, selection: Rows) -> Totals:
+        """Return what a selection shows; see `Totals`."""
+        reading, order, n = self.reading, self.reading.order, selection.queries.size
+        width = 1 + reading.regressors.shape[1]
+        totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
+        labels = (order.offsets, reading.open_contrast, self.gains)
+        model = (self.word, sealed(reading.beliefs.weights), reading.further_means)
+        item_kernel.observe_items(*labels, *model, *taken_of(order, selection), totals, within)
+        self._expect_missing(selection, totals[:, 0])
+        return Totals(totals=totals, within=within)
+
+    def _expect_missing(self, selection: Rows, values: Floats) -> None:
+        """Add what is expected of items that cannot be judged to the values of certain queries, which have no other.
+
+        Of other queries the population's total brings it.
+        """
+        if not self._lacks_any:
+            return
+        is_missing = np.isnan(self.gains[selection.slots])
+        reading, missing = self.reading, selection.slots[is_missing]
+        rows = np.repeat(np.arange(selection.queries.size), selection.counts)[is_missing]
+        is_settled = reading.settled_by(selection)[rows]
+        expected = reading.open_contrast[missing] * reading.means[missing]
+        np.add.at(values, rows[is_settled], expected[is_settled])
+
+    @cached_property
+    def _lacks_any(self) -> bool:
+        return bool(np.isnan(self.gains).any())
