@@ -2,7 +2,7 @@
 
 from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast, Prospect
 from activeeval.planning.goals import Goal
-from activeeval.planning.pilots import Lesson, lesson_of
+from activeeval.planning.pilots import Lesson, Pilot
 from activeeval.planning.planner import Planner
 from activeeval.planning.plans import MeasurePlan, PlannedRow, needed_for, plan_of
 from activeeval.planning.rehearsals import MOST_ITEMS, evenness
@@ -16,12 +16,12 @@ __all__ = [
     "Goal",
     "Lesson",
     "MeasurePlan",
+    "Pilot",
     "PlannedRow",
     "Planner",
     "Prospect",
     "Values",
     "evenness",
-    "lesson_of",
     "needed_for",
     "plan_of",
 ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import Beliefs, Design, Levels, Part, Places, Plan, Selection
+from activeeval.design import Beliefs, Design, Levels, Part, Places, Plan, Reading, Selection
 from activeeval.errors import InputError
 from activeeval.estimation import evaluate, judged_sample, population_variance
 from activeeval.measures import Target
@@ -83,51 +83,78 @@ class Lesson:
         )
 
 
-def lesson_of(design: Design, selection: Selection, grades: Ints, target: Target, beliefs: Beliefs) -> Lesson:
-    """Return what a judged selection teaches of a target and a grade model.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pilot:
+    """A pilot's design, read for a target with the planner's model in place of its own.
 
-    The sample is read with the planner's model in place of its own: its weights stay those it was drawn with.
+    The weights of the sample stay those it was drawn with, so that what it shows is as unbiased as before.
 
-    Parameters
+    Attributes
     ----------
     design : Design
-        Of the pilot, on the same pool.
-    selection : Selection
-        What has been judged of it.
-    grades : ndarray of int64, shape (n_items,)
-    beliefs : Beliefs
-        The model that plans are made with.
-
-    Raises
-    ------
-    InputError
-        Where the pilot draws with replacement, does not reach the target, or shows no spread.
+        On the same pool, by levels.
+    reading : Reading
+    plan : Plan
+        What the planner's model expects of its probabilities.
+    values : Values
     """
-    if not isinstance(design.scheme, Levels):
-        raise InputError(f"a pilot of method {design.name!r}, draws with replacement, teaches no plan: expected levels")
-    order, stage = design.order, design.stage
-    own = stage.model(beliefs)
-    reading = stage.reading(target, order, own, design.known)
-    sample = judged_sample(design, reading, reading.judge(grades), selection)
-    found = evaluate(sample)
-    if sample.is_census or not 0 < found.variance < math.inf:
-        raise InputError(f"the pilot says nothing of how {target.name} varies: nothing in it was left to chance")
-    places = Places(
-        pool=order.pool,
-        offsets=order.offsets,
-        items=order.items,
-        matters=order.roots > 0,
-        costs=order.costs,
-        overheads=order.overheads,
-    )
-    part = Part(stage=stage, targets=(target,), beliefs=own, known=design.known, places=places)
-    expected = Plan.of_part(part, order).at_level(selection.level)
-    values = Values.of(target, beliefs)
-    spread = population_variance(sample, found) * (values.size - 1)
-    if not (expected > 0 and values.spread > 0):
-        raise InputError(f"the grade model leaves nothing open of {target.name}: there is nothing to rescale")
-    return Lesson(
-        degrees_of_freedom=found.degrees_of_freedom,
-        of_residuals=found.variance / expected,
-        of_values=max(spread, found.variance) / values.spread,
-    )
+
+    design: Design
+    reading: Reading
+    plan: Plan
+    values: Values
+
+    @classmethod
+    def of(cls, design: Design, target: Target, beliefs: Beliefs) -> Pilot:
+        """Return a design as a pilot.
+
+        Raises
+        ------
+        InputError
+            Where it draws with replacement, or does not reach the target.
+        """
+        if not isinstance(design.scheme, Levels):
+            what = f"a pilot of method {design.name!r}, draws with replacement,"
+            raise InputError(f"{what} teaches no plan: expected levels")
+        order, stage, own = design.order, design.stage, design.stage.model(beliefs)
+        reading = stage.reading(target, order, own, design.known)
+        places = Places(
+            pool=order.pool,
+            offsets=order.offsets,
+            items=order.items,
+            matters=order.roots > 0,
+            costs=order.costs,
+            overheads=order.overheads,
+        )
+        part = Part(stage=stage, targets=(target,), beliefs=own, known=design.known, places=places)
+        return cls(design=design, reading=reading, plan=Plan.of_part(part, order), values=Values.of(target, beliefs))
+
+    def lesson(self, selection: Selection, grades: Ints) -> Lesson:
+        """Return what a judged selection teaches.
+
+        Parameters
+        ----------
+        selection : Selection
+            What has been judged of it.
+        grades : ndarray of int64, shape (n_items,)
+
+        Raises
+        ------
+        InputError
+            Where it shows no spread, or the model leaves nothing open.
+        """
+        name = self.reading.target.name
+        sample = judged_sample(self.design, self.reading, self.reading.judge(grades), selection)
+        found = evaluate(sample)
+        if sample.is_census or not 0 < found.variance < math.inf:
+            raise InputError(f"the pilot says nothing of how {name} varies: nothing in it was left to chance")
+        expected = self.plan.at_level(selection.level)
+        if not (expected > 0 and self.values.spread > 0):
+            raise InputError(f"the grade model leaves nothing open of {name}: there is nothing to rescale")
+        spread = population_variance(sample, found) * (self.values.size - 1)
+        residuals = found.variance / expected
+        return Lesson(
+            degrees_of_freedom=found.degrees_of_freedom,
+            of_residuals=residuals,
+            of_values=spread / self.values.spread if spread > 0 else residuals,
+        )

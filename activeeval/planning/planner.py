@@ -14,7 +14,7 @@ from activeeval.design import Beliefs, Design, Order, Part, Plan, Replacement, S
 from activeeval.measures import Target
 from activeeval.methods import METHODS, Method
 from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast
-from activeeval.planning.pilots import Lesson, lesson_of
+from activeeval.planning.pilots import Lesson, Pilot
 from activeeval.planning.values import Values
 
 Ints = NDArray[np.int64]
@@ -50,6 +50,7 @@ class Planner:
     known: Ints | None = None
     defensive_share: float | None = None
     _parts: dict[tuple[object, ...], Part] = field(default_factory=dict, init=False, repr=False)
+    _pilots: dict[tuple[int, int], Pilot] = field(default_factory=dict, init=False, repr=False)
 
     def forecasts(self, method: Method) -> tuple[Forecast, ...]:
         """Return what to expect of a method for each target."""
@@ -71,11 +72,14 @@ class Planner:
         return self._beliefs_given(self.known)
 
     def lesson(self, design: Design, selection: Selection, grades: Ints, which: int = 0) -> Lesson:
-        """Return what a pilot's judged selection teaches of a target; see `activeeval.planning.lesson_of`.
+        """Return what a pilot's judged selection teaches of a target; see `activeeval.planning.pilots.Pilot`.
 
         The grade model is asked without the labels of the pilot, also where they are known by now.
         """
-        return lesson_of(design, selection, grades, self.targets[which], self._beliefs_given(design.known))
+        key = (id(design.order), which)
+        if key not in self._pilots:
+            self._pilots[key] = Pilot.of(design, self.targets[which], self._beliefs_given(design.known))
+        return self._pilots[key].lesson(selection, grades)
 
     def _beliefs_given(self, known: Ints | None) -> Beliefs:
         method = METHODS["whole"]
