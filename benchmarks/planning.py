@@ -34,7 +34,7 @@ from activeeval.planning import Forecast, Goal, Planner, evenness
 from activeeval.session.modelling import uniform_beliefs
 from activeeval.simulation import Replications, replicate
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
-from benchmarks.pools import JudgedPool, load
+from benchmarks.pools import JudgedPool, generated, load
 
 MODULE = "benchmarks.planning"
 POOLS = ("mq2008", "mq2007-agg", "generated")
@@ -47,6 +47,8 @@ DETECTABLE = (0.03, 0.8)
 """Shares of judging everything between which a budget for the true difference is tried: elsewhere the difference is so
 large that any sample shows it, or so small that nearly everything has to be judged."""
 LARGE, LARGE_SECONDS = 31531, 60
+GENERATED = 660
+"""Queries of the generated pool, an eleventh of which trains."""
 NORMAL = 1.959963984540054
 Row = dict[str, Any]
 
@@ -252,7 +254,7 @@ def main() -> None:
     for name in SECTIONS:
         result[name] = []
     for key in options.pool or POOLS:
-        pool = load(key)
+        pool = generated(n_queries=GENERATED) if key == "generated" else load(key)
         for name in (name for name in OF_POOLS if name in chosen):
             rows = list(OF_POOLS[name](pool, options))
             show(f"{name}, {pool.name}", rows)
