@@ -30,7 +30,7 @@ from activeeval.design import Design
 from activeeval.errors import ActiveEvalError
 from activeeval.generated import generate_pool
 from activeeval.methods import default_method
-from activeeval.planning import Forecast, Goal, Planner, evenness
+from activeeval.planning import Evenness, Forecast, Goal, Planner, evenness
 from activeeval.session.modelling import uniform_beliefs
 from activeeval.simulation import Replications, replicate
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
@@ -68,12 +68,15 @@ class Question:
         )
         self.default = default_method(self.target.measure).name
 
-    def forecast(self, name: str, near: float | None = None) -> Forecast:
-        """Return the forecast of a method, its degrees of freedom those near a budget."""
+    def forecast(self, name: str) -> Forecast:
+        """Return the forecast of a method."""
         found = self.planner.forecasts(METHODS[name])[0]
-        if near is None:
-            return found
-        return replace(found, evenness=evenness(self.design(name), self.planner.beliefs, near))
+        return replace(found, evenness=self.evenness(name))
+
+    @cache  # noqa: B019  (a question lives as long as its figures are made)
+    def evenness(self, name: str) -> Evenness:
+        """Return how even a method's judged queries are."""
+        return evenness(self.design(name), self.planner.beliefs)
 
     @cache  # noqa: B019  (a question lives as long as its figures are made)
     def design(self, name: str) -> Design:
@@ -103,7 +106,7 @@ def predictions(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
     for one in questions(pool, MEASURES, CASES):
         for name in ("passive", one.default):
             budget = SHARE * one.forecast("passive").cost
-            planned = one.forecast(name, budget).at(budget).half_width()
+            planned = one.forecast(name).at(budget).half_width()
             run = one.replayed(name, budget, options.repetitions, options.seed)
             rmse = float(np.sqrt(np.mean((run.values - one.truth) ** 2)))
             halves = run.half_widths()
@@ -126,7 +129,7 @@ def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
             except ActiveEvalError:
                 untold += 1
                 continue
-            scaled = replace(plain, of_residuals=lesson.scales[0], of_values=lesson.scales[1])
+            scaled = plain.taught(lesson)
             errors.append(abs(np.sqrt(scaled.at(goal_budget).of_pool) / realised - 1))
         before = abs(np.sqrt(plain.at(goal_budget).of_pool) / realised - 1)
         details = {"before": before, "ninth_tenth": float(np.quantile(errors, 0.9)), "say_nothing": untold}
@@ -155,7 +158,7 @@ def powers(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
     for one in questions(pool, MEASURES, CASES[1:]):
         goal = Goal(difference=abs(one.truth), power=POWER)
         forecast = one.forecast(one.default)
-        needed = _needed(one, goal, forecast)
+        needed = goal.budget(forecast)
         if needed is None or not DETECTABLE[0] * forecast.cost <= needed <= DETECTABLE[1] * forecast.cost:
             continue
         bounds = {"at_least": POWERS[0], "at_most": POWERS[1]}
@@ -164,16 +167,6 @@ def powers(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
         yield figure(f"{one.name}, {one.default}", found, "power", **bounds, share=share)
         if (taught := _after_pilots(one, goal, options)) is not None:
             yield figure(f"{one.name}, {one.default}, after a pilot", taught, "power", **bounds)
-
-
-def _needed(one: Question, goal: Goal, forecast: Forecast) -> float | None:
-    """Return the budget for a goal, degrees of freedom those near it."""
-    needed = goal.budget(forecast)
-    for _ in range(2):
-        if needed is not None:
-            near = evenness(one.design(one.default), one.planner.beliefs, needed)
-            needed = goal.budget(replace(forecast, evenness=near))
-    return needed
 
 
 def detected(one: Question, budget: float, repetitions: int, seed: int) -> float:
@@ -192,8 +185,7 @@ def _after_pilots(one: Question, goal: Goal, options: argparse.Namespace) -> flo
             lesson = one.planner.lesson(campaign.design, campaign.selection, campaign.grades)
         except ActiveEvalError:
             continue
-        scaled = replace(plain, of_residuals=lesson.scales[0], of_values=lesson.scales[1])
-        needed = _needed(one, goal, scaled)
+        needed = goal.budget(plain.taught(lesson))
         if needed is not None:
             found.append(detected(one, needed, max(options.repetitions // 10, 20), options.seed + seed))
     return float(np.mean(found)) if len(found) > options.pilots // 10 else None

@@ -14,7 +14,7 @@ from activeeval.design import Plan
 from activeeval.errors import InputError
 from activeeval.generated import WEIGHTS, generate_pool
 from activeeval.grade_models import QueryFactor
-from activeeval.planning import Forecast, Goal, Planner, Prospect, evenness
+from activeeval.planning import Forecast, Goal, Lesson, Planner, Prospect, Ratio, evenness
 from activeeval.planning.rehearsals import drawn_labels
 from activeeval.simulation import replicate
 
@@ -153,6 +153,9 @@ def test_half_width_and_power_are_those_of_the_t_test():
     for d in (0.0, 1.0, 5.0):
         expected = stats.norm.cdf(d / 2 - 1.959964) + stats.norm.cdf(-d / 2 - 1.959964)
         assert prospect(4.0).power(d) == pytest.approx(expected, rel=1e-5)
+    for freedom, d in ((4.0, 2.0), (12.0, 4.0)):
+        one, edge = stats.nct(freedom, d / 2), stats.t.ppf(0.975, freedom)
+        assert prospect(4.0, freedom).power(d) == pytest.approx(one.sf(edge) + one.cdf(-edge), rel=1e-5)
     assert prospect(math.inf).half_width() == math.inf
     assert prospect(math.inf).power(9.0) == 0.0
 
@@ -185,6 +188,7 @@ def test_a_goal_that_the_queries_themselves_do_not_allow(made):
         ({"difference": math.inf}, "positive number, got inf"),
         ({"difference": 1.0, "power": 1.0}, "power must lie strictly between 0 and 1, got 1.0"),
         ({"half_width": 1.0, "scope": "world"}, "unknown scope 'world'"),
+        ({"difference": 1.0, "power": 0.05}, "power 0.05 takes no judgment: expected one above 1 - level, 0.05"),
     ],
 )
 def test_goals_that_are_none(given, message):
@@ -216,11 +220,13 @@ def test_drawn_labels_have_the_models_marginals_and_the_querys_factor_in_common(
 def test_degrees_of_freedom_are_those_that_replayed_samples_have(made):
     planner = planner_of(made, DCG(cutoff=10))
     forecast, design = planner.forecasts(METHODS["items"])[0], design_of(planner, "items")
-    budget = 0.15 * forecast.cost
-    own = replace(forecast, evenness=evenness(design, planner.beliefs, budget)).at(budget)
+    budget, told = 0.15 * forecast.cost, evenness(design, planner.beliefs)
+    own = replace(forecast, evenness=told).at(budget)
     run = replicate(design, drawn_labels(planner.beliefs, 77), [budget], 200, 3)
     assert own.degrees_of_freedom == pytest.approx(np.median(run.degrees_of_freedom), rel=0.35)
-    assert evenness(design, planner.beliefs, forecast.cost) == 1.0
+    low, high = told.shares[told.budgets <= budget][-1], told.shares[told.budgets > budget][0]
+    assert min(low, high) <= told.at(budget) <= max(low, high)
+    assert told.at(told.budgets[2]) == pytest.approx(told.shares[2])
 
 
 def pilot_of(planner, name, budget, labels, seed):
@@ -243,8 +249,9 @@ def test_a_model_that_is_right_is_not_rescaled_on_average(made, name):
         campaign = pilot_of(planner, name, 0.2 * design.cost, labels, seed)
         lessons.append(planner.lesson(campaign.design, campaign.selection, campaign.grades))
     for ratios in ([one.of_residuals for one in lessons], [one.of_values for one in lessons]):
-        assert abs(np.mean(ratios) - 1) < 4 * np.std(ratios) / math.sqrt(60) + 0.03
-    assert np.mean([one.is_miscalibrated for one in lessons]) < 0.25
+        found = [one.value for one in ratios]
+        assert abs(np.mean(found) - 1) < 4 * np.std(found) / math.sqrt(60) + 0.03
+        assert np.mean([not one.may_be_chance for one in ratios]) < 0.25
 
 
 def test_a_pilot_finds_a_model_that_is_too_sure_and_rescales_by_it(made):
@@ -254,14 +261,42 @@ def test_a_pilot_finds_a_model_that_is_too_sure_and_rescales_by_it(made):
     labels = drawn_labels(honest.beliefs, 3)
     campaign = pilot_of(sure, "items", 0.5 * design_of(sure, "items").cost, labels, 1)
     lesson = sure.lesson(campaign.design, campaign.selection, campaign.grades)
-    assert lesson.of_residuals > 1.5
-    assert lesson.is_miscalibrated
+    assert lesson.of_residuals.value > 1.5
+    assert not lesson.of_residuals.may_be_chance
+    assert lesson.of_residuals.scale == lesson.of_residuals.value
     plain = sure.forecasts(METHODS["items"])[0]
-    scaled = replace(plain, of_residuals=lesson.scales[0], of_values=lesson.scales[1])
-    assert scaled.at(100).of_pool == pytest.approx(lesson.scales[0] * plain.at(100).of_pool)
-    assert lesson.scales[0] == lesson.of_residuals
-    doubtful = replace(lesson, of_residuals=1.2, degrees_of_freedom=10.0)
-    assert doubtful.scales[0] == pytest.approx(1.1)  # ten degrees of freedom against the model's ten
+    assert plain.taught(lesson).at(100).of_pool == pytest.approx(lesson.of_residuals.value * plain.at(100).of_pool)
+
+
+def test_what_chance_may_have_made_is_drawn_to_what_the_model_expects(made):
+    doubtful, sure = Ratio(value=1.2, degrees_of_freedom=10.0), Ratio(value=4.0, degrees_of_freedom=10.0)
+    assert doubtful.scale == pytest.approx(1.1)  # ten degrees of freedom against the model's ten
+    assert (sure.scale, Ratio(value=9.0, degrees_of_freedom=0.0).scale) == (4.0, 1.0)
+    low, high = doubtful.bounds
+    assert (low, high) == pytest.approx((12 / stats.chi2.ppf(0.975, 10), 12 / stats.chi2.ppf(0.025, 10)))
+    both = Lesson.together([Lesson(of_residuals=doubtful, of_values=sure), Lesson(of_residuals=sure, of_values=sure)])
+    assert (both.of_residuals.value, both.of_residuals.degrees_of_freedom) == (pytest.approx(2.6), 20.0)
+    uneven = Lesson.together(
+        [Lesson(of_residuals=r, of_values=r) for r in (doubtful, Ratio(value=4, degrees_of_freedom=30))]
+    )
+    assert uneven.of_residuals.value == pytest.approx((10 * 1.2 + 30 * 4) / 40)
+    lesson, planner = Lesson(of_residuals=sure, of_values=doubtful), planner_of(made, DCG(cutoff=10))
+    for name, ratio in (("items", 4.0), ("whole", 4.0), ("random", 1.1), ("passive", 1.1)):
+        plain = planner.forecasts(METHODS[name])[0]
+        budget = 0.3 * plain.cost
+        assert plain.taught(lesson).at(budget).of_pool == pytest.approx(ratio * plain.at(budget).of_pool), name
+
+
+def test_what_a_fit_and_few_draws_cost_is_counted(made):
+    planner = planner_of(made, DCG(cutoff=10), overhead=3.0)
+    fitted, plain = (planner.forecasts(METHODS[name])[0] for name in ("items", "items_plain"))
+    passive, budget = planner.forecasts(METHODS["passive"])[0], 0.15 * planner.forecasts(METHODS["items"])[0].cost
+    n = plain.way.expect(budget)[1]
+    assert fitted.at(budget).of_pool == pytest.approx(plain.at(budget).of_pool * n / (n - 2))
+    assert fitted.at(budget).degrees_of_freedom == pytest.approx(n - 2)
+    draws = passive.way.expect(budget)[1]
+    values = planner.values[0]
+    assert passive.at(budget).of_pool == pytest.approx(values.query_probs @ values.squares / (draws - 1))
 
 
 def test_what_the_pilot_has_shown_is_not_what_it_is_measured_by(made):

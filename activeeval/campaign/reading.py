@@ -18,6 +18,7 @@ from activeeval.estimation import (
     evaluate,
     judged_sample,
     looks_of,
+    variance_shares,
 )
 from activeeval.measures import Target
 from activeeval.results import Cannot, Estimate
@@ -98,7 +99,7 @@ def _carried(design: Design, reading: Reading, selection: Selection, sample: Jud
     """
     if sample.values.size < FEWEST_OPEN or not math.isfinite(evaluate(sample).variance):
         return ()
-    squares = evaluate(sample).contributions ** 2
+    squares = variance_shares(sample)
     rows = selection.queries
     if isinstance(design.scheme, Levels):
         rows = rows[reading.is_open[rows] & ~reading.settled_by(selection) & (selection.counts > 0)]

@@ -15,7 +15,8 @@ what each round adds to the information 1 / V of one sample of all budgets. The 
 
 *Taught readings.* A round can be read with a better model than it was drawn with, as long as what that says of a query
 does not come from the round's own sample of it: queries are parted into folds by their ids, and those of a fold are
-predicted from all labels but the round's in it.
+predicted from all labels but the round's in it. At a fixed level that is exactly unbiased; a hard budget leaves a bias
+of order 1/n, .02 of the standard deviation at 14 queries and .006 at 31.
 """
 
 from __future__ import annotations
@@ -201,7 +202,10 @@ def read_together(campaigns: Sequence[Campaign], targets: Sequence[Target | None
     wide = [campaign.estimate(target, scope=scope) for campaign, target in zip(campaigns, targets, strict=True)]
     parts = zip(weights, wide, of_pool, strict=True)
     added = sum(w * _difference(own.std_error, pool.std_error) for w, own, pool in parts if w > 0)
-    return replace(found, scope=scope, std_error=math.sqrt(found.std_error**2 + max(added, 0.0)))
+    std_error = math.sqrt(found.std_error**2 + max(added, 0.0))
+    # of a pool that is all known only its choice is left to chance
+    freedom = wide[-1].degrees_of_freedom if found.std_error == 0 else found.degrees_of_freedom
+    return replace(found, scope=scope, std_error=std_error, degrees_of_freedom=freedom)
 
 
 def planned_weights(design: Design, budgets: Sequence[float], target: Target | None = None) -> Floats:

@@ -97,6 +97,8 @@ def plan(
     from activeeval.session.plans import plan_measure
     from activeeval.session.samples import judged_pilots
 
+    if budgets and half_width is not None:
+        raise click.UsageError("--half-width asks which budget: give that or --budget")
     if sheets and not pilots:
         raise click.UsageError("--sheet holds the judgments of a --pilot: give the pilot's sample, too")
     wanted: list[dict[str, Any]] = [{"half_width": half_width}, {"difference": difference, "power": power}]

@@ -9,6 +9,7 @@ from activeeval.estimation.estimators import (
     evaluate,
     evaluated,
     population_variance,
+    variance_shares,
 )
 from activeeval.estimation.intervals import (
     INTERVALS,
@@ -63,4 +64,5 @@ __all__ = [
     "rank_ranges",
     "simultaneous_level",
     "spending_boundaries",
+    "variance_shares",
 ]

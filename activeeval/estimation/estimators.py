@@ -106,6 +106,23 @@ def _evaluate(sample: JudgedSample) -> Evaluated:
     )
 
 
+def variance_shares(sample: JudgedSample) -> Floats:
+    """Return what each open query, or draw, adds to V̂, shape (n,): (g ω)² (keep e² + (1 − keep) s), never below 0.
+
+    Of draws with replacement the square of what it adds to the error.
+    """
+    contributions = _evaluate(sample).contributions
+    if sample.with_replacement or sample.is_census:
+        return np.asarray(contributions**2)
+    keep, left = 1 - sample.inclusion_probs, np.empty((contributions.size, 2))
+    weights = sample.importance_weights
+    arrays = (weights, keep, sample.totals, sample.within, sample.population)
+    estimates.residuals(*arrays, sample.is_fitted, left)
+    e, s = left.T
+    lifted = np.divide(contributions, e, out=weights.copy(), where=e != 0)  # g ω
+    return np.asarray(np.maximum(keep * contributions**2 + (1 - keep) * lifted**2 * s, 0.0))
+
+
 def evaluated(samples: JudgedSamples) -> Floats:
     """Return value, variance and degrees of freedom of each sample for its pool, as `evaluate` does one by one.
 

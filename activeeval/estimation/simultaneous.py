@@ -38,7 +38,8 @@ Pairs = Sequence[tuple[int, int]]
 _SEED = 20140301
 _DRAWS, _CHANCES = 16384, 64
 """Normal draws, and quantiles of W that they are spread over. Of 3, 8 and 17 systems with 2 to 30 degrees of freedom,
-or infinitely many, the quantiles were within 1 % of those of the studentised range."""
+or infinitely many, the quantiles at 95 % were within 1 % of those of the studentised range; at 99 % intervals of 17
+systems all held with 98.7 %."""
 _STEPS = 24
 _PERFECT = 1e-9
 

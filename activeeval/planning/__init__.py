@@ -2,16 +2,17 @@
 
 from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast, Prospect
 from activeeval.planning.goals import Goal
-from activeeval.planning.pilots import Lesson, Pilot
+from activeeval.planning.pilots import Lesson, Pilot, Ratio
 from activeeval.planning.planner import Planner
 from activeeval.planning.plans import MeasurePlan, PlannedRow, needed_for, plan_of
-from activeeval.planning.rehearsals import MOST_ITEMS, evenness
+from activeeval.planning.rehearsals import MOST_ITEMS, Evenness, evenness
 from activeeval.planning.values import Values
 
 __all__ = [
     "MOST_ITEMS",
     "ByDraws",
     "ByLevels",
+    "Evenness",
     "Forecast",
     "Goal",
     "Lesson",
@@ -20,6 +21,7 @@ __all__ = [
     "PlannedRow",
     "Planner",
     "Prospect",
+    "Ratio",
     "Values",
     "evenness",
     "needed_for",

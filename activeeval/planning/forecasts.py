@@ -8,7 +8,7 @@ both, as the estimators have it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -18,12 +18,15 @@ from numpy.typing import NDArray
 from activeeval.design import Plan
 from activeeval.design.decks import DRAWS_PER_QUERY, Deck
 from activeeval.errors import InputError
+from activeeval.planning.pilots import Lesson
+from activeeval.planning.rehearsals import Evenness
 from activeeval.planning.values import Values
 from activeeval.results import check_level, t_quantile
 
 Floats = NDArray[np.float64]
 _CLOSE = 1e-9
 _FITTED = 2.0
+_NORMAL = 1e4
 _SURE = 1 - 1e-12
 
 
@@ -73,7 +76,7 @@ class Prospect:
 
     def power(self, difference: float, scope: str = "pool", level: float = 0.95) -> float:
         """Return the chance that the t interval leaves out 0 where the true value is ``difference``."""
-        from scipy.special import stdtr
+        from scipy.special import nctdtr, ndtr
 
         variance, freedom = self.variance(scope), max(self.freedom(scope), 1.0)
         if variance == 0:
@@ -81,11 +84,19 @@ class Prospect:
         if not math.isfinite(variance):
             return 0.0
         edge, shift = float(t_quantile(level, freedom)), abs(difference) / math.sqrt(variance)
-        return float(stdtr(freedom, shift - edge) + stdtr(freedom, -shift - edge))
+        found = math.nan
+        if freedom < _NORMAL:
+            found = float(1.0 - nctdtr(freedom, shift, edge) + nctdtr(freedom, shift, -edge))
+        # far out, and of many degrees, the noncentral distribution is not to be had: the normal one is as good there
+        return found if math.isfinite(found) else float(ndtr(shift - edge) + ndtr(-shift - edge))
 
 
 class Way(Protocol):
     """How a method spends a budget: by levels, or by draws with replacement."""
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether what varies is what a model's predictions leave, else the values themselves."""
 
     @property
     def cost(self) -> float:
@@ -105,6 +116,7 @@ class ByLevels:
 
     plan: Plan
     is_fitted: bool
+    is_predicted: bool = True
 
     @property
     def cost(self) -> float:
@@ -144,6 +156,11 @@ class ByDraws:
     sampling_probs: Floats
     values: Values
     sizes: Floats
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether what varies is what a model's predictions leave; here the values themselves vary."""
+        return False
 
     @property
     def cost(self) -> float:
@@ -194,8 +211,8 @@ class Forecast:
     values : Values
     of_residuals, of_values : float
         How many times what the model expects the variance of residuals, and S², turned out to be in a pilot; 1 without.
-    evenness : float
-        Degrees of freedom over the judged queries that chance chose; see `activeeval.planning.evenness`.
+    evenness : Evenness or None
+        Degrees of freedom over the judged queries that chance chose; None takes all for alike.
     """
 
     method: str
@@ -203,7 +220,7 @@ class Forecast:
     values: Values
     of_residuals: float = 1.0
     of_values: float = 1.0
-    evenness: float = 1.0
+    evenness: Evenness | None = None
 
     @property
     def cost(self) -> float:
@@ -216,23 +233,26 @@ class Forecast:
         return self.way.least
 
     def at(self, budget: float) -> Prospect:
-        """Return what to expect at a budget, in mean items.
+        """Return what to expect at a budget, in mean items; of one that does not work nothing.
 
         Raises
         ------
         InputError
-            Where the budget is below the least that works.
+            Where the budget is no positive number.
         """
         if not budget > 0:
             raise InputError(f"the budget must be a positive number, got {budget!r}")
-        variance, n_open, queries, items = self.way.expect(budget)
-        scale = self.of_residuals if isinstance(self.way, ByLevels) else self.of_values
+        variance, n_open, queries, items = math.inf, 0.0, 0.0, 0.0
+        if budget >= self.least * (1 - _CLOSE):
+            variance, n_open, queries, items = self.way.expect(budget)
+        scale = self.of_residuals if self.way.is_predicted else self.of_values
+        share = 1.0 if self.evenness is None else self.evenness.at(budget)
         return Prospect(
             method=self.method,
             budget=budget,
             of_pool=scale * variance,
             of_scope=self.of_values * self.values.of_population,
-            degrees_of_freedom=max(min(n_open - _FITTED, self.evenness * n_open), 1.0),
+            degrees_of_freedom=max(min(n_open - _FITTED, share * n_open), 1.0),
             of_census=self.values.size - 1.0,
             queries=queries,
             items=items,
@@ -240,7 +260,14 @@ class Forecast:
 
     def least_variance(self, budget: float) -> float:
         """Return the least variance that any probabilities of this method's places leave; infinite where unknown."""
-        return self.of_residuals * self.way.plan.least(budget) if isinstance(self.way, ByLevels) else math.inf
+        way = self.way
+        return (
+            self.of_residuals * way.plan.least(budget) if isinstance(way, ByLevels) and way.is_predicted else math.inf
+        )
+
+    def taught(self, lesson: Lesson) -> Forecast:
+        """Return the forecast rescaled by what pilots have shown."""
+        return replace(self, of_residuals=lesson.of_residuals.scale, of_values=lesson.of_values.scale)
 
     @cached_property
     def all_judged(self) -> Prospect:

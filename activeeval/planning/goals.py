@@ -61,6 +61,10 @@ class Goal:
             raise InputError(f"power must lie strictly between 0 and 1, got {self.power!r}")
         check_scope(self.scope)
         check_level(self.level)
+        if self.difference is not None and self.power <= 1 - self.level:
+            raise InputError(
+                f"power {self.power:g} takes no judgment: expected one above 1 - level, {1 - self.level:g}"
+            )
 
     def is_met(self, prospect: Prospect) -> bool:
         """Whether a prospect reaches it."""

@@ -11,76 +11,72 @@ from numpy.typing import NDArray
 
 from activeeval.design import Beliefs, Design, Levels, Part, Places, Plan, Reading, Selection
 from activeeval.errors import InputError
-from activeeval.estimation import evaluate, judged_sample, population_variance
+from activeeval.estimation import evaluate, judged_sample
+from activeeval.estimation.effective import Spread, spread_of
 from activeeval.measures import Target
 from activeeval.planning.values import Values
 
 Ints = NDArray[np.int64]
 
+_FEWEST = 1.0
 PRIOR = 10.0
 """Degrees of freedom that the model's own word counts as. After pilots of 50 queries (MQ2008, MQ2007, four measures,
 one ranking and two) the median error of half-widths was at most .21, .13, .13, .15, .17 with 0, 5, 10, 20, 40."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
-    """What pilots have shown of a target, beside what the grade model expects.
+class Ratio:
+    """How many times what a model expects a variance was observed to be, with degrees of freedom of the observation."""
 
-    Attributes
-    ----------
-    degrees_of_freedom : float
-        Of all pilots together.
-    of_residuals, of_values : float
-        The variance of residuals and S² over what the model expects, as they were observed.
-    """
-
+    value: float
     degrees_of_freedom: float
-    of_residuals: float
-    of_values: float
-
-    @property
-    def scales(self) -> tuple[float, float]:
-        """What expected variances of residuals and of values are multiplied by.
-
-        The observed, drawn to 1 as long as chance may have made it differ from 1: then the model is worth `PRIOR`.
-        """
-        share = self.degrees_of_freedom / (self.degrees_of_freedom + PRIOR)
-
-        def drawn(ratio: float) -> float:
-            return 1 + share * (ratio - 1) if self._may_be_chance(ratio) else ratio
-
-        return drawn(self.of_residuals), drawn(self.of_values)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The 95 % interval of the ratio of residual variances, by the χ² distribution."""
-        return self._bounds(self.of_residuals)
-
-    @property
-    def is_miscalibrated(self) -> bool:
-        """Whether chance alone hardly makes the observed variance differ so much from the expected one."""
-        return not self._may_be_chance(self.of_residuals)
-
-    def _bounds(self, ratio: float) -> tuple[float, float]:
+        """The 95 % interval by the χ² distribution."""
         from scipy.special import chdtri
 
         n = self.degrees_of_freedom
-        return n * ratio / float(chdtri(n, 0.025)), n * ratio / float(chdtri(n, 0.975))
+        if n < _FEWEST:
+            return 0.0, math.inf
+        return n * self.value / float(chdtri(n, 0.025)), n * self.value / float(chdtri(n, 0.975))
 
-    def _may_be_chance(self, ratio: float) -> bool:
-        low, high = self._bounds(ratio)
+    @property
+    def may_be_chance(self) -> bool:
+        """Whether chance alone may have made it differ from 1."""
+        low, high = self.bounds
         return low <= 1 <= high
+
+    @property
+    def scale(self) -> float:
+        """What the expected variance is multiplied by.
+
+        The observed ratio, drawn to 1 as long as chance may have made it differ: then the model is worth `PRIOR`.
+        """
+        share = self.degrees_of_freedom / (self.degrees_of_freedom + PRIOR)
+        return 1 + share * (self.value - 1) if self.may_be_chance else self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """What pilots have shown of a target: ratios of the variance of residuals, and of S², to what the model expects."""
+
+    of_residuals: Ratio
+    of_values: Ratio
 
     @classmethod
     def together(cls, lessons: Sequence[Lesson]) -> Lesson:
         """Return what several pilots teach together, weighed by degrees of freedom."""
-        weights = np.array([one.degrees_of_freedom for one in lessons])
-        shares = weights / weights.sum()
-        return cls(
-            degrees_of_freedom=float(weights.sum()),
-            of_residuals=float(shares @ [one.of_residuals for one in lessons]),
-            of_values=float(shares @ [one.of_values for one in lessons]),
-        )
+        residuals, values = [one.of_residuals for one in lessons], [one.of_values for one in lessons]
+        return cls(of_residuals=_together(residuals), of_values=_together(values))
+
+
+def _together(ratios: Sequence[Ratio]) -> Ratio:
+    weights = [one.degrees_of_freedom for one in ratios]
+    if sum(weights) == 0:
+        return Ratio(value=1.0, degrees_of_freedom=0.0)
+    value = math.fsum(w * one.value for w, one in zip(weights, ratios, strict=True)) / sum(weights)
+    return Ratio(value=value, degrees_of_freedom=sum(weights))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -151,10 +147,14 @@ class Pilot:
         expected = self.plan.at_level(selection.level)
         if not (expected > 0 and self.values.spread > 0):
             raise InputError(f"the grade model leaves nothing open of {name}: there is nothing to rescale")
-        spread = population_variance(sample, found) * (self.values.size - 1)
-        residuals = found.variance / expected
         return Lesson(
-            degrees_of_freedom=found.degrees_of_freedom,
-            of_residuals=residuals,
-            of_values=spread / self.values.spread if spread > 0 else residuals,
+            of_residuals=Ratio(value=found.variance / expected, degrees_of_freedom=found.degrees_of_freedom),
+            of_values=self._of_values(spread_of(sample, found, self.reading, selection)),
         )
+
+    def _of_values(self, spread: Spread) -> Ratio:
+        """Return Ŝ² over S²; of a noisy one, whose variance is that of a χ² with few degrees of freedom, those."""
+        noise = float(spread.noise.sum())
+        if spread.value <= 0 or noise <= 0:
+            return Ratio(value=1.0, degrees_of_freedom=0.0)
+        return Ratio(value=spread.value / self.values.spread, degrees_of_freedom=2 * spread.value**2 / noise)

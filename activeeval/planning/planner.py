@@ -62,7 +62,11 @@ class Planner:
         order, _ = method.ordered(part, None, self.defensive_share)
         plans = [self._plan(part, order, k) for k in range(len(self.targets))]
         return tuple(
-            Forecast(method=method.name, way=ByLevels(plan=plan, is_fitted=method.is_fitted), values=own)
+            Forecast(
+                method=method.name,
+                way=ByLevels(plan=plan, is_fitted=method.is_fitted, is_predicted=part.beliefs is not None),
+                values=own,
+            )
             for plan, own in zip(plans, self.values, strict=True)
         )
 

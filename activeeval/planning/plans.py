@@ -15,6 +15,7 @@ from activeeval.planning.pilots import Lesson
 from activeeval.results import t_quantile
 
 _HARDLY = 1.02
+_FEW = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +108,8 @@ class MeasurePlan:
         amount = f"{math.ceil(one.budget - 1e-6):,} {self.target.pool.cost_unit}{whole}{hours} by {self.best}"
         taken = f"about {one.items:,.0f} items of {one.queries:,.0f} queries"
         first = f"{row.goal} takes {amount}" if row.goal else f"{amount} give ± {one.half_width('pool', level):.3g}"
+        few = min(_FEW, self.target.pool.n_queries)
+        taken += f" (fewer than {few} make a rough interval)" if one.queries < few else ""
         passive = self.passive_budget(row, level)
         if passive is None:
             return f"{first}: {taken}; random queries judged whole are not as precise before all are judged"
@@ -115,7 +118,8 @@ class MeasurePlan:
 
     def _limits(self, row: PlannedRow, level: float) -> str:
         forecast, budget = self.forecasts[self.best], row.prospect.budget
-        text = f"for {budget:,.0f} no choice of items comes below ± {row.limit(level):.3g} with this grade model"
+        paid = f"{math.ceil(budget - 1e-6):,}"
+        text = f"for {paid} the best choice of items by this grade model comes to ± {row.limit(level):.3g}"
         way = forecast.way
         if isinstance(way, ByLevels) and row.prospect.of_pool > 0:
             text += (
@@ -123,7 +127,7 @@ class MeasurePlan:
             )
             if self.target.pool.query_costs.any():
                 free = forecast.of_residuals * way.plan.without_overhead().least(budget)
-                text += f"; were turning to a query free, below ± {replace(row, least_variance=free).limit(level):.3g}"
+                text += f"; were turning to a query free, to ± {replace(row, least_variance=free).limit(level):.3g}"
         return f"{text}; the model knows {forecast.values.explained:.0%} of how queries differ beforehand"
 
     def _floor(self, level: float) -> str:
@@ -133,15 +137,16 @@ class MeasurePlan:
 
 def _taught(lesson: Lesson) -> str:
     """Return what pilots have taught, in words."""
-    low, high = lesson.bounds
+    ratio = lesson.of_residuals
+    low, high = ratio.bounds
     bounds = f"(95 %: {low:.2g} to {high:.2g})"
     text = (
-        f"the pilot's values vary {lesson.of_residuals:.2g} times as much around what the grade model predicts as it "
+        f"the pilot's values vary {ratio.value:.2g} times as much around what the grade model predicts as it expects "
     )
-    text += f"expects {bounds}: half-widths are multiplied by {math.sqrt(lesson.scales[0]):.2g}"
-    if not lesson.is_miscalibrated:
+    text += f"{bounds}: half-widths are multiplied by {math.sqrt(ratio.scale):.2g}"
+    if ratio.may_be_chance:
         return text
-    what = "too sure of itself" if lesson.of_residuals > 1 else "less sure of itself than it could be"
+    what = "too sure of itself" if ratio.value > 1 else "less sure of itself than it could be"
     return f"{text}; the grade model is miscalibrated, {what}"
 
 

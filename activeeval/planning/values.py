@@ -46,8 +46,8 @@ class Values:
 
     @property
     def spread(self) -> float:
-        """S² = Σ p E[(L − R_θ)² | x], how values differ between queries."""
-        return float(self.query_probs @ self.squares)
+        """E[S²], S² = Σ p L² − R², how values differ between queries."""
+        return float(self.query_probs @ self.squares - self.query_probs**2 @ self.variances)
 
     @property
     def explained(self) -> float:

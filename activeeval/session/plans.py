@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from activeeval.errors import ActiveEvalError, BudgetError, InputError
 from activeeval.measures import Target
 from activeeval.methods import default_method, find_method
 from activeeval.planning import MOST_ITEMS, Forecast, Goal, Lesson, MeasurePlan, Planner, evenness, needed_for, plan_of
-from activeeval.session.budgets import Budget, check_open, whole_cost
+from activeeval.session.budgets import Budget, whole_cost
 from activeeval.session.cases import Case
 from activeeval.session.samples import Sample
 from activeeval.session.systems import check_differ
 
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.4)
 """Shares of judging everything at which methods are shown where no budget is asked for."""
-_REFERENCE = 0.1
 
 
 def plan_measure(
@@ -57,7 +56,7 @@ def plan_measure(
     asked = case.asked([measure])
     check_differ(asked)
     targets = [one.target for one in asked]
-    check_open(*targets)
+    whole_cost(*targets, known=case.known)  # refuses where nothing is left to judge
     n_grades, default = case.n_grades(targets[0]), default_method(targets[0].measure).name
     planner = Planner(
         targets=targets,
@@ -68,7 +67,7 @@ def plan_measure(
     )
     lessons = _lessons(planner, pilots or {})
     names = list(dict.fromkeys(("passive", default, *methods)))
-    found = [_Method(case, planner, name).near(lessons, budgets, goals) for name in names]
+    found = [_forecasts(case, planner, name, lessons) for name in names]
     forecasts = [dict(zip(names, own, strict=True)) for own in zip(*found, strict=True)]
     needed = {} if budgets else {goal: needed_for(goal, forecasts, default) for goal in goals}
     plans = []
@@ -87,7 +86,7 @@ def _shown(case: Case, targets: Sequence[Target], forecast: Forecast, budgets: S
         return [amount for amount in (float(math.ceil(share * whole)) for share in CURVE) if amount >= forecast.least]
     amounts = [budget.of(*targets, known=case.known) for budget in budgets]
     for budget, amount in zip(budgets, amounts, strict=True):
-        if amount < forecast.least * (1 - 1e-12):
+        if amount < forecast.least * (1 - 1e-12) and forecast.method != "passive":
             problem = f"{forecast.method}: budget {amount:g} is below what may have to be judged at once, "
             refusal = BudgetError(f"{problem}{forecast.least:g}", budget=amount, needed=forecast.least)
             raise budget.refused(refusal, *targets, known=case.known)
@@ -112,44 +111,22 @@ def _lessons(planner: Planner, pilots: Mapping[str, Sample]) -> list[Lesson | No
     return [Lesson.together(lessons) if lessons else None for lessons in found]
 
 
-@dataclass(frozen=True, slots=True)
-class _Method:
-    """A method's forecasts, their degrees of freedom as rehearsals tell them near the budget that matters."""
+def _forecasts(case: Case, planner: Planner, name: str, lessons: Sequence[Lesson | None]) -> list[Forecast]:
+    """Return a method's forecast of each target, taught by pilots, degrees of freedom as a rehearsal tells them.
 
-    case: Case
-    planner: Planner
-    name: str
-
-    def near(
-        self, lessons: Sequence[Lesson | None], budgets: Sequence[Budget], goals: Sequence[Goal]
-    ) -> list[Forecast]:
-        """Return forecasts of all targets as near the largest budget asked for, or that the first goal takes."""
-        found = []
-        for forecast, lesson in zip(self.planner.forecasts(find_method(self.name)), lessons, strict=True):
-            scales = (1.0, 1.0) if lesson is None else lesson.scales
-            found.append(replace(forecast, of_residuals=scales[0], of_values=scales[1]))
-        targets, known = self.planner.targets, self.case.known
-        amounts = [budget.of(*targets, known=known) for budget in budgets]
-        if amounts or not goals:
-            near = max(amounts, default=_REFERENCE * whole_cost(*targets, known=known))
-            return self._rehearsed(found, [near] * len(found))
-        for _ in range(2):  # at the budget of the goal the judged queries may be less even
-            needed = [goals[0].budget(forecast) for forecast in found]
-            found = self._rehearsed(found, [cost if cost is not None else 0.0 for cost in needed])
+    Very large pools are not rehearsed.
+    """
+    targets, method = planner.targets, find_method(name)
+    found = [
+        forecast if lesson is None else forecast.taught(lesson)
+        for forecast, lesson in zip(planner.forecasts(method), lessons, strict=True)
+    ]
+    if case.workload.pool.n_items * len(targets) > MOST_ITEMS:
         return found
-
-    def _rehearsed(self, forecasts: Sequence[Forecast], budgets: Sequence[float]) -> list[Forecast]:
-        """Return forecasts as rehearsals at budgets say, 0 for none; of a very large pool as they are."""
-        case, targets, share = self.case, self.planner.targets, self.planner.defensive_share
-        if case.workload.pool.n_items * len(targets) > MOST_ITEMS:
-            return list(forecasts)
-        is_drawn = find_method(self.name).with_replacement
-        shared = None if is_drawn else case.design(self.name, targets, share)
-        found = []
-        for target, forecast, budget in zip(targets, forecasts, budgets, strict=True):
-            if budget > 0:
-                design = case.design(self.name, target, share) if shared is None else shared
-                own = min(max(budget, forecast.least), forecast.cost)
-                forecast = replace(forecast, evenness=evenness(design, self.planner.beliefs, own, target=target))
-            found.append(forecast)
-        return found
+    share = planner.defensive_share
+    shared = None if method.with_replacement else case.design(name, targets, share)
+    rehearsed = []
+    for target, forecast in zip(targets, found, strict=True):
+        design = case.design(name, target, share) if shared is None else shared
+        rehearsed.append(replace(forecast, evenness=evenness(design, planner.beliefs, target=target)))
+    return rehearsed

@@ -57,9 +57,9 @@ PLANS = [
     (
         "a plan for too little",
         {},
-        "plan --letor a.txt --scores a.score --max-grade 3 --measure DCG@3 --budget 1",
+        "plan --letor a.txt --scores a.score --max-grade 3 --measure ERR@3 --budget 1",
         1,
-        r"passive: budget 1 is below what may have to be judged at once, 3; the smallest that works is 3",
+        r"depth: budget 1 is below what may have to be judged at once, 3; the smallest that works is 3",
     ),
     (
         "a plan of one run twice",

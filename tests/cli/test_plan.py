@@ -96,7 +96,7 @@ def test_what_is_said_of_a_plan(call):
     assert "± 0.5 takes" in answer.err
     assert "mean items by items: about" in answer.err
     assert "times that" in answer.err
-    assert "were turning to a query free, below ±" in answer.err
+    assert "were turning to a query free, to ±" in answer.err
     assert "remains however much is judged of these" in answer.err
     assert "of how queries differ beforehand" in answer.err
     assert Path("p.png").read_bytes().startswith(b"\x89PNG")
