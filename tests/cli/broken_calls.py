@@ -39,6 +39,13 @@ PLAN = "plan --run a.run --versus-run b.run --max-grade 3"
 
 PLANS = [
     (
+        "a half-width and a budget",
+        {},
+        f"{PLAN} --half-width 1 --budget 10",
+        2,
+        r"--half-width asks which budget: give that or --budget",
+    ),
+    (
         "no half-width",
         {},
         f"{PLAN} --half-width 0",
