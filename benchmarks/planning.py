@@ -9,12 +9,13 @@ On judged pools, with a forest that was trained on other queries, for passive an
   a pilot of 50 queries the mean over pilots, each of which plans a budget of its own.
 * *time*: a plan of a generated pool of 31,531 queries, every method, in seconds of the clock and of the processor.
 
-Stores benchmarks/results/planning.json.
+Stores benchmarks/results/planning.json; sections that are not run again are kept.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -241,10 +242,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "planning.json")
     options = parser.parse_args()
-    result = describe(MODULE)
     chosen = options.only or SECTIONS
-    for name in SECTIONS:
-        result[name] = []
+    stored = json.loads(options.out.read_text()) if options.out.exists() else {}
+    result = describe(MODULE) | {name: [] if name in chosen else stored.get(name, []) for name in SECTIONS}
     for key in options.pool or POOLS:
         pool = generated(n_queries=GENERATED) if key == "generated" else load(key)
         for name in (name for name in OF_POOLS if name in chosen):
