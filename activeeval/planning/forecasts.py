@@ -267,7 +267,8 @@ class Forecast:
 
     def taught(self, lesson: Lesson) -> Forecast:
         """Return the forecast rescaled by what pilots have shown."""
-        return replace(self, of_residuals=lesson.of_residuals.scale, of_values=lesson.of_values.scale)
+        residuals, values = lesson.scales
+        return replace(self, of_residuals=residuals, of_values=values)
 
     @cached_property
     def all_judged(self) -> Prospect:

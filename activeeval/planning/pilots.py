@@ -44,17 +44,20 @@ class Ratio:
     @property
     def may_be_chance(self) -> bool:
         """Whether chance alone may have made it differ from 1."""
-        low, high = self.bounds
-        return low <= 1 <= high
+        return self._may_be(1.0)
 
-    @property
-    def scale(self) -> float:
-        """What the expected variance is multiplied by.
+    def drawn_to(self, prior: float = 1.0) -> float:
+        """Return what the expected variance is multiplied by.
 
-        The observed ratio, drawn to 1 as long as chance may have made it differ: then the model is worth `PRIOR`.
+        The observed ratio, drawn to what is thought without it as long as chance may have made it differ from that: its
+        word then counts as `PRIOR` degrees of freedom.
         """
         share = self.degrees_of_freedom / (self.degrees_of_freedom + PRIOR)
-        return 1 + share * (self.value - 1) if self.may_be_chance else self.value
+        return prior + share * (self.value - prior) if self._may_be(prior) else self.value
+
+    def _may_be(self, ratio: float) -> bool:
+        low, high = self.bounds
+        return low <= ratio <= high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,15 @@ class Lesson:
 
     of_residuals: Ratio
     of_values: Ratio
+
+    @property
+    def scales(self) -> tuple[float, float]:
+        """What expected variances of residuals, and S², are multiplied by.
+
+        A model that is wrong about the one is likely as wrong about the other, of which a pilot often says little.
+        """
+        residuals = self.of_residuals.drawn_to()
+        return residuals, self.of_values.drawn_to(residuals)
 
     @classmethod
     def together(cls, lessons: Sequence[Lesson]) -> Lesson:

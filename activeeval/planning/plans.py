@@ -143,7 +143,7 @@ def _taught(lesson: Lesson) -> str:
     text = (
         f"the pilot's values vary {ratio.value:.2g} times as much around what the grade model predicts as it expects "
     )
-    text += f"{bounds}: half-widths are multiplied by {math.sqrt(ratio.scale):.2g}"
+    text += f"{bounds}: half-widths are multiplied by {math.sqrt(lesson.scales[0]):.2g}"
     if ratio.may_be_chance:
         return text
     what = "too sure of itself" if ratio.value > 1 else "less sure of itself than it could be"
