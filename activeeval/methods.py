@@ -343,6 +343,11 @@ def default_method(measure: Measure) -> Method:
     return METHODS["items" if ITEMS.fits(measure) else "depth"]
 
 
+def fitting_methods(measure: Measure) -> list[str]:
+    """Return the names of all methods that can estimate a measure."""
+    return [name for name, method in METHODS.items() if method.fits(measure)]
+
+
 def find_method(name: str) -> Method:
     """Return a method by its name, or say which there are."""
     if name not in METHODS:

@@ -106,6 +106,14 @@ def figures_table(rows: list[dict]) -> list[str]:
     return lines
 
 
+def section_tables(sections: dict) -> list[str]:
+    """Return the figures of sections, each with its title, as the lines of markdown tables."""
+    lines = []
+    for section in sections.values():
+        lines += [f"### {section['title']}", "", *figures_table(section["figures"]), ""]
+    return lines
+
+
 def store(path: Path, result: dict) -> None:
     """Write a result as JSON under its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)

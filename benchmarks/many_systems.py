@@ -25,7 +25,7 @@ from activeeval.session.budgets import Budget
 from activeeval.session.cases import Case, prepare
 from activeeval.session.choices import Choices
 from activeeval.session.contests import Contest
-from benchmarks.machine import ROOT, data_folder, describe, figure, figures_table, show, store
+from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
 
 MODULE = "benchmarks.many_systems"
 SHARES = {"MQ2008": ("10%",), "Robust 2003": ("10%", "40%")}
@@ -106,9 +106,7 @@ SECTIONS = {
 def markdown(result: dict[str, Any]) -> str:
     """Return the tables of a result."""
     lines = [f"{result['repetitions']:,} repetitions; ± is the Monte-Carlo standard error.", ""]
-    for section in result["sections"].values():
-        lines += [f"### {section['title']}", "", *figures_table(section["figures"]), ""]
-    return "\n".join(lines)
+    return "\n".join(lines + section_tables(result["sections"]))
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from activeeval import Target
 from activeeval.design import Design
 from activeeval.methods import METHODS
 from activeeval.simulation import Replications, replicate
-from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
+from benchmarks.machine import ROOT, describe, figure, section_tables, show, store
 from benchmarks.pools import JudgedPool, load
 
 MODULE = "benchmarks.one_sample"
@@ -138,9 +138,7 @@ SECTIONS = {
 def markdown(result: dict[str, Any]) -> str:
     """Return the tables of a result."""
     lines = [f"{result['pool']}, {result['repetitions']:,} repetitions; ± is the Monte-Carlo standard error.", ""]
-    for section in result["sections"].values():
-        lines += [f"### {section['title']}", "", *figures_table(section["figures"]), ""]
-    return "\n".join(lines)
+    return "\n".join(lines + section_tables(result["sections"]))
 
 
 def main() -> None:

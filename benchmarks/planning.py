@@ -30,7 +30,7 @@ from activeeval import METHODS, Campaign, Rankings, Target, parse_measure
 from activeeval.design import Design
 from activeeval.errors import ActiveEvalError
 from activeeval.generated import generate_pool
-from activeeval.methods import default_method
+from activeeval.methods import default_method, fitting_methods
 from activeeval.planning import Evenness, Forecast, Goal, Planner, evenness
 from activeeval.session.modelling import uniform_beliefs
 from activeeval.simulation import Replications, replicate
@@ -202,7 +202,7 @@ def large_plan(options: argparse.Namespace) -> Iterator[Row]:
         target = Target(parse_measure(text).bound_to(4), *lists)
         started, processor = time.perf_counter(), time.process_time()
         planner = Planner(targets=[target], believed=lambda method: beliefs.for_method(method, 5), max_grade=4)
-        names = [name for name, method in METHODS.items() if method.fits(target.measure)]
+        names = fitting_methods(target.measure)
         for name in names:
             forecast = planner.forecasts(METHODS[name])[0]
             half = [forecast.at(share * forecast.cost).half_width() for share in (0.02, 0.05, 0.1, 0.2, 0.4)]

@@ -102,7 +102,7 @@ def _carried(design: Design, reading: Reading, selection: Selection, sample: Jud
     squares = variance_shares(sample)
     rows = selection.queries
     if isinstance(design.scheme, Levels):
-        rows = rows[reading.is_open[rows] & ~reading.settled_by(selection) & (selection.counts > 0)]
+        rows = rows[reading.chosen_by_chance(selection)]
     of_query = np.bincount(rows, squares, minlength=design.order.n_queries) / max(squares.sum(), np.finfo(float).tiny)
     shares = [(f"{of_query[q]:.0%}", str(design.pool.query_texts[q])) for q in np.flatnonzero(of_query > SHARE_OF_ONE)]
     if not shares:

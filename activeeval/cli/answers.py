@@ -37,12 +37,6 @@ def answer_row(one: Answer, kind: str, progress: Progress) -> dict[str, Any]:
     return estimate_row(asked, result, one.interval, **more)
 
 
-def title_of(answer: Answer) -> str:
-    """Return what messages call an answer."""
-    asked = f"{answer.system} - {answer.versus}" if answer.versus else answer.system or answer.question
-    return ", ".join(part for part in (answer.target.name, asked, answer.segment) if part)
-
-
 def expected_at_end(answers: Sequence[Answer], kind: str) -> str:
     """Return what t intervals are to be expected to become; of others that is not known."""
     if kind != "t":

@@ -46,6 +46,9 @@ class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 BUDGET = BudgetType()
 BUDGET_HELP = "Judgments (200; mean items where costs differ), or a share of judging everything (10%)"
 MEASURES_HELP = "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as ERR(max_rel=4)@10; @FILE: learned gains"
+measures_option = click.option(
+    "--measure", "measures", multiple=True, default=["DCG"], show_default="DCG", help=f"{MEASURES_HELP}; repeatable."
+)
 POSITIVE = FiniteRange(0, min_open=True)
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
 SCALE = click.IntRange(1, 1000)

@@ -10,10 +10,10 @@ import click
 from activeeval.cli.inputs import (
     BUDGET,
     BUDGET_HELP,
-    MEASURES_HELP,
     POSITIVE,
     SHARE,
     level_option,
+    measures_option,
     pool_options,
     prepared,
     scope_option,
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @pool_options
-@click.option(
-    "--measure", "measures", multiple=True, default=["DCG"], show_default="DCG", help=f"{MEASURES_HELP}; repeatable."
-)
+@measures_option
 @click.option(
     "--method",
     "methods",
@@ -90,7 +88,7 @@ def plan(
     activeeval plan --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --half-width 0.1 --difference 0.2
     activeeval plan --run new.run --versus-run old.run --train-qrels old.qrels --measure DCG@10 --difference 0.05
     """
-    from activeeval.methods import METHODS
+    from activeeval.methods import fitting_methods
     from activeeval.planning import Goal
     from activeeval.report import PICTURES, plot_plans
     from activeeval.session.cases import check_fits
@@ -111,8 +109,7 @@ def plan(
     plans: list[list[MeasurePlan]] = []
     for text in dict.fromkeys(measures):
         tell(f"planning for {text}")
-        sampled = case.target(text).measure
-        chosen = [name for name, method in METHODS.items() if method.fits(sampled)] if "all" in methods else methods
+        chosen = fitting_methods(case.target(text).measure) if "all" in methods else methods
         share = options["defensive_share"]
         plans.append(plan_measure(case, text, chosen, budgets, goals, pilots=judged, defensive_share=share))
     _show(plans, case, level, seconds, form, places)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_if_few, show_systems, title_of
+from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_if_few, show_systems
 from activeeval.cli.inputs import (
     BUDGET,
     BUDGET_HELP,
@@ -20,6 +20,7 @@ from activeeval.cli.inputs import (
     contrasts_option,
     drawn_pool_options,
     level_option,
+    measures_option,
     policy_option,
     pool_options,
     prepared,
@@ -70,9 +71,7 @@ _queries_option = click.option(
 
 @click.command()
 @drawn_pool_options
-@click.option(
-    "--measure", "measures", multiple=True, default=["DCG"], show_default="DCG", help=f"{MEASURES_HELP}; repeatable."
-)
+@measures_option
 @click.option(
     "--question",
     "questions",
@@ -293,7 +292,7 @@ def estimate(
     else:
         asked = samples[0].asked(measures, questions, contrasts)
         found, notes = answers(samples[0], asked, scope=scope, kind=kind, level=level, segments=segments)
-    say_cautions([(title_of(one), one.estimate) for one in found])
+    say_cautions([(one.title, one.estimate) for one in found])
     say_progress(progress, agreement, policy, expected_at_end(found, kind))
     say_if_few(found)
     for note in notes:

@@ -146,12 +146,12 @@ def simulate(
 
 def _chosen(case: Case, measure: str, methods: tuple[str, ...]) -> list[str]:
     """Return the names of the methods to run for a measure, passive first."""
-    from activeeval.methods import METHODS, default_method
+    from activeeval.methods import default_method, fitting_methods
 
     sampled = case.target(measure).measure
     names = methods or (default_method(sampled).name,)
     if "all" in names:
-        names = tuple(name for name, method in METHODS.items() if method.fits(sampled))
+        names = tuple(fitting_methods(sampled))
     return list(dict.fromkeys(["passive", *names]))
 
 

@@ -96,6 +96,11 @@ class Reading:
         """
         return self.is_open[selection.queries] & (selection.levels * self.least_roots[selection.queries] >= 1)
 
+    def chosen_by_chance(self, selection: Rows) -> NDArray[np.bool_]:
+        """Return which selected queries are open, something of them judged, and not certain: the rows of estimators."""
+        is_judged = self.is_open[selection.queries] & (selection.counts > 0)
+        return np.asarray(is_judged & ~self.settled_by(selection))
+
     def left_to_chance(self, level: float) -> Floats:
         """Return p² Σ c² (1/a − 1) of every query's places at a level, shape (n_queries,).
 

@@ -117,11 +117,15 @@ class Levels:
         """Whether a larger budget's sample holds a smaller one's."""
         return True
 
+    def least(self, order: Order) -> float:
+        """Return the smallest budget that works, in mean items: it pays for the dearest unit that can occur."""
+        return min(float(order.dearest_units.max(initial=0.0)), order.cost)
+
     def check(self, order: Order, budget: float) -> None:
         """Raise BudgetError where a unit that can occur costs more than the budget: the estimate would be biased."""
         dearest = order.dearest_units
         largest = float(dearest.max(initial=0.0))
-        if check_budget(budget) * (1 + ROUNDING) < min(largest, order.cost):
+        if check_budget(budget) * (1 + ROUNDING) < self.least(order):
             query = repr(order.pool.query_texts[int(np.argmax(dearest))])
             raise BudgetError(
                 f"budget {budget:g} is below what may have to be judged at once, {largest:g} for {query}",
@@ -279,14 +283,17 @@ class Replacement:
         costs = np.bincount(order.slot_queries, order.costs, minlength=order.n_queries) + order.overheads
         return Deck.of(order.query_hashes, self.sampling_probs, costs)
 
+    def least(self, order: Order) -> float:
+        """Return the smallest budget that works, in mean items: it pays for the dearest single query."""
+        return float(self.deck(order).costs.max())
+
     def check(self, order: Order, budget: float) -> None:
         """Raise BudgetError unless the budget pays for the dearest single query.
 
         With less, the queries that can be judged at all would depend on the budget, and the
         estimate would be biased towards cheap queries.
         """
-        costs = self.deck(order).costs
-        dearest = float(costs.max())
+        costs, dearest = self.deck(order).costs, self.least(order)
         if check_budget(budget) * (1 + ROUNDING) < dearest:
             query = repr(order.pool.query_texts[int(np.argmax(costs))])
             raise BudgetError(

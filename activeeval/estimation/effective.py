@@ -30,9 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Reading, Selection
-from activeeval.estimation.estimators import Evaluated, evaluate
+from activeeval.estimation.estimators import Evaluated, evaluate, residuals
 from activeeval.estimation.samples import JudgedSample
-from activeeval.kernels import estimates
 
 Floats = NDArray[np.float64]
 
@@ -113,11 +112,8 @@ def _by_items(sample: JudgedSample, found: Evaluated, reading: Reading, selectio
     is_settled = reading.settled_by(selection)
     is_open = reading.is_open.copy()
     is_open[selection.queries[is_settled]] = False
-    rows = selection.queries[reading.is_open[selection.queries] & (selection.counts > 0) & ~is_settled]
-    left, weights = np.empty((rows.size, 2)), sample.importance_weights
-    arrays = (weights, 1 - sample.inclusion_probs, sample.totals, sample.within, sample.population)
-    coefficients = estimates.residuals(*arrays, sample.is_fitted, left)
-    e, s = left.T
+    rows, weights = selection.queries[reading.chosen_by_chance(selection)], sample.importance_weights
+    coefficients, e, s = residuals(sample)
     beyond = reading.sums + reading.regressors[:, : coefficients.size] @ coefficients - found.value
     terms = weights * (2 * beyond[rows] * e + e**2 - s)
     p = np.where(is_open, reading.query_probs, 0.0)

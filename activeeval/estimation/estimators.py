@@ -106,6 +106,14 @@ def _evaluate(sample: JudgedSample) -> Evaluated:
     )
 
 
+def residuals(sample: JudgedSample) -> tuple[Floats, Floats, Floats]:
+    """Return B, and e and s of each open query of a sample by levels; see `activeeval.kernels.estimates`."""
+    left = np.empty((sample.values.size, 2))
+    arrays = (sample.importance_weights, 1 - sample.inclusion_probs, sample.totals, sample.within, sample.population)
+    coefficients = estimates.residuals(*arrays, sample.is_fitted, left)
+    return coefficients, left[:, 0], left[:, 1]
+
+
 def variance_shares(sample: JudgedSample) -> Floats:
     """Return what each open query, or draw, adds to V̂, shape (n,): (g ω)² (keep e² + (1 − keep) s), never below 0.
 
@@ -114,12 +122,8 @@ def variance_shares(sample: JudgedSample) -> Floats:
     contributions = _evaluate(sample).contributions
     if sample.with_replacement or sample.is_census:
         return np.asarray(contributions**2)
-    keep, left = 1 - sample.inclusion_probs, np.empty((contributions.size, 2))
-    weights = sample.importance_weights
-    arrays = (weights, keep, sample.totals, sample.within, sample.population)
-    estimates.residuals(*arrays, sample.is_fitted, left)
-    e, s = left.T
-    lifted = np.divide(contributions, e, out=weights.copy(), where=e != 0)  # g ω
+    keep, (_, e, s) = 1 - sample.inclusion_probs, residuals(sample)
+    lifted = np.divide(contributions, e, out=sample.importance_weights.copy(), where=e != 0)  # g ω
     return np.asarray(np.maximum(keep * contributions**2 + (1 - keep) * lifted**2 * s, 0.0))
 
 

@@ -98,14 +98,6 @@ class Way(Protocol):
     def is_predicted(self) -> bool:
         """Whether what varies is what a model's predictions leave, else the values themselves."""
 
-    @property
-    def cost(self) -> float:
-        """What judging everything costs, in mean items."""
-
-    @property
-    def least(self) -> float:
-        """The smallest budget that works."""
-
     def expect(self, budget: float) -> tuple[float, float, float, float]:
         """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
 
@@ -117,16 +109,6 @@ class ByLevels:
     plan: Plan
     is_fitted: bool
     is_predicted: bool = True
-
-    @property
-    def cost(self) -> float:
-        """What judging everything costs, in mean items."""
-        return self.plan.order.cost
-
-    @property
-    def least(self) -> float:
-        """The smallest budget that works: the dearest unit that can occur."""
-        return min(float(self.plan.order.dearest_units.max(initial=0.0)), self.cost)
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
         """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
@@ -161,16 +143,6 @@ class ByDraws:
     def is_predicted(self) -> bool:
         """Whether what varies is what a model's predictions leave; here the values themselves vary."""
         return False
-
-    @property
-    def cost(self) -> float:
-        """What judging everything costs, in mean items."""
-        return self.deck.cost
-
-    @property
-    def least(self) -> float:
-        """The smallest budget that works: the dearest query."""
-        return float(self.deck.costs.max(initial=0.0))
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
         """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
@@ -209,6 +181,8 @@ class Forecast:
     method : str
     way : Way
     values : Values
+    cost, least : float
+        What judging everything costs, in mean items, and the smallest budget that works.
     of_residuals, of_values : float
         How many times what the model expects the variance of residuals, and S², turned out to be in a pilot; 1 without.
     evenness : Evenness or None
@@ -218,19 +192,15 @@ class Forecast:
     method: str
     way: Way
     values: Values
+    cost: float
+    least: float
     of_residuals: float = 1.0
     of_values: float = 1.0
     evenness: Evenness | None = None
 
-    @property
-    def cost(self) -> float:
-        """What judging everything costs, in mean items."""
-        return self.way.cost
-
-    @property
-    def least(self) -> float:
-        """The smallest budget that works."""
-        return self.way.least
+    def works(self, budget: float) -> bool:
+        """Whether a budget pays for what may have to be judged at once."""
+        return budget >= self.least * (1 - _CLOSE)
 
     def at(self, budget: float) -> Prospect:
         """Return what to expect at a budget, in mean items; of one that does not work nothing.
@@ -243,7 +213,7 @@ class Forecast:
         if not budget > 0:
             raise InputError(f"the budget must be a positive number, got {budget!r}")
         variance, n_open, queries, items = math.inf, 0.0, 0.0, 0.0
-        if budget >= self.least * (1 - _CLOSE):
+        if self.works(budget):
             variance, n_open, queries, items = self.way.expect(budget)
         scale = self.of_residuals if self.way.is_predicted else self.of_values
         share = 1.0 if self.evenness is None else self.evenness.at(budget)
@@ -260,10 +230,9 @@ class Forecast:
 
     def least_variance(self, budget: float) -> float:
         """Return the least variance that any probabilities of this method's places leave; infinite where unknown."""
-        way = self.way
-        return (
-            self.of_residuals * way.plan.least(budget) if isinstance(way, ByLevels) and way.is_predicted else math.inf
-        )
+        if not isinstance(self.way, ByLevels) or not self.way.is_predicted:
+            return math.inf
+        return self.of_residuals * self.way.plan.least(budget)
 
     def taught(self, lesson: Lesson) -> Forecast:
         """Return the forecast rescaled by what pilots have shown."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import Beliefs, Design, Order, Part, Plan, Replacement, Selection
+from activeeval.design import Beliefs, Design, Order, Part, Plan, Replacement, Scheme, Selection
 from activeeval.measures import Target
 from activeeval.methods import METHODS, Method
 from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast
@@ -54,21 +54,29 @@ class Planner:
 
     def forecasts(self, method: Method) -> tuple[Forecast, ...]:
         """Return what to expect of a method for each target."""
-        if method.with_replacement:
-            return tuple(
-                self._drawn(method, target, own) for target, own in zip(self.targets, self.values, strict=True)
-            )
-        part = self._part(method, self.targets)
-        order, _ = method.ordered(part, None, self.defensive_share)
-        plans = [self._plan(part, order, k) for k in range(len(self.targets))]
-        return tuple(
-            Forecast(
-                method=method.name,
-                way=ByLevels(plan=plan, is_fitted=method.is_fitted, is_predicted=part.beliefs is not None),
-                values=own,
-            )
-            for plan, own in zip(plans, self.values, strict=True)
-        )
+        found, values_of_targets = [], iter(self.values)
+        for group in self._groups(method):
+            part = self._part(method, group)
+            order, scheme = method.ordered(part, None, self.defensive_share)
+            for which, values in zip(range(len(group)), values_of_targets, strict=False):
+                way = self._way(method, part, order, scheme, which, values)
+                cost = way.deck.cost if isinstance(way, ByDraws) else order.cost
+                found.append(Forecast(method=method.name, way=way, values=values, cost=cost, least=scheme.least(order)))
+        return tuple(found)
+
+    def designs(self, method: Method) -> tuple[Design, ...]:
+        """Return the design for each target: one for all by levels, each its own of draws with replacement."""
+        found: list[Design] = []
+        for group in self._groups(method):
+            part = self._part(method, group)
+            order, scheme = method.ordered(part, None, self.defensive_share)
+            own = replace(part, stage=method.stage)
+            found += [method.design_of(own, order, scheme, self.max_grade)] * len(group)
+        return tuple(found)
+
+    def _groups(self, method: Method) -> list[Sequence[Target]]:
+        """Return which targets one sample of a method answers."""
+        return [[target] for target in self.targets] if method.with_replacement else [self.targets]
 
     @cached_property
     def beliefs(self) -> Beliefs:
@@ -86,25 +94,25 @@ class Planner:
         return self._pilots[key].lesson(selection, grades)
 
     def _beliefs_given(self, known: Ints | None) -> Beliefs:
-        method = METHODS["whole"]
-        part = method.part(self.targets[0], **self.believed(method), max_grade=self.max_grade, judged=known)
-        assert part.beliefs is not None  # of a method that looks at the model
-        return part.beliefs
+        return Beliefs.of(self.targets[0].pool, **self.believed(METHODS["whole"]), known=known)
 
     @cached_property
     def values(self) -> tuple[Values, ...]:
         """What the grade model expects of the values of each target."""
         return tuple(Values.of(target, self.beliefs) for target in self.targets)
 
-    def _drawn(self, method: Method, target: Target, values: Values) -> Forecast:
-        part = self._part(method, [target])
-        order, scheme = method.ordered(part, None, self.defensive_share)
-        assert isinstance(scheme, Replacement)
-        sizes = np.bincount(order.slot_queries, minlength=order.n_queries).astype(np.float64)
-        way = ByDraws(deck=scheme.deck(order), sampling_probs=scheme.sampling_probs, values=values, sizes=sizes)
-        return Forecast(method=method.name, way=way, values=values)
+    def _way(
+        self, method: Method, part: Part, order: Order, scheme: Scheme, which: int, values: Values
+    ) -> ByLevels | ByDraws:
+        """Return how a method spends a budget on one of the targets of a part."""
+        if isinstance(scheme, Replacement):
+            sizes = np.bincount(order.slot_queries, minlength=order.n_queries).astype(np.float64)
+            probs = scheme.sampling_probs
+            return ByDraws(deck=scheme.deck(order), sampling_probs=probs, values=values, sizes=sizes)
+        plan = self._plan(part, order, which, values)
+        return ByLevels(plan=plan, is_fitted=method.is_fitted, is_predicted=part.beliefs is not None)
 
-    def _plan(self, part: Part, order: Order, which: int) -> Plan:
+    def _plan(self, part: Part, order: Order, which: int, values: Values) -> Plan:
         """Return the plan of a target; a method without a model predicts one value for all queries."""
         if part.beliefs is not None:
             return Plan.of_part(part, order, which)
@@ -113,7 +121,7 @@ class Planner:
             order=order,
             slots=np.flatnonzero(part.places.matters),
             offsets=part.places.open_offsets,
-            of_query=np.where(order.is_open, order.query_probs**2 * self.values[which].squares, 0.0),
+            of_query=np.where(order.is_open, order.query_probs**2 * values.squares, 0.0),
             of_open=nothing,
             query_roots=order.query_roots,
             roots=order.roots[part.places.matters],

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import Beliefs, Design, Replacement
+from activeeval.design import Beliefs, Design
 from activeeval.measures import Target
 from activeeval.pool import Seed
 from activeeval.simulation import replicate
@@ -74,7 +74,7 @@ def evenness(design: Design, beliefs: Beliefs, rng: Seed = 0, *, target: Target 
     target : Target, optional
         The first that the design was made for by default.
     """
-    least = least_budget(design)
+    least = design.scheme.least(design.order)
     budgets = [share * design.cost for share in SHARES if share * design.cost >= least]
     if not budgets:
         return Evenness(np.empty(0), np.empty(0))
@@ -87,10 +87,3 @@ def evenness(design: Design, beliefs: Beliefs, rng: Seed = 0, *, target: Target 
             own += (freedom[one] / n_open[one]).tolist()
     found = [float(np.clip(np.median(own), 0.0, 1.0)) if own else 1.0 for own in shares]
     return Evenness(np.array(budgets), np.array(found))
-
-
-def least_budget(design: Design) -> float:
-    """Return the smallest budget that pays for what may have to be judged at once."""
-    if isinstance(design.scheme, Replacement):
-        return float(design.scheme.deck(design.order).costs.max(initial=0.0))
-    return min(float(design.order.dearest_units.max(initial=0.0)), design.cost)

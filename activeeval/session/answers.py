@@ -75,6 +75,12 @@ class Answer:
     versus: str = ""
     shared: Shared | None = None
 
+    @property
+    def title(self) -> str:
+        """What messages call it: measure, systems or question, and segment."""
+        asked = Asked(self.question, self.target, self.system, self.versus).title
+        return ", ".join(part for part in (self.target.name, asked, self.segment) if part)
+
 
 def answers(
     sample: Sample,

@@ -67,7 +67,7 @@ def plan_measure(
     )
     lessons = _lessons(planner, pilots or {})
     names = list(dict.fromkeys(("passive", default, *methods)))
-    found = [_forecasts(case, planner, name, lessons) for name in names]
+    found = [_forecasts(planner, name, lessons) for name in names]
     forecasts = [dict(zip(names, own, strict=True)) for own in zip(*found, strict=True)]
     needed = {} if budgets else {goal: needed_for(goal, forecasts, default) for goal in goals}
     plans = []
@@ -83,10 +83,10 @@ def _shown(case: Case, targets: Sequence[Target], forecast: Forecast, budgets: S
     """Return where a method is shown, in mean items: at the budgets asked for, or at those of the curve that work."""
     if not budgets:
         whole = whole_cost(*targets, known=case.known)
-        return [amount for amount in (float(math.ceil(share * whole)) for share in CURVE) if amount >= forecast.least]
+        return [amount for amount in (float(math.ceil(share * whole)) for share in CURVE) if forecast.works(amount)]
     amounts = [budget.of(*targets, known=case.known) for budget in budgets]
     for budget, amount in zip(budgets, amounts, strict=True):
-        if amount < forecast.least * (1 - 1e-12) and forecast.method != "passive":
+        if not forecast.works(amount) and forecast.method != "passive":
             problem = f"{forecast.method}: budget {amount:g} is below what may have to be judged at once, "
             refusal = BudgetError(f"{problem}{forecast.least:g}", budget=amount, needed=forecast.least)
             raise budget.refused(refusal, *targets, known=case.known)
@@ -111,7 +111,7 @@ def _lessons(planner: Planner, pilots: Mapping[str, Sample]) -> list[Lesson | No
     return [Lesson.together(lessons) if lessons else None for lessons in found]
 
 
-def _forecasts(case: Case, planner: Planner, name: str, lessons: Sequence[Lesson | None]) -> list[Forecast]:
+def _forecasts(planner: Planner, name: str, lessons: Sequence[Lesson | None]) -> list[Forecast]:
     """Return a method's forecast of each target, taught by pilots, degrees of freedom as a rehearsal tells them.
 
     Very large pools are not rehearsed.
@@ -121,12 +121,9 @@ def _forecasts(case: Case, planner: Planner, name: str, lessons: Sequence[Lesson
         forecast if lesson is None else forecast.taught(lesson)
         for forecast, lesson in zip(planner.forecasts(method), lessons, strict=True)
     ]
-    if case.workload.pool.n_items * len(targets) > MOST_ITEMS:
+    if targets[0].pool.n_items * len(targets) > MOST_ITEMS:
         return found
-    share = planner.defensive_share
-    shared = None if method.with_replacement else case.design(name, targets, share)
-    rehearsed = []
-    for target, forecast in zip(targets, found, strict=True):
-        design = case.design(name, target, share) if shared is None else shared
-        rehearsed.append(replace(forecast, evenness=evenness(design, planner.beliefs, target=target)))
-    return rehearsed
+    return [
+        replace(forecast, evenness=evenness(design, planner.beliefs, target=target))
+        for target, forecast, design in zip(targets, found, planner.designs(method), strict=True)
+    ]
