@@ -18,6 +18,10 @@ Floats = NDArray[np.float64]
 LEAST_STAGE_SHARE = 0.05
 """What items leave to a query's own stage, as a share of its variance: a model that thinks nothing is left is wrong."""
 
+SIGNED = -1e6
+"""The share that leaves V_0 its sign: below 0 where items of a query cancel in a difference. No query's whole variance
+then counts as less than a millionth of its items', for one that is exactly 0 would never be judged."""
+
 
 def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: ArrayLike) -> Floats:
     """Return q ∝ p sqrt(spread / λ), Theorems 1 and 2 and Corollary 1, eqs. (16), (17).

@@ -112,9 +112,9 @@ class ByLevels:
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
         """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
-        turned_to, judged = self.plan.chances(budget)
+        chances, judged = self.plan.chances(budget)
+        variance, turned_to = self.plan.variance(chances, judged), self.plan.turned_to(chances, judged)
         queries, items = float(turned_to.sum()), float(judged.sum())
-        variance = self.plan.variance(turned_to, judged)
         n = float(turned_to[~self.plan.is_certain(judged)].sum())
         if self.is_fitted and variance > 0:
             variance = variance * n / (n - _FITTED) if n > _FITTED else math.inf
