@@ -4,6 +4,7 @@ import json
 import signal
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -300,7 +301,9 @@ def test_coherence_on_judged_items_and_on_the_lists_of_two_runs(call):
 def test_an_interrupted_learn_leaves_the_old_file(start, folder, prefs):
     (folder / "gains.json").write_text("old")
     process = start(*LEARN, "--resamples", 100_000, "--force")
-    time.sleep(3)
+    patience = time.monotonic() + 60
+    while "clarabel" not in Path(f"/proc/{process.pid}/maps").read_text() and time.monotonic() < patience:
+        time.sleep(0.1)  # a loaded machine takes its time before the command line can answer an interrupt
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert (process.returncode, err.splitlines()[-1]) == (1, "activeeval: interrupted")
