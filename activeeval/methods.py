@@ -348,6 +348,11 @@ def fitting_methods(measure: Measure) -> list[str]:
     return [name for name, method in METHODS.items() if method.fits(measure)]
 
 
+def robust_methods(measure: Measure) -> list[str]:
+    """Return the names of the methods for a measure that a bad model cannot spoil: by levels, with a fit."""
+    return [name for name in fitting_methods(measure) if METHODS[name].is_fitted and not METHODS[name].with_replacement]
+
+
 def find_method(name: str) -> Method:
     """Return a method by its name, or say which there are."""
     if name not in METHODS:

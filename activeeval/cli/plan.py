@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "--method",
     "methods",
     multiple=True,
-    help="Beside passive and the best for the measure; repeatable, `all` is every method that fits.",
+    help="Beside passive and the measure's default, in place of the best there is; repeatable, `all`: all that fit.",
 )
 @click.option("--half-width", type=POSITIVE, metavar="E", help="Which budget brings the interval to ± E?")
 @click.option("--difference", type=POSITIVE, metavar="D", help="Which budget detects a difference of D, with --power?")

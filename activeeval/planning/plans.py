@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from activeeval.errors import InputError
-from activeeval.measures import Target
-from activeeval.methods import METHODS
+from activeeval.measures import SampledMeasure, Target
+from activeeval.methods import robust_methods
 from activeeval.planning.forecasts import ByLevels, Forecast, Prospect
 from activeeval.planning.goals import Goal
 from activeeval.planning.pilots import Lesson
@@ -77,8 +77,12 @@ class MeasurePlan:
     @property
     def chosen(self) -> tuple[PlannedRow, ...]:
         """The rows of the method to take at the goals' budgets, or at the largest one."""
-        own = [row for row in self.rows if row.prospect.method == self.best]
+        own = self.rows_of({self.best})
         return tuple(row for row in own if row.goal is not None) or (own[-1],)
+
+    def rows_of(self, methods: Collection[str]) -> tuple[PlannedRow, ...]:
+        """Return the rows of some methods."""
+        return tuple(row for row in self.rows if row.prospect.method in methods)
 
     def passive_budget(self, row: PlannedRow, level: float) -> float | None:
         """Return what passive should need for the pool's half-width of a row; None where that is everything."""
@@ -107,6 +111,8 @@ class MeasurePlan:
         hours = "" if seconds is None else f" ({one.budget * seconds / 3600:.3g} hours)"
         amount = f"{math.ceil(one.budget - 1e-6):,} {self.target.pool.cost_unit}{whole}{hours} by {self.best}"
         taken = f"about {one.items:,.0f} items of {one.queries:,.0f} queries"
+        if not math.isfinite(one.half_width("pool", level)):
+            return f"{amount} give no interval: {taken}, fewer than an estimate with a fit takes"
         first = f"{row.goal} takes {amount}" if row.goal else f"{amount} give ± {one.half_width('pool', level):.3g}"
         few = min(_FEW, self.target.pool.n_queries)
         taken += f" (fewer than {few} make a rough interval)" if one.queries < few else ""
@@ -132,6 +138,8 @@ class MeasurePlan:
 
     def _floor(self, level: float) -> str:
         floor = self.forecasts[self.best].all_judged.half_width("population", level)
+        if not math.isfinite(floor):
+            return "of all queries that these are a sample of nothing is known: that takes two queries at least"
         return f"for all queries that these are a sample of, ± {floor:.3g} remains however much is judged of these"
 
 
@@ -189,7 +197,7 @@ def plan_of(
         forecasts=forecasts,
         rows=tuple(rows),
         goals=tuple(goals),
-        best=_best(rows, default),
+        best=_best(rows, target.measure, default),
         lesson=lesson,
         systems=systems,
     )
@@ -213,12 +221,12 @@ def needed_for(goal: Goal, forecasts: Sequence[Mapping[str, Forecast]], default:
     return found
 
 
-def _best(rows: Sequence[PlannedRow], default: str) -> str:
+def _best(rows: Sequence[PlannedRow], measure: SampledMeasure, default: str) -> str:
     """Return the method that needs least for the first goal, or errs least at the largest budget.
 
     The default where it is hardly worse.
     """
-    robust = [name for name, method in METHODS.items() if method.is_fitted and not method.with_replacement]
+    robust = robust_methods(measure)
     own = [row for row in rows if row.prospect.method in robust]
     first = next((row.goal for row in own if row.goal is not None), None)
     if first is not None:

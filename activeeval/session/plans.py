@@ -9,7 +9,7 @@ from typing import Any
 
 from activeeval.errors import ActiveEvalError, BudgetError, InputError
 from activeeval.measures import Target
-from activeeval.methods import default_method, find_method
+from activeeval.methods import default_method, find_method, robust_methods
 from activeeval.planning import MOST_ITEMS, Forecast, Goal, Lesson, MeasurePlan, Planner, evenness, needed_for, plan_of
 from activeeval.session.budgets import Budget, whole_cost
 from activeeval.session.cases import Case
@@ -37,7 +37,8 @@ def plan_measure(
     Parameters
     ----------
     methods : sequence of str
-        Beside passive and the default one.
+        To show beside passive and the default one; none: a better one, where there is one that a bad model cannot
+        spoil.
     budgets : sequence of Budget
         Where methods are shown; none: shares of judging everything, as far as they work, and what goals take.
     goals : sequence of Goal
@@ -66,25 +67,31 @@ def plan_measure(
         defensive_share=defensive_share,
     )
     lessons = _lessons(planner, pilots or {})
-    names = list(dict.fromkeys(("passive", default, *methods)))
+    asked_for = list(dict.fromkeys(("passive", default, *methods)))
+    names = list(dict.fromkeys((*asked_for, *(() if methods else robust_methods(targets[0].measure)))))
     found = [_forecasts(planner, name, lessons) for name in names]
     forecasts = [dict(zip(names, own, strict=True)) for own in zip(*found, strict=True)]
     needed = {} if budgets else {goal: needed_for(goal, forecasts, default) for goal in goals}
     plans = []
     for one, own, lesson in zip(asked, forecasts, lessons, strict=True):
-        shown = {name: _shown(case, targets, forecast, budgets) for name, forecast in own.items()}
+        shown = {name: _shown(case, targets, own[name], budgets, must_work=name in asked_for) for name in own}
         systems = tuple(filter(None, (one.system, one.versus)))
         told: dict[str, Any] = {"goals": goals, "lesson": lesson, "systems": systems}
-        plans.append(plan_of(one.target, own, shown, needed, default, **told))
+        plan = plan_of(one.target, own, shown, needed, default, **told)
+        plans.append(replace(plan, rows=plan.rows_of({*asked_for, plan.best})))
     return plans
 
 
-def _shown(case: Case, targets: Sequence[Target], forecast: Forecast, budgets: Sequence[Budget]) -> list[float]:
+def _shown(
+    case: Case, targets: Sequence[Target], forecast: Forecast, budgets: Sequence[Budget], *, must_work: bool
+) -> list[float]:
     """Return where a method is shown, in mean items: at the budgets asked for, or at those of the curve that work."""
     if not budgets:
         whole = whole_cost(*targets, known=case.known)
         return [amount for amount in (float(math.ceil(share * whole)) for share in CURVE) if forecast.works(amount)]
     amounts = [budget.of(*targets, known=case.known) for budget in budgets]
+    if not must_work:
+        return [amount for amount in amounts if forecast.works(amount)]
     for budget, amount in zip(budgets, amounts, strict=True):
         if not forecast.works(amount) and forecast.method != "passive":
             problem = f"{forecast.method}: budget {amount:g} is below what may have to be judged at once, "

@@ -44,6 +44,19 @@ def test_all_methods_that_fit(plan):
     assert len(rows) == len({row["method"] for row in rows})
 
 
+@pytest.mark.parametrize(("measure", "budget"), [("nDCG@3", "20%"), ("nDCG@3", "70%"), ("DCG", "30%"), ("ERR", "50%")])
+def test_a_better_method_than_the_default_is_shown_and_taken(plan, measure, budget):
+    asked = (*LETOR, "--measure", measure, "--budget", budget)
+    every = {row["method"]: row["half_width"] for row in plan(*asked, "--method", "all")}
+    default = "items" if measure == "DCG" else "depth"
+    sound = {name: width for name, width in every.items() if METHODS[name].is_fitted and "active" not in name}
+    del sound["passive"]
+    best = min(sound, key=lambda name: sound[name] * (1 if name == default else 1.02))
+    rows = plan(*asked)
+    assert {row["method"] for row in rows} == {"passive", default, best}
+    assert [row["method"] for row in rows if row["is_recommended"]] == [best]
+
+
 def test_a_goals_budget_reaches_it_and_is_what_a_plan_of_that_budget_says(plan):
     rows = plan(*TWO, "--measure", "DCG@3", "--half-width", 0.6)
     goals = [row for row in rows if row["goal"]]
