@@ -27,7 +27,10 @@ _HOMES = {
         "Recall",
         "Success",
         "Target",
+        "kERR",
+        "kNDCG",
         "parse_measure",
+        "top_k_grades",
     ),
     "activeeval.design": ("Design", "optimal_sampling_probs"),
     "activeeval.methods": ("METHODS", "Method", "default_method"),
@@ -70,7 +73,10 @@ if TYPE_CHECKING:
         Recall,
         Success,
         Target,
+        kERR,
+        kNDCG,
         parse_measure,
+        top_k_grades,
     )
     from activeeval.methods import METHODS, Method, default_method
     from activeeval.pool import Judgments, QueryPool, Rankings

@@ -340,7 +340,7 @@ METHODS = {
 
 def default_method(measure: Measure) -> Method:
     """Return the most precise method for a measure among those that a bad grade model cannot spoil."""
-    return METHODS["items" if ITEMS.fits(measure) else "depth"]
+    return METHODS[next(stage.name for stage in (ITEMS, DEPTH, WHOLE) if stage.fits(measure))]
 
 
 def fitting_methods(measure: Measure) -> list[str]:

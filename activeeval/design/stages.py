@@ -155,8 +155,8 @@ class Depth:
     needs_model: ClassVar[bool] = True
 
     def fits(self, measure: Measure) -> bool:
-        """Whether a measure can be read from what is judged; any can."""
-        return True
+        """Whether a measure can be read from what is judged: any but those of queries judged whole."""
+        return not getattr(measure, "is_judged_whole", False)
 
     def model(self, beliefs: Beliefs) -> Beliefs:
         """Return the beliefs to predict with: never sure of themselves."""

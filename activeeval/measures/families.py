@@ -51,6 +51,7 @@ class _Family:
     _numerator: ClassVar[int]
     needs_all_items: ClassVar[bool] = False
     knows_means: ClassVar[bool] = True
+    is_judged_whole: ClassVar[bool] = False
 
     @property
     def is_additive(self) -> bool:

@@ -13,6 +13,7 @@ from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, Success, gai
 from activeeval.measures.ranked import AP, NDCG, Judged, Recall
 from activeeval.measures.rules import Exponential, log_discount
 from activeeval.measures.target import Measure
+from activeeval.measures.top_k import kERR, kNDCG
 from activeeval.pool.doors import LARGEST_GRADE
 
 _FORMULATIONS = {"log2": "linear", "exp-log2": "exp"}
@@ -27,6 +28,8 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "RR": ("rel",),
     "AP": ("rel",),
     "Judged": (),
+    "kNDCG": ("k",),
+    "kERR": ("k",),
     "Additive": ("gains", "dcg", "discounts"),
 }
 _SPELLINGS = {
@@ -51,11 +54,15 @@ _SPELLINGS = {
     "map": ("AP", {}),
     "map_cut": ("AP", {}),
     "judged": ("Judged", {}),
+    "knDCG": ("kNDCG", {}),
+    "kndcg": ("kNDCG", {}),
+    "kerr": ("kERR", {}),
 }
 _LONGEST_CUTOFF = 9
 _TEXT = re.compile(r"\s*(?P<name>[A-Za-z][A-Za-z_]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<cutoff>\S+))?\s*")
 # A point is for trec_eval's own names alone: in rbp.95 it is that of a decimal fraction.
 _TREC_CUTOFF = re.compile(r"(?P<name>[A-Za-z_]+?(?=_)|P|recall|success|ndcg_cut|map_cut)[_.](?P<cutoff>\d+)")
+_KAPPA = re.compile(r"^\s*κ[-_]?")
 _RANX_RBP = re.compile(r"rbp\.(?P<digits>\d+)")
 
 
@@ -64,7 +71,7 @@ def parse_measure(text: str) -> Measure:
 
     Names and parameters are those of ir_measures: nDCG, DCG (dcg='log2' | 'exp-log2', gains={…}),
     ERR (max_rel), RBP (p, rel), P, R, Success, RR, AP (rel), Judged; and Additive (gains={…}, discounts=[…]), any
-    sum of gains over ranks. The spellings of trec_eval (``ndcg_cut_10``, ``recall.10``) and ranx
+    sum of gains over ranks; kNDCG and kERR (k) of a top-k truth, also written κ-NDCG and κ-ERR. The spellings of trec_eval (``ndcg_cut_10``, ``recall.10``) and ranx
     (``ndcg_burges@10``, ``hit_rate@5``) are read too. Plain nDCG is linear, plain DCG the exponential
     one; ``str`` of the result prints every parameter.
 
@@ -88,7 +95,7 @@ def parse_measure(text: str) -> Measure:
         )
     if match := _RANX_RBP.fullmatch(text.strip()):
         return RBP(p=float(f"0.{match['digits']}"))
-    name, inside, cutoff_text = _split(text)
+    name, inside, cutoff_text = _split(_KAPPA.sub("k", text))
     name, preset = _SPELLINGS.get(name, (name, {}))
     if name not in _PARAMETERS:
         meant = did_you_mean(name, [*_PARAMETERS, *_SPELLINGS], lambda word: text.strip().replace(name, word, 1)[:99])
@@ -176,4 +183,6 @@ _BUILDERS: dict[str, Callable[[Mapping[str, Any], int | None], Measure]] = {
     "RR": lambda parameters, cutoff: RR(parameters.get("rel", 1), cutoff),
     "AP": lambda parameters, cutoff: AP(parameters.get("rel", 1), cutoff),
     "Judged": lambda parameters, cutoff: Judged(cutoff),
+    "kNDCG": lambda parameters, cutoff: kNDCG(parameters.get("k", 10), cutoff),
+    "kERR": lambda parameters, cutoff: kERR(parameters.get("k", 10), cutoff),
 }

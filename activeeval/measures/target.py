@@ -49,6 +49,9 @@ class SampledMeasure(Measure, Protocol):
     @property
     def is_additive(self) -> bool: ...
 
+    @property
+    def is_judged_whole(self) -> bool: ...
+
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms: ...
 
     @property
@@ -78,7 +81,7 @@ def check_sampled(measure: Measure) -> SampledMeasure:
     if not isinstance(measure, SampledMeasure):
         raise InputError(
             f"{measure} is a score only, no model says how it is distributed; "
-            "choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP"
+            "choose DCG, ERR, RBP, P, Success, RR, nDCG, R, AP, kNDCG or kERR"
         )
     return measure
 

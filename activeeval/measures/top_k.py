@@ -1,0 +1,137 @@
+"""Measures of a top-k truth: the k best items of each query in order, the rest tied below (Niu et al., SIGIR 2012).
+
+A truth is held as κ-grades, y = k + 1 − rank of the items among the k best and 0 of all others; κ-NDCG and κ-ERR are
+nDCG and ERR on them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.errors import InputError
+from activeeval.measures.doors import whole_number
+from activeeval.measures.named import ERR
+from activeeval.measures.ranked import NDCG, SEED, Normalised, Words
+from activeeval.measures.rules import Groups
+from activeeval.measures.terms import Terms
+from activeeval.pool import QueryPool, Rankings, hashed_uniforms
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+LARGEST_K = 100
+"""Gains are 2^y − 1: beyond a hundred the best item of a query alone makes its value."""
+
+
+def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int) -> Ints:
+    """Return κ-grades of the items with the k largest keys of each query: k for the first … 1 for the k-th, else 0.
+
+    Parameters
+    ----------
+    keys : array of float, shape (n_items,)
+        Higher is better; equal ones go by item id descending, as equal scores do.
+    k : int
+        From 1 on; in a query of fewer items the first has k all the same.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_items,)
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 4], ["a", "b", "c", "d"])
+    >>> top_k_grades(pool, [0.1, 0.9, 0.5, 0.2], k=2)
+    array([0, 2, 1, 0])
+    """
+    depth = whole_number(k, "k", 1, LARGEST_K)
+    ranked = Rankings.from_scores(pool, keys)
+    grades = np.zeros(pool.n_items, dtype=np.int64)
+    grades[ranked.items] = np.maximum(depth + 1 - ranked.ranks, 0)
+    return grades
+
+
+@dataclass(frozen=True, slots=True)
+class TopK(Normalised):
+    """A measure of ordinary grades, read on a top-k truth.
+
+    Its moments are of truths that a model of ordinary grades draws: by grade, equal ones in random order.
+
+    Parameters
+    ----------
+    of : NDCG or Cascade
+        On grades up to k.
+    k : int
+    name : str
+        How the measure is written.
+    """
+
+    knows_means: ClassVar[bool] = False
+    is_judged_whole: ClassVar[bool] = True
+    of: Any
+    k: int
+    name: str
+
+    @property
+    def cutoff(self) -> int | None:  # type: ignore[override]
+        """The deepest rank that counts."""
+        return self.of.cutoff  # type: ignore[no-any-return]
+
+    @property
+    def max_grade(self) -> int:
+        """The κ-grade of the best item."""
+        return self.k
+
+    def discount_vector(self, longest: int) -> Floats:
+        """Return the discounts of the ranks that count in lists of up to ``longest`` items."""
+        return self.of.discount_vector(longest)  # type: ignore[no-any-return]
+
+    def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
+        """Refuse: a part of a query's items has no top k."""
+        raise InputError(f"{self} is of queries judged whole: a part of the items has no top {self.k}")
+
+    def averaging(self, groups: Groups, n_grades: int) -> Self:
+        """Refuse: an item has one rank or none."""
+        raise InputError(f"{self} is of ranks: a mean gain is for grades")
+
+    def score(self, pool: QueryPool, grades: ArrayLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
+        """Return the value of each query, or the difference, of κ-grades, shape (n_queries,); see `top_k_grades`."""
+        return self.of.score(pool, grades, ranking, versus)  # type: ignore[no-any-return]
+
+    def _check_columns(self, n_grades: int) -> None:
+        """Take ordinary grades of any scale: their order alone is looked at."""
+
+    def _labels(self, pool: QueryPool, grades: Ints, item_hashes: Words, k: int) -> Ints:
+        """Return the κ-grades of grades that a model has drawn; equal ones go by a number drawn of each item's id."""
+        return top_k_grades(pool, grades + hashed_uniforms(SEED + k, item_hashes, 2)[1], self.k)
+
+    def __str__(self) -> str:
+        return self._written(self.name, f"k={self.k}")
+
+
+def kNDCG(k: int = 10, cutoff: int | None = None) -> TopK:
+    """Return κ-NDCG: DCG with gains 2^y − 1 of κ-grades y, over that of the truth's own order.
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 4], ["a", "b", "c", "d"])
+    >>> truth = top_k_grades(pool, [4.0, 3.0, 2.0, 1.0], k=2)
+    >>> kNDCG(k=2).score(pool, truth, Rankings.from_scores(pool, [3.0, 4.0, 2.0, 1.0])).round(4)
+    array([0.7967])
+    """
+    top = whole_number(k, "k", 1, LARGEST_K)
+    return TopK(NDCG([2.0**y - 1 for y in range(top + 1)], cutoff), top, "kNDCG")
+
+
+def kERR(k: int = 10, cutoff: int | None = None) -> TopK:
+    """Return κ-ERR: expected reciprocal rank with stop probability (2^y − 1) / 2^k of κ-grades y.
+
+    Examples
+    --------
+    >>> print(kERR(k=5, cutoff=10))
+    kERR(k=5)@10
+    """
+    top = whole_number(k, "k", 1, LARGEST_K)
+    return TopK(ERR(top, cutoff), top, "kERR")

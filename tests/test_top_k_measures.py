@@ -1,0 +1,122 @@
+"""κ-NDCG and κ-ERR: on truths against plain loops, their moments against enumeration of grades and ties."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from activeeval import METHODS, QueryPool, Rankings, Target, default_method, kERR, kNDCG, parse_measure, top_k_grades
+from activeeval.errors import InputError
+
+pytestmark = pytest.mark.kernel
+
+
+def plain_grades(keys, k):
+    """κ-grades by sorting; ties by index descending, as the ids of `naive.pool_of` sort."""
+    order = sorted((z for z in range(len(keys)) if not np.isnan(keys[z])), key=lambda z: (-keys[z], -z))
+    grades = [0] * len(keys)
+    for rank, z in enumerate(order[:k]):
+        grades[z] = k - rank
+    return grades
+
+
+@given(st.lists(st.one_of(st.integers(0, 4).map(float), st.just(np.nan)), min_size=1, max_size=9), st.integers(1, 6))
+def test_a_truth_holds_the_k_best_in_order(keys, k):
+    pool = QueryPool(["q"], [0, len(keys)], [f"d{z}" for z in range(len(keys))])
+    assert top_k_grades(pool, keys, k).tolist() == plain_grades(keys, k)
+
+
+def test_a_truth_does_not_depend_on_the_order_of_the_rows():
+    rng = np.random.default_rng(0)
+    keys, ids, order = rng.integers(0, 3, 12).astype(float), [f"d{z}" for z in range(12)], rng.permutation(12)
+    one = top_k_grades(QueryPool(["q"], [0, 12], ids), keys, 4)
+    other = top_k_grades(QueryPool(["q"], [0, 12], [ids[z] for z in order]), keys[order], 4)
+    assert one[order].tolist() == other.tolist()
+
+
+@pytest.mark.parametrize("cutoff", [None, 1, 3, 10])
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_scores_are_those_of_plain_loops_on_kappa_grades(k, cutoff):
+    rng, lengths = np.random.default_rng(k), [4, 7, 2]
+    pool = naive.pool_of(lengths)
+    truth = top_k_grades(pool, rng.random(13), k)
+    ranking = Rankings.from_scores(pool, rng.random(13))
+    for q, (ndcg, err) in enumerate(
+        zip(kNDCG(k, cutoff).score(pool, truth, ranking), kERR(k, cutoff).score(pool, truth, ranking), strict=True)
+    ):
+        first, last = pool.query_offsets[q : q + 2]
+        grades = truth[first:last].tolist()
+        own = (ranking.items[ranking.offsets[q] : ranking.offsets[q + 1]] - first).tolist()
+        assert ndcg == pytest.approx(naive.ndcg(grades, own, cutoff=cutoff), abs=1e-12)
+        assert err == pytest.approx(naive.err(grades, own, k, cutoff=cutoff), abs=1e-12)
+    perfect = Rankings.from_scores(pool, truth + rng.random(13) / 2)
+    assert kNDCG(k, cutoff).score(pool, truth, perfect) == pytest.approx(1.0)
+
+
+def enumerated(measure, probs, pool, ranking, versus):
+    """Mean and variance over all grades, and over all orders of equal ones, each as likely as the next."""
+    n, total, squares, k = len(probs), 0.0, 0.0, measure.k
+    orders = list(permutations(range(n)))
+    for grades in product(range(probs.shape[1]), repeat=n):
+        chance = np.prod([probs[z, y] for z, y in enumerate(grades)]) / len(orders)
+        for order in orders:
+            keys = np.array(grades) + np.array(order) / (n + 1)
+            value = measure.score(pool, top_k_grades(pool, keys, k), ranking, versus)[0]
+            total, squares = total + chance * value, squares + chance * value**2
+    return total, squares - total**2
+
+
+@pytest.mark.parametrize("measure", [kNDCG(2, 3), kNDCG(3), kERR(2), kERR(3, 2)], ids=str)
+@pytest.mark.parametrize("paired", [False, True])
+def test_moments_are_those_of_truths_that_the_model_draws(measure, paired):
+    """Means of 200 draws within 4 standard errors, the variance within a third: draws are fixed, nothing is chance."""
+    rng = np.random.default_rng(3)
+    pool, probs = naive.pool_of([4]), rng.dirichlet(np.ones(3), 4)
+    ranking, other = (Rankings.from_scores(pool, rng.random(4)) for _ in range(2))
+    versus = other if paired else None
+    mean, variance = enumerated(measure, probs, pool, ranking, versus)
+    found = measure.moments(pool, probs, ranking, versus)
+    assert found.mean[0] == pytest.approx(mean, abs=4 * np.sqrt(variance / 200))
+    assert found.variance[0] == pytest.approx(variance, rel=1 / 3)
+    padded = measure.moments(pool, np.pad(probs, ((0, 0), (0, 4))), ranking, versus)
+    assert padded.mean.tolist() == found.mean.tolist()
+
+
+def test_a_part_of_a_query_has_no_top_k():
+    pool = naive.pool_of([3, 4])
+    ranking = Rankings.from_scores(pool, np.arange(7.0))
+    assert default_method(kNDCG(2)).name == "whole"
+    for method in METHODS.values():
+        assert method.fits(kERR(2)) == (method.stage.name == "whole")
+    target = Target(kNDCG(2), ranking)
+    assert (np.diff(target.judging_lists()[0]) == [3, 4]).all()
+    with pytest.raises(InputError, match="queries judged whole"):
+        target.terms(3)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("κ-NDCG@5", "kNDCG(k=10)@5"),
+        ("kNDCG(k=5)", "kNDCG(k=5)"),
+        ("κ-ERR", "kERR(k=10)"),
+        ("knDCG(k=3)@2", "kNDCG(k=3)@2"),
+        ("κERR(k=2)@1", "kERR(k=2)@1"),
+    ],
+)
+def test_measure_strings(text, canonical):
+    assert str(parse_measure(text)) == canonical
+    assert parse_measure(canonical) == parse_measure(text)
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, 101, "3", None])
+def test_k_is_a_whole_number(k):
+    with pytest.raises(InputError, match="k must be"):
+        kNDCG(k)
+    with pytest.raises(InputError, match="k must be"):
+        top_k_grades(naive.pool_of([2]), [1.0, 2.0], k)
