@@ -24,6 +24,7 @@ BELOW_REPORT = BELOW_CAMPAIGN | {
     "preferences",
     "gains",
     "planning",
+    "judging",
 }
 EVERYTHING = BELOW_REPORT | {"report", "scoring", "session", "demonstration"}
 ALLOWED = {
@@ -40,6 +41,7 @@ ALLOWED = {
     "rankers": GROUND | {"grade_models"},
     "preferences": GROUND | {"measures", "io"},
     "gains": GROUND | {"measures", "preferences"},
+    "judging": GROUND | {"measures", "io"},
     "generated": {"errors", "pool", "measures"},
     "design": GROUND | {"measures"},
     "estimation": {"errors", "results", "kernels", "design"},

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from activeeval.errors import InputError
@@ -18,8 +19,8 @@ def write_columns(columns: Mapping[str, Any], path: PathLike, files: Together | 
 
     Parameters
     ----------
-    columns : mapping of str to ndarray or list of str
-        None in a list is an empty cell.
+    columns : mapping of str to ndarray, list of str or polars series
+        None in a list or a series is an empty cell.
     files : Together, optional
         Others that the file belongs to.
 
@@ -45,4 +46,4 @@ def write_columns(columns: Mapping[str, Any], path: PathLike, files: Together | 
 
 
 def _is_text(column: Any) -> bool:
-    return isinstance(column, list) or column.dtype.kind == "U"
+    return isinstance(column, list) or (isinstance(column, np.ndarray) and column.dtype.kind == "U")

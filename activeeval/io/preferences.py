@@ -91,7 +91,7 @@ def _read(path: PathLike) -> PairTable:
     sides = [_lists(sheet, sheet.column("list", [name])) for name in names]
     queries = next((sheet.texts(name).tolist() for name in QUERY if name in sheet.columns), None)
     places = [_place(sheet, row) for row in range(sheet.n_rows)]
-    return PairTable(queries, sides[0], sides[1], _answers(sheet, is_asked), _moved(sheet, names), places)
+    return PairTable(queries, sides[0], sides[1], pair_answers(sheet, is_asked), _moved(sheet, names), places)
 
 
 def _place(sheet: Sheet, row: int) -> str:
@@ -142,7 +142,8 @@ def _documents(sheet: Sheet, row: int, column: str, cell: Any) -> list[Any]:
     return cell.split() if isinstance(cell, str) else list(cell or ())
 
 
-def _answers(sheet: Sheet, is_asked: bool) -> Ints:
+def pair_answers(sheet: Sheet, is_asked: bool) -> Ints:
+    """Return the answers of pairs, shape (n,): of the column ``answer``, or else of ``tie``, 0 where it says so."""
     column = "answer" if is_asked else "tie"
     if column not in sheet.columns:
         return np.full(sheet.n_rows, UNANSWERED if is_asked else 1)

@@ -1,0 +1,135 @@
+"""What judges said of pairs of documents, and the truth that it came to: files of preferences and of top-k truths."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import polars as pl
+
+from activeeval.errors import InputError, shown
+from activeeval.io.export import write_columns
+from activeeval.io.files import PathLike, bare_suffix
+from activeeval.io.preferences import QUERY, pair_answers
+from activeeval.io.sheets import Sheet, read_sheet
+from activeeval.io.tables import DOCUMENT
+from activeeval.io.writing import write_atomically
+
+_FIELDS = ("preferred", "other")
+
+
+class Comparison(NamedTuple):
+    """A pair of documents of a query that somebody compared; in a tie the order of the two says nothing."""
+
+    query: str
+    preferred: str
+    other: str
+    is_tie: bool = False
+    judge: str = ""
+
+
+class Truth(NamedTuple):
+    """A top-k truth of a query: its documents, best first, and those that are known to stand below, all tied."""
+
+    top: tuple[str, ...]
+    below: tuple[str, ...] = ()
+
+
+def write_comparisons(comparisons: Iterable[Comparison], path: PathLike) -> None:
+    """Write pairs as JSON lines: query, preferred, other, tie, and the judge where there is one.
+
+    Raises
+    ------
+    InputError
+        Where the name does not end in .jsonl or .jsonl.gz, or the file cannot be written.
+    """
+    if bare_suffix(path) != ".jsonl":
+        raise InputError(f"{os.fspath(path)}: expected a name that ends in .jsonl")
+    with write_atomically(path) as handle:
+        for one in comparisons:
+            record = {"query": one.query, "preferred": one.preferred, "other": one.other, "tie": one.is_tie}
+            record |= {"judge": one.judge} if one.judge else {}
+            handle.write(f"{json.dumps(record, ensure_ascii=False)}\n")
+
+
+def read_comparisons(path: PathLike) -> list[Comparison]:
+    """Read pairs of documents from a table, as `write_comparisons` writes it; ``tie`` and ``judge`` may be missing.
+
+    Raises
+    ------
+    FormatError
+        ``path:line`` of a cell that cannot be read, or of a document that is compared with itself.
+    """
+    return comparisons_of(read_sheet(path))
+
+
+def comparisons_of(sheet: Sheet) -> list[Comparison]:
+    """Return the pairs of a table that was read; raises as `read_comparisons`."""
+    queries = sheet.texts(sheet.column("query", QUERY)).tolist()
+    preferred, other = (sheet.texts(sheet.column("document", [name])).tolist() for name in _FIELDS)
+    ties = (pair_answers(sheet, is_asked=False) == 0).tolist()
+    judges = sheet.words("judge") if "judge" in sheet.columns else [""] * sheet.n_rows
+    for row, (one, two) in enumerate(zip(preferred, other, strict=True)):
+        if one == two:
+            sheet.fail(row, "other", f"holds {shown(two)} as preferred does, expected another document")
+    return [Comparison(*fields) for fields in zip(queries, preferred, other, ties, judges, strict=True)]
+
+
+def write_truth(truths: Mapping[str, Truth], path: PathLike) -> None:
+    """Write top-k truths by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
+
+    The columns are query, rank and doc_id, best first; documents below the top have no rank.
+    """
+    rows: list[tuple[str, int | None, str]] = []
+    for query, truth in truths.items():
+        rows += [(query, rank, doc) for rank, doc in enumerate(truth.top, start=1)]
+        rows += [(query, None, doc) for doc in truth.below]
+    queries, ranks, docs = ([row[k] for row in rows] for k in range(3))
+    write_columns({"query": queries, "rank": pl.Series(ranks, dtype=pl.Int64), "doc_id": docs}, path)
+
+
+def read_truth(path: PathLike) -> dict[str, Truth]:
+    """Read top-k truths from a table with the columns query, rank and doc_id, in any order.
+
+    Raises
+    ------
+    FormatError
+        ``path:line`` of a rank that is no whole number from 1 on, of one that is there twice or skips one before, of a
+        document that a query has twice.
+    """
+    return truths_of(read_sheet(path))
+
+
+def truths_of(sheet: Sheet) -> dict[str, Truth]:
+    """Return the truths of a table that was read; raises as `read_truth`."""
+    queries = sheet.texts(sheet.column("query", QUERY)).tolist()
+    doc_name, rank_name = sheet.column("document", DOCUMENT), sheet.column("rank", ["rank"])
+    docs, ranks = sheet.texts(doc_name).tolist(), sheet.wholes(rank_name, empty=0, least=1).tolist()
+    _check_once(sheet, doc_name, queries, [shown(doc) for doc in docs])
+    _check_once(sheet, rank_name, queries, [f"rank {rank}" if rank else "" for rank in ranks])
+    found: dict[str, list[tuple[int, int]]] = {query: [] for query in queries}
+    for row, (query, rank) in enumerate(zip(queries, ranks, strict=True)):
+        found[query].append((rank, row))
+    for query, own in found.items():
+        ranked = sorted(pair for pair in own if pair[0])
+        for expected, (rank, row) in enumerate(ranked, start=1):
+            if rank != expected:
+                sheet.fail(row, rank_name, f"query {shown(query)} has a rank {rank}, but none of {expected}")
+    return {
+        query: Truth(
+            tuple(docs[row] for rank, row in sorted(own) if rank), tuple(docs[row] for rank, row in own if not rank)
+        )
+        for query, own in found.items()
+    }
+
+
+def _check_once(sheet: Sheet, name: str, queries: list[str], held: list[str]) -> None:
+    """Raise where a query has something twice; what is empty it may have often."""
+    seen: dict[tuple[str, str], int] = {}
+    for row, (query, what) in enumerate(zip(queries, held, strict=True)):
+        first = seen.setdefault((query, what), row)
+        if what and first != row:
+            at = sheet.place(first)
+            sheet.fail(row, name, f"{what} of query {shown(query)} is there twice, first at {at}")
