@@ -26,7 +26,7 @@ BELOW_REPORT = BELOW_CAMPAIGN | {
     "planning",
     "judging",
 }
-EVERYTHING = BELOW_REPORT | {"report", "scoring", "session", "demonstration"}
+EVERYTHING = BELOW_REPORT | {"judging", "report", "scoring", "session", "demonstration"}
 ALLOWED = {
     # ground
     "errors": set(),
@@ -56,7 +56,7 @@ ALLOWED = {
     "scoring": GROUND | {"measures", "significance", "io"},
     "report": BELOW_REPORT,
     # assembly
-    "session": BELOW_CAMPAIGN | {"campaign", "generated", "significance", "simulation", "planning"},
+    "session": BELOW_CAMPAIGN | {"judging", "campaign", "generated", "significance", "simulation", "planning"},
     "demonstration": BELOW_REPORT | {"session"},
     # faces
     "cli": EVERYTHING,

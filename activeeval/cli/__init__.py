@@ -17,6 +17,7 @@ from activeeval.cli.coherence import coherence
 from activeeval.cli.comparing import compare
 from activeeval.cli.demo import demo
 from activeeval.cli.gains import gains
+from activeeval.cli.labelling import label
 from activeeval.cli.methods import methods
 from activeeval.cli.plan import plan
 from activeeval.cli.sampling import design, estimate, sample, top_up
@@ -38,7 +39,7 @@ def cli(quiet: bool) -> None:
     """
 
 
-_WORK = (demo, score, compare, simulate, plan, sample, estimate, top_up, design)
+_WORK = (demo, score, compare, simulate, plan, sample, label, estimate, top_up, design)
 for _command in (*_WORK, methods, calibration, gains, coherence, warm_up):
     cli.add_command(_command)
 

@@ -45,7 +45,10 @@ class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 
 BUDGET = BudgetType()
 BUDGET_HELP = "Judgments (200; mean items where costs differ), or a share of judging everything (10%)"
-MEASURES_HELP = "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as ERR(max_rel=4)@10; @FILE: learned gains"
+MEASURES_HELP = (
+    "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as ERR(max_rel=4)@10; @FILE: learned gains; with top-k judging kNDCG "
+    "or kERR, as kNDCG(k=5)@10"
+)
 measures_option = click.option(
     "--measure", "measures", multiple=True, default=["DCG"], show_default="DCG", help=f"{MEASURES_HELP}; repeatable."
 )
@@ -91,6 +94,16 @@ weights_option = click.option(
     show_default=True,
     help="How several questions share a sample: all lose the same share of precision; the sum of their variances, or "
     "the largest loss of any, is least.",
+)
+
+
+judging_option = click.option(
+    "--judging",
+    type=click.Choice(("grades", "top-k")),
+    default="grades",
+    show_default=True,
+    help="Items are graded; or the k best of whole queries are found by comparing two items at a time, which is what a "
+    "query then costs.",
 )
 
 
@@ -174,15 +187,23 @@ def drawn_pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_options(command, (*_OPTIONS, fresh_seed_option))
 
 
-def prepared(options: Mapping[str, Any], *, use_labels: bool, most_systems: int | None = None) -> Case:
-    """Return the case that the values of `pool_options` mean, and say what its user should be told."""
+def prepared(
+    options: Mapping[str, Any],
+    measures: Sequence[str] = (),
+    *,
+    judging: str = "grades",
+    use_labels: bool,
+    most_systems: int | None = None,
+) -> Case:
+    """Return the case that the values of `pool_options` mean for measures, and say what its user should be told."""
     from activeeval.cli.output import say
     from activeeval.cli.waiting import tell
     from activeeval.session.cases import prepare
     from activeeval.session.choices import Choices
+    from activeeval.session.truths import asked_k
 
-    choices = Choices(**options)
     try:
+        choices = Choices(**options, top_k=asked_k(judging, measures))
         if most_systems is not None and len(choices.systems) > most_systems:
             raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
         case = prepare(choices, use_labels=use_labels, progress=tell)

@@ -12,6 +12,7 @@ from activeeval.cli.inputs import (
     BUDGET_HELP,
     POSITIVE,
     SHARE,
+    judging_option,
     level_option,
     measures_option,
     pool_options,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @click.command()
 @pool_options
 @measures_option
+@judging_option
 @click.option(
     "--method",
     "methods",
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
 @output_option
 def plan(
     measures: tuple[str, ...],
+    judging: str,
     methods: tuple[str, ...],
     half_width: float | None,
     difference: float | None,
@@ -105,7 +108,7 @@ def plan(
     if plot:
         check_out(plot, PICTURES)
     judged = judged_pilots(pilots, sheets)
-    case = prepared(options, use_labels=False)
+    case = prepared(options, measures, judging=judging, use_labels=False)
     plans: list[list[MeasurePlan]] = []
     for text in dict.fromkeys(measures):
         tell(f"planning for {text}")

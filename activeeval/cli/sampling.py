@@ -19,6 +19,7 @@ from activeeval.cli.inputs import (
     SCOPES,
     contrasts_option,
     drawn_pool_options,
+    judging_option,
     level_option,
     measures_option,
     policy_option,
@@ -72,6 +73,7 @@ _queries_option = click.option(
 @click.command()
 @drawn_pool_options
 @measures_option
+@judging_option
 @click.option(
     "--question",
     "questions",
@@ -92,6 +94,7 @@ _queries_option = click.option(
 @force_option
 def sample(
     measures: tuple[str, ...],
+    judging: str,
     questions: tuple[str, ...],
     weights: str,
     method: str | None,
@@ -114,6 +117,10 @@ def sample(
     With --documents and --queries the sheet holds what the judges are to read. For a spreadsheet such a text is cut
     behind 32,767 characters, and one that would pass for a formula stands behind an apostrophe.
 
+    With --judging top-k and a measure as kNDCG(k=5)@10 whole queries are drawn. Their judge finds the k best of each by
+    comparing two documents at a time, as `activeeval label` asks for, or otherwise: `activeeval estimate` takes a table
+    of query, rank and doc_id.
+
     \b
     activeeval sample --run new.run --measure DCG@10 --max-grade 3 --budget 200 --out week1.sample --sheet week1.csv
     activeeval sample --run a.run --run b.run --run c.run --max-grade 3 --budget 10% --out abc.sample --sheet abc.csv
@@ -127,7 +134,7 @@ def sample(
     _check_files(out, sheet, force, documents, queries)
     check_fits(measures, [method] if method else [])
     options["seed"] = secrets.randbits(_SEED_BITS) if options["seed"] is None else options["seed"]
-    case = prepared(options, use_labels=False)
+    case = prepared(options, measures, judging=judging, use_labels=False)
     tell("choosing what to judge")
     with _told():
         drawn = draw(
@@ -336,7 +343,7 @@ def design(
     check_new(out, SUFFIXES, force)
     if plot:
         check_out(plot, PICTURES)
-    case = prepared(options, use_labels=False, most_systems=2)
+    case = prepared(options, [measure], use_labels=False, most_systems=2)
     target = case.target(measure)
     name = method or default_method(target.measure).name
     made = case.design(name, target, options["defensive_share"])

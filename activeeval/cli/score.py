@@ -64,7 +64,8 @@ def score(
 
     MEASURE is written as ir_measures does: nDCG@10 (linear gains), "nDCG(dcg='exp-log2')@10", DCG@10 (2^y - 1),
     "ERR(max_rel=4)@20", RBP(p=0.9), P@5, R@100, Success@5, RR@10, AP, Judged@10; @FILE: gains and discounts that
-    `activeeval gains` learned. A bare ERR takes the largest grade of the judgments.
+    `activeeval gains` learned. A bare ERR takes the largest grade of the judgments. "kNDCG(k=5)@10" and "kERR(k=5)" are
+    of a top-k truth: QRELS is then a table of query, rank and doc_id, or judgments of k + 1 - rank.
 
     With --run the runs make a table: each has its mean, its difference to the baseline with intervals and a corrected
     p-value, wins, ties and losses.
@@ -76,8 +77,10 @@ def score(
     activeeval score qrels.txt new.run nDCG@10 AP --run old.run --run older.run --baseline old.run -o md
     """  # fmt: skip
     from activeeval.io.tables import load_tables, pool_from_tables
+    from activeeval.measures import judged_k
     from activeeval.scoring import standings
     from activeeval.session.arguments import asked_measure
+    from activeeval.session.truths import check_truths, load_truths
 
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
@@ -85,8 +88,10 @@ def score(
     if len(names) == 1 and (test or correction or baseline):
         raise click.UsageError("--test, --correction and --baseline are of differences: give --run or --versus too")
     parsed = [asked_measure(text) for text in measures]
-    judgments, runs = load_tables(qrels, names)
+    judgments, runs = load_tables(qrels if (k := judged_k(parsed)) is None else load_truths(qrels, k), names)
     tables = pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)
+    if k is not None:
+        check_truths(tables.pool, tables.grades, k, qrels)
     _tell(tables, names)
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     how = {"test": test or "t", "correction": correction or "holm"}

@@ -117,7 +117,7 @@ def simulate(
     check_fits(measures, [name for name in methods if name != "all"])
     if plot:
         check_out(plot, PICTURES)
-    case = prepared(options, use_labels=True)
+    case = prepared(options, measures, use_labels=True)
     for target in case.targets(measures, [case.question]):
         target.check_judged(case.workload.grades)
     runs = {text: _chosen(case, text, methods) for text in dict.fromkeys(measures)}

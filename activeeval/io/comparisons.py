@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import polars as pl
@@ -13,11 +14,13 @@ from activeeval.errors import InputError, shown
 from activeeval.io.export import write_columns
 from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.preferences import QUERY, pair_answers
-from activeeval.io.sheets import Sheet, read_sheet
+from activeeval.io.sheets import TABLES, Sheet, read_sheet
 from activeeval.io.tables import DOCUMENT
 from activeeval.io.writing import write_atomically
 
 _FIELDS = ("preferred", "other")
+_BAD = "bad"
+"""In the place of a rank: a document that was thrown out at once."""
 
 
 class Comparison(NamedTuple):
@@ -31,10 +34,11 @@ class Comparison(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """A top-k truth of a query: its documents, best first, and those that are known to stand below, all tied."""
+    """A top-k truth of a query: its documents, best first, those that stand below, all tied, and those thrown out."""
 
     top: tuple[str, ...]
     below: tuple[str, ...] = ()
+    bad: tuple[str, ...] = ()
 
 
 def write_comparisons(comparisons: Iterable[Comparison], path: PathLike) -> None:
@@ -80,14 +84,17 @@ def comparisons_of(sheet: Sheet) -> list[Comparison]:
 def write_truth(truths: Mapping[str, Truth], path: PathLike) -> None:
     """Write top-k truths by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 
-    The columns are query, rank and doc_id, best first; documents below the top have no rank.
+    The columns are query, rank and doc_id, best first; documents below the top have no rank, those thrown out `bad`.
     """
-    rows: list[tuple[str, int | None, str]] = []
+    rows: list[tuple[str, str | None, str]] = []
     for query, truth in truths.items():
-        rows += [(query, rank, doc) for rank, doc in enumerate(truth.top, start=1)]
+        rows += [(query, str(rank), doc) for rank, doc in enumerate(truth.top, start=1)]
         rows += [(query, None, doc) for doc in truth.below]
+        rows += [(query, _BAD, doc) for doc in truth.bad]
     queries, ranks, docs = ([row[k] for row in rows] for k in range(3))
-    write_columns({"query": queries, "rank": pl.Series(ranks, dtype=pl.Int64), "doc_id": docs}, path)
+    columns = pl.Series(ranks, dtype=pl.String)
+    whole = columns if _BAD in ranks else columns.cast(pl.Int64)
+    write_columns({"query": queries, "rank": whole, "doc_id": docs}, path)
 
 
 def read_truth(path: PathLike) -> dict[str, Truth]:
@@ -102,11 +109,22 @@ def read_truth(path: PathLike) -> dict[str, Truth]:
     return truths_of(read_sheet(path))
 
 
+def read_truth_if_any(path: PathLike) -> dict[str, Truth] | None:
+    """Return the truths of a table of ranks; None where a file is no table, or another; raises as `read_truth`."""
+    if bare_suffix(path) not in TABLES:
+        return None
+    sheet = read_sheet(path).plainly_named()
+    return truths_of(sheet) if "rank" in sheet.columns and "grade" not in sheet.columns else None
+
+
 def truths_of(sheet: Sheet) -> dict[str, Truth]:
     """Return the truths of a table that was read; raises as `read_truth`."""
     queries = sheet.texts(sheet.column("query", QUERY)).tolist()
     doc_name, rank_name = sheet.column("document", DOCUMENT), sheet.column("rank", ["rank"])
-    docs, ranks = sheet.texts(doc_name).tolist(), sheet.wholes(rank_name, empty=0, least=1).tolist()
+    is_bad = [word.strip().lower() == _BAD for word in sheet.words(rank_name)]
+    cells = [None if bad else cell for cell, bad in zip(sheet.columns[rank_name], is_bad, strict=True)]
+    ranked_sheet = replace(sheet, columns=sheet.columns | {rank_name: cells})
+    docs, ranks = sheet.texts(doc_name).tolist(), ranked_sheet.wholes(rank_name, empty=0, least=1).tolist()
     _check_once(sheet, doc_name, queries, [shown(doc) for doc in docs])
     _check_once(sheet, rank_name, queries, [f"rank {rank}" if rank else "" for rank in ranks])
     found: dict[str, list[tuple[int, int]]] = {query: [] for query in queries}
@@ -119,7 +137,9 @@ def truths_of(sheet: Sheet) -> dict[str, Truth]:
                 sheet.fail(row, rank_name, f"query {shown(query)} has a rank {rank}, but none of {expected}")
     return {
         query: Truth(
-            tuple(docs[row] for rank, row in sorted(own) if rank), tuple(docs[row] for rank, row in own if not rank)
+            tuple(docs[row] for rank, row in sorted(own) if rank),
+            tuple(docs[row] for rank, row in own if not rank and not is_bad[row]),
+            tuple(docs[row] for _, row in own if is_bad[row]),
         )
         for query, own in found.items()
     }

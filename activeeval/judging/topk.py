@@ -177,6 +177,11 @@ class TopKLabelling:
         return tuple(self._events)
 
     @property
+    def discarded(self) -> tuple[int, ...]:
+        """The items that were thrown out."""
+        return tuple(self._discarded)
+
+    @property
     def n_comparisons(self) -> int:
         """How many questions were answered, repeats with them."""
         return len(self._events) - len(self._discarded)

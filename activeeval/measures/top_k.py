@@ -6,17 +6,20 @@ nDCG and ERR on them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.measures.doors import whole_number
+from activeeval.measures.doors import checked_cutoff, whole_number
+from activeeval.measures.families import Cascade
 from activeeval.measures.named import ERR
 from activeeval.measures.ranked import NDCG, SEED, Normalised, Words
 from activeeval.measures.rules import Groups
+from activeeval.measures.target import Measure
 from activeeval.measures.terms import Terms
 from activeeval.pool import QueryPool, Rankings, hashed_uniforms
 
@@ -61,23 +64,27 @@ class TopK(Normalised):
 
     Parameters
     ----------
-    of : NDCG or Cascade
-        On grades up to k.
+    name : {"kNDCG", "kERR"}
     k : int
-    name : str
-        How the measure is written.
+    cutoff : int, optional
     """
 
     knows_means: ClassVar[bool] = False
     is_judged_whole: ClassVar[bool] = True
-    of: Any
-    k: int
     name: str
+    k: int
+    cutoff: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole_number(self.k, "k", 1, LARGEST_K))
+        object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     @property
-    def cutoff(self) -> int | None:  # type: ignore[override]
-        """The deepest rank that counts."""
-        return self.of.cutoff  # type: ignore[no-any-return]
+    def of_grades(self) -> NDCG | Cascade:
+        """The measure of grades up to k."""
+        if self.name == "kNDCG":
+            return NDCG([2.0**y - 1 for y in range(self.k + 1)], self.cutoff)
+        return ERR(self.k, self.cutoff)
 
     @property
     def max_grade(self) -> int:
@@ -86,7 +93,7 @@ class TopK(Normalised):
 
     def discount_vector(self, longest: int) -> Floats:
         """Return the discounts of the ranks that count in lists of up to ``longest`` items."""
-        return self.of.discount_vector(longest)  # type: ignore[no-any-return]
+        return self.of_grades.discount_vector(longest)
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
         """Refuse: a part of a query's items has no top k."""
@@ -98,7 +105,7 @@ class TopK(Normalised):
 
     def score(self, pool: QueryPool, grades: ArrayLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
         """Return the value of each query, or the difference, of κ-grades, shape (n_queries,); see `top_k_grades`."""
-        return self.of.score(pool, grades, ranking, versus)  # type: ignore[no-any-return]
+        return self.of_grades.score(pool, grades, ranking, versus)
 
     def _check_columns(self, n_grades: int) -> None:
         """Take ordinary grades of any scale: their order alone is looked at."""
@@ -121,8 +128,7 @@ def kNDCG(k: int = 10, cutoff: int | None = None) -> TopK:
     >>> kNDCG(k=2).score(pool, truth, Rankings.from_scores(pool, [3.0, 4.0, 2.0, 1.0])).round(4)
     array([0.7967])
     """
-    top = whole_number(k, "k", 1, LARGEST_K)
-    return TopK(NDCG([2.0**y - 1 for y in range(top + 1)], cutoff), top, "kNDCG")
+    return TopK("kNDCG", k, cutoff)
 
 
 def kERR(k: int = 10, cutoff: int | None = None) -> TopK:
@@ -133,5 +139,19 @@ def kERR(k: int = 10, cutoff: int | None = None) -> TopK:
     >>> print(kERR(k=5, cutoff=10))
     kERR(k=5)@10
     """
-    top = whole_number(k, "k", 1, LARGEST_K)
-    return TopK(ERR(top, cutoff), top, "kERR")
+    return TopK("kERR", k, cutoff)
+
+
+def judged_k(measures: Sequence[Measure]) -> int | None:
+    """Return the k of measures of a top-k truth; None of measures of grades.
+
+    Raises
+    ------
+    InputError
+        Where some are of the one and some of the other, or of different k: one judging answers one kind.
+    """
+    found = {measure.max_grade if getattr(measure, "is_judged_whole", False) else None for measure in measures}
+    if len(found) > 1:
+        names = ", ".join(map(str, measures))
+        raise InputError(f"{names}: one judging is of grades, or of the top k with one k for all measures")
+    return found.pop() if found else None

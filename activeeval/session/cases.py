@@ -13,13 +13,14 @@ from activeeval.design import Design
 from activeeval.errors import ChoiceError, InputError
 from activeeval.io.tables import load_qrels, load_run, read_costs
 from activeeval.io.traffic import read_traffic
-from activeeval.measures import Target, shown_name
+from activeeval.measures import SampledMeasure, Target, judged_k, shown_name
 from activeeval.methods import find_method
 from activeeval.session.choices import Choices
 from activeeval.session.columns import given_columns
 from activeeval.session.known import known_grades_of
 from activeeval.session.modelling import GradeBeliefs, believe
 from activeeval.session.systems import Asked, asked_among, asked_of
+from activeeval.session.truths import comparison_costs, comparisons_note
 from activeeval.session.workload import (
     Workload,
     ending_at,
@@ -106,17 +107,23 @@ class Case:
             Where there is no second ranking to ask of, or a measure does not know every grade of the scale.
         """
         asked = [sampled_measure(text) for text in measures]
+        lists, is_ranked = self.workload.rankings, judged_k(asked) is not None
+        pairs = [(q, pair) for q in questions or [self.question] for pair in asked_of(q, len(lists), self.contrasts)]
+        scaled = asked if is_ranked else self._on_one_scale(asked)
+        return [
+            asked_among(ending_at(measure, self.depth), question, pair, lists, self.systems)
+            for measure in scaled
+            for question, pair in pairs
+        ]
+
+    def _on_one_scale(self, asked: Sequence[SampledMeasure]) -> list[SampledMeasure]:
+        """Return measures of grades, bound to the scale of the case or a larger one that one of them has."""
         tops = {shown_name(measure): measure.bound_to(self.max_grade).max_grade or 0 for measure in asked}
         top = max(self.max_grade, *tops.values())
         if self.stated_grade is not None and top > self.stated_grade:
             name = max(tops, key=lambda own: tops[own])
             raise InputError(f"{name} knows grades up to {top}, --max-grade says {self.stated_grade}: give one scale")
-        lists = self.workload.rankings
-        pairs = [(q, pair) for q in questions or [self.question] for pair in asked_of(q, len(lists), self.contrasts)]
-        scaled = [ending_at(on_scale(one, top), self.depth) for one in asked]
-        return [
-            asked_among(measure, question, pair, lists, self.systems) for measure in scaled for question, pair in pairs
-        ]
+        return [on_scale(one, top) for one in asked]
 
     def design(
         self,
@@ -188,7 +195,9 @@ def prepare(
         workload = workload.without_labels()
     elif not (workload.grades >= 0).any():
         raise InputError("no item of the pool is judged, so there is no truth to compare with")
-    workload = workload.with_costs(workload.pool.item_costs, choices.overhead)
+    costs = workload.pool.item_costs if choices.top_k is None else comparison_costs(workload.pool, choices.top_k)
+    workload = workload.with_costs(costs, choices.overhead)
+    notes += [] if choices.top_k is None else [comparisons_note(workload.pool, choices.top_k)]
     if choices.traffic is not None:
         workload = workload.with_traffic(read_traffic(choices.traffic).align(workload.pool))
     if choices.index_update is not None:
@@ -225,9 +234,8 @@ def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
     for method in map(find_method, methods):
         for measure in asked:
             if not method.fits(measure):
-                raise InputError(
-                    f"method {method.name!r} is for additive measures (DCG, RBP, P), not for {shown_name(measure)}"
-                )
+                kind = "additive measures (DCG, RBP, P)" if method.stage.name == "items" else "measures of grades"
+                raise InputError(f"method {method.name!r} is for {kind}, not for {shown_name(measure)}")
 
 
 def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, int | None]:

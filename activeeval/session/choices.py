@@ -55,6 +55,8 @@ class Choices:
         Cost of turning to a query, in mean item costs.
     cost : str
         uniform, log-length:FEATURE or a file.
+    top_k : int or None
+        Queries are judged whole, by comparisons of two items, for the best so many; ``cost`` then follows from that.
     traffic : str or None
         A file that says how often each query is asked.
     defensive_share : float or None
@@ -85,6 +87,7 @@ class Choices:
     unjudged: str = "error"
     overhead: float = 0.0
     cost: str = "uniform"
+    top_k: int | None = None
     traffic: str | None = None
     defensive_share: float | None = None
     seed: int = 0
@@ -114,6 +117,9 @@ class Choices:
                 raise ChoiceError(f"--model {kind}=FILE needs the name of a file")
         if self.train_scores and not (self.train and "scores" in self.models):
             raise ChoiceError("--train-scores is for --train with --model scores")
+        if self.top_k is not None and (self.cost != "uniform" or self.judged):
+            other = "--judged" if self.judged else "--cost"
+            raise ChoiceError(f"{other} is of grades: with --judging top-k a query costs its comparisons, all of them")
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("--run needs --qrels here: the labels of the pool")
         if self.runs and self.train_fraction is not None and self.qrels is None:

@@ -15,11 +15,12 @@ from activeeval.errors import BudgetError, InputError
 from activeeval.io.arrays import write_arrays
 from activeeval.io.draws import read_draws, write_draws
 from activeeval.io.writing import Together
-from activeeval.measures import SampledMeasure, Target
+from activeeval.measures import SampledMeasure, Target, judged_k
 from activeeval.methods import default_method, find_method
 from activeeval.pool import Rankings
 from activeeval.session.budgets import Budget, check_open
 from activeeval.session.cases import Case
+from activeeval.session.ranked_sheets import check_ranks, read_judged
 from activeeval.session.systems import Asked, asked_among, asked_of, check_differ
 from activeeval.session.workload import ending_at, on_scale, sampled_measure
 
@@ -119,6 +120,7 @@ class Sample:
         if not measures and not questions and contrasts is None:
             return self.made_for
         chosen = [sampled_measure(text) for text in measures]
+        judged_k([*(target.measure for target in design.targets), *chosen])
         if top is not None:
             chosen = [on_scale(measure, top) for measure in chosen]
         chosen = [ending_at(measure, self.depth) for measure in chosen]
@@ -160,9 +162,12 @@ class Sample:
         design = self.campaign.design
         found = self._extent()
         names = ", ".join(dict.fromkeys(target.name for target in design.targets))
-        if design.max_grade is not None:
+        k = judged_k([target.measure for target in design.targets])
+        if k is not None:
+            found.append(f"for {names}, judges find the {k} best of every query, two items at a time")
+        elif design.max_grade is not None:
             found.append(f"for {names}, judges give grades 0 … {design.max_grade}")
-        if any(target.measure.needs_all_items for target in design.targets):
+        if k is None and any(target.measure.needs_all_items for target in design.targets):
             found.append(
                 f"nDCG, R and AP compare with the best order of all {design.pool.n_items} items of the pool, which "
                 "--pool-depth bounds: relevant ones outside are not counted, so they are larger than with all "
@@ -282,9 +287,10 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
     policy : {"refuse", "majority", "median", "mean-gain"}
         What becomes of an item that several judges grade differently.
     """
-    found = {sheet: read_draws(sheet) for sheet in sheets}
     sample, own = read_sample(path)
+    found = {sheet: read_judged(sheet, sample.campaign, own) for sheet in sheets}
     campaign, progress, agreement = take(sample.campaign, found, (own, *sample.earlier), policy)
+    check_ranks(campaign, ", ".join(sheets))
     return replace(sample, campaign=campaign), progress, agreement
 
 
@@ -307,5 +313,7 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Samp
         own = {name: sheet for name, sheet in found.items() if sheet.sample in ids[path]}
         if not own:
             raise InputError(f"{path}: the pilot has no sheet, expected its judgments (--sheet)")
-        pilots[path] = replace(sample, campaign=take(sample.campaign, own, ids[path], "median")[0])
+        campaign = take(sample.campaign, own, ids[path], "median")[0]
+        check_ranks(campaign, ", ".join(own))
+        pilots[path] = replace(sample, campaign=campaign)
     return pilots

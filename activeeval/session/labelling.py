@@ -1,0 +1,163 @@
+"""The labelling of all queries of a sheet by one judge: which two documents to compare next, the truth so far."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from activeeval.errors import InputError
+from activeeval.io.comparisons import Comparison, Truth
+from activeeval.io.draws import TEXTS, read_draws
+from activeeval.io.labelling import Told, append_told, read_told
+from activeeval.io.sheets import read_sheet
+from activeeval.judging import Remaining, TopKLabelling
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Two documents of a query to compare; ``number`` counts the queries from 1."""
+
+    query: str
+    number: int
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelling:
+    """What one judge has said of the queries of a sheet: a fold over the lines of a log.
+
+    Attributes
+    ----------
+    path : str
+        The log.
+    docs : mapping of str to list of str
+        The documents of each query, in the order in which they are met.
+    texts : mapping of (str, str) to str
+        What is to be read of a query, the document empty, and of its documents.
+    parts : dict of str to TopKLabelling
+    """
+
+    path: str
+    docs: Mapping[str, Sequence[str]]
+    texts: Mapping[tuple[str, str], str]
+    parts: dict[str, TopKLabelling]
+
+    @classmethod
+    def of(cls, sheet: str, k: int, path: str) -> Self:
+        """Return the labelling of a sheet's queries with what its log says already.
+
+        Raises
+        ------
+        InputError
+            Where the sheet cannot be read, or the log is of other documents or another k.
+        """
+        docs, texts = _read(sheet)
+        parts = {query: TopKLabelling(len(own), min(k, len(own)), order="given") for query, own in docs.items()}
+        found = cls(path, docs, texts, parts)
+        for number, told in enumerate(read_told(path) if os.path.exists(path) else (), start=1):
+            try:
+                found._take(told)
+            except InputError as problem:
+                raise InputError(f"{path}:{number}: {problem}; is it the log of {sheet}, for the top {k}?") from None
+        return found
+
+    @property
+    def n_settled(self) -> int:
+        """How many queries are settled."""
+        return sum(part.ask() is None for part in self.parts.values())
+
+    @property
+    def n_comparisons(self) -> int:
+        """How many comparisons count so far."""
+        return sum(part.n_comparisons for part in self.parts.values())
+
+    def ask(self) -> Question | None:
+        """Return what to compare next, one query after another; None when all are settled."""
+        for number, (query, part) in enumerate(self.parts.items(), start=1):
+            if (pair := part.ask()) is not None:
+                return Question(query, number, *(self.docs[query][item] for item in pair))
+        return None
+
+    def remaining(self, query: str) -> Remaining:
+        """Return how many comparisons a query may still take."""
+        return self.parts[query].remaining(0, 50)
+
+    def tell(self, told: Told) -> None:
+        """Take what the judge says, and record it before anything else is asked.
+
+        Raises
+        ------
+        InputError
+            Where it is no answer to what was asked, or cannot be recorded: nothing is changed then.
+        """
+        self._check(told)
+        append_told(self.path, told)
+        self._take(told)
+
+    def last(self) -> str | None:
+        """Return the query whose last answer `undone` would take back: the current one, or the one before."""
+        asked = self.ask()
+        names = list(self.parts)
+        at = len(names) if asked is None else names.index(asked.query) + 1
+        return next((query for query in reversed(names[:at]) if self.parts[query].answers), None)
+
+    def truths(self) -> dict[str, Truth]:
+        """Return the truth of every settled query."""
+        found = {}
+        for query, part in self.parts.items():
+            if part.ask() is None:
+                names, best = self.docs[query], part.top()
+                rest = [item for item in range(len(names)) if item not in {*best, *part.discarded}]
+                found[query] = Truth(*(tuple(names[item] for item in own) for own in (best, rest, part.discarded)))
+        return found
+
+    def comparisons(self) -> list[Comparison]:
+        """Return the comparisons that stand, of all queries."""
+        found = []
+        for query, part in self.parts.items():
+            for first, second, preferred in part.preferences():
+                docs = [self.docs[query][item] for item in (first, second)]
+                better = docs[0] if preferred is None else self.docs[query][preferred]
+                found.append(Comparison(query, better, next(d for d in docs if d != better), preferred is None))
+        return found
+
+    def _check(self, told: Told) -> None:
+        asked = self.parts[told.query].ask() if told.query in self.parts else None
+        if told.query not in self.parts:
+            raise InputError(f"query {told.query!r} is none of the sheet")
+        docs = self.docs[told.query]
+        if told.kind == "compared" and (asked is None or (told.first, told.second) != tuple(docs[z] for z in asked)):
+            raise InputError(
+                f"documents {told.first!r} and {told.second!r} of query {told.query!r} were not asked about"
+            )
+        if told.kind == "discarded" and told.first not in docs:
+            raise InputError(f"document {told.first!r} of query {told.query!r} is none of the sheet")
+
+    def _take(self, told: Told) -> None:
+        self._check(told)
+        part, docs = self.parts[told.query], self.docs[told.query]
+        if told.kind == "undone":
+            part.undo()
+        elif told.kind == "discarded":
+            part.discard(docs.index(told.first))
+        else:
+            part.tell(None if told.preferred is None else docs.index(told.preferred))
+
+
+def _read(path: str) -> tuple[dict[str, list[str]], dict[tuple[str, str], str]]:
+    """Return the documents of each query of a sample's sheet, in its order, and what there is to read of them."""
+    draws, sheet = read_draws(path), read_sheet(path).plainly_named()
+    columns = {name: sheet.words(name) for name in TEXTS if name in sheet.columns}
+    docs: dict[str, list[str]] = {}
+    texts: dict[tuple[str, str], str] = {}
+    for row, (query, doc) in enumerate(zip(draws.query_id.tolist(), draws.doc_id.tolist(), strict=True)):
+        if doc in docs.setdefault(query, []):
+            raise InputError(f"{draws.place(path, row)}: document {doc!r} of query {query!r} is there twice")
+        docs[query].append(doc)
+        words = {name: cells[row] for name, cells in columns.items()}
+        texts[query, ""] = words.pop("query", "") or texts.get((query, ""), "")
+        texts[query, doc] = "\n".join(filter(None, words.values()))
+    return docs, texts
