@@ -46,8 +46,8 @@ class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 BUDGET = BudgetType()
 BUDGET_HELP = "Judgments (200; mean items where costs differ), or a share of judging everything (10%)"
 MEASURES_HELP = (
-    "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as ERR(max_rel=4)@10; @FILE: learned gains; with top-k judging kNDCG "
-    "or kERR, as kNDCG(k=5)@10"
+    "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as ERR(max_rel=4)@10; @FILE: learned gains; with top-k judging "
+    "kNDCG or kERR, as kNDCG(k=5)@10"
 )
 measures_option = click.option(
     "--measure", "measures", multiple=True, default=["DCG"], show_default="DCG", help=f"{MEASURES_HELP}; repeatable."

@@ -90,4 +90,5 @@ def _told(path: PathLike, number: int, line: bytes) -> Told:
         raise FormatError(
             os.fspath(path), number, f"holds {shown(line.decode('utf-8', 'replace'))}, {expected}"
         ) from None
-    return Told(texts[0], kind, *texts[1:], preferred=preferred)
+    query, first, second = (*texts, "", "")[:3]
+    return Told(query, kind, first, second, preferred)

@@ -71,9 +71,9 @@ def parse_measure(text: str) -> Measure:
 
     Names and parameters are those of ir_measures: nDCG, DCG (dcg='log2' | 'exp-log2', gains={…}),
     ERR (max_rel), RBP (p, rel), P, R, Success, RR, AP (rel), Judged; and Additive (gains={…}, discounts=[…]), any
-    sum of gains over ranks; kNDCG and kERR (k) of a top-k truth, also written κ-NDCG and κ-ERR. The spellings of trec_eval (``ndcg_cut_10``, ``recall.10``) and ranx
-    (``ndcg_burges@10``, ``hit_rate@5``) are read too. Plain nDCG is linear, plain DCG the exponential
-    one; ``str`` of the result prints every parameter.
+    sum of gains over ranks; kNDCG and kERR (k) of a top-k truth, also written κ-NDCG and κ-ERR. The spellings of
+    trec_eval (``ndcg_cut_10``, ``recall.10``) and ranx (``ndcg_burges@10``, ``hit_rate@5``) are read too. Plain nDCG is
+    linear, plain DCG the exponential one; ``str`` of the result prints every parameter.
 
     The text may come from anywhere, so no file is opened: ``@FILE`` is refused, which
     `activeeval.session.arguments.asked_measure` takes from a caller's own arguments.

@@ -54,7 +54,7 @@ def _grades_of(truth: Truth | None, docs: Sequence[str], k: int) -> list[int]:
 
 
 def check_ranks(campaign: Campaign, source: str) -> None:
-    """Raise where a query of a sample that is judged by comparisons has grades that are no ranks; see `check_truths`."""
+    """Raise where a query that was judged by comparisons has grades that are no ranks; see `check_truths`."""
     k = judged_k([target.measure for target in campaign.design.targets])
     if k is not None:
         pool, grades = campaign.design.pool, campaign.grades

@@ -90,9 +90,9 @@ def load_truths(path: str, k: int) -> Qrels:
         return load_qrels(path)
     for query, truth in truths.items():
         check_told(f"{path}: query {query!r}", truth, 0, k)
-    rows = [(query, doc, grade) for query, truth in truths.items() for doc, grade in graded(truth, k).items()]
-    queries, docs, grades = ([row[column] for row in rows] for column in range(3))
-    return Qrels(Texts.from_list(queries), Texts.from_list(docs), np.array(grades, dtype=np.int64), path)
+    said = {(query, doc): grade for query, truth in truths.items() for doc, grade in graded(truth, k).items()}
+    queries, docs = (Texts.from_list([pair[part] for pair in said]) for part in range(2))
+    return Qrels(queries, docs, np.array(list(said.values()), dtype=np.int64), path)
 
 
 def graded(truth: Truth, k: int) -> dict[str, int]:

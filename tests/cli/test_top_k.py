@@ -1,0 +1,256 @@
+"""Top-k judging from end to end: a sample of whole queries, a judge who compares, a truth, an estimate, a score."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+
+import numpy as np
+import pytest
+
+from activeeval import QueryPool, Rankings, kNDCG, top_k_grades
+from activeeval.errors import InputError
+from activeeval.io.labelling import Told, append_told, read_told
+from activeeval.judging import expected_comparisons
+from activeeval.session.labelling import Labelling
+
+MEASURE = "kNDCG(k=3)@5"
+SIZES = (9, 4, 7, 2, 6, 8, 5, 3, 7, 9, 4, 6)
+
+
+def relevance(query, doc):
+    """What the judge goes by: one number for each document, no two alike."""
+    return np.random.default_rng([int(query[1:]), int(doc[1:])]).random()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name in "ab":
+        lines = []
+        for q, n in enumerate(SIZES):
+            for rank, doc in enumerate(rng.permutation(n)):
+                lines.append(f"q{q} Q0 d{doc} {rank + 1} {100 - rank} {name}")
+        (tmp_path / f"{name}.run").write_text("\n".join(lines))
+    return tmp_path
+
+
+@pytest.fixture
+def drawn(folder, call):
+    """A sample of about half of the queries, with its sheet."""
+    asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--judging", "top-k", "--measure", MEASURE)
+    told = call("sample", *asked, "--budget", "60%", "--seed", 3, "--out", "s.sample", "--sheet", "s.csv")
+    assert told.code == 0
+    return told
+
+
+def judge_all(work, turn=lambda query, doc: relevance(query, doc)):
+    while (question := work.ask()) is not None:
+        query, first, second = question.query, question.first, question.second
+        better = max((first, second), key=lambda doc: turn(query, doc))
+        work.tell(Told(query, "compared", first, second, better))
+
+
+def truth_of(query, docs, k=3):
+    return sorted(docs, key=lambda doc: -relevance(query, doc))[:k]
+
+
+def test_a_sample_says_what_its_queries_cost(drawn):
+    sizes = [min(n, 100) for n in SIZES]
+    mean = np.mean([expected_comparisons(n, min(3, n)).mean for n in sizes])
+    assert f"the top 3 of a query take {mean:.3g} comparisons on average" in drawn.err
+    assert "judges find the 3 best of every query, two items at a time" in drawn.err
+
+
+def test_an_oracles_truth_gives_the_estimate_that_its_ranks_give(drawn, call, folder):
+    judge_all(Labelling.of("s.csv", 3, "ann.log"))
+    told = call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv", "--preferences", "ann.jsonl")
+    assert told.code == 0
+    queries = {row.split(",")[0] for row in (folder / "ann.csv").read_text().splitlines()[1:]}
+    (row,) = call("estimate", "s.sample", "ann.csv", "-o", "jsonl").rows
+    assert (row["measure"], row["waiting"]) == (MEASURE, 0)
+    assert row["queries"] == len(queries)
+    # the same from the sheet itself, its grades k + 1 - rank
+    sheet = [line.split(",") for line in (folder / "s.csv").read_text().splitlines()]
+    names, grade = sheet[0], sheet[0].index("grade")
+    docs = {query: [line[names.index("doc_id")] for line in sheet[1:] if line[2] == query] for query in queries}
+    for line in sheet[1:]:
+        best = truth_of(line[2], docs[line[2]])
+        line[grade] = str(3 - best.index(line[3]) if line[3] in best else 0)
+    (folder / "graded.csv").write_text("\n".join(map(",".join, sheet)))
+    (other,) = call("estimate", "s.sample", "graded.csv", "-o", "jsonl").rows
+    assert other["value"] == row["value"]
+    compared = [json.loads(line) for line in (folder / "ann.jsonl").read_text().splitlines()]
+    assert all(relevance(c["query"], c["preferred"]) > relevance(c["query"], c["other"]) for c in compared)
+
+
+def test_judging_all_queries_gives_the_true_difference(folder, call):
+    asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--judging", "top-k", "--measure", MEASURE)
+    call("--quiet", "sample", *asked, "--budget", "100%", "--seed", 1, "--out", "s.sample", "--sheet", "s.csv")
+    judge_all(Labelling.of("s.csv", 3, "ann.log"))
+    call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.jsonl")
+    (row,) = call("estimate", "s.sample", "ann.jsonl", "-o", "jsonl").rows
+    ids = [(f"q{q}", f"d{z}") for q, n in enumerate(SIZES) for z in range(n)]
+    pool = QueryPool([f"q{q}" for q in range(len(SIZES))], np.cumsum([0, *SIZES]), [doc for _, doc in ids])
+    truth = top_k_grades(pool, [relevance(*pair) for pair in ids], 3)
+    lists = []
+    for name in "ab":
+        held = {}
+        for line in (folder / f"{name}.run").read_text().splitlines():
+            held.setdefault(line.split()[0], []).append(line.split()[2])
+        lists.append(Rankings.from_ids(pool, held))
+    assert row["value"] == pytest.approx(kNDCG(3, 5).score(pool, truth, *lists).mean(), abs=1e-12)
+    scored = call("score", "ann.jsonl", "a.run", MEASURE, "--versus", "b.run", "-o", "jsonl").rows[0]
+    assert scored["difference"] == pytest.approx(row["value"], abs=1e-12)
+
+
+def test_a_terminal_asks_resumes_and_undoes(drawn, call, folder, monkeypatch, start):
+    process = start("label", "s.csv", "--k", 3, "--log", "bob.log", "--out", "bob.csv", stdin=-1)
+    out, err = process.communicate("1\nnothing\n2\n=\nu\nx1\nq\n", timeout=120)
+    assert process.returncode == 0, err
+    said = read_told("bob.log")
+    assert [told.kind for told in said] == ["compared", "compared", "compared", "undone", "discarded"]
+    assert said[0].preferred == said[0].first
+    assert said[1].preferred == said[1].second
+    assert said[2].preferred is None
+    assert "1 or 2 is better" in err
+    work = Labelling.of("s.csv", 3, "bob.log")
+    assert work.n_comparisons == 2
+    thrown = said[-1]
+    judge_all(work)
+    truth = work.truths()[thrown.query]
+    assert truth.bad == (thrown.first,)
+    assert thrown.first not in truth.top
+    assert out == ""
+
+
+def test_a_log_that_was_cut_off_goes_on_with_the_same_question(drawn, folder):
+    one = Labelling.of("s.csv", 3, "a.log")
+    judge_all(one)
+    whole = (folder / "a.log").read_bytes()
+    lines = whole.splitlines(keepends=True)
+    for kept in (0, 1, len(lines) // 2):
+        (folder / "b.log").write_bytes(b"".join(lines[:kept]) + lines[kept][:-3])
+        again = Labelling.of("s.csv", 3, "b.log")
+        judge_all(again)
+        assert (folder / "b.log").read_bytes() == whole
+        assert again.truths() == one.truths()
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{", "expected a line that `activeeval label` wrote"),
+        ('{"query": "q0", "kind": "guessed"}', "expected a line"),
+        ('{"query": "q99", "kind": "undone"}', "query 'q99' is none of the sheet"),
+        ('{"query": "%s", "kind": "discarded", "doc": "zz"}', "document 'zz' of query"),
+        ('{"query": "%s", "kind": "compared", "first": "zz", "second": "d1", "preferred": null}', "were not asked"),
+        ('{"query": "%s", "kind": "compared", "first": "a", "second": "b", "preferred": "c"}', "expected a line"),
+        ('{"query": "%s", "kind": "undone"}', "no answer to take back"),
+    ],
+)
+def test_a_log_of_something_else_names_the_line(drawn, call, folder, line, problem):
+    query = (folder / "s.csv").read_text().splitlines()[1].split(",")[2]
+    (folder / "x.log").write_text(line.replace("%s", query) + "\n")
+    told = call("label", "s.csv", "--k", 3, "--log", "x.log", "--out", "x.csv")
+    assert told.code == 1
+    assert told.err.splitlines()[-1].startswith("activeeval: x.log:1: ")
+    assert problem in told.err
+    assert not (folder / "x.csv").exists()
+
+
+TRUTHS = {
+    "query,rank,doc_id\nq99,1,d0\n": "query 'q99' is not in the sample",
+    "query,rank,doc_id\n{q},1,zz\n": "document 'zz' of query '{q}' is not in the sample; did you mean",
+    "query,rank,doc_id\n{q},1,{d}\n": "has ranks 1 … 1 and",
+    "query,rank,doc_id\n{q},2,{d}\n": "has a rank 2, but none of 1",
+    "query,rank,doc_id\n{q},1,{d}\n{q},1,{e}\n": "rank 1 of query '{q}' is there twice",
+    "query,rank,doc_id\n{q},best,{d}\n": "column rank",
+}
+
+
+@pytest.mark.parametrize("text", TRUTHS)
+def test_a_truth_that_the_sample_does_not_support_is_refused(drawn, call, folder, text):
+    lines = [line.split(",") for line in (folder / "s.csv").read_text().splitlines()[1:]]
+    query = next(line[2] for line in lines if sum(other[2] == line[2] for other in lines) > 3)
+    d, e = [line[3] for line in lines if line[2] == query][:2]
+    fill = {"{q}": query, "{d}": d, "{e}": e}
+    problem = TRUTHS[text]
+    for mark, word in fill.items():
+        text, problem = text.replace(mark, word), problem.replace(mark, word)
+    (folder / "t.csv").write_text(text)
+    told = call("estimate", "s.sample", "t.csv")
+    assert (told.code, told.out) == (1, "")
+    assert problem in told.err
+
+
+@pytest.mark.parametrize(
+    ("grades", "problem"), [("3,3", "κ-grade 3 for rank 2, expected 2"), ("3,cannot", "left below, with grade 0")]
+)
+def test_grades_that_are_no_ranks_are_refused(drawn, call, folder, grades, problem):
+    lines = [line.split(",") for line in (folder / "s.csv").read_text().splitlines()]
+    given = grades.split(",")
+    for line in lines[1:]:
+        line[5] = given.pop(0) if given else "0"
+    (folder / "g.csv").write_text("\n".join(map(",".join, lines)))
+    told = call("estimate", "s.sample", "g.csv")
+    assert told.code == 1
+    assert problem in told.err
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "problem"),
+    [
+        ("--judging top-k --measure DCG", 2, "of grades; with --judging top-k ask for kNDCG or kERR"),
+        ("--measure kERR(k=3)", 2, "it takes --judging top-k"),
+        ("--judging top-k --measure kERR(k=3) --measure kERR(k=2)", 1, "one k for all measures"),
+        ("--judging top-k --measure kERR(k=3) --measure DCG", 1, "one judging is of grades, or of the top k"),
+        ("--judging top-k --measure kERR(k=3) --method depth", 1, "method 'depth' is for measures of grades"),
+        ("--judging top-k --measure kERR(k=3) --cost costs.csv", 2, "--cost is of grades"),
+    ],
+)
+def test_grades_and_ranks_are_not_mixed(call, folder, options, code, problem):
+    asked = shlex.split("--run a.run --max-grade 2 --budget 20 --out s.sample --sheet s.csv")
+    told = call("sample", *asked, *shlex.split(options.replace("(", "'(").replace(")", ")'")))
+    assert told.code == code
+    assert problem in told.err
+    assert not (folder / "s.sample").exists()
+
+
+def test_a_sample_of_ranks_answers_nothing_of_grades(drawn, call):
+    judge_all(Labelling.of("s.csv", 3, "ann.log"))
+    call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv")
+    told = call("estimate", "s.sample", "ann.csv", "--measure", "nDCG@5")
+    assert told.code == 1
+    assert "one judging is of grades, or of the top k" in told.err
+
+
+def test_a_full_disk_takes_no_answer(drawn, folder):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    (folder / "full.log").symlink_to("/dev/full")
+    work = Labelling(path="full.log", **_parts("s.csv"))
+    asked = work.ask()
+    with pytest.raises(InputError, match=r"full.log: cannot write: No space left"):
+        work.tell(Told(asked.query, "compared", asked.first, asked.second, asked.first))
+    assert work.ask() == asked
+    assert work.n_comparisons == 0
+
+
+def _parts(sheet):
+    work = Labelling.of(sheet, 3, "none.log")
+    return {"docs": work.docs, "texts": work.texts, "parts": work.parts}
+
+
+def test_lines_of_a_log_come_back(folder):
+    said = [
+        Told("q é", "compared", "a", "b", "b"),
+        Told("q é", "compared", "a", "c", None),
+        Told("q é", "undone"),
+        Told("r", "discarded", "x"),
+    ]
+    for one in said:
+        append_told("l.log", one)
+    assert read_told("l.log") == said
