@@ -141,3 +141,44 @@ def least_hinges(groups, C):
     )
     solution = solver.solve()
     return np.array(solution.x[:d]), solution.obj_val
+
+
+# Boosting
+
+
+def boosted(queries, beta, top, n_rounds):
+    """Weights of features in [0, 1] after so many rounds, and the edges; the first query's items come first.
+
+    A query is (rows of features, grades), best grade first; with `top` lists are T and pairs T × F.
+    """
+    n_features = len(queries[0][0][0])
+    lists = [(rows[: sum(y > 0 for y in g)], [y for y in g if y > 0]) if top else (rows, g) for rows, g in queries]
+    lists = [(rows, g) for rows, g in lists if len(set(g)) > 1]
+    with_pairs = [(rows, g) for rows, g in queries if pairs_of(g, top)]
+    pairs = [
+        (rows[u], rows[v], 1 / len(with_pairs) / len(pairs_of(g, top)))
+        for rows, g in with_pairs
+        for u, v in pairs_of(g, top)
+    ]
+    of_lists, of_pairs = [1 / len(lists)] * len(lists), [weight for _, _, weight in pairs]
+    weights, edges = [0.0] * n_features, []
+    for _ in range(n_rounds):
+        candidates = []
+        for sign in (1, -1):
+            for j in range(n_features):
+                gain = sum(
+                    d * tied_ndcg([sign * row[j] for row in rows], g)
+                    for d, (rows, g) in zip(of_lists, lists, strict=True)
+                )
+                gap = sum(d * sign * (u[j] - v[j]) for d, (u, v, _) in zip(of_pairs, pairs, strict=True))
+                candidates.append((beta * gain + (1 - beta) * gap, sign, j))
+        edge, sign, j = max(candidates, key=lambda candidate: candidate[0])
+        alpha = sign * math.log((1 + edge) / (1 - edge)) / 2
+        weights[j] += alpha
+        edges.append(edge)
+        sums = [[sum(w * x for w, x in zip(weights, row, strict=True)) for row in rows] for rows, _ in lists]
+        of_lists = [math.exp(-tied_ndcg(s, g)) for s, (_, g) in zip(sums, lists, strict=True)]
+        of_lists = [d / sum(of_lists) for d in of_lists]
+        of_pairs = [d * math.exp(-alpha * (u[j] - v[j])) for d, (u, v, _) in zip(of_pairs, pairs, strict=True)]
+        of_pairs = [d / sum(of_pairs) for d in of_pairs]
+    return weights, edges

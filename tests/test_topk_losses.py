@@ -19,7 +19,6 @@ from activeeval.rankers.losses import (
     PairExponential,
     PairHinge,
     PairLogistic,
-    PairTerm,
     PermutationCrossEntropy,
     TopKLikelihood,
     TopOneCrossEntropy,
@@ -89,7 +88,7 @@ def test_pair_losses_are_means_over_queries_of_means_over_pairs(loss, kind, top)
 
 def test_listed_pairs_have_the_same_losses_wherever_they_come_from():
     pairs = WeightedPairs.alike(np.array([0, 2]), np.array([1, 1]))
-    value, gradient = PairTerm(PairHinge(), pairs)(np.array([0.5, 0.0, -1.0]))
+    value, gradient = PairHinge().of_pairs(pairs)(np.array([0.5, 0.0, -1.0]))
     assert value == pytest.approx((0.5 + 2.0) / 2)
     np.testing.assert_allclose(gradient, [-0.5, 1.0, -0.5])
 

@@ -1,7 +1,11 @@
-"""Losses of lists as functions of their items' scores, each with a (sub)gradient.
+"""Losses of pairs and lists as functions of their items' scores, each with a (sub)gradient.
 
-A list's items stand together, best grade first. Every kernel returns Σ_q weight_q · loss_q and adds its gradient
+A list's items stand together, best grade first. Every kernel returns a weighted sum of losses and adds its gradient
 with respect to the scores to ``gradient``.
+
+**Pairs.** The margin m = g (s_u − s_v) of a preferred item u and another one v costs max(0, 1 − m), log(1 + e^{−m}) or
+e^{−m}. Of the last the logarithm of the sum is returned: it has the same minimisers, is finite for margins of any size,
+and its slopes −w_p e^{−m_p} / Σ_p w_p e^{−m_p} are the distribution by which boosting weighs pairs.
 
 **Hinge of average precision** (Yue et al. 2007). R are the relevant items, N the others, a ranking z puts each of N
 before some of R. With Ψ(z) the mean over R × N of ±(s_i − s_j), + where i stands before j, the loss is
@@ -40,6 +44,54 @@ import numpy as np
 
 from activeeval.kernels.compiling import jit as _jit
 
+HINGE, LOGISTIC, EXPONENTIAL = 0, 1, 2
+# below so many items insertion sorts a list faster than a call of argsort
+_FEW = 24
+
+
+@_jit
+def pair_losses(scores, preferred, other, gaps, weights, kind, gradient):
+    """Return the weighted loss of pairs.
+
+    Parameters
+    ----------
+    scores : array of float64, shape (n_items,)
+    preferred, other : arrays of int64, shape (n_pairs,)
+        Items u and v.
+    gaps, weights : arrays of float64, shape (n_pairs,)
+        g, and what each pair counts.
+    kind : int
+        `HINGE`, `LOGISTIC` or `EXPONENTIAL`.
+    gradient : array of float64, shape (n_items,)
+        Out.
+    """
+    least = 0.0
+    scale = 1.0
+    total = 0.0
+    if kind == EXPONENTIAL:
+        least = math.inf
+        for p in range(preferred.size):
+            least = min(least, gaps[p] * (scores[preferred[p]] - scores[other[p]]))
+        for p in range(preferred.size):
+            total += weights[p] * math.exp(least - gaps[p] * (scores[preferred[p]] - scores[other[p]]))
+        scale = 1.0 / total
+        total = math.log(total) - least
+    for p in range(preferred.size):
+        margin = gaps[p] * (scores[preferred[p]] - scores[other[p]])
+        if kind == HINGE:
+            slope = 1.0 if margin < 1.0 else 0.0
+            total += weights[p] * max(0.0, 1.0 - margin)
+        elif kind == LOGISTIC:
+            small = math.exp(-abs(margin))
+            slope = (small if margin > 0.0 else 1.0) / (1.0 + small)
+            total += weights[p] * (max(0.0, -margin) + math.log1p(small))
+        else:
+            slope = math.exp(least - margin) * scale
+        pull = weights[p] * gaps[p] * slope
+        gradient[preferred[p]] -= pull
+        gradient[other[p]] += pull
+    return total
+
 
 @_jit
 def ap_hinges(scores, starts, middles, stops, weights, gradient):
@@ -56,8 +108,8 @@ def ap_hinges(scores, starts, middles, stops, weights, gradient):
     """
     total = 0.0
     for q in range(starts.size):
-        relevant = starts[q] + np.argsort(-scores[starts[q] : middles[q]])
-        others = middles[q] + np.argsort(-scores[middles[q] : stops[q]])
+        relevant = _by_score(scores, starts[q], middles[q])
+        others = _by_score(scores, middles[q], stops[q])
         n_relevant = relevant.size
         step = 2.0 / (n_relevant * others.size)
         chosen = np.zeros(n_relevant, np.int64)  # how many of the others come in just before each relevant item
@@ -112,7 +164,7 @@ def subset_probs(labels, out):
     """
     n = labels.size
     sums = np.empty(1 << n)
-    _subset_log_sums(labels, sums)
+    _subset_log_sums(labels, sums, np.empty(1 << n))
     out[:] = 0.0
     out[-1] = 1.0
     for s in range((1 << n) - 1, 0, -1):
@@ -137,23 +189,21 @@ def permutation_cross_entropies(scores, starts, stops, weights, probs, probs_sta
     for q in range(starts.size):
         longest = max(longest, stops[q] - starts[q])
     sums = np.empty(1 << longest)
+    shares = np.empty(1 << longest)
     pulls = np.empty(1 << longest)
     for q in range(starts.size):
         own = scores[starts[q] : stops[q]]
         n = own.size
-        _subset_log_sums(own, sums)
+        _subset_log_sums(own, sums, shares)
         loss = -own.sum()
+        pulls[0] = 0.0
         for s in range(1, 1 << n):
             pulls[s] = probs[probs_starts[q] + s]
             loss += pulls[s] * sums[s]
         gradient[starts[q] : stops[q]] -= weights[q]
         for s in range((1 << n) - 1, 0, -1):
-            i = _lowest(s)
-            rest = s & (s - 1)
-            share = math.exp(own[i] - sums[s])
-            gradient[starts[q] + i] += weights[q] * pulls[s] * share
-            if rest:
-                pulls[rest] += pulls[s] * math.exp(sums[rest] - sums[s])
+            gradient[starts[q] + _lowest(s)] += weights[q] * pulls[s] * shares[s]
+            pulls[s & (s - 1)] += pulls[s] * (1.0 - shares[s])
         total += weights[q] * loss
     return total
 
@@ -197,9 +247,8 @@ def tied_ndcgs(scores, gains, starts, stops, out):
     out : array of float64, shape (n_lists,)
     """
     for q in range(starts.size):
-        own = scores[starts[q] : stops[q]]
-        order = np.argsort(-own)
-        n = own.size
+        order = _by_score(scores, starts[q], stops[q])
+        n = order.size
         value = 0.0
         ideal = 0.0
         i = 0
@@ -207,13 +256,29 @@ def tied_ndcgs(scores, gains, starts, stops, out):
             gain = 0.0
             discount = 0.0
             first = i
-            while i < n and own[order[i]] == own[order[first]]:
-                gain += gains[starts[q] + order[i]]
+            while i < n and scores[order[i]] == scores[order[first]]:
+                gain += gains[order[i]]
                 discount += 1.0 / math.log2(i + 2.0)
                 ideal += gains[starts[q] + i] / math.log2(i + 2.0)
                 i += 1
             value += gain * discount / (i - first)
         out[q] = value / ideal
+
+
+@_jit
+def _by_score(scores, start, stop):
+    """Return the items from start to before stop, the highest score first."""
+    if stop - start > _FEW:
+        return start + np.argsort(-scores[start:stop])
+    items = np.arange(start, stop)
+    for i in range(1, items.size):
+        own = items[i]
+        j = i
+        while j and scores[items[j - 1]] < scores[own]:
+            items[j] = items[j - 1]
+            j -= 1
+        items[j] = own
+    return items
 
 
 @_jit
@@ -238,9 +303,15 @@ def _lowest(s):
 
 
 @_jit
-def _subset_log_sums(values, out):
-    """Fill ``out[S]`` with log Σ_{i ∈ S} e^{values_i}; the empty set's place is left alone."""
+def _subset_log_sums(values, sums, shares):
+    """Fill ``sums[S]`` with log Σ_{i ∈ S} e^{values_i} and ``shares[S]`` with the lowest item's share of it."""
     for s in range(1, 1 << values.size):
         rest = s & (s - 1)
         own = values[_lowest(s)]
-        out[s] = _log_add(own, out[rest]) if rest else own
+        sums[s] = own
+        shares[s] = 1.0
+        if rest:
+            ahead = own - sums[rest]
+            small = math.exp(-abs(ahead))
+            sums[s] += max(0.0, -ahead) + math.log1p(small)
+            shares[s] = (1.0 if ahead > 0.0 else small) / (1.0 + small)

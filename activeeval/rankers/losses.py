@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import InputError
 from activeeval.grade_models.probabilities import Floats, Ints
@@ -37,7 +36,7 @@ MOST_PERMUTED = 15
 
 
 class Term(Protocol):
-    """A loss of given lists: its value at scores of shape (n_items,), and its (sub)gradient of the same shape."""
+    """A loss of given lists or pairs: its value at scores (n_items,), and its (sub)gradient of the same shape."""
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]: ...
 
@@ -48,19 +47,19 @@ class Loss(Protocol):
     def on(self, lists: JudgedLists) -> Term: ...
 
 
-# Of pairs
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelTerm:
+    """A loss of given pairs or lists: a kernel, and what it is given beside the scores."""
 
-
-@dataclass(frozen=True, slots=True)
-class PairTerm:
-    """A pair loss of given pairs, wherever they come from."""
-
-    loss: _PairLoss
-    pairs: WeightedPairs
+    kernel: Callable[..., float]
+    arguments: tuple[Any, ...]
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
-        value, slopes = self.loss.of_margins(self.pairs.margins(scores), self.pairs.weights)
-        return value, self.pairs.pulls(slopes, scores.size)
+        gradient = np.zeros(scores.size)
+        return float(self.kernel(scores, *self.arguments, gradient)), gradient
+
+
+# Of pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +73,19 @@ class _PairLoss:
     """
 
     part: Part = "all"
+    kind: ClassVar[str]
     graded: ClassVar[bool] = False
 
-    def on(self, lists: JudgedLists) -> PairTerm:
+    def on(self, lists: JudgedLists) -> KernelTerm:
         """Return the loss of the pairs of lists."""
-        return PairTerm(self, lists.pairs(self.part, self.graded))
+        return self.of_pairs(lists.pairs(self.part, self.graded))
 
-    def of_margins(self, margins: Floats, weights: Floats) -> tuple[float, Floats]:
-        """Return the loss of all pairs and its slope in each margin."""
-        raise TypeError("a pair loss says what a margin costs")
+    def of_pairs(self, pairs: WeightedPairs) -> KernelTerm:
+        """Return the loss of given pairs, wherever they come from."""
+        from activeeval.kernels import losses
+
+        given = (pairs.preferred, pairs.other, pairs.gaps, pairs.weights)
+        return KernelTerm(losses.pair_losses, (*given, getattr(losses, self.kind)))
 
 
 class PairHinge(_PairLoss):
@@ -96,52 +99,28 @@ class PairHinge(_PairLoss):
     """
 
     __slots__ = ()
+    kind = "HINGE"
     graded = True
-
-    def of_margins(self, margins: Floats, weights: Floats) -> tuple[float, Floats]:
-        short = np.maximum(1.0 - margins, 0.0)
-        return float(weights @ short), -weights * (short > 0)
 
 
 class PairLogistic(_PairLoss):
     """log(1 + e^{−m}) of the margin m = s_u − s_v: the cross entropy of P(u before v) = 1 / (1 + e^{−m})."""
 
     __slots__ = ()
-
-    def of_margins(self, margins: Floats, weights: Floats) -> tuple[float, Floats]:
-        small = np.exp(-np.abs(margins))  # one exponential serves the value and the slope, and cannot overflow
-        value = weights @ (np.log1p(small) + np.maximum(-margins, 0.0))
-        return float(value), -weights * np.where(margins > 0, small, 1.0) / (1.0 + small)
+    kind = "LOGISTIC"
 
 
 class PairExponential(_PairLoss):
-    """The logarithm of the mean of e^{−m} over pairs, m = s_u − s_v; −slope is the distribution D of boosting.
+    """The logarithm of the mean of e^{−m} over pairs, m = s_u − s_v; its slopes are the distribution of boosting.
 
     The logarithm has the minimisers of the mean itself, and keeps margins of any size finite.
     """
 
     __slots__ = ()
-
-    def of_margins(self, margins: Floats, weights: Floats) -> tuple[float, Floats]:
-        largest = -margins.min()
-        parts = weights * np.exp(-margins - largest)
-        total = float(parts.sum())
-        return float(largest + np.log(total)), -parts / total
+    kind = "EXPONENTIAL"
 
 
 # Of lists
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ListTerm:
-    """A list loss of given lists: a kernel and what it is given beside the scores."""
-
-    kernel: Callable[..., float]
-    arrays: tuple[NDArray[Any], ...]
-
-    def __call__(self, scores: Floats) -> tuple[float, Floats]:
-        gradient = np.zeros(scores.size)
-        return float(self.kernel(scores, *self.arrays, gradient)), gradient
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +137,14 @@ class ListwiseAP:
 
     part: Part = "all"
 
-    def on(self, lists: JudgedLists) -> ListTerm:
+    def on(self, lists: JudgedLists) -> KernelTerm:
         """Return the loss of lists."""
         from activeeval.kernels import losses
 
         starts, middles, stops = _relevance_cuts(lists) if self.part == "all" else _grade_cuts(lists)
         _, own, n_cuts = np.unique(starts, return_inverse=True, return_counts=True)
         weights = 1.0 / (n_cuts.size * n_cuts[own])
-        return ListTerm(losses.ap_hinges, (starts, middles, stops, weights))
+        return KernelTerm(losses.ap_hinges, (starts, middles, stops, weights))
 
 
 def _relevance_cuts(lists: JudgedLists) -> tuple[Ints, Ints, Ints]:
@@ -192,11 +171,11 @@ class TopOneCrossEntropy:
 
     part: Part = "all"
 
-    def on(self, lists: JudgedLists) -> ListTerm:
+    def on(self, lists: JudgedLists) -> KernelTerm:
         """Return the loss of lists."""
         from activeeval.kernels import losses
 
-        return ListTerm(losses.top_one_cross_entropies, (lists.grades.astype(np.float64), *lists.spans(self.part)))
+        return KernelTerm(losses.top_one_cross_entropies, (lists.grades.astype(np.float64), *lists.spans(self.part)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +187,7 @@ class PermutationCrossEntropy:
 
     part: Part = "top"
 
-    def on(self, lists: JudgedLists) -> ListTerm:
+    def on(self, lists: JudgedLists) -> KernelTerm:
         """Return the loss of lists.
 
         Raises
@@ -229,7 +208,7 @@ class PermutationCrossEntropy:
             begins[key], n = n, n + table.size
             tables.append(table)
         of_list = np.array([begins[key] for key in labels], dtype=np.int64)
-        return ListTerm(losses.permutation_cross_entropies, (*spans, np.concatenate(tables), of_list))
+        return KernelTerm(losses.permutation_cross_entropies, (*spans, np.concatenate(tables), of_list))
 
     def _refuse_long(self, lists: JudgedLists, sizes: Ints, starts: Ints) -> None:
         too_long = np.flatnonzero(sizes > MOST_PERMUTED)
@@ -253,12 +232,12 @@ class TopKLikelihood:
 
     k: int
 
-    def on(self, lists: JudgedLists) -> ListTerm:
+    def on(self, lists: JudgedLists) -> KernelTerm:
         """Return the loss of lists."""
         from activeeval.kernels import losses
 
         starts, stops, weights = lists.spans("all")
-        return ListTerm(losses.first_places, (starts, stops, np.minimum(self.k, lists.tops), weights))
+        return KernelTerm(losses.first_places, (starts, stops, np.minimum(self.k, lists.tops), weights))
 
 
 # Of both

@@ -71,13 +71,3 @@ class WeightedPairs:
         """Return pairs that all count the same, such as preferences that clicks tell."""
         n = preferred.size
         return cls(preferred, other, np.ones(n), np.full(n, 1.0 / n))
-
-    def margins(self, scores: Floats) -> Floats:
-        """Return gap · (s_preferred − s_other), shape (n_pairs,)."""
-        return np.asarray(self.gaps * (scores[self.preferred] - scores[self.other]))
-
-    def pulls(self, slopes: Floats, n_items: int) -> Floats:
-        """Return the gradient with respect to the scores of what has these slopes in the margins."""
-        own = self.gaps * slopes
-        up = np.bincount(self.preferred, weights=own, minlength=n_items)
-        return np.asarray(up - np.bincount(self.other, weights=own, minlength=n_items))
