@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -34,3 +35,32 @@ def refuse_missing(features: NDArray[Any]) -> None:
     if features.size and np.isnan(features.min()):
         row, column = np.argwhere(np.isnan(features))[0]
         raise InputError(f"X must not miss values, got nan at row {row}, column {column}")
+
+
+def grouped_items(X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike | None) -> tuple[NDArray[Any], Ints, Ints]:
+    """Return features, grades and the queries' numbers for a ranker that compares items of one query.
+
+    Raises
+    ------
+    InputError
+        Names the first place that is wrong, a missing value among them.
+    """
+    features, whole, codes = training_items(X, grades, query_ids)
+    if codes is None:
+        raise InputError("query_ids must name the query of each row: this ranker compares items of one query")
+    refuse_missing(features)
+    return features, whole, codes
+
+
+def positive(value: Any, what: str) -> float:
+    """Return a parameter that must be a positive finite number."""
+    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+        raise InputError(f"{what} must be positive and finite, got {value!r}")
+    return float(value)
+
+
+def share(value: Any, what: str) -> float:
+    """Return a parameter that must lie between 0 and 1."""
+    if not (isinstance(value, Real) and 0 <= float(value) <= 1):
+        raise InputError(f"{what} must lie between 0 and 1, got {value!r}")
+    return float(value)

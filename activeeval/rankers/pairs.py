@@ -1,4 +1,4 @@
-"""Preference pairs, numbered rather than listed, so that a few of millions can be drawn."""
+"""Preference pairs: numbered, so that a few of millions can be drawn, or listed with what each counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from activeeval.grade_models.probabilities import Ints
+from activeeval.grade_models.probabilities import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +45,29 @@ class PreferencePairs:
         preferred = np.searchsorted(self.ends, numbers, side="right")
         before = np.where(preferred > 0, self.ends[preferred - 1], 0)
         return self.items[preferred], self.items[self.first[preferred] + numbers - before]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedPairs:
+    """Pairs of a preferred and another item, listed.
+
+    Attributes
+    ----------
+    preferred, other : ndarray of int64, shape (n_pairs,)
+        Places on the axis of scores.
+    gaps : ndarray of float64, shape (n_pairs,)
+        What a difference of scores is multiplied by: 1, or the difference of the grades.
+    weights : ndarray of float64, shape (n_pairs,)
+        Together 1.
+    """
+
+    preferred: Ints
+    other: Ints
+    gaps: Floats
+    weights: Floats
+
+    @classmethod
+    def alike(cls, preferred: Ints, other: Ints) -> Self:
+        """Return pairs that all count the same, such as preferences that clicks tell."""
+        n = preferred.size
+        return cls(preferred, other, np.ones(n), np.full(n, 1.0 / n))

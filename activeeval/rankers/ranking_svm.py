@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 
 from activeeval.errors import InputError
-from activeeval.grade_models.base import fitted_columns
 from activeeval.grade_models.probabilities import Floats, Ints, whole_from_one
-from activeeval.rankers.doors import refuse_missing, training_items
+from activeeval.rankers.doors import grouped_items, positive
+from activeeval.rankers.linear import BLOCK_ROWS, LinearRanker
 from activeeval.rankers.pairs import PreferencePairs
 
-BLOCK_ROWS = 8192
 TOLERANCE = 1e-10
 SUFFICIENT = 1e-4
 SMALLEST_STEP = 1e-9
 SMALLEST_CURVATURE = 1e-14
 
 
-class RankingSVM(BaseEstimator):  # type: ignore[misc]
+class RankingSVM(LinearRanker):
     """Rank by a linear function learned from preferences, pairs of items of one query and different grades.
 
     The weights minimise
@@ -116,42 +112,20 @@ class RankingSVM(BaseEstimator):  # type: ignore[misc]
             Names the first place that is wrong; also where no query holds items of different grades.
         """
         self._check_parameters()
-        features, whole, codes = training_items(X, grades, query_ids)
-        if codes is None:
-            raise InputError("query_ids must name the query of each row: a ranking SVM compares items of one query")
-        refuse_missing(features)
+        features, whole, codes = grouped_items(X, grades, query_ids)
         pairs = PreferencePairs.of(whole, codes)
         if pairs.n_pairs == 0:
             raise InputError("no query holds items of different grades, a ranking SVM needs at least one such pair")
         self.n_pairs_ = pairs.n_pairs
-        self._learn_scaling(features)
+        self._learn_scaling(features, self.standardize)
         self._learn_weights(self._differences(features, *pairs.draw(self.max_pairs, np.random.default_rng(self.rng))))
         self.n_features_in_ = features.shape[1]
         return self
 
-    def predict(self, X: ArrayLike) -> Floats:
-        """Return the score of every row, shape (n,); rows of equal features have equal scores."""
-        features = fitted_columns(self, X)
-        refuse_missing(features)
-        scores = np.empty(features.shape[0])
-        for start in range(0, scores.size, BLOCK_ROWS):
-            rows = slice(start, start + BLOCK_ROWS)
-            # A matrix product sums in an order that depends on the row's place, which would break ties.
-            np.einsum("ij,j->i", (features[rows] - self.means_) / self.scales_, self.coef_, out=scores[rows])
-        return scores
-
     def _check_parameters(self) -> None:
-        if not (isinstance(self.C, Real) and 0 < self.C < np.inf):
-            raise InputError(f"C must be positive and finite, got {self.C!r}")
+        positive(self.C, "C")
         whole_from_one(self.max_pairs, "max_pairs")
         whole_from_one(self.max_iter, "max_iter")
-
-    def _learn_scaling(self, features: NDArray[Any]) -> None:
-        scaler = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
-        for rows in gen_batches(features.shape[0], BLOCK_ROWS):
-            scaler.partial_fit(features[rows])
-        self.means_ = scaler.mean_ if self.standardize else np.zeros(features.shape[1])
-        self.scales_ = scaler.scale_ if self.standardize else np.ones(features.shape[1])
 
     def _differences(self, features: NDArray[Any], preferred: Ints, other: Ints) -> Floats:
         differences = np.empty((preferred.size, features.shape[1]))

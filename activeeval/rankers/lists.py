@@ -1,0 +1,105 @@
+"""Judged items as lists, one for each query, and what of them a loss looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+
+from activeeval.errors import InputError
+from activeeval.grade_models.probabilities import Floats, Ints
+from activeeval.rankers.pairs import PreferencePairs, WeightedPairs
+
+Part = Literal["all", "top"]
+"""All items of a query, or its top: the items T of a grade above 0, and what tells them from the rest."""
+
+
+class Spans(NamedTuple):
+    """Lists on the axis of items, from `starts` to before `stops`, and what each counts: together 1."""
+
+    starts: Ints
+    stops: Ints
+    weights: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedLists:
+    """Items query by query, the best grade first; queries whose items all have one grade say nothing and are left out.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n,)
+        Where each item stood among the rows it was made of.
+    grades : ndarray of int64, shape (n,)
+    offsets : ndarray of int64, shape (n_lists + 1,)
+    """
+
+    rows: Ints
+    grades: Ints
+    offsets: Ints
+
+    @classmethod
+    def of(cls, grades: Ints, codes: Ints, ties: Floats | None = None) -> Self:
+        """Return the lists of rows with these grades and numbers of queries.
+
+        Parameters
+        ----------
+        ties : array of float, shape (n,), optional
+            Orders the rows of a query and a grade, smallest first; by default they stay as they came.
+        """
+        order = np.lexsort((np.zeros(codes.size) if ties is None else ties, -grades, codes))
+        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+        stops = np.append(starts[1:], order.size)
+        differs = grades[order[starts]] > grades[order[stops - 1]]
+        rows = order[np.repeat(differs, stops - starts)]
+        return cls(rows, grades[rows], np.concatenate(([0], np.cumsum((stops - starts)[differs]))))
+
+    @property
+    def n_lists(self) -> int:
+        return self.offsets.size - 1
+
+    @property
+    def tops(self) -> Ints:
+        """How many items of each list have a grade above 0, shape (n_lists,)."""
+        return np.add.reduceat(self.grades > 0, self.offsets[:-1], dtype=np.int64)
+
+    def spans(self, part: Part) -> Spans:
+        """Return the lists whole, or their top where its grades differ.
+
+        Raises
+        ------
+        InputError
+            Where that leaves no list.
+        """
+        starts, stops = self.offsets[:-1], self.offsets[1:]
+        if part == "top":
+            stops = starts + self.tops
+            differs = self.grades[starts] > self.grades[stops - 1]
+            starts, stops = starts[differs], stops[differs]
+            if starts.size == 0:
+                raise InputError("no query holds two items of different grades above 0: there is no order at the top")
+        return Spans(starts, stops, np.full(starts.size, 1.0 / starts.size))
+
+    def pairs(self, part: Part, graded: bool) -> WeightedPairs:
+        """Return all pairs of different grades, or those of the top and the rest, each query weighing the same.
+
+        Parameters
+        ----------
+        graded : bool
+            The margin of a pair grows with the difference of its grades; else each counts as 1.
+
+        Raises
+        ------
+        InputError
+            Where there is no pair.
+        """
+        codes = np.repeat(np.arange(self.n_lists), np.diff(self.offsets))
+        numbered = PreferencePairs.of(self.grades if part == "all" else np.minimum(self.grades, 1), codes)
+        if numbered.n_pairs == 0:
+            raise InputError("no query holds items of grade 0 beside better ones: there is no rest below the top")
+        preferred, other = numbered.draw(numbered.n_pairs, np.random.default_rng(0))
+        n_pairs = np.bincount(codes[preferred], minlength=self.n_lists)
+        weights = 1.0 / (np.count_nonzero(n_pairs) * n_pairs[codes[preferred]])
+        gaps = (self.grades[preferred] - self.grades[other]).astype(np.float64) if graded else np.ones(preferred.size)
+        return WeightedPairs(preferred, other, gaps, weights)

@@ -1,0 +1,290 @@
+"""Losses on the scores of judged lists, each a value and a (sub)gradient.
+
+A loss is a value of its own, ``PairHinge()``; ``loss.on(lists)`` is the loss of those lists as a function of their
+items' scores. Every loss is a mean over queries, a pair loss a mean over a query's pairs first: each query has
+the same say, however many items it has, and losses of different kinds are of a comparable range.
+
+=========================  =====================================  ====================================
+loss                       of                                     rankers
+=========================  =====================================  ====================================
+`PairHinge`                max(0, 1 − (y_u − y_v)(s_u − s_v))     RankSVM, FocusedSVM
+`PairExponential`          e^{−(s_u − s_v)}                       RankBoost, FocusedBoost
+`PairLogistic`             log(1 + e^{−(s_u − s_v)})              RankNet, FocusedNet
+`ListwiseAP`               hinge of average precision             SVMMAP, FocusedSVM
+`TopOneCrossEntropy`       −Σ_i P_y(i) log P_s(i)                 ListNet
+`PermutationCrossEntropy`  −Σ_π P_y(π) log P_s(π)                 FocusedNet
+`TopKLikelihood`           −log P_s(the first k places)           ListMLE
+`Focused`                  a list loss of T, a pair loss of T×F   FocusedSVM, FocusedNet
+=========================  =====================================  ====================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from activeeval.errors import InputError
+from activeeval.grade_models.probabilities import Floats, Ints
+from activeeval.rankers.lists import JudgedLists, Part
+from activeeval.rankers.pairs import WeightedPairs
+
+MOST_PERMUTED = 15
+"""Items of one list whose permutations are summed: 2^15 sets take some milliseconds a list and step."""
+
+
+class Term(Protocol):
+    """A loss of given lists or pairs: its value at scores (n_items,), and its (sub)gradient of the same shape."""
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]: ...
+
+
+class Loss(Protocol):
+    """A loss that can be taken of any lists."""
+
+    def on(self, lists: JudgedLists) -> Term: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelTerm:
+    """A loss of given pairs or lists: a kernel, and what it is given beside the scores."""
+
+    kernel: Callable[..., float]
+    arguments: tuple[Any, ...]
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        gradient = np.zeros(scores.size)
+        return float(self.kernel(scores, *self.arguments, gradient)), gradient
+
+
+# Of pairs
+
+
+@dataclass(frozen=True, slots=True)
+class _PairLoss:
+    """A loss of the margins by which pairs are in their order.
+
+    Parameters
+    ----------
+    part : {"all", "top"}
+        All pairs of a query's items with different grades; or T × F, an item of a grade above 0 and one of grade 0.
+    """
+
+    part: Part = "all"
+    kind: ClassVar[str]
+    graded: ClassVar[bool] = False
+
+    def on(self, lists: JudgedLists) -> KernelTerm:
+        """Return the loss of the pairs of lists."""
+        return self.of_pairs(lists.pairs(self.part, self.graded))
+
+    def of_pairs(self, pairs: WeightedPairs) -> KernelTerm:
+        """Return the loss of given pairs, wherever they come from."""
+        from activeeval.kernels import losses
+
+        given = (pairs.preferred, pairs.other, pairs.gaps, pairs.weights)
+        return KernelTerm(losses.pair_losses, (*given, getattr(losses, self.kind)))
+
+
+class PairHinge(_PairLoss):
+    """max(0, 1 − m) of the margin m = (y_u − y_v)(s_u − s_v), the difference of the grades inside.
+
+    Examples
+    --------
+    >>> lists = JudgedLists.of(np.array([2, 0]), np.array([0, 0]))
+    >>> PairHinge().on(lists)(np.array([0.25, 0.0]))
+    (0.5, array([-2.,  2.]))
+    """
+
+    __slots__ = ()
+    kind = "HINGE"
+    graded = True
+
+
+class PairLogistic(_PairLoss):
+    """log(1 + e^{−m}) of the margin m = s_u − s_v: the cross entropy of P(u before v) = 1 / (1 + e^{−m})."""
+
+    __slots__ = ()
+    kind = "LOGISTIC"
+
+
+class PairExponential(_PairLoss):
+    """The logarithm of the mean of e^{−m} over pairs, m = s_u − s_v; its slopes are the distribution of boosting.
+
+    The logarithm has the minimisers of the mean itself, and keeps margins of any size finite.
+    """
+
+    __slots__ = ()
+    kind = "EXPONENTIAL"
+
+
+# Of lists
+
+
+@dataclass(frozen=True, slots=True)
+class ListwiseAP:
+    """The hinge max_z 1 − AP(z) + wᵀΨ(z) − wᵀΨ(y) of SVM-MAP, at the most violated ranking z.
+
+    Parameters
+    ----------
+    part : {"all", "top"}
+        "all": all items, of which those of a grade above 0 are relevant. "top": the items T of a grade above 0,
+        the mean over r = 1 … |T| − 1 of the hinge with the first r relevant, each r with its own z; so it
+        bounds 1 − the mean of AP. An r that would part equal grades is left out.
+    """
+
+    part: Part = "all"
+
+    def on(self, lists: JudgedLists) -> KernelTerm:
+        """Return the loss of lists."""
+        from activeeval.kernels import losses
+
+        starts, middles, stops = _relevance_cuts(lists) if self.part == "all" else _grade_cuts(lists)
+        _, own, n_cuts = np.unique(starts, return_inverse=True, return_counts=True)
+        weights = 1.0 / (n_cuts.size * n_cuts[own])
+        return KernelTerm(losses.ap_hinges, (starts, middles, stops, weights))
+
+
+def _relevance_cuts(lists: JudgedLists) -> tuple[Ints, Ints, Ints]:
+    starts, stops = lists.offsets[:-1], lists.offsets[1:]
+    middles = starts + lists.tops
+    parted = middles < stops
+    if not parted.any():
+        raise InputError("no query holds items of grade 0 beside better ones: there is nothing to rank them before")
+    return starts[parted], middles[parted], stops[parted]
+
+
+def _grade_cuts(lists: JudgedLists) -> tuple[Ints, Ints, Ints]:
+    spans = lists.spans("top")
+    places = np.arange(lists.grades.size - 1)
+    own = np.searchsorted(spans.starts, places, side="right") - 1
+    inside = (own >= 0) & (places + 1 < spans.stops[own])
+    cuts = np.flatnonzero(inside & (lists.grades[:-1] > lists.grades[1:]))
+    return spans.starts[own[cuts]], cuts + 1, spans.stops[own[cuts]]
+
+
+@dataclass(frozen=True, slots=True)
+class TopOneCrossEntropy:
+    """−Σ_i P_y(i) log P_s(i) of ListNet, P(i) = e^{s_i} / Σ_l e^{s_l} the probability that item i is first."""
+
+    part: Part = "all"
+
+    def on(self, lists: JudgedLists) -> KernelTerm:
+        """Return the loss of lists."""
+        from activeeval.kernels import losses
+
+        return KernelTerm(losses.top_one_cross_entropies, (lists.grades.astype(np.float64), *lists.spans(self.part)))
+
+
+@dataclass(frozen=True, slots=True)
+class PermutationCrossEntropy:
+    """−Σ_π P_y(π) log P_s(π) over all permutations of a list, P the model of Plackett and Luce.
+
+    Exact, by a program over the 2^n sets of n items; lists of more than 15 items are refused.
+    """
+
+    part: Part = "top"
+
+    def on(self, lists: JudgedLists) -> KernelTerm:
+        """Return the loss of lists.
+
+        Raises
+        ------
+        InputError
+            Names a row of the first list that is too long.
+        """
+        from activeeval.kernels import losses
+
+        spans = lists.spans(self.part)
+        self._refuse_long(lists, spans.stops - spans.starts, spans.starts)
+        labels = [tuple(lists.grades[a:b].tolist()) for a, b in zip(spans.starts, spans.stops, strict=True)]
+        # lists of a top-k truth have the same labels, so that one table serves them all
+        begins, tables, n = {}, [], 0
+        for key in dict.fromkeys(labels):
+            table = np.empty(1 << len(key))
+            losses.subset_probs(np.array(key, dtype=np.float64), table)
+            begins[key], n = n, n + table.size
+            tables.append(table)
+        of_list = np.array([begins[key] for key in labels], dtype=np.int64)
+        return KernelTerm(losses.permutation_cross_entropies, (*spans, np.concatenate(tables), of_list))
+
+    def _refuse_long(self, lists: JudgedLists, sizes: Ints, starts: Ints) -> None:
+        too_long = np.flatnonzero(sizes > MOST_PERMUTED)
+        if too_long.size:
+            what = "of a grade above 0" if self.part == "top" else "in all"
+            raise InputError(
+                f"the query of row {lists.rows[starts[too_long[0]]]} has {sizes[too_long[0]]} items {what}, a loss over"
+                f" their permutations takes at most {MOST_PERMUTED}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class TopKLikelihood:
+    """−Σ_{j ≤ k} [s_π(j) − log Σ_{l ≥ j} e^{s_π(l)}] of ListMLE, π the lists' own order.
+
+    Parameters
+    ----------
+    k : int
+        Where fewer items have a grade above 0, the sum ends with them: below there is no order.
+    """
+
+    k: int
+
+    def on(self, lists: JudgedLists) -> KernelTerm:
+        """Return the loss of lists."""
+        from activeeval.kernels import losses
+
+        starts, stops, weights = lists.spans("all")
+        return KernelTerm(losses.first_places, (starts, stops, np.minimum(self.k, lists.tops), weights))
+
+
+# Of both
+
+
+@dataclass(frozen=True, slots=True)
+class Focused:
+    """β · L_list(T) + (1 − β) · L_pair(T × F), each divided by its value where all scores are equal.
+
+    So both terms are 1 for a ranker that knows nothing, whatever their kind and the lengths of the lists.
+
+    Parameters
+    ----------
+    list_loss, pair_loss : Loss
+        With ``part="top"``.
+    beta : float
+        Weight of the order at the top, from 0 to 1.
+
+    Examples
+    --------
+    >>> lists = JudgedLists.of(np.array([2, 1, 0]), np.array([0, 0, 0]))
+    >>> Focused(ListwiseAP("top"), PairHinge("top"), 0.3).on(lists)(np.zeros(3))[0]
+    1.0
+    """
+
+    list_loss: Loss
+    pair_loss: Loss
+    beta: float
+
+    def on(self, lists: JudgedLists) -> WeightedSum:
+        """Return the loss of lists."""
+        terms = (self.list_loss.on(lists), self.pair_loss.on(lists))
+        nothing = np.zeros(lists.grades.size)
+        return WeightedSum(terms, (self.beta / terms[0](nothing)[0], (1.0 - self.beta) / terms[1](nothing)[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedSum:
+    """Terms of the same lists, added up."""
+
+    terms: tuple[Term, ...]
+    weights: tuple[float, ...]
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        value, gradient = 0.0, np.zeros(scores.size)
+        for term, weight in zip(self.terms, self.weights, strict=True):
+            own, slope = term(scores)
+            value += weight * own
+            gradient += weight * slope
+        return value, gradient
