@@ -115,6 +115,12 @@ STEPS = (
         ("results/many-systems.json",),
     ),
     Step(
+        "topk",
+        "ten rankers on graded and on top-k truth, the paper's claims: RESULTS.md",
+        "benchmarks.topk",
+        ("results/topk.json", "results/figures/topk-ranks.png", "results/figures/topk-beta.png"),
+    ),
+    Step(
         "nights",
         "ten nights of index updates, earlier labels known: RESULTS.md, README",
         "benchmarks.nights",

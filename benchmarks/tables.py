@@ -19,6 +19,8 @@ from benchmarks.metric_learning import pictures as metric_learning_pictures
 from benchmarks.paper import claims, likeness, pictures
 from benchmarks.paper.averages import curve, labels_saved
 from benchmarks.paper.cases import MEASURES
+from benchmarks.topk import pictures as topk_pictures
+from benchmarks.topk import report as topk
 
 RESULTS = ROOT / "benchmarks" / "results"
 Result = dict[str, Any]
@@ -165,12 +167,16 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "planning": ("What is planned beside what happens", planning.markdown),
     "effective-sample-size": ("How right effective sample sizes are", effective_sample_size.markdown),
     "peers": ("Speed and precision beside the peers", peers.markdown),
+    "topk": ("Rankers of a top-k truth", topk.markdown),
     "nights": ("Ten nights of index updates, earlier labels known", nights.markdown),
     "sample-size": ("Size and time of a sample's file", _figures),
     "scaling": ("Pools of 10³ to 10⁷ queries in chunks", _scaling),
     "kernels": ("Kernels, readers, start", _figures),
 }
-PICTURES: dict[str, Callable[[Result, Path], None]] = {"metric-learning": metric_learning_pictures.save_all}
+PICTURES: dict[str, Callable[[Result, Path], None]] = {
+    "metric-learning": metric_learning_pictures.save_all,
+    "topk": topk_pictures.save_all,
+}
 
 
 if __name__ == "__main__":
