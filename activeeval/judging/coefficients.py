@@ -127,8 +127,8 @@ def krippendorff_alpha(grades: ArrayLike, metric: str = "ordinal") -> float | No
 
 def coincidences(counts: Floats, times: Floats | None = None) -> Floats:
     """Return o_ck of items with so many of each grade, shape (n_items, n_values), each item counted so many times."""
-    given = counts.sum(axis=1)
-    share = np.where(given > 1, 1.0 if times is None else times, 0.0) / np.maximum(given - 1, 1)
+    # an item with one grade has no pair: its two terms are equal, whatever they are divided by
+    share = (1.0 if times is None else times) / np.maximum(counts.sum(axis=1) - 1, 1)
     weighted = counts * share[:, None]
     return np.asarray(weighted.T @ counts - np.diag(weighted.sum(axis=0)))
 

@@ -23,7 +23,10 @@ def graded(judge):
 def write_judges(kind):
     """Write what the two judges said in one of the forms that there are, and return the names of the files."""
     if kind == "qrels":
-        return [write_lines_of(f"{judge}.qrels", [f"{q} 0 {d} {y}" for q, d, y in graded(judge)]) for judge in SAID]
+        return [
+            write_lines_of(f"{judge}.qrels", [*(f"{q} 0 {d} {y}" for q, d, y in graded(judge)), "q1 0 z -1"])
+            for judge in SAID
+        ]
     if kind == "tables":
         rows = {judge: [f"{q},{d},{y}" for q, d, y in graded(judge)] for judge in SAID}
         return [write_lines_of(f"{judge}.csv", ["query_id,doc_id,relevance", *own]) for judge, own in rows.items()]

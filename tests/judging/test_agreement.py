@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_agreement import alpha, kappa, relation_counts
-from scipy.stats import chi2_contingency
+from scipy.stats import binom, chi2_contingency
 from sklearn.metrics import cohen_kappa_score
 
 from activeeval.errors import InputError
@@ -218,6 +218,16 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
         found = preference_agreement(Relations.of(said), 0.9, 200, seed).overall
         n_held += found.low <= 0.7 <= found.high
     assert n_held >= 90
+
+
+def test_ends_are_quantiles_of_resampled_queries():
+    """Of 100 queries with a pair each a resampled share is binomial; 4000 of them leave an end off by one at most."""
+    said = [Preferred("ann", f"q{k}", "a", "b") for k in range(100)]
+    said += [Preferred("bob", f"q{k}", *("ab" if k < 80 else "ba")) for k in range(100)]
+    for level in (0.5, 0.9):
+        found = preference_agreement(Relations.of(said), level, 4000, 0).overall
+        ends = binom.ppf([(1 - level) / 2, (1 + level) / 2], 100, 0.8) / 100
+        assert [found.low, found.high] == pytest.approx(ends, abs=0.0101)
 
 
 def test_a_seed_has_one_answer():

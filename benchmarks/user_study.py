@@ -1,0 +1,258 @@
+"""The user study of top-k labelling with simulated people: ``python -m benchmarks.user_study``.
+
+Niu, Guo, Lan and Cheng (SIGIR 2012) had five people judge 50 queries of 50 documents, by comparisons (k = 10) and by
+five grades. Here a document's relevance is a normal number, a person sees it with normal noise of scale s, in
+comparisons (of two documents, so with √2 s) as in grading, and the thresholds of the grades cut what is seen into five
+equal parts. The one number s is chosen so that pairs agree as often as the paper's under top-k labelling, 74.5 %;
+everything else but the mean times is then a prediction. Where that misses the paper's graded 54.7 %, a second study has
+a noise for grading of its own that does not. Queries are in five folds; assessor i compares in fold i and grades in
+fold i + 1, and, so that every query has two people under both methods, compares in fold i + 2 and grades in fold i + 3:
+nobody sees a query twice. Means and standard deviations are over studies. Also comparisons by n and k beside what is
+expected of them, and random order beside a run's on MQ2008. Stores benchmarks/results/user_study.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from activeeval.io.letor import read_letor
+from activeeval.io.scores import read_scores
+from activeeval.judging import TopKLabelling, expected_comparisons, preference_agreement
+from activeeval.judging.agreement import RELATIONS, Coefficient, PreferenceAgreement
+from activeeval.judging.assessors import Assessor, Assessors
+from activeeval.judging.coefficients import chi_squared
+from activeeval.judging.opinions import Graded, Grades
+from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
+
+MODULE = "benchmarks.user_study"
+N_QUERIES, N_DOCUMENTS, K, N_ASSESSORS, N_FOLDS, N_GRADES = 50, 50, 10, 5, 5, 5
+PUBLISHED = {
+    "comparisons a query": 142.76,
+    "minutes a query, comparisons": 13.13,
+    "minutes a query, grades": 11.78,
+    "overall, top-k": 74.5,
+    "overall, grades": 54.7,
+    "strict, top-k": 89.7,
+    "strict, grades": 83.1,
+    "chi-squared, overall": 420.7,
+    "chi-squared, strict": 28.5,
+}
+TABLES = {
+    "top-k": ((0.6749, 0.1138, 0.1047), (0.2766, 0.8198, 0.3779), (0.0485, 0.0664, 0.5174)),
+    "grades": ((0.6272, 0.2825, 0.1534), (0.2913, 0.5232, 0.3826), (0.0815, 0.1944, 0.4640)),
+}
+"""The paper's tables 2 and 3, normalised by column."""
+PUBLISHED_PAIRS = 4 * N_DOCUMENTS * (N_DOCUMENTS - 1) // 2
+"""Pairs of a method at which the paper's shares have its χ²: 4 900 give 420, its strict shares 28 at 1 500."""
+CALIBRATING = 20
+"""Studies of a calibration: their mean share has a standard error of 0.2 %."""
+SIZES, DEPTHS = (20, 50, 100, 200), (5, 10)
+Row = dict[str, Any]
+Floats = NDArray[np.float64]
+
+
+class Part(NamedTuple):
+    """What a study found of one method: judgments and seconds a query, and how far people agree."""
+
+    judgments: float
+    seconds: float
+    agreement: PreferenceAgreement
+
+
+def people(scale: float) -> Assessors:
+    """Return people who see relevance with noise of a scale, and cut what they see into five equal parts."""
+    thresholds = norm.ppf(np.arange(1, N_GRADES) / N_GRADES) * np.hypot(1, scale)
+    return Assessors(comparison_scale=np.sqrt(2) * scale, grade_scale=scale, thresholds=thresholds.tolist())
+
+
+def part(method: str, kind: Assessors, seed: int) -> Part:
+    """Return what one study finds of a method, ``"top-k"`` or ``"grades"``."""
+    random = np.random.default_rng(seed)
+    relevance = random.standard_normal((N_QUERIES, N_DOCUMENTS))
+    assessors = [kind.person(child) for child in random.spawn(N_ASSESSORS)]
+    said, counts, seconds = [], [], []
+    for query, assessor in assignments(method):
+        judge = _labelled if method == "top-k" else _graded
+        labels, n, time = judge(assessors[assessor], relevance[query], random)
+        said += [Graded(f"U{assessor}", f"q{query}", f"d{d:02}", label) for d, label in enumerate(labels.tolist())]
+        counts.append(n)
+        seconds.append(time)
+    agreement = preference_agreement(Grades.of(said).relations(), n_resamples=1, rng=0)
+    return Part(float(np.mean(counts)), float(np.mean(seconds)), agreement)
+
+
+def assignments(method: str) -> Iterator[tuple[int, int]]:
+    """Yield query and assessor of all that is judged by a method."""
+    for assessor in range(N_ASSESSORS):
+        for step in (0, 2) if method == "top-k" else (1, 3):
+            for query in range((assessor + step) % N_FOLDS, N_QUERIES, N_FOLDS):
+                yield query, assessor
+
+
+def _labelled(assessor: Assessor, relevance: Floats, random: np.random.Generator) -> tuple[Any, int, float]:
+    done = assessor.label(relevance, TopKLabelling(N_DOCUMENTS, K, rng=random))
+    return done.labelling.grades(share_ties=True), done.labelling.n_comparisons, done.seconds
+
+
+def _graded(assessor: Assessor, relevance: Floats, _random: np.random.Generator) -> tuple[Any, int, float]:
+    grades, times = assessor.grade(relevance)
+    return grades, N_DOCUMENTS, float(times.sum())
+
+
+def calibrated(method: str, seed: int, n_studies: int) -> float:
+    """Return the scale at which people agree as often as the paper's, by bisection on the same studies throughout."""
+    low, high = 0.0, 3.0
+    for _ in range(10):
+        middle = (low + high) / 2
+        shares = [part(method, people(middle), seed + k).agreement.overall.value for k in range(n_studies)]
+        low, high = (middle, high) if 100 * np.mean(shares) > PUBLISHED[f"overall, {method}"] else (low, middle)
+    return (low + high) / 2
+
+
+def study_rows(top_k: Sequence[Part], grades: Sequence[Part], fitted: Sequence[str]) -> Iterator[Row]:
+    """Yield the figures of studies beside the published ones; those that a noise was calibrated on are named."""
+    found: dict[str, list[float]] = {
+        "comparisons a query": [one.judgments for one in top_k],
+        "minutes a query, comparisons": [one.seconds / 60 for one in top_k],
+        "minutes a query, grades": [one.seconds / 60 for one in grades],
+    }
+    for what in ("overall", "strict"):
+        sides = {"top-k": top_k, "grades": grades}
+        shares = {name: [getattr(one.agreement, what) for one in own] for name, own in sides.items()}
+        found |= {f"{what}, {name}": [100 * one.value for one in own] for name, own in shares.items()}
+        found[f"chi-squared, {what}"] = [_chi_squared(*both) for both in zip(*shares.values(), strict=True)]
+    for name, own in found.items():
+        unit = "%" if name.startswith(("overall", "strict")) else "min" if name.startswith("minutes") else ""
+        note = f"± {np.std(own):.2g} between studies; the paper's {PUBLISHED[name]:g}"
+        note += ", on which the noise is calibrated" if name in fitted else ""
+        yield figure(name, float(np.mean(own)), unit, note=note, published=PUBLISHED[name])
+
+
+def _chi_squared(one: Coefficient, two: Coefficient) -> float:
+    """Return χ² as of so many pairs as the paper's has, in which each method keeps its share of strict ones."""
+    all_pairs = N_QUERIES * N_DOCUMENTS * (N_DOCUMENTS - 1) // 2
+    sides = []
+    for side in (one, two):
+        n = round(side.n * PUBLISHED_PAIRS / all_pairs)
+        sides += [round((side.value or 0.0) * n), n]
+    compared = chi_squared(*sides)
+    return float("nan") if compared is None else compared.statistic
+
+
+def table_of(parts: Sequence[Part]) -> dict[str, Any]:
+    """Return the table of all studies, by row and by column."""
+    counts = np.sum([one.agreement.counts for one in parts], axis=0)
+    by_row, by_column = counts / counts.sum(axis=1, keepdims=True), counts / counts.sum(axis=0)
+    return {"counts": counts.tolist(), "by_row": by_row.tolist(), "by_column": by_column.tolist()}
+
+
+def oracle_rows(n_runs: int, seed: int) -> Iterator[Row]:
+    """Yield comparisons of a consistent judge by n and k, beside what is expected of them."""
+    for k in DEPTHS:
+        for n in SIZES:
+            for transitive in (False, True):
+                counts = [_count(n, k, seed + run, transitive) for run in range(n_runs)]
+                mean, std = expected_comparisons(n, k, transitive=transitive)
+                name = f"n = {n}, k = {k}{', nothing that follows' if transitive else ''}"
+                note = f"± {np.std(counts):.1f}; expected {mean:.1f} ± {std:.1f}; n log2 k = {n * np.log2(k):.0f}"
+                bar = {"at_least": 148, "at_most": 154} if (n, k, transitive) == (50, 10, False) else {}
+                yield figure(name, float(np.mean(counts)), "", note=note, **bar)
+
+
+def _count(n: int, k: int, seed: int, transitive: bool) -> int:
+    labelling = TopKLabelling(n, k, rng=seed, transitive=transitive)
+    while (pair := labelling.ask()) is not None:
+        labelling.tell(max(pair))
+    return labelling.n_comparisons
+
+
+def mq2008_rows(seed: int, ranker: str = "ListNet") -> Iterator[Row]:
+    """Yield comparisons on MQ2008 by the order of arrival; a judge goes by the grades and answers ties with a tie."""
+    home = data_folder() / "mq2008"
+    for k in DEPTHS:
+        counts: dict[str, list[int]] = {"random order": [], f"{ranker}'s order": [], "order of the grades": []}
+        for fold in range(1, 6):
+            letor = read_letor(home / f"S{(fold + 3) % 5 + 1}.txt.gz", features=False)
+            scores = read_scores(next((home / "rankers" / ranker).glob(f"Fold{fold}.*")))
+            for first, last in zip(letor.query_offsets[:-1].tolist(), letor.query_offsets[1:].tolist(), strict=True):
+                if last - first <= k:
+                    continue
+                grades, own = letor.grades[first:last], scores[first:last]
+                orders = ("random", np.argsort(-own, kind="stable"), np.argsort(-grades, kind="stable"))
+                for name, order in zip(counts, orders, strict=True):
+                    counts[name].append(_by_grades(grades, k, order, seed + first))
+        random = np.mean(counts["random order"])
+        for name, own in counts.items():
+            note = f"{len(own)} queries of more than {k} documents; {np.mean(own) / random:.2f} of random order"
+            yield figure(f"MQ2008, k = {k}, {name}", float(np.mean(own)), "", note=note)
+
+
+def _by_grades(grades: NDArray[np.int64], k: int, order: Any, seed: int) -> int:
+    labelling = TopKLabelling(grades.size, k, order=order, rng=seed)
+    while (pair := labelling.ask()) is not None:
+        first, second = (grades[item] for item in pair)
+        labelling.tell(None if first == second else pair[0] if first > second else pair[1])
+    return labelling.n_comparisons
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the tables of a result, the paper's beside ours."""
+    scales = ", ".join(f"{name} {scale:.2f}" for name, scale in result["scales"].items())
+    told = f"{result['studies']} studies; noise, of the spread of relevance: {scales}."
+    lines = [told, "", *section_tables(result["sections"])]
+    for name, own in result["tables"].items():
+        published = TABLES[name.split(",")[0]]
+        lines += [f"| {name} | {' | '.join(f'{r} by column (the paper)' for r in RELATIONS)} | "
+                  f"{' | '.join(f'{r} by row' for r in RELATIONS)} |", "|" + " --- |" * 7]  # fmt: skip
+        for k, relation in enumerate(RELATIONS):
+            columns = [f"{x:.3f} ({y:.3f})" for x, y in zip(own["by_column"][k], published[k], strict=True)]
+            lines.append(f"| {relation} | {' | '.join([*columns, *(f'{x:.3f}' for x in own['by_row'][k])])} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def studied(n_studies: int, seed: int) -> dict[str, Any]:
+    """Calibrate, run the studies, and return scales, sections and tables."""
+    n = min(n_studies, CALIBRATING)
+    scale, own = (calibrated(method, seed, n) for method in ("top-k", "grades"))
+    kinds = {"one noise for both methods": people(scale), "a noise for grading of its own": people(own)}
+    seeds = range(seed + 1000, seed + 1000 + n_studies)  # not those of the calibration
+    top_k = [part("top-k", people(scale), k) for k in seeds]
+    sections, tables = {}, {"top-k": table_of(top_k)}
+    for title, kind in kinds.items():
+        grades = [part("grades", kind, k) for k in seeds]
+        fitted = ["overall, top-k", *(["overall, grades"] if sections else [])]
+        sections[title] = {"title": title.capitalize(), "figures": list(study_rows(top_k, grades, fitted))}
+        tables[f"grades, {title}"] = table_of(grades)
+    return {"scales": {"one for both methods": scale, "of grading": own}, "sections": sections, "tables": tables}
+
+
+def main() -> None:
+    """Calibrate, measure, print, store."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--studies", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=300, help="labellings for each n and k")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "user_study.json")
+    args = parser.parse_args()
+    result = describe(MODULE) | {"studies": args.studies, "runs": args.runs, "seed": args.seed}
+    result |= studied(args.studies, args.seed)
+    figures = list(oracle_rows(args.runs, args.seed))
+    result["sections"]["oracle"] = {"title": "Comparisons of a consistent judge", "figures": figures}
+    if (data_folder() / "mq2008").is_dir():
+        figures = list(mq2008_rows(args.seed))
+        result["sections"]["orders"] = {"title": "Comparisons by order of arrival, MQ2008", "figures": figures}
+    for section in result["sections"].values():
+        show(section["title"], section["figures"])
+    store(args.out, result)
+
+
+if __name__ == "__main__":
+    main()
