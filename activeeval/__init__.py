@@ -36,6 +36,7 @@ _HOMES = {
     "activeeval.methods": ("METHODS", "Method", "default_method"),
     "activeeval.grade_models": ("QueryFactor", "calibration_report"),
     "activeeval.rankers": ("ExpectedGradeRanker", "ForestRegressionRanker", "RankingSVM"),
+    "activeeval.judging": ("TopKLabelling",),
     "activeeval.preferences": ("PreferenceData", "coherence", "load_preferences"),
     "activeeval.gains": ("GainDiscountLearner", "SimpleMargin", "bootstrap_gains", "gain_intervals"),
     "activeeval.session.modelling": ("GradeBeliefs",),
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from activeeval.gains import GainDiscountLearner, SimpleMargin, bootstrap_gains, gain_intervals
     from activeeval.generated import generate_pool
     from activeeval.grade_models import QueryFactor, calibration_report
+    from activeeval.judging import TopKLabelling
     from activeeval.measures import (
         AP,
         DCG,

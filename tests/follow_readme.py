@@ -26,6 +26,7 @@ SETUP = re.compile(r"`(python3 -m venv [^`]+)`")
 BENCHMARKS = re.compile(r"`python -m (benchmarks\.\w+)`")
 SHEET = re.compile(r"--sheet (?P<sheet>\S+)")
 N_QUERIES, N_JUDGED, SEED, TOP = 150, 60, 7, 3
+MOST_ANSWERS = 20_000
 RUNS = {"old": 2.2, "new": 1.7, "newer": 1.5}
 
 
@@ -91,6 +92,8 @@ def judge(query_id, item_ids):
     return [truth.get((query_id, doc), 0) for doc in item_ids]
 def my_grade(query_id, doc):
     return judge(query_id, [doc])[0]
+def better_of(one, other):
+    return max(one, other)
 """
 FILES = """
 import sys
@@ -129,6 +132,8 @@ def make_files(work: Path, python: Path) -> dict[tuple[str, str], int]:
         ["query_id,segment", *(f"q{q + 101},{'even' if q % 2 else 'odd'}" for q in range(N_QUERIES))],
     )
     write_preferences(work, rng)
+    for judge, answers in (("ann", "1"), ("bob", "12")):
+        write(work / f"{judge}.txt", list(answers * (MOST_ANSWERS // len(answers))))
     return dict(rows)
 
 
