@@ -121,6 +121,12 @@ STEPS = (
         ("results/topk.json", "results/figures/topk-ranks.png", "results/figures/topk-beta.png"),
     ),
     Step(
+        "user-study",
+        "top-k labelling by simulated people beside the published study; comparisons by n, k and order: RESULTS.md",
+        "benchmarks.user_study",
+        ("results/user_study.json",),
+    ),
+    Step(
         "nights",
         "ten nights of index updates, earlier labels known: RESULTS.md, README",
         "benchmarks.nights",

@@ -12,7 +12,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import effective_sample_size, efficiency_report, many_systems, nights, one_sample, peers, planning
+from benchmarks import (
+    effective_sample_size,
+    efficiency_report,
+    many_systems,
+    nights,
+    one_sample,
+    peers,
+    planning,
+    user_study,
+)
 from benchmarks.machine import ROOT, figures_table
 from benchmarks.metric_learning import markdown as metric_learning
 from benchmarks.metric_learning import pictures as metric_learning_pictures
@@ -168,6 +177,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "effective-sample-size": ("How right effective sample sizes are", effective_sample_size.markdown),
     "peers": ("Speed and precision beside the peers", peers.markdown),
     "topk": ("Rankers of a top-k truth", topk.markdown),
+    "user_study": ("Top-k labelling by simulated people", user_study.markdown),
     "nights": ("Ten nights of index updates, earlier labels known", nights.markdown),
     "sample-size": ("Size and time of a sample's file", _figures),
     "scaling": ("Pools of 10³ to 10⁷ queries in chunks", _scaling),
