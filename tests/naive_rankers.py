@@ -59,6 +59,23 @@ def ap_hinge(scores, r):
     return max(1 - average_precision(z, r) + features_of(z, scores, r) - right for z in orders)
 
 
+def sorted_ap_hinge(scores, r):
+    """The same for long lists: over all ways to merge the relevant and the other items, each by falling score."""
+    relevant, others = sorted(scores[:r], reverse=True), sorted(scores[r:], reverse=True)
+    m = len(others)
+    best = {(0, 0): 0.0}
+    for i, j in itertools.product(range(r + 1), range(m + 1)):
+        ways = []
+        if j:
+            ways.append(best[i, j - 1])
+        if i:
+            wrong = sum(relevant[i - 1] - other for other in others[:j])
+            ways.append(best[i - 1, j] - i / (i + j) / r - 2 * wrong / (r * m))
+        if ways:
+            best[i, j] = max(ways)
+    return 1 + best[r, m]
+
+
 def mean_ap_hinge(scores, grades):
     """On the top: over all r that do not part equal grades."""
     cuts = [r for r in range(1, len(grades)) if grades[r - 1] > grades[r]]

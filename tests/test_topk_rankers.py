@@ -32,6 +32,8 @@ from activeeval.rankers import (
     RankSVM,
     choose,
 )
+from activeeval.rankers.bundle import Objective
+from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import ListwiseAP, PairHinge, PermutationCrossEntropy
 from tests import naive_rankers as naive
 
@@ -144,6 +146,18 @@ def test_a_bundle_that_is_cut_short_warns_and_says_by_how_much():
     assert short.objective_ - short.gap_ <= long.objective_ <= short.objective_
 
 
+def test_a_line_is_halved_towards_its_least_point():
+    X, grades, query_ids = top_k_items(1, noise=2.0)
+    lists = JudgedLists.of(grades, query_ids)
+    problem = Objective(X[lists.rows], PairHinge().on(lists), 5.0)
+    start, end = np.zeros(4), np.array([1.0, 0.5, 0.0, -2.0])
+    along = [problem.cut(start + t * (end - start))[0] for t in np.linspace(0, 1, 257)]
+    assert 0 < np.argmin(along) < 256
+    best, objective = problem.best_between(start, end, along[0])
+    assert objective == pytest.approx(problem.cut(best)[0], rel=1e-12)
+    assert objective <= min(along) + 0.02 * (along[0] - min(along))
+
+
 def test_standardised_features_are_divided_by_their_deviation():
     X, grades, query_ids = top_k_items(1)
     whole = RankSVM(tol=1e-8).fit(X, grades, query_ids)
@@ -193,6 +207,14 @@ def test_rank_boosts_error_is_below_its_bound_after_every_round(n_thresholds):
             exponential.append(np.mean(np.exp(-margins)))
         assert np.mean(wrong) <= np.mean(exponential) <= bound * (1 + 1e-12)
     assert np.mean(wrong) < 0.3
+
+
+def test_a_feature_that_ties_all_items_is_not_taken_even_where_ties_are_worth_more():
+    """In the order of feature 0, either way, the relevant item is second: .63, tied it is worth .71."""
+    X = np.array([[0.0, 1.0], [0.5, 1.0], [1.0, 1.0], [0.0, 2.0], [0.5, 2.0], [1.0, 2.0]])
+    ranker = AdaRank().fit(X, [0, 1, 0, 0, 1, 0], [0, 0, 0, 1, 1, 1])
+    assert ranker.coef_[0] != 0 == ranker.coef_[1]
+    np.testing.assert_allclose(ranker.edges_, 1 / np.log2(3))
 
 
 def test_thresholds_are_indicators_of_equal_steps():
