@@ -265,6 +265,7 @@ def test_rank_net_is_a_logistic_regression_of_differences_that_has_converged():
     ("ranker", "loss"),
     [
         (ListNet(n_iter=300), naive.top_one_cross_entropy),
+        (ListMLE(k=1, n_iter=300), lambda s, g: naive.top_k_likelihood(s, 1)),
         (ListMLE(k=2, n_iter=300), lambda s, g: naive.top_k_likelihood(s, 2)),
     ],
     ids=name,

@@ -115,7 +115,7 @@ def boost(
     edges : ndarray, shape (n_rounds,)
     """
     path, taken, scores = [np.zeros(weak.shape[1])], [], np.zeros(weak.shape[0])
-    is_out = ~weak.any(axis=0)
+    is_out = np.asarray(~weak.any(axis=0))
     last, n_running = -1, 0
     for _ in range(n_iter):
         edges = np.where(is_out, -np.inf, sum(weight * edge(scores) for weight, edge in terms))
