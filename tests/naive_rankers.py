@@ -1,4 +1,4 @@
-"""Obviously right, slow forms of the losses that rankers minimise: enumeration and plain loops over one list.
+"""Items to rank, and obviously right, slow forms of what rankers minimise: enumeration, plain loops over one list.
 
 A list is given by its scores and grades, best grade first; relevant are the first r items.
 """
@@ -11,6 +11,33 @@ import math
 import clarabel
 import numpy as np
 from scipy import sparse
+
+# Items to learn from
+
+
+def top_k_items(seed, n_queries=12, n_features=4, k=3, noise=0.5):
+    """Items of interleaved queries whose best k, by a linear signal and noise, have the grades k … 1."""
+    random = np.random.default_rng(seed)
+    query_ids = np.repeat(np.arange(n_queries), random.integers(k + 1, 9, size=n_queries))
+    X = random.normal(size=(query_ids.size, n_features))
+    signal = X @ np.linspace(1, -1, n_features) + noise * random.normal(size=query_ids.size)
+    grades = np.zeros(query_ids.size, dtype=np.int64)
+    for q in range(n_queries):
+        rows = np.flatnonzero(query_ids == q)
+        grades[rows[np.argsort(-signal[rows])][:k]] = np.arange(k, 0, -1)
+    order = random.permutation(query_ids.size)
+    return X[order], grades[order], query_ids[order]
+
+
+def by_query(X, grades, query_ids):
+    """(rows, grades) of each query, the best grade first."""
+    queries = []
+    for q in np.unique(query_ids):
+        rows = np.flatnonzero(query_ids == q)
+        rows = rows[np.argsort(-grades[rows], kind="stable")]
+        queries.append((X[rows], grades[rows].tolist()))
+    return queries
+
 
 # Pairs
 
@@ -57,6 +84,23 @@ def ap_hinge(scores, r):
     right = features_of(range(len(scores)), scores, r)
     orders = itertools.permutations(range(len(scores)))
     return max(1 - average_precision(z, r) + features_of(z, scores, r) - right for z in orders)
+
+
+def sorted_ap_hinge(scores, r):
+    """The same for long lists: over all ways to merge the relevant and the other items, each by falling score."""
+    relevant, others = sorted(scores[:r], reverse=True), sorted(scores[r:], reverse=True)
+    m = len(others)
+    best = {(0, 0): 0.0}
+    for i, j in itertools.product(range(r + 1), range(m + 1)):
+        ways = []
+        if j:
+            ways.append(best[i, j - 1])
+        if i:
+            wrong = sum(relevant[i - 1] - other for other in others[:j])
+            ways.append(best[i - 1, j] - i / (i + j) / r - 2 * wrong / (r * m))
+        if ways:
+            best[i, j] = max(ways)
+    return 1 + best[r, m]
 
 
 def mean_ap_hinge(scores, grades):

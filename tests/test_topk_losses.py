@@ -50,7 +50,7 @@ scores_of_six = st.lists(st.integers(-6, 6).map(lambda x: x / 2) | st.floats(-3,
 
 def three_lists(seed=0):
     """Queries of 5, 6 and 4 items; the top of the second is all of one grade, the third has no rest."""
-    grades = np.array([3, 2, 1, 0, 0, 2, 2, 0, 0, 0, 0, 3, 3, 2, 1])
+    grades = np.array([3, 2, 1, 0, 0, 2, 2, 0, 0, 0, 0, 4, 3, 2, 1])
     codes = np.repeat([0, 1, 2], [5, 6, 4])
     lists = JudgedLists.of(grades, codes)
     return lists, np.random.default_rng(seed).normal(size=grades.size)
@@ -100,6 +100,15 @@ def test_the_hinge_of_average_precision_is_the_largest_violation_over_all_rankin
     lists = JudgedLists.of((np.arange(n) < r).astype(np.int64), np.zeros(n, dtype=np.int64))
     value, _ = ListwiseAP().on(lists)(np.array(scores[:n]))
     assert value == pytest.approx(naive.ap_hinge(scores[:n], r), abs=1e-12)
+
+
+@pytest.mark.parametrize("r", [1, 3, 30, 49])
+def test_long_lists_have_their_hinge_too(r):
+    scores = np.round(np.random.default_rng(r).normal(size=50), 1)
+    lists = JudgedLists.of((np.arange(50) < r).astype(np.int64), np.zeros(50, dtype=np.int64))
+    assert ListwiseAP().on(lists)(scores)[0] == pytest.approx(naive.sorted_ap_hinge(scores.tolist(), r), rel=1e-12)
+    few = scores[:5].tolist()
+    assert naive.sorted_ap_hinge(few, 2) == pytest.approx(naive.ap_hinge(few, 2), rel=1e-12)
 
 
 def test_average_precision_is_of_relevant_items_or_of_every_cut_at_the_top():

@@ -28,7 +28,7 @@ from activeeval.errors import InputError
 from activeeval.grade_models.probabilities import Floats, whole_from_one
 from activeeval.pool.doors import LARGEST_GRADE
 from activeeval.rankers.doors import share
-from activeeval.rankers.linear import StagedRanker
+from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.lists import JudgedLists, Part, Spans
 from activeeval.rankers.losses import PairExponential, Term
 
@@ -102,7 +102,7 @@ def boost(
     Parameters
     ----------
     weak : array of float, shape (n_items, n_weak)
-        Values of the weak rankers; those that are constant are never taken.
+        Values of the weak rankers, less their least in each query; those that are all 0 are never taken.
     terms : sequence of (weight, Edges)
     n_iter : int
         Rounds at most: there are no more once no edge is positive.
@@ -115,7 +115,7 @@ def boost(
     edges : ndarray, shape (n_rounds,)
     """
     path, taken, scores = [np.zeros(weak.shape[1])], [], np.zeros(weak.shape[0])
-    is_out = weak.min(axis=0) == weak.max(axis=0)
+    is_out = np.asarray(~weak.any(axis=0))
     last, n_running = -1, 0
     for _ in range(n_iter):
         edges = np.where(is_out, -np.inf, sum(weight * edge(scores) for weight, edge in terms))
@@ -155,7 +155,8 @@ class _BoostedRanker(StagedRanker):
         self.scales_ = np.where(widths > 0, widths, 1.0)
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
-        path, self.edges_ = boost(columns, self._terms(columns, lists), int(self.n_iter), self.max_repeats)
+        weak = within_queries(columns, lists)
+        path, self.edges_ = boost(weak, self._terms(weak, lists), int(self.n_iter), self.max_repeats)
         self._take_path(path)
 
 
