@@ -31,7 +31,7 @@ from activeeval.rankers import (
     RankSVM,
     choose,
 )
-from benchmarks.topk_rankers import TOP_K_RANKERS
+from benchmarks.topk.running import RANKERS
 from tests import naive_rankers as naive
 
 SVMS = [RankSVM(), SVMMAP(), FocusedSVM()]
@@ -264,11 +264,11 @@ def test_an_estimator_that_goes_by_no_steps_is_chosen_too_and_nothing_from_nothi
 
 
 def test_every_ranker_has_a_grid_of_its_own_parameters():
-    assert {type(ranker) for ranker, _ in TOP_K_RANKERS.values()} == {type(ranker) for ranker in TEN}
-    for key, (ranker, grid) in TOP_K_RANKERS.items():
-        assert key == type(ranker).__name__
-        for values in ParameterGrid({parameter: values[:1] for parameter, values in grid.items()}):
-            clone(ranker).set_params(**values).fit(*naive.top_k_items(1))
+    assert {type(entry.ranker) for entry in RANKERS.values()} == {type(ranker) for ranker in TEN}
+    for key, entry in RANKERS.items():
+        assert key.replace("-", "") == type(entry.ranker).__name__
+        for values in ParameterGrid({parameter: values[:1] for parameter, values in entry.grid.items()}):
+            clone(entry.ranker).set_params(**values).fit(*naive.top_k_items(1))
 
 
 # Real data
