@@ -229,7 +229,7 @@ def test_rank_net_is_a_logistic_regression_of_differences_that_has_converged():
         (ListMLE(k=1, n_iter=300), lambda s, g: naive.top_k_likelihood(s, 1)),
         (ListMLE(k=2, n_iter=300), lambda s, g: naive.top_k_likelihood(s, 2)),
     ],
-    ids=name,
+    ids=["ListNet", "ListMLE of 1", "ListMLE of 2"],
 )
 def test_list_rankers_end_at_the_least_mean_of_their_loss(ranker, loss):
     X, grades, query_ids = naive.top_k_items(1, n_queries=8, n_features=2, k=2, noise=2.0)
