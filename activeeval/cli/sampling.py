@@ -148,7 +148,13 @@ def sample(
             weights=weights,
         )
     _write(drawn, out, sheet, documents, queries, whence=f"seed {options['seed']}")
-    say(f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both")
+    if case.top_k is None:
+        say(f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both")
+    else:
+        asks = shlex.join(
+            ["activeeval", "label", sheet, "--k", str(case.top_k), "--log", "JUDGE.log", "--out", "JUDGE.csv"]
+        )
+        say(f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes")
     warn_of_weights(drawn.campaign.design.name, drawn.campaign.design)
 
 

@@ -54,6 +54,8 @@ class Case:
         The rank at which lists were cut, so that no measure counts deeper; None where none was.
     contrasts : {"all", "first"} or None
         Which of several systems are compared; None is all.
+    top_k : int or None
+        Queries are judged by comparisons for the best so many; None where items are graded.
     notes : tuple of str
         What the caller should be told.
     """
@@ -67,6 +69,7 @@ class Case:
     stated_grade: int | None = None
     depth: int | None = None
     contrasts: str | None = None
+    top_k: int | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -224,6 +227,7 @@ def prepare(
         stated_grade=choices.max_grade,
         depth=depth,
         contrasts=choices.contrasts,
+        top_k=choices.top_k,
         notes=tuple(notes),
     )
 
