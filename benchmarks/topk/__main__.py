@@ -17,7 +17,7 @@ from benchmarks.machine import ROOT, data_folder, describe, store
 from benchmarks.topk.claims import claims
 from benchmarks.topk.collections import COLLECTIONS
 from benchmarks.topk.report import markdown
-from benchmarks.topk.running import FOCUSED, beta_curve, run_fold
+from benchmarks.topk.running import FOCUSED, beta_curve, run_fold, summed_up
 
 MODULE = "benchmarks.topk"
 
@@ -41,6 +41,7 @@ def main() -> None:
         result["beta"][name] = {one: beta_curve(collection, one) for one in FOCUSED}
     result["seconds"] = round(time.perf_counter() - started)
     result["claims"] = claims(result)
+    result["rankers"] = {case: summed_up(folds) for case, folds in result.pop("folds").items()}
     store(options.out, result)
     print(markdown(result))
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.metric_learning.drawing import COLOURS, finish, one_legend, panels
-from benchmarks.topk.claims import mean
 from benchmarks.topk.running import FOCUSED, RANKS
 
 Result = dict[str, Any]
@@ -26,15 +25,20 @@ def save_all(result: Result, folder: Path) -> list[Path]:
 
 def _ranks(result: Result) -> Any:
     """κ-N@k over k: each focused ranker beside its parents and ListMLE."""
-    cases = [case for case in result["folds"] if case.endswith("top-k")]
+    cases = [case for case in result["rankers"] if case.endswith("top-k")]
     figure, axes = panels(len(FOCUSED), len(cases))
     for row, case in zip(axes, cases, strict=True):
         for axis, (one, parents) in zip(row, FOCUSED.items(), strict=True):
-            roles = (one, "focused"), (parents[0], "lists alone"), (parents[1], "pairs alone"), ("ListMLE", "ListMLE")
+            roles = (
+                (one, "focused"),
+                (parents[0], "its parent of lists"),
+                (parents[1], "its parent of pairs"),
+                ("ListMLE", "ListMLE"),
+            )
             for colour, (name, role) in zip(COLOURS, roles, strict=False):
-                values = [mean(result, case, name, f"κ-N@{k}") for k in RANKS]
+                values = [result["rankers"][case][name]["means"][f"κ-N@{k}"] for k in RANKS]
                 axis.plot(list(RANKS), values, color=colour, marker="o", ms=3, label=role)
-            finish(axis, f"{case.split()[0]}: {one}, {', '.join(parents)}", "cutoff k", "κ-NDCG@k")
+            finish(axis, f"{case.split()[0]}: {one}", "cutoff k", "κ-NDCG@k")
     one_legend(figure, axes)
     return figure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.topk.claims import PAPER, mean
+from benchmarks.topk.claims import PAPER
 from benchmarks.topk.running import RANKERS
 
 Result = dict[str, Any]
@@ -14,14 +14,13 @@ COLUMNS = {"graded": ("N@1", "N@3", "N@5", "N@10", "ERR"), "top-k": ("κ-N@1", "
 def markdown(result: Result) -> str:
     """Return the tables of a result: ours, the paper's, the claims."""
     lines = [f"{result['seconds'] / 60:.0f} minutes in all. Means over the test queries of five folds; k = 5.", ""]
-    for case, folds in result["folds"].items():
+    for case, found in result["rankers"].items():
         name, world = case.split()
         lines += [f"### {name}, {world} truth ({result['queries'][name]} queries)", ""]
         lines += _row(["ranker", *COLUMNS[world], "seconds of a fit"], is_head=True)
         for ranker in RANKERS:
-            values = [f"{mean(result, case, ranker, measure):.4f}" for measure in COLUMNS[world]]
-            seconds = max(fold[ranker]["seconds"] for fold in folds)
-            lines += _row([ranker, *values, f"{seconds:.2f}"])
+            values = [f"{found[ranker]['means'][measure]:.4f}" for measure in COLUMNS[world]]
+            lines += _row([ranker, *values, f"{max(found[ranker]['seconds']):.2f}"])
         lines.append("")
     lines += ["### The paper's figures (k = 10, truths judged by people)", "", *_row(["", *RANKERS], is_head=True)]
     lines += [line for what, values in PAPER.items() for line in _row([what, *(f"{value:.4f}" for value in values)])]

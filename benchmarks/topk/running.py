@@ -126,6 +126,21 @@ def run_fold(collection: Collection, world: str, number: int) -> dict[str, Any]:
     return found
 
 
+def summed_up(folds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return means over the test queries of all folds, and each fold's parameters and seconds, by ranker."""
+    return {
+        name: {
+            "means": {
+                measure: float(np.concatenate([fold[name]["values"][measure] for fold in folds]).mean())
+                for measure in folds[0][name]["values"]
+            },
+            "params": [fold[name]["params"] for fold in folds],
+            "seconds": [round(fold[name]["seconds"], 3) for fold in folds],
+        }
+        for name in RANKERS
+    }
+
+
 def beta_curve(collection: Collection, name: str, number: int = 0) -> list[dict[str, float]]:
     """Return κ-N@10 of the test part by β, all else as it was chosen, on one fold."""
     fold = Fold(collection, "top-k", number)
