@@ -38,7 +38,7 @@ ALLOWED = {
     # measures, models, decide, estimate
     "measures": GROUND,
     "grade_models": GROUND | {"measures", "io"},
-    "rankers": GROUND | {"measures", "grade_models"},
+    "rankers": GROUND | {"measures", "grade_models", "io"},
     "preferences": GROUND | {"measures", "io"},
     "gains": GROUND | {"measures", "preferences"},
     "judging": GROUND | {"measures", "io"},

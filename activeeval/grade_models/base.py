@@ -51,12 +51,14 @@ class GradeModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def fitted_columns(model: BaseEstimator, X: ArrayLike) -> NDArray[Any]:
     """Return the features that a fitted model is to predict from, or say that they are not as many as in its fit."""
     check_is_fitted(model)
+    return as_many_features(X, model.n_features_in_, type(model).__name__)
+
+
+def as_many_features(X: ArrayLike, n_features: int, model: str) -> NDArray[Any]:
+    """Return a matrix of floats of so many columns, or say what the model of that name expects."""
     features = as_features(X)
-    if features.shape[1] != model.n_features_in_:
-        raise InputError(
-            f"X has {features.shape[1]} features, but {type(model).__name__} is expecting"
-            f" {model.n_features_in_} features as input"
-        )
+    if features.shape[1] != n_features:
+        raise InputError(f"X has {features.shape[1]} features, but {model} is expecting {n_features} features as input")
     return features
 
 

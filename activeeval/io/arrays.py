@@ -19,7 +19,6 @@ from activeeval.errors import FormatError
 from activeeval.io.files import PathLike, read_binary
 from activeeval.io.writing import Together
 
-_EXPECTED = "expected a drawn sample"
 _FEW = 3
 _LEVEL = 1
 """Of packing: 6 takes five times as long for a fifth to a third less (3.8 million items)."""
@@ -52,8 +51,15 @@ def is_arrays(path: PathLike) -> bool:
         return False
 
 
-def read_arrays(path: PathLike, needed: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:
+def read_arrays(
+    path: PathLike, needed: tuple[str, ...] = (), expected: str = "a drawn sample"
+) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file by name.
+
+    Parameters
+    ----------
+    expected : str
+        What messages say the file should be.
 
     Raises
     ------
@@ -64,11 +70,11 @@ def read_arrays(path: PathLike, needed: tuple[str, ...] = ()) -> dict[str, NDArr
     try:
         arrays = _loaded(io.BytesIO(content))
     except _BROKEN:
-        raise FormatError(name, None, f"cannot be read as a file of arrays (.npz): {_EXPECTED}") from None
+        raise FormatError(name, None, f"cannot be read as a file of arrays (.npz): expected {expected}") from None
     missing = [key for key in needed if key not in arrays]
     if missing:
         held = f"lacks {', '.join(missing)}" if len(missing) <= _FEW else "holds other arrays"
-        raise FormatError(name, None, f"{held}, {_EXPECTED}")
+        raise FormatError(name, None, f"{held}, expected {expected}")
     return arrays
 
 

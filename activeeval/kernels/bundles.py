@@ -90,3 +90,24 @@ class Rows(NamedTuple):
     values: Any  # unbiased for L
     totals: Any  # (rows, 1 + k)
     within: Any  # (rows, (1 + k)(2 + k) / 2)
+
+
+class Nodes(NamedTuple):
+    """Trees as their nodes, one tree after the other, a node before its children."""
+
+    roots: Any  # (n_trees,)
+    features: Any  # (n_nodes,) which is compared, −1 at a leaf
+    thresholds: Any  # (n_nodes,) values up to it go left
+    left: Any  # (n_nodes,) nodes
+    right: Any
+    missing_left: Any  # (n_nodes,) bool, where a missing value goes
+    zero_is_missing: Any  # (n_nodes,) bool
+    columns: Any  # (n_nodes,) number of a leaf
+
+
+class SparseRows(NamedTuple):
+    """Rows of a matrix by what is not 0 in them."""
+
+    starts: Any  # (n_rows + 1,)
+    columns: Any
+    values: Any

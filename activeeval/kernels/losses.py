@@ -3,9 +3,9 @@
 A list's items stand together, best grade first. Every kernel returns a weighted sum of losses and adds its gradient
 with respect to the scores to ``gradient``.
 
-**Pairs.** The margin m = g (s_u − s_v) of a preferred item u and another one v costs max(0, 1 − m), log(1 + e^{−m}) or
-e^{−m}. Of the last the logarithm of the sum is returned: it has the same minimisers, is finite for margins of any size,
-and its slopes −w_p e^{−m_p} / Σ_p w_p e^{−m_p} are the distribution by which boosting weighs pairs.
+**Pairs.** The margin m = g (s_u − s_v) of a preferred item u and another one v costs max(0, 1 − m), log(1 + e^{−m}),
+(1 − m)² or e^{−m}. Of the last the logarithm of the sum is returned: it has the same minimisers, is finite for margins
+of any size, and its slopes −w_p e^{−m_p} / Σ_p w_p e^{−m_p} are the distribution by which boosting weighs pairs.
 
 **Hinge of average precision** (Yue et al. 2007). R are the relevant items, N the others, a ranking z puts each of N
 before some of R. With Ψ(z) the mean over R × N of ±(s_i − s_j), + where i stands before j, the loss is
@@ -44,9 +44,20 @@ import numpy as np
 
 from activeeval.kernels.compiling import jit as _jit
 
-HINGE, LOGISTIC, EXPONENTIAL = 0, 1, 2
+HINGE, LOGISTIC, EXPONENTIAL, SQUARED = 0, 1, 2, 3
 # below so many items insertion sorts a list faster than a call of argsort
 _FEW = 24
+
+
+@_jit
+def margin_loss(margin, kind):
+    """Return what one margin costs, and by how much less for each that it grows; of all kinds but `EXPONENTIAL`."""
+    if kind == HINGE:
+        return max(0.0, 1.0 - margin), 1.0 if margin < 1.0 else 0.0
+    if kind == SQUARED:
+        return (1.0 - margin) * (1.0 - margin), 2.0 * (1.0 - margin)
+    small = math.exp(-abs(margin))
+    return max(0.0, -margin) + math.log1p(small), (small if margin > 0.0 else 1.0) / (1.0 + small)
 
 
 @_jit
@@ -61,7 +72,7 @@ def pair_losses(scores, preferred, other, gaps, weights, kind, gradient):
     gaps, weights : arrays of float64, shape (n_pairs,)
         g, and what each pair counts.
     kind : int
-        `HINGE`, `LOGISTIC` or `EXPONENTIAL`.
+        `HINGE`, `LOGISTIC`, `EXPONENTIAL` or `SQUARED`.
     gradient : array of float64, shape (n_items,)
         Out.
     """
@@ -78,15 +89,11 @@ def pair_losses(scores, preferred, other, gaps, weights, kind, gradient):
         total = math.log(total) - least
     for p in range(preferred.size):
         margin = gaps[p] * (scores[preferred[p]] - scores[other[p]])
-        if kind == HINGE:
-            slope = 1.0 if margin < 1.0 else 0.0
-            total += weights[p] * max(0.0, 1.0 - margin)
-        elif kind == LOGISTIC:
-            small = math.exp(-abs(margin))
-            slope = (small if margin > 0.0 else 1.0) / (1.0 + small)
-            total += weights[p] * (max(0.0, -margin) + math.log1p(small))
-        else:
+        if kind == EXPONENTIAL:
             slope = math.exp(least - margin) * scale
+        else:
+            loss, slope = margin_loss(margin, kind)
+            total += weights[p] * loss
         pull = weights[p] * gaps[p] * slope
         gradient[preferred[p]] -= pull
         gradient[other[p]] += pull

@@ -23,12 +23,16 @@ Judged = tuple[ArrayLike, ArrayLike, ArrayLike]
 """Features, grades and query ids of the same rows."""
 
 
-class Ranker(Protocol):
+class Scorer(Protocol):
+    """What scores items."""
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]: ...
+
+
+class Ranker(Scorer, Protocol):
     """What learns from judged items and scores others."""
 
     def fit(self, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike) -> Self: ...
-
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,8 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Validation:
-    """Rows query by query, and what scores them."""
+class JudgedQueries:
+    """Judged rows query by query, and the measure that tells how well they are ranked."""
 
     features: NDArray[Any]
     grades: Ints
@@ -76,7 +80,8 @@ class _Validation:
         pool = QueryPool(np.arange(offsets.size - 1), offsets)
         return cls(features[order], grades[order], pool, measure)
 
-    def value(self, ranker: Ranker) -> float:
+    def value(self, ranker: Scorer) -> float:
+        """Return the measure's mean over the queries."""
         ranking = Rankings.from_scores(self.pool, ranker.predict(self.features))
         return float(self.measure.score(self.pool, self.grades, ranking).mean())
 
@@ -111,7 +116,7 @@ def choose(ranker: Ranker, grid: Grid, *, train: Judged, validation: Judged, mea
     >>> choice.params, choice.table[1]
     ({'n_iter': 1}, Candidate(params={'n_iter': 3}, value=1.0))
     """
-    held_out = _Validation.of(validation, measure)
+    held_out = JudgedQueries.of(validation, measure)
     table: list[Candidate] = []
     best: tuple[Any, Candidate] | None = None
     for params, fitted in _fits(ranker, grid, train):

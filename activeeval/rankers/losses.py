@@ -4,18 +4,19 @@ A loss is a value of its own, ``PairHinge()``; ``loss.on(lists)`` is the loss of
 items' scores. Every loss is a mean over queries, a pair loss a mean over a query's pairs first: each query has
 the same say, however many items it has, and losses of different kinds are of a comparable range.
 
-=========================  =====================================  ====================================
+=========================  =====================================  ======================================
 loss                       of                                     rankers
-=========================  =====================================  ====================================
-`PairHinge`                max(0, 1 − (y_u − y_v)(s_u − s_v))     RankSVM, FocusedSVM
+=========================  =====================================  ======================================
+`PairHinge`                max(0, 1 − (y_u − y_v)(s_u − s_v))     RankSVM, FocusedSVM, HyperLinearRanker
 `PairExponential`          e^{−(s_u − s_v)}                       RankBoost, FocusedBoost
 `PairLogistic`             log(1 + e^{−(s_u − s_v)})              RankNet, FocusedNet
+`PairSquared`              (1 − (s_u − s_v))²                     HyperLinearRanker
 `ListwiseAP`               hinge of average precision             SVMMAP, FocusedSVM
 `TopOneCrossEntropy`       −Σ_i P_y(i) log P_s(i)                 ListNet
 `PermutationCrossEntropy`  −Σ_π P_y(π) log P_s(π)                 FocusedNet
 `TopKLikelihood`           −log P_s(the first k places)           ListMLE
 `Focused`                  a list loss of T, a pair loss of T×F   FocusedSVM, FocusedNet
-=========================  =====================================  ====================================
+=========================  =====================================  ======================================
 """
 
 from __future__ import annotations
@@ -118,6 +119,20 @@ class PairExponential(_PairLoss):
 
     __slots__ = ()
     kind = "EXPONENTIAL"
+
+
+class PairSquared(_PairLoss):
+    """(1 − m)² of the margin m = s_u − s_v: a pair should be 1 apart, no less and no more.
+
+    Examples
+    --------
+    >>> pairs = WeightedPairs.alike(np.array([0]), np.array([1]))
+    >>> PairSquared().of_pairs(pairs)(np.array([0.5, 0.0]))
+    (0.25, array([-1.,  1.]))
+    """
+
+    __slots__ = ()
+    kind = "SQUARED"
 
 
 # Of lists

@@ -1,0 +1,240 @@
+"""Weights that suit pairs and stay close to given ones.
+
+Every solver minimises, in v = w − w_0,
+
+    (1/n) Σ_i ℓ(w_0ᵀΔ_i + vᵀΔ_i) + λ‖v‖²,
+
+where Δ_i is a row of differences of features, with ℓ(m) = (1 − m)² or max(0, 1 − m).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from scipy import linalg, sparse
+from sklearn.utils import gen_batches
+
+from activeeval.errors import InputError, SolverError
+from activeeval.grade_models.probabilities import Floats, Ints
+from activeeval.kernels.bundles import SparseRows
+from activeeval.pool import Seed
+
+MOST_SIDE = 10_000
+"""Rows of the matrix that the closed form factors: twice 0.8 GB."""
+_BLOCK = 1024
+# of the weights' own size, what the last correction of a closed form may be
+_EXACT = 1e-10
+# epochs between two looks at the gap: each look costs half an epoch
+_LOOK = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Differences:
+    """The rows Δ, one for each pair, of the columns in which some pair differs.
+
+    Attributes
+    ----------
+    rows : csr_array of float64, shape (n_pairs, n_columns)
+    columns : ndarray of int64, shape (n_columns,)
+        Their numbers among all weights.
+    base_margins : ndarray of float64, shape (n_pairs,)
+        w_0ᵀΔ_i.
+    """
+
+    rows: sparse.csr_array
+    columns: Ints
+    base_margins: Floats
+
+    @classmethod
+    def of(cls, rows: sparse.csr_array, weights: Floats) -> Self:
+        columns, places = np.unique(rows.indices, return_inverse=True)
+        held = (rows.data, places.astype(np.int32), rows.indptr)
+        return cls(sparse.csr_array(held, shape=(rows.shape[0], columns.size)), columns, rows @ weights)
+
+    @property
+    def n_pairs(self) -> int:
+        return int(self.rows.shape[0])
+
+    @property
+    def norms(self) -> Floats:
+        """‖Δ_i‖², shape (n_pairs,)."""
+        return np.asarray(self.rows.multiply(self.rows).sum(axis=1), dtype=np.float64)
+
+    def sparse_rows(self) -> SparseRows:
+        return SparseRows(self.rows.indptr, self.rows.indices, self.rows.data)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Moves:
+    """What is added to the weights, and how it was found.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n_columns,)
+        v.
+    n_epochs : int
+        Times that every pair was looked at in turn; 0 of the closed form.
+    gap : float
+        By how much the objective is above the least one at most; NaN where that is not known.
+    converged : bool
+    """
+
+    values: Floats
+    n_epochs: int
+    gap: float
+    converged: bool
+
+
+class Solver(Protocol):
+    """What finds v for one λ of the mean scale."""
+
+    def __call__(self, ridge: float) -> Moves: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClosedForm:
+    """The squared loss: (ΔᵀΔ + nλI) v = Δᵀ(1 − Δw_0), or with v = Δᵀa the same of ΔΔᵀ, whichever is smaller.
+
+    The matrix does not depend on λ and is kept. A second and a third solution, of what is left, take out what the
+    factors lost to rounding.
+    """
+
+    side: sparse.csr_array
+    gram: Floats
+    target: Floats
+    n_pairs: int
+    by_pairs: bool
+
+    @classmethod
+    def of(cls, differences: Differences) -> Self:
+        n_pairs, n_columns = differences.rows.shape
+        if (size := min(n_pairs, n_columns)) > MOST_SIDE:
+            raise InputError(
+                f"the closed form takes at most {MOST_SIDE:,} pairs or leaves, whichever are fewer, got {size:,}:"
+                " method='sgd' has no such limit"
+            )
+        by_pairs = n_pairs < n_columns
+        residuals = 1.0 - differences.base_margins
+        side = differences.rows.T.tocsr() if by_pairs else differences.rows
+        target = residuals if by_pairs else side.T @ residuals
+        return cls(side, _gram(side), target, n_pairs, by_pairs)
+
+    def __call__(self, ridge: float) -> Moves:
+        shift = self.n_pairs * ridge
+        factors = self._factors(shift)
+        solution = np.zeros(self.target.size)
+        change = 0.0
+        for _ in range(3):
+            rest = self.target - self.side.T @ (self.side @ solution) - shift * solution
+            step = linalg.cho_solve(factors, rest)
+            solution += step
+            change = float(np.abs(step).max(initial=0.0))
+        if not change <= _EXACT * np.abs(solution).max(initial=0.0):
+            raise _too_small(ridge)
+        values = self.side @ solution if self.by_pairs else solution
+        return Moves(values=values, n_epochs=0, gap=np.nan, converged=True)
+
+    def _factors(self, shift: float) -> tuple[Floats, bool]:
+        matrix = self.gram.copy(order="F")
+        np.fill_diagonal(matrix, matrix.diagonal() + shift)
+        try:
+            return linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)  # type: ignore[no-any-return]
+        except linalg.LinAlgError:
+            raise _too_small(shift / self.n_pairs) from None
+
+
+def _too_small(ridge: float) -> SolverError:
+    problem = f"regularization is too small for the closed form: with λ = {ridge:.3g} of the mean rounding decides"
+    return SolverError(problem, status="ill-conditioned")
+
+
+def _gram(side: sparse.csr_array) -> Floats:
+    """Return the lower half of SᵀS, summed over blocks of rows; whole numbers, so that the order does not matter."""
+    total = np.zeros((side.shape[1], side.shape[1]), order="F")
+    for rows in gen_batches(side.shape[0], _BLOCK):
+        total = linalg.blas.dsyrk(1.0, side[rows].toarray().T, beta=1.0, c=total, lower=True, overwrite_c=True)
+    return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StochasticGradient:
+    """The squared loss, one pair after the other in a new order in each of a given number of epochs.
+
+    Parameters
+    ----------
+    differences : Differences
+    n_epochs : int
+    seed : int
+        Of the orders, the same for every λ.
+    """
+
+    differences: Differences
+    n_epochs: int
+    seed: int
+
+    def __call__(self, ridge: float) -> Moves:
+        from activeeval.kernels import leaf_pairs, losses
+
+        n = self.differences.n_pairs
+        random = np.random.default_rng(self.seed)
+        rows, margins = self.differences.sparse_rows(), self.differences.base_margins
+        curvature = 2.0 * (float(self.differences.norms.max()) + ridge)
+        moves = np.zeros(self.differences.columns.size)
+        for epoch in range(self.n_epochs):
+            order = random.permutation(n)
+            leaf_pairs.stochastic_steps(rows, order, epoch * n, margins, losses.SQUARED, ridge, curvature, moves)
+        return Moves(values=moves, n_epochs=self.n_epochs, gap=np.nan, converged=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LargestMargins:
+    """The hinge loss, as the quadratic program ½‖v‖² + C Σ ξ_i with C = 1/(2nλ), by coordinate ascent in its dual.
+
+    Parameters
+    ----------
+    differences : Differences
+    n_epochs : int
+        At most.
+    tol : float
+        The gap may be that share of the objective.
+    seed : int
+        Of the orders, the same for every λ.
+    """
+
+    differences: Differences
+    n_epochs: int
+    tol: float
+    seed: int
+
+    def __call__(self, ridge: float) -> Moves:
+        from activeeval.kernels import leaf_pairs
+
+        n, rows = self.differences.n_pairs, self.differences.sparse_rows()
+        random = np.random.default_rng(self.seed)
+        bound, norms = 1.0 / (2.0 * n * ridge), self.differences.norms
+        multipliers, moves = np.zeros(n), np.zeros(self.differences.columns.size)
+        for epoch in range(1, self.n_epochs + 1):
+            order = random.permutation(n)
+            leaf_pairs.coordinate_steps(rows, order, self.differences.base_margins, norms, bound, multipliers, moves)
+            if epoch % _LOOK == 0 or epoch == self.n_epochs:
+                # anew, without the rounding of all the steps
+                moves = self.differences.rows.T @ multipliers
+                value, gap = self._value(multipliers, moves, bound)
+                if gap <= self.tol * value:
+                    break
+        return Moves(values=moves, n_epochs=epoch, gap=2.0 * ridge * gap, converged=gap <= self.tol * value)
+
+    def _value(self, multipliers: Floats, moves: Floats, bound: float) -> tuple[float, float]:
+        """Return the program's value, and by how much it is above the dual's."""
+        short = 1.0 - self.differences.base_margins
+        size = float(moves @ moves)
+        slacks = np.maximum(short - self.differences.rows @ moves, 0.0)
+        value = 0.5 * size + bound * float(slacks.sum())
+        return value, value - (float(multipliers @ short) - 0.5 * size)
+
+
+def seed_of(rng: Seed) -> int:
+    """Return one number that stands for all that is drawn."""
+    return int(np.random.default_rng(rng).integers(2**63))
