@@ -53,17 +53,6 @@ def add_grade(grades: dict[str, int], judge: str, grade: int, place: str, policy
     grades[judge] = grade
 
 
-def judge_name(text: str) -> str:
-    """Return the name of a judge, however it is written: blanks and capitals tell nobody apart.
-
-    Examples
-    --------
-    >>> judge_name(" Ann  Lee ")
-    'ann lee'
-    """
-    return " ".join(text.split()).casefold()
-
-
 def given_grades(grades: Mapping[str, int]) -> tuple[int, ...]:
     """Return the grades that judges gave, ascending, without those who could not judge."""
     return tuple(sorted(grade for grade in grades.values() if grade != CANNOT))

@@ -19,11 +19,10 @@ from activeeval.campaign.policies import (
     add_grade,
     agreement_of,
     given_grades,
-    judge_name,
     one_grade,
 )
 from activeeval.errors import InputError
-from activeeval.io.draws import CANNOT, EMPTY, Draws
+from activeeval.io.draws import CANNOT, EMPTY, Draws, judge_name
 from activeeval.pool.texts import Texts
 
 

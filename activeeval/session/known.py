@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.campaign.policies import add_grade, agreement_of, given_grades, judge_name, one_grade
+from activeeval.campaign.policies import add_grade, agreement_of, given_grades, one_grade
 from activeeval.campaign.sample import read_campaign
 from activeeval.errors import InputError
 from activeeval.io.arrays import is_arrays
-from activeeval.io.draws import read_draws_if_any
+from activeeval.io.draws import judge_name, read_draws_if_any
 from activeeval.io.files import bare_suffix
 from activeeval.io.sheets import SPREADSHEETS
 from activeeval.io.tables import load_qrels

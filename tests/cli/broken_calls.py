@@ -37,6 +37,47 @@ LEVELS_TOO_SMALL = r"--budget 1\.5 is below what may have to be judged at once, 
 
 PLAN = "plan --run a.run --versus-run b.run --max-grade 3"
 
+TWO_GRADES = {"x.csv": "query_id,doc_id,grade,judge\nq,a,1,ann\nq,a,2,Ann\n"}
+AGREEMENTS = [
+    (
+        "agreement of one judge",
+        {"x.qrels": "q 0 a 1\n"},
+        "agreement x.qrels",
+        1,
+        r"grades: there is one judge alone, 'x\.qrels': agreement is of two or more",
+    ),
+    (
+        "agreement without an item in common",
+        {"x.qrels": "q 0 a 1\n", "y.qrels": "q 0 b 1\n"},
+        "agreement x.qrels y.qrels",
+        1,
+        r"grades: no two judges graded the same item, so there is nothing to compare",
+    ),
+    (
+        "agreement of a judge who differs",
+        TWO_GRADES,
+        "agreement x.csv",
+        1,
+        r"document 'a' of query 'q' has two grades of judge 'ann', 1 and 2",
+    ),
+    (
+        "agreement of nobody yet",
+        {"x.csv": "query_id,doc_id,grade\nq,a,\n"},
+        "agreement x.csv",
+        1,
+        r"x\.csv: nobody has judged anything yet",
+    ),
+    ("agreement of nothing", {}, "agreement", 2, r"Missing argument 'FILE\.\.\.'\."),
+    ("agreement of a file that is not there", {}, "agreement x.csv", 1, r"x\.csv: no such file"),
+    (
+        "agreement of a broken truth",
+        {"x.csv": "query,rank,doc_id\nq,2,a\n"},
+        "agreement x.csv",
+        1,
+        r"x\.csv:2: column rank: query 'q' has a rank 2, but none of 1",
+    ),
+]
+
 PLANS = [
     (
         "a half-width and a budget",
@@ -472,6 +513,7 @@ ESTIMATES = [
 ]  # fmt: skip
 
 BROKEN_CALLS = [
+    *AGREEMENTS,
     *PLANS,
     *FILES,
     *MODELS,

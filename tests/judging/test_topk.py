@@ -156,12 +156,13 @@ def test_a_discarded_item_leaves_the_top_of_the_others(seed, n, transitive):
     assert labelling.top() == [item for item in best_first(values, labelling.arrival, n) if item not in gone][:k]
 
 
+@pytest.mark.parametrize("transitive", [False, True])
 @pytest.mark.parametrize(("phase", "after"), [("build", 5), ("scan", 60), ("sort", 140)])
-def test_a_discard_costs_little(phase, after):
+def test_a_discard_costs_little(phase, after, transitive):
     """Some 5 comparisons on the mean; where all is nearly settled, 13."""
     more = []
     for seed in range(20):
-        plain, labelling = (TopKLabelling(50, 10, rng=seed, transitive=True) for _ in range(2))
+        plain, labelling = (TopKLabelling(50, 10, rng=seed, transitive=transitive) for _ in range(2))
         run(plain, range(50))
         while labelling.n_comparisons < min(after, plain.n_comparisons - 3):
             labelling.tell(max(labelling.ask()))

@@ -1,0 +1,128 @@
+"""``activeeval agreement`` on every kind of file that a judge may hand in."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from cli_cases import judged, new_files
+from cli_files import csv_rows, write_csv, write_lines
+from naive_agreement import alpha, kappa, relation_counts
+
+SAID = {
+    "ann": {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "b": 0}},
+    "bob": {"q1": {"a": 2, "b": 2, "c": 0}, "q2": {"a": 0, "b": 1}},
+}
+RELATIONS = ("A>B", "A~B", "A<B")
+
+
+def graded(judge):
+    return [(query, doc, grade) for query, own in SAID[judge].items() for doc, grade in own.items()]
+
+
+def write_judges(kind):
+    """Write what the two judges said in one of the forms that there are, and return the names of the files."""
+    if kind == "qrels":
+        return [write_lines_of(f"{judge}.qrels", [f"{q} 0 {d} {y}" for q, d, y in graded(judge)]) for judge in SAID]
+    if kind == "tables":
+        rows = {judge: [f"{q},{d},{y}" for q, d, y in graded(judge)] for judge in SAID}
+        return [write_lines_of(f"{judge}.csv", ["query_id,doc_id,relevance", *own]) for judge, own in rows.items()]
+    rows = [f"{q},{d},{y},{judge}" for judge in SAID for q, d, y in graded(judge)]
+    return [write_lines_of("both.csv", ["query_id,doc_id,grade,judge", *rows, "q1,c,,Ann", "q1,a,2, ANN "])]
+
+
+def write_lines_of(name, lines):
+    with open(name, "w", encoding="utf-8") as handle:
+        handle.writelines(f"{line}\n" for line in lines)
+    return name
+
+
+def by_what(rows):
+    return {(row["of"], row["what"]): row for row in rows if "what" in row}
+
+
+@pytest.mark.parametrize("kind", ["qrels", "tables", "one table"])
+def test_grades_in_every_form(call, kind):
+    answer = call("agreement", *write_judges(kind), "-o", "jsonl")
+    rows = by_what(answer.rows)
+    docs = [(query, doc) for query, own in SAID["ann"].items() for doc in own]
+    table = [[SAID[judge][query][doc] for query, doc in docs] for judge in SAID]
+    for metric in ("nominal", "ordinal", "interval", "ratio"):
+        found = rows["grades", f"Krippendorff's alpha, {metric}"]
+        assert found["value"] == pytest.approx(float(alpha(table, metric)), abs=1e-12)
+        assert found["n"] == 5
+    assert rows["grades", "Cohen's kappa, linear"]["value"] == pytest.approx(float(kappa(*table, 1)), abs=1e-12)
+    assert rows["preferences implied by grades", "overall"]["value"] == 0.5
+    counts = [row["pairs"] for row in answer.rows if "first" in row]
+    assert counts == [n for line in relation_counts(SAID) for n in line]
+    assert answer.err == ""
+
+
+def preference_lines(judge, pairs):
+    return [
+        f'{{"query": "q", "preferred": "{a}", "other": "{b}", "tie": {"true" if a + b == "ac" else "false"}}}'
+        for a, b in pairs
+    ]
+
+
+def test_preferences_and_truths(call, folder):
+    write_lines(folder / "ann.jsonl", preference_lines("ann", ["ab", "bc", "ac"]))
+    write_lines(folder / "bob.jsonl", preference_lines("bob", ["ab", "cb"]))
+    write_lines(folder / "cy.csv", ["query,rank,doc_id", "q,1,a", "q,,b", "q,,c"])
+    answer = call("agreement", "ann.jsonl", "bob.jsonl", "cy.csv", "-o", "jsonl")
+    # ann and bob: a > b alike, b and c contradict; ann and cy: a > b alike, b > c against a tie, a tie against a > c;
+    # bob and cy: a > b alike, b < c against a tie
+    counts = {(row["first"], row["second"]): row["pairs"] for row in answer.rows if "first" in row}
+    assert {key: n for key, n in counts.items() if n} == {
+        ("A>B", "A>B"): 3, ("A>B", "A<B"): 1, ("A>B", "A~B"): 1, ("A~B", "A>B"): 1, ("A<B", "A~B"): 1,
+    }  # fmt: skip
+    rows = by_what(answer.rows)
+    assert rows["preferences", "overall"]["value"] == pytest.approx(3 / 7)
+    assert rows["preferences", "strict"]["value"] == pytest.approx(3 / 4)
+    assert rows["preferences", "strict"]["low"] is None
+
+
+def test_both_kinds_are_compared(call, folder):
+    write_lines(folder / "ann.jsonl", preference_lines("ann", ["ab", "bc"]))
+    write_lines(folder / "bob.jsonl", preference_lines("bob", ["ab", "bc"]))
+    rows = by_what(call("agreement", *write_judges("qrels"), "ann.jsonl", "bob.jsonl", "-o", "jsonl").rows)
+    # all of 2 against 2 of 4
+    assert rows["preferences against grades", "chi-squared, overall"]["value"] == pytest.approx(1.5)
+    assert rows["preferences against grades", "chi-squared, overall"]["p_value"] == pytest.approx(0.2207, abs=1e-4)
+
+
+def test_sheets_of_a_sample(call):
+    call("sample", "--run", "a.run", "--max-grade", 3, "--budget", 20, *new_files("ann.csv"))
+    rows = judged(csv_rows("ann.csv"))
+    write_csv("ann.csv", rows)
+    write_csv("bob.csv", [rows[0] | {"grade": ""}, rows[1] | {"grade": "cannot"}, *rows[2:]])
+    answer = call("agreement", "ann.csv", "bob.csv", "-o", "jsonl")
+    found = by_what(answer.rows)["grades", "Krippendorff's alpha, ordinal"]
+    assert (found["value"], found["n"]) == (1, len(rows) - 2)
+
+
+def test_tables_for_reading(call):
+    files = write_judges("tables")
+    text = call("agreement", *files).out
+    for title in ("pairs", "by row", "by column"):
+        assert f"\npreferences implied by grades, {title}" in text
+    for form in ("tsv", "md", "latex"):
+        assert call("agreement", *files, "-o", form).code == 0
+    assert text == call("agreement", *files).out != call("agreement", *files, "--level", 0.5).out
+
+
+def test_what_is_not_defined_is_said_so(call, folder):
+    for name in ("x.csv", "y.csv"):
+        write_lines(folder / name, ["query_id,doc_id,grade", "q,a,1", "p,a,1"])
+    assert "n/a" in call("agreement", "x.csv", "y.csv").out
+    rows = by_what(call("agreement", "x.csv", "y.csv", "-o", "jsonl").rows)
+    assert all(row["value"] is None for row in rows.values())
+    assert not any(isinstance(row["value"], float) and math.isnan(row["value"]) for row in rows.values())
+
+
+def test_one_kind_alone_is_told_and_the_other_shown(call, folder):
+    write_lines(folder / "ann.jsonl", preference_lines("ann", ["ab"]))
+    answer = call("agreement", *write_judges("qrels"), "ann.jsonl")
+    assert answer.code == 0
+    expected = "activeeval: preferences: there is one judge alone, 'ann.jsonl': agreement is of two or more\n"
+    assert answer.err == expected

@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_agreement import alpha, kappa, relation_counts
+from scipy.stats import chi2_contingency
+from sklearn.metrics import cohen_kappa_score
+
+from activeeval.errors import InputError
+from activeeval.judging import TopKLabelling
+from activeeval.judging.agreement import compare_agreement, grade_agreement, preference_agreement
+from activeeval.judging.coefficients import METRICS, WEIGHTS, chi_squared, cohen_kappa, krippendorff_alpha
+from activeeval.judging.opinions import Graded, Grades, Preferred, Relations
+
+NONE = None
+PUBLISHED = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, NONE, NONE, NONE],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NONE, 3],
+    [NONE, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NONE],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NONE],
+]
+"""Four observers and twelve units, from "Computing Krippendorff's Alpha-Reliability"."""
+PUBLISHED_ALPHAS = {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849, "ratio": 0.797}
+TWO_OBSERVERS = ([0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0])
+"""The same paper's example of binary data, two observers: α = 0.095."""
+
+
+def with_nan(table):
+    return [[math.nan if v is None else v for v in row] for row in table]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_alpha_of_the_published_data(metric):
+    found = krippendorff_alpha(with_nan(PUBLISHED), metric)
+    assert round(found, 3) == PUBLISHED_ALPHAS[metric]
+    assert found == pytest.approx(float(alpha(PUBLISHED, metric)), abs=1e-12)
+
+
+def test_alpha_of_two_observers():
+    assert round(krippendorff_alpha(TWO_OBSERVERS, "nominal"), 3) == 0.095
+
+
+def test_kappa_of_published_tables():
+    """Two readers of fifty applications: κ = 0.4; two tables that agree as often, 60 of 100: 0.1304 and 0.2593."""
+    for (both, first, second, neither), expected in (
+        ((20, 5, 10, 15), 0.4),
+        ((45, 15, 25, 15), 0.1304),
+        ((25, 35, 5, 35), 0.2593),
+    ):
+        one = [1] * (both + first) + [0] * (second + neither)
+        two = [1] * both + [0] * first + [1] * second + [0] * neither
+        assert cohen_kappa(one, two) == pytest.approx(expected, abs=5e-5)
+        assert cohen_kappa(one, two) == pytest.approx(float(kappa(one, two, 0)), abs=1e-12)
+
+
+grades_of_two = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=25)
+
+
+@given(grades_of_two)
+def test_kappa_against_loops_and_scikit_learn(pairs):
+    one, two = zip(*pairs, strict=True)
+    for weights, power in WEIGHTS.items():
+        found, expected = cohen_kappa(one, two, weights), kappa(one, two, power)
+        if expected is None:
+            assert found is None
+            continue
+        assert found == pytest.approx(float(expected), abs=1e-9)
+        theirs = cohen_kappa_score(one, two, weights=None if weights == "none" else weights, labels=range(5))
+        assert found == pytest.approx(theirs, abs=1e-9)
+
+
+@given(st.integers(2, 4), st.integers(1, 8), st.data())
+def test_alpha_against_loops(n_judges, n_items, data):
+    grade = st.one_of(st.none(), st.integers(0, 4))
+    table = [data.draw(st.lists(grade, min_size=n_items, max_size=n_items)) for _ in range(n_judges)]
+    for metric in METRICS:
+        found, expected = krippendorff_alpha(with_nan(table), metric), alpha(table, metric)
+        assert (found is None) == (expected is None)
+        assert found is None or found == pytest.approx(float(expected), abs=1e-9)
+
+
+@st.composite
+def gradings(draw):
+    """Draw grades of judges: a dict from judge to query to document to grade, not all of them there."""
+    documents = {f"q{q}": [f"d{d}" for d in range(draw(st.integers(1, 5)))] for q in range(draw(st.integers(1, 3)))}
+    judges = [f"j{j}" for j in range(draw(st.integers(2, 3)))]
+    given = st.one_of(st.none(), st.integers(0, 2))
+    drawn = {j: {q: {d: draw(given) for d in docs} for q, docs in documents.items()} for j in judges}
+    return {j: {q: {d: y for d, y in own.items() if y is not None} for q, own in of.items()} for j, of in drawn.items()}
+
+
+def rows_of(grades):
+    return [Graded(j, q, d, y) for j, of in grades.items() for q, own in of.items() for d, y in own.items()]
+
+
+def stated(grades):
+    """Return the preferences that grades imply, each stated."""
+    found = []
+    for judge, of in grades.items():
+        for query, own in of.items():
+            docs = list(own)
+            for k, a in enumerate(docs):
+                for b in docs[k + 1 :]:
+                    best, other = (a, b) if own[a] >= own[b] else (b, a)
+                    found.append(Preferred(judge, query, best, other, own[a] == own[b]))
+    return found
+
+
+@given(gradings(), st.randoms())
+def test_tables_against_loops(grades, random):
+    """Grades and the preferences that they imply have one table, whatever the order of the rows."""
+    expected = relation_counts(grades)
+    rows, pairs = rows_of(grades), stated(grades)
+    by_judge = Grades.of(rows).relations().tables().sum(axis=0)
+    assert by_judge.tolist() == expected
+    assert Relations.of(pairs).tables().sum(axis=0).tolist() == expected
+    random.shuffle(rows)
+    rows.sort(key=lambda row: row.judge)  # who is the first judge of two is who comes first
+    shuffled = Grades.of(rows).relations().tables().sum(axis=0)
+    assert shuffled.tolist() == relation_counts({j: grades[j] for j in sorted(grades)})
+
+
+@given(gradings())
+def test_shares_are_those_of_the_table(grades):
+    counts = np.array(relation_counts(grades))
+    pairs = Relations.of(stated(grades))
+    if not counts.sum():
+        with pytest.raises(InputError, match=r"no two judges have a pair|there is one judge alone|there is no judge"):
+            preference_agreement(pairs, n_resamples=2)
+        return
+    found = preference_agreement(pairs, n_resamples=20, rng=0)
+    assert found.overall.value == pytest.approx(np.trace(counts) / counts.sum(), abs=1e-12)
+    strict = counts[::2, ::2].sum()
+    assert found.strict.n == strict
+    assert found.strict.value == (pytest.approx(np.trace(counts[::2, ::2]) / strict, abs=1e-12) if strict else None)
+    for table, line in ((found.by_row, 1), (found.by_column, 0)):
+        sums = counts.sum(axis=line)
+        assert np.nansum(table, axis=line) == pytest.approx(np.where(sums > 0, 1, 0), abs=1e-12)
+    assert found.by_row * counts.sum(axis=1, keepdims=True) == pytest.approx(
+        np.where(counts.sum(axis=1, keepdims=True) > 0, counts, np.nan), nan_ok=True
+    )
+
+
+def test_a_table_by_hand():
+    """Ann and Bob on three pairs of q: they agree on a > b, differ on a ~ c, contradict each other on b and c."""
+    said = [Preferred("ann", "q", "a", "b"), Preferred("ann", "q", "c", "a", True), Preferred("ann", "q", "b", "c")]
+    said += [Preferred("bob", "q", "a", "b"), Preferred("bob", "q", "a", "c"), Preferred("bob", "q", "c", "b")]
+    found = preference_agreement(Relations.of(said), rng=0)
+    assert found.counts.tolist() == [[1, 0, 1], [1, 0, 0], [0, 0, 0]]
+    assert found.by_row[0].tolist() == [0.5, 0, 0.5]
+    assert found.by_column[:, 0].tolist() == [0.5, 0.5, 0]
+    assert np.isnan(found.by_row[2]).all()
+    assert np.isnan(found.by_column[:, 1]).all()
+    assert (found.overall.value, found.strict.value, found.strict.n) == (1 / 3, 0.5, 2)
+    assert (found.overall.low, found.overall.high) == (None, None)  # of one query nobody knows how much they vary
+
+
+def test_top_k_truths_agree_with_themselves_and_ties_stay_open():
+    """What the truth leaves unordered, below the top or tied in it, is A ~ B for both."""
+    grades = []
+    for judge, seed in (("ann", 0), ("bob", 1)):
+        labelling = TopKLabelling(8, 3, rng=seed)
+        while (pair := labelling.ask()) is not None:
+            high, low = max(pair), min(pair)
+            labelling.tell(None if {high, low} == {6, 7} else high)
+        grades += [Graded(judge, "q", f"d{i}", y) for i, y in enumerate(labelling.grades(share_ties=True))]
+    found = grade_agreement(Grades.of(grades), rng=0).preferences
+    assert found.overall.value == 1
+    assert found.counts[1, 1] == 1 + 10  # 6 and 7; the five below the top
+    assert found.counts.sum() == 28
+
+
+@given(st.integers(1, 200), st.integers(1, 200), st.data())
+def test_chi_squared_against_scipy(n, m, data):
+    a, b = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
+    found = chi_squared(a, n, b, m)
+    if not 0 < a + b < n + m:
+        assert found is None
+        return
+    theirs = chi2_contingency([[a, n - a], [b, m - b]], correction=False)
+    assert found.statistic == pytest.approx(theirs.statistic, abs=1e-9)
+    assert found.p_value == pytest.approx(theirs.pvalue, abs=1e-9)
+
+
+def test_methods_are_compared():
+    two = []
+    for share in (0.9, 0.6):
+        random = np.random.default_rng(1)
+        said = []
+        for k in range(200):
+            said.append(Preferred("ann", f"q{k}", "a", "b"))
+            said.append(Preferred("bob", f"q{k}", *("ab" if random.random() < share else "ba")))
+        two.append(preference_agreement(Relations.of(said), rng=0))
+    whole = compare_agreement(*two)
+    counts = [[int(np.trace(one.counts)), int(one.counts.sum() - np.trace(one.counts))] for one in two]
+    assert whole.statistic == pytest.approx(chi2_contingency(counts, correction=False).statistic, abs=1e-9)
+    assert compare_agreement(*two, strict=True) == whole  # nobody says a tie
+    assert whole.p_value < 1e-6
+
+
+@pytest.mark.statistical
+def test_intervals_hold_the_truth_about_as_often_as_they_say():
+    """False alarms: 1e-4 (for another seed) at 90 %: the binomial bound of 120 is 92; the bootstrap loses 3 % at 40."""
+    n_held = 0
+    for seed in range(120):
+        random = np.random.default_rng(seed)
+        said = []
+        for k in range(40):
+            share = random.choice([0.5, 0.9])  # pairs of one query are alike
+            for pair in range(5):
+                said.append(Preferred("ann", f"q{k}", f"a{pair}", f"b{pair}"))
+                sides = (f"a{pair}", f"b{pair}") if random.random() < share else (f"b{pair}", f"a{pair}")
+                said.append(Preferred("bob", f"q{k}", *sides))
+        found = preference_agreement(Relations.of(said), 0.9, 200, seed).overall
+        n_held += found.low <= 0.7 <= found.high
+    assert n_held >= 90
+
+
+def test_a_seed_has_one_answer():
+    random, documents = np.random.default_rng(0), [(f"q{q}", f"d{d}") for q in range(20) for d in range(4)]
+    rows = [Graded(judge, *doc, int(random.integers(3))) for judge in ("ann", "bob") for doc in documents]
+    one, two, other = (grade_agreement(Grades.of(rows), n_resamples=100, rng=seed) for seed in (3, 3, 4))
+    assert one.alphas == two.alphas
+    assert one.kappas == two.kappas
+    assert one.alphas != other.alphas
+    assert one.alphas["ordinal"].low < one.alphas["ordinal"].value < one.alphas["ordinal"].high
+
+
+def test_what_is_not_defined_is_none():
+    rows = [Graded(judge, f"q{q}", "d", 2) for judge in ("ann", "bob") for q in range(3)]
+    found = grade_agreement(Grades.of(rows), rng=0)
+    assert {one.value for one in found.alphas.values()} == {None}
+    assert {one.value for one in found.kappas[0].by_weights.values()} == {None}
+    assert found.preferences is None  # no query has two items
+    assert krippendorff_alpha([[1, math.nan], [math.nan, 2]]) is None
+    assert cohen_kappa([1, 1], [1, 1]) is None
+    assert chi_squared(3, 3, 4, 4) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: grade_agreement(Grades.of([Graded("a", "q", "d", 1)])), "there is one judge alone, 'a': .*"),
+        (lambda: preference_agreement(Relations.of([])), "there is no judge: agreement is of two or more"),
+        (
+            lambda: grade_agreement(Grades.of([Graded("a", "q", "d", 1), Graded("b", "q", "e", 1)])),
+            "no two judges graded the same item, so there is nothing to compare",
+        ),
+        (
+            lambda: preference_agreement(Relations.of([Preferred("a", "q", "d", "e"), Preferred("b", "p", "d", "e")])),
+            "no two judges have a pair of items in common, so there is nothing to compare",
+        ),
+        (
+            lambda: Grades.of([Graded("a", "q", "d", 1), Graded("a", "q", "d", 2)]),
+            "document 'd' of query 'q' has two grades of judge 'a', 1 and 2",
+        ),
+        (
+            lambda: Relations.of([Preferred("a", "q", "d", "e"), Preferred("a", "q", "e", "d")]),
+            "judge 'a' says two things of documents 'e' and 'd' of query 'q'",
+        ),
+        (
+            lambda: cohen_kappa([1], [1, 2]),
+            r"two judges must have a grade each of the same items, got \(1,\) and \(2,\)",
+        ),
+        (lambda: cohen_kappa([1], [1], "cubic"), "unknown weights 'cubic'; known: none, linear, quadratic"),
+        (lambda: krippendorff_alpha([1, 2]), "grades must be finite or NaN, .*"),
+        (lambda: krippendorff_alpha([[1], [2]], "circular"), "unknown metric 'circular'; known: nominal, .*"),
+        (lambda: chi_squared(3, 2, 1, 2), "as many pairs as 3 of 2 cannot agree"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(call, message):
+    with pytest.raises(InputError, match=f"^{message}$"):
+        call()
