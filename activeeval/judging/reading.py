@@ -88,8 +88,8 @@ def _preferences(sheet: Sheet, name: str) -> Iterator[Preferred]:
 
 
 def _truth(sheet: Sheet, name: str) -> Iterator[Preferred]:
-    """Yield what a truth says of every two documents: the top in its order, those below tied."""
-    for query, (top, below) in truths_of(sheet).items():
+    """Yield what a truth says of every two documents that it keeps: the top in its order, those below tied."""
+    for query, (top, below, _) in truths_of(sheet).items():
         for place, doc in enumerate(top):
             for other in (*top[place + 1 :], *below):
                 yield Preferred(name, query, doc, other)
