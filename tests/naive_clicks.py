@@ -76,7 +76,7 @@ def preferences(rows, level, skip_above, fewest, robot_rate, robot_shown, query_
             continue
         said = {}
         for one, other in ((first, second), (second, first)):
-            z, p = one_sided(strata_of(kept[one], kept[other], skip_above))
+            z, p = compared(kept[one], kept[other], skip_above)
             if p <= level / 2:
                 said[one, other] = (z, 2 * p)
         if len(said) == 1:
@@ -85,20 +85,22 @@ def preferences(rows, level, skip_above, fewest, robot_rate, robot_shown, query_
         elif said:
             fates[first, second] = "both ways"
         else:
-            free = [one_sided(strata_of(kept[a], kept[b], False))[1] for a, b in ((first, second), (second, first))]
+            free = [compared(kept[a], kept[b], False)[1] for a, b in ((first, second), (second, first))]
             fates[first, second] = "above" if min(free) <= level / 2 else "no difference"
     return found, fates, row_fates
 
 
-def strata_of(one, other, skip_above):
-    """Return (n1, c1, n2, c2) of the rows of two documents that meet, one preferred to the other."""
+def compared(one, other, skip_above):
+    """Return z and the chance of one being clicked more by the way that says most, the chance times their number."""
     main, main_other = (min(rows, key=lambda at: (-rows[at][0], at)) for rows in (one, other))
-    strata = []
-    shared = set(one) & set(other)
-    if main >= main_other or not skip_above:
-        strata.append((*one[main], *other[main_other]))
-        shared -= {main, main_other}
-    return strata + [(*one[at], *other[at]) for at in sorted(shared)]
+    ways = []
+    if shared := sorted(set(one) & set(other)):
+        ways.append([(*one[at], *other[at]) for at in shared])
+    if main > main_other or (not skip_above and main < main_other):
+        ways.append([(*one[main], *other[main_other])])
+    found = [one_sided(strata) for strata in ways]
+    z, p = min(found, key=lambda way: way[1], default=(0.0, 1.0))
+    return z, min(1.0, len(ways) * p) if ways else 1.0
 
 
 def cascade(attractions, after_click, after_skip):

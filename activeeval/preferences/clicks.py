@@ -6,15 +6,16 @@ have made the difference. People see the top of a list more often. So a document
 stands below another, or at the same position, is preferred to it (Skip-Above: who clicks it has skipped the other).
 That it is clicked more often where it stands above proves nothing.
 
-A document may have been shown at several positions. Its main position is the one where it was shown most, of equal ones
-the uppermost. Two documents are compared in strata, and no row is in two of them:
+A document may have been shown at several positions. Two are compared in two ways, by rows alone that were kept:
 
-- the rows of their main positions with each other, where the one whose preference is tested stands below or level;
-- at every other position where both were shown, their rows there with each other.
+- level: their rows at the same positions, each position a stratum, all summed;
+- mains: the row of each where it was shown most (of equal ones the uppermost), if these are at different positions and
+  the one whose preference is tested stands below.
 
-Which rows meet does not depend on their clicks, and within a stratum the preferred document is never above. So if
-examination does not rise down the list, and both are equally attractive where they are examined, neither preference has
-a chance above level/2, and both together not above the level. Visits are taken as independent of each other.
+A way is there or not whatever was clicked, and in none does the preferred document stand above. So if examination does
+not rise down the list, and both are equally attractive where they are examined, each way says either preference with a
+chance of at most its level. With k ways for a preference each is tested at level/(2k): both preferences together have a
+chance of at most the level. Visits are taken as independent of each other.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from activeeval.io.clicks import ClickLog
 from activeeval.io.comparisons import Comparison
 from activeeval.pool.texts import Texts
 from activeeval.preferences.cleaning import CleaningRules, RowFate
-from activeeval.preferences.positions import PairwiseStrata, ShownQueries, ShownQuery
+from activeeval.preferences.positions import Pairwise, ShownQueries, ShownQuery
 from activeeval.results import check_level
 
 Floats = NDArray[np.float64]
@@ -127,9 +128,10 @@ class ClickPreferences:
     query_ids, preferred, other : Texts, shape (n,)
         Two documents come once, one way.
     z : ndarray of float64, shape (n,)
-        Of the comparison of their click rates, positive.
+        Of the way of comparing them that says most, positive.
     p_values : ndarray of float64, shape (n,)
-        Two-sided: twice the chance of such a z, or where counts are small of such a count, if the rates are equal.
+        Its two-sided p value times the number of ways, at most the level: twice the chance of such a z, or where counts
+        are small of such a count, if the rates are equal.
     report : ClickReport
     """
 
@@ -156,8 +158,8 @@ def preferences_from_clicks(
 ) -> ClickPreferences:
     """Find the pairs of documents of which one is significantly preferred by those who click.
 
-    Every two documents of a query are tested once each way, at level/2; see the module for what is compared. Time and
-    memory grow with the square of the documents of a query.
+    Every two documents of a query are compared; see the module for how. Time and memory grow with the square of the
+    documents of a query.
 
     Parameters
     ----------
@@ -215,7 +217,7 @@ def preferences_from_clicks(
 
 
 class _Decided(NamedTuple):
-    """The `PairFate` of every two documents of a query; and of those kept the documents (2, n), z and p value."""
+    """The `PairFate` of every two documents of a query; of those kept the documents, shape (2, n), z and p value."""
 
     fates: Ints
     pairs: Ints
@@ -224,21 +226,21 @@ class _Decided(NamedTuple):
 
 
 def _decided(query: ShownQuery, level: float, skip_above: bool) -> _Decided:
-    pairwise, main = PairwiseStrata.of(query), query.main
-    anyhow = np.ones((main.size, main.size), dtype=np.bool_)
-    z, p_values = pairwise.test(main[:, None] >= main if skip_above else anyhow, anyhow)
+    pairwise, n_docs = Pairwise.of(query), query.documents.size
+    z, p_values = pairwise.test(skip_above, np.ones((n_docs, n_docs), dtype=np.bool_))
     is_said = p_values <= level / 2
     is_both = is_said & is_said.T
-    is_open = ~(is_said | is_said.T)
-    is_above = is_open & (pairwise.test(anyhow, is_open)[1] <= level / 2) if skip_above else ~anyhow
     is_kept = is_said & ~is_both
+    is_open = ~(is_said | is_said.T)
+    # with the rule off nothing is left that the rule alone keeps out
+    is_above = is_open & (pairwise.test(False, is_open)[1] <= level / 2)
     of_pairs = _fates(query, is_both, is_kept | is_kept.T, is_above | is_above.T)
     preferred, other = np.nonzero(is_kept)
     return _Decided(
-        of_pairs[np.triu_indices(main.size, 1)],
+        of_pairs[np.triu_indices(n_docs, 1)],
         np.stack((query.documents[preferred], query.documents[other])),
         z[preferred, other],
-        np.minimum(1.0, 2 * p_values[preferred, other]),
+        2 * p_values[preferred, other],
     )
 
 

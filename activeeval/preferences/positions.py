@@ -47,66 +47,67 @@ class ShownQuery:
         """Where each document was shown most, of equal ones the uppermost, shape (D,)."""
         return np.asarray(self.shown.argmax(axis=1), dtype=np.int64)
 
-    def rows_of(self, first: int, second: int, with_mains: bool) -> tuple[Ints, Ints]:
-        """Return impressions and clicks of two documents by stratum, shape (2, n_strata) each."""
-        pair, main = np.array([first, second]), self.main[[first, second]]
-        shared = np.flatnonzero(self.shown[pair].all(axis=0))
-        columns = np.tile(np.setdiff1d(shared, main) if with_mains else shared, (2, 1))
-        columns = np.column_stack((columns, main)) if with_mains else columns
-        return self.shown[pair[:, None], columns], self.clicked[pair[:, None], columns]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PairwiseStrata:
+class Pairwise:
     """Comparisons of every document of a query with every other, shape (D, D) each.
 
     Attributes
     ----------
     query : ShownQuery
+    level : Strata
+        Of their rows at the same positions, each position a stratum.
     mains : Strata
-        Of the main positions of both.
-    at_mains, elsewhere : Strata
-        Of the positions where both were shown: the main position of either, and all others.
+        Of the rows of both at their main positions.
     """
 
     query: ShownQuery
+    level: Strata
     mains: Strata
-    at_mains: Strata
-    elsewhere: Strata
 
     @classmethod
     def of(cls, query: ShownQuery) -> Self:
         """Return the comparisons of a query."""
         n_docs, main = query.documents.size, query.main
-        at_mains, elsewhere = np.zeros((2, 4, n_docs, n_docs))
+        level = np.zeros((4, n_docs, n_docs))
         for column in np.flatnonzero(np.count_nonzero(query.shown, axis=0) > 1).tolist():
             docs = np.flatnonzero(query.shown[:, column])
-            sums = _all_pairs(query.shown[docs, column], query.clicked[docs, column]).sums
-            is_main = main[docs] == column
-            here = np.ix_(np.arange(4), docs, docs)
-            at_mains[here] += np.where(is_main[:, None] | is_main, sums, 0.0)
-            elsewhere[here] += np.where(is_main[:, None] | is_main, 0.0, sums)
+            level[np.ix_(np.arange(4), docs, docs)] += _all_pairs(
+                query.shown[docs, column], query.clicked[docs, column]
+            ).sums
         row = np.arange(n_docs)
-        return cls(
-            query, _all_pairs(query.shown[row, main], query.clicked[row, main]), Strata(at_mains), Strata(elsewhere)
-        )
+        return cls(query, Strata(level), _all_pairs(query.shown[row, main], query.clicked[row, main]))
 
-    def test(self, with_mains: Bools, wanted: Bools) -> tuple[Floats, Floats]:
+    def test(self, skip_above: bool, wanted: Bools) -> tuple[Floats, Floats]:
         """Return z, and the one-sided p value of the row's document being clicked more than the column's.
+
+        Both are of the way of comparing that has the smaller p value, that times the number of ways.
 
         Parameters
         ----------
-        with_mains : ndarray of bool, shape (D, D)
-            Whether the main positions are compared with each other, rather than each where both were shown there.
+        skip_above : bool
+            Whether main positions are compared only where the row's document stands below the column's.
         wanted : ndarray of bool, shape (D, D)
             Where p values must be exact if counts are small.
         """
-        strata = self.elsewhere + self.mains.where(with_mains) + self.at_mains.where(~with_mains)
-        z, p_values = strata.z(), strata.p_values()
-        for first, second in np.argwhere(strata.is_small & (z > 0) & wanted).tolist():
-            rows = self.query.rows_of(first, second, bool(with_mains[first, second]))
-            p_values[first, second] = exact_p_value(*rows)
-        return z, p_values
+        main, is_shown = self.query.main, self.query.shown > 0
+        is_level = is_shown.astype(np.int64) @ is_shown.T > 0
+        stands = main[:, None] > main if skip_above else main[:, None] != main
+        is_main = stands & self.query.is_left[:, None] & self.query.is_left
+        p_level = self._p_values(self.level, is_level, wanted, at_mains=False)
+        p_mains = self._p_values(self.mains, is_main, wanted, at_mains=True)
+        z = np.where(p_mains < p_level, self.mains.z(), self.level.z())
+        n_ways = is_level.astype(np.int64) + is_main
+        return z, np.where(n_ways > 0, np.minimum(1.0, n_ways * np.minimum(p_level, p_mains)), 1.0)
+
+    def _p_values(self, strata: Strata, is_there: Bools, wanted: Bools, *, at_mains: bool) -> Floats:
+        p_values = np.where(is_there, strata.p_values(), 1.0)
+        for first, second in np.argwhere(is_there & wanted & strata.is_small & (p_values < 1)).tolist():
+            pair = np.array([[first], [second]])
+            shown = self.query.shown
+            columns = self.query.main[pair] if at_mains else np.flatnonzero((shown[first] > 0) & (shown[second] > 0))
+            p_values[first, second] = exact_p_value(shown[pair, columns], self.query.clicked[pair, columns])
+        return p_values
 
 
 def _all_pairs(shown: Ints, clicked: Ints) -> Strata:
