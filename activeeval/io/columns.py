@@ -202,6 +202,19 @@ def typed_column(values: Any, name: str, kind: str) -> Any:
     return out
 
 
+def close_columns(table: object, kinds: dict[str, str]) -> None:
+    """Bring the columns of a frozen table to their types and one length, and make them read-only."""
+    n_rows = np.size(getattr(table, next(iter(kinds))))
+    for name, kind in kinds.items():
+        column = typed_column(getattr(table, name), name, kind)
+        if column.shape != (n_rows,):
+            raise InputError(f"{name} must have shape ({n_rows},), got {column.shape}")
+        if kind != "U":
+            column = column.view()
+            column.setflags(write=False)
+        object.__setattr__(table, name, column)
+
+
 def _wholes(array: NDArray[Any], name: str) -> Ints:
     if array.dtype.kind in "iu" and array.ndim == 1:
         return array.astype(np.int64, copy=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError, shown
-from activeeval.io.columns import read_columns, typed_column
+from activeeval.io.columns import close_columns, read_columns
 from activeeval.io.files import PathLike
 from activeeval.io.keys import follows_its_query
 from activeeval.io.writing import write_atomically
@@ -44,7 +44,7 @@ class Qrels:
     source: str = "the judgments"
 
     def __post_init__(self) -> None:
-        _close(self, {"query_ids": "U", "doc_ids": "U", "grades": "i"})
+        close_columns(self, {"query_ids": "U", "doc_ids": "U", "grades": "i"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +74,7 @@ class Run:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _close(self, {"query_ids": "U", "doc_ids": "U", "scores": "f", "ranks": "i"})
+        close_columns(self, {"query_ids": "U", "doc_ids": "U", "scores": "f", "ranks": "i"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +98,7 @@ class Prels:
     probs: Floats
 
     def __post_init__(self) -> None:
-        _close(self, {"query_ids": "U", "doc_ids": "U", "grades": "i", "methods": "i", "probs": "f"})
+        close_columns(self, {"query_ids": "U", "doc_ids": "U", "grades": "i", "methods": "i", "probs": "f"})
 
 
 def read_qrels(path: PathLike) -> Qrels:
@@ -202,16 +202,3 @@ def _words(ids: Texts, what: str) -> list[str]:
                 f"the {what} id {shown(word)} cannot stand in TREC text, expected one word without white space"
             )
     return words
-
-
-def _close(table: object, kinds: dict[str, str]) -> None:
-    """Bring the columns of a frozen table to their types and one length, and make them read-only."""
-    n_rows = np.size(getattr(table, next(iter(kinds))))
-    for name, kind in kinds.items():
-        column = typed_column(getattr(table, name), name, kind)
-        if column.shape != (n_rows,):
-            raise InputError(f"{name} must have shape ({n_rows},), got {column.shape}")
-        if kind != "U":
-            column = column.view()
-            column.setflags(write=False)
-        object.__setattr__(table, name, column)

@@ -26,6 +26,7 @@ from activeeval import METHODS, Campaign, QueryPool, Rankings, Target, parse_mea
 from activeeval.campaign.sample import read_campaign, to_arrays
 from activeeval.errors import ActiveEvalError
 from activeeval.io.arrays import read_arrays, write_arrays
+from activeeval.io.clicks import read_clicks
 from activeeval.io.draws import read_draws
 from activeeval.io.gains import read_gains
 from activeeval.io.letor import read_letor
@@ -127,6 +128,9 @@ ROWS = {
     "run": [{"qid": f"q{q}", "docno": f"d{d}", "score": 5.5 - d, "rank": d} for q, d in PAIRS],
     "probs": [{"query_id": f"q{q}", "doc_id": f"d{d}", "p0": 0.5, "p1": 0.25, "p2": 0.25} for q, d in PAIRS],
     "costs": [{"query_id": f"q{q}", "doc_id": f"d{d}", "cost": 1.5} for q, d in PAIRS],
+    "clicks": [
+        {"query": f"q{q}", "doc_id": f"d{d}", "position": d + 1, "impressions": 9, "clicks": d} for q, d in PAIRS
+    ],
     "segments": [{"query_id": f"q{q}", "segment": f"s{d}"} for q, d in PAIRS],
     "texts": [{"id": f"d{d}{q}", "title": "a title", "text": "some text, with a comma"} for q, d in PAIRS],
     "draws": [
@@ -243,6 +247,7 @@ KINDS: dict[str, tuple[Callable[[Path], object], str, Callable[[], bytes]]] = {
             ("run", scored, (".csv", ".jsonl", ".parquet", ".jsonl.gz")),
             ("probs", load_probabilities, (".csv", ".jsonl", ".parquet")),
             ("costs", read_costs, (".csv", ".parquet")),
+            ("clicks", read_clicks, (".csv", ".jsonl", ".parquet")),
             ("segments", read_segments, (".csv", ".jsonl")),
             ("texts", texts, (".csv", ".jsonl", ".parquet")),
             ("draws", read_draws, (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx")),
