@@ -25,6 +25,7 @@ BELOW_REPORT = BELOW_CAMPAIGN | {
     "gains",
     "planning",
     "judging",
+    "rankers",
 }
 EVERYTHING = BELOW_REPORT | {"judging", "report", "scoring", "session", "demonstration"}
 ALLOWED = {
@@ -56,7 +57,8 @@ ALLOWED = {
     "scoring": GROUND | {"measures", "significance", "io"},
     "report": BELOW_REPORT,
     # assembly
-    "session": BELOW_CAMPAIGN | {"judging", "campaign", "generated", "significance", "simulation", "planning"},
+    "session": BELOW_CAMPAIGN
+    | {"judging", "rankers", "preferences", "campaign", "generated", "significance", "simulation", "planning"},
     "demonstration": BELOW_REPORT | {"session"},
     # faces
     "cli": EVERYTHING,

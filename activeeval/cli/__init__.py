@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import click
 
 from activeeval import __version__
+from activeeval.cli.adapting import adapt, rank
 from activeeval.cli.agreement import agreement
 from activeeval.cli.calibration import calibration
 from activeeval.cli.coherence import coherence
@@ -41,7 +42,7 @@ def cli(quiet: bool) -> None:
 
 
 _WORK = (demo, score, compare, simulate, plan, sample, label, estimate, top_up, design)
-for _command in (*_WORK, methods, agreement, calibration, gains, coherence, warm_up):
+for _command in (*_WORK, methods, agreement, calibration, gains, coherence, adapt, rank, warm_up):
     cli.add_command(_command)
 
 

@@ -12,6 +12,7 @@ from activeeval.errors import FormatError, InputError
 from activeeval.io.columns import read_columns
 from activeeval.io.files import PathLike
 from activeeval.io.letor import LetorData
+from activeeval.io.writing import write_atomically
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +55,12 @@ def read_scores(
             raise FormatError(os.fspath(path), None, f"{scores.size} scores for {lines}")
         parts.append(scores)
     return np.concatenate(parts)
+
+
+def write_scores(scores: Floats, path: PathLike) -> None:
+    """Write scores, one a line, each in the fewest digits that give it back."""
+    with write_atomically(path) as handle:
+        handle.writelines(f"{score!r}\n" for score in np.asarray(scores, dtype=np.float64).tolist())
 
 
 def read_scores_of(paths: PathLike | Sequence[PathLike], letor: LetorData) -> Floats:

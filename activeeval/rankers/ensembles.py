@@ -148,3 +148,16 @@ def _lightgbm_split(node: dict[str, Any], first_child: int) -> tuple[Any, ...]:
     # where nothing is taken for missing, NaN is compared as 0
     missing_left = threshold >= 0 if missing == "None" else node["default_left"]
     return node["split_feature"], threshold, first_child, first_child + 1, missing_left, missing == "Zero"
+
+
+def boosted_trees(
+    n_trees: int = 300, n_leaves: int = 20, learning_rate: float = 0.1, seed: int = 0
+) -> GradientBoostingRegressor:
+    """Return boosted regression trees to learn from grades, not fitted yet, as a base to adapt."""
+    return GradientBoostingRegressor(
+        n_estimators=n_trees,
+        max_leaf_nodes=n_leaves,
+        max_depth=None,
+        learning_rate=learning_rate,
+        random_state=seed,
+    )

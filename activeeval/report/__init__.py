@@ -8,6 +8,7 @@ from activeeval.report.pictures import (
     plot_errors,
     plot_gains,
     plot_plans,
+    plot_regularization,
 )
 from activeeval.report.rendering import FORMATS, Row, format_cell, note_text, render
 from activeeval.report.rows import (
@@ -44,6 +45,7 @@ __all__ = [
     "plot_errors",
     "plot_gains",
     "plot_plans",
+    "plot_regularization",
     "render",
     "summary_rows",
 ]

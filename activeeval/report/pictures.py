@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from activeeval.design import Design
     from activeeval.planning import MeasurePlan
     from activeeval.preferences import CoherenceReport
+    from activeeval.rankers.preferring import RegularizationChoice
     from activeeval.simulation import Summary
 
 _COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -36,6 +37,7 @@ _LOOKS = {
 _MOST_LINES = 6
 _WIDTH, _IN_A_ROW = 4.6, 3
 _MANY = 100
+_FIGURES_OF_PATH = {"measure": "nDCG@5", "precision": "share of pairs in order", "b": "B"}
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -213,4 +215,26 @@ def plot_coherence(report: CoherenceReport, path: str | Path) -> None:
     axes[0].set(xlabel="difference under the first measure", ylabel="share of pairs on which both agree")
     axes[0].legend(frameon=False, fontsize=8, loc="lower right")
     axes[0].grid(alpha=0.3)
+    _save(figure, path)
+
+
+def plot_regularization(found: RegularizationChoice, path: str | Path) -> None:
+    """Draw nDCG, the precision on pairs and B over λ, with the base as a line and the chosen λ marked.
+
+    Raises
+    ------
+    InputError
+        Where the name does not end as one of `PICTURES`.
+    """
+    figure, (axis,) = _figure(path, 1, width=6.0)
+    strengths = [row.regularization for row in found.table]
+    for colour, (name, label) in zip(_COLOURS[1:], _FIGURES_OF_PATH.items(), strict=False):
+        figures = [getattr(row, name) for row in found.table]
+        errors = [one.se for one in figures]
+        axis.errorbar(strengths, [one.value for one in figures], errors, color=colour, marker="o", ms=4, label=label)
+        axis.axhline(getattr(found.base, name).value, color=colour, ls=":", lw=1)
+    axis.axvline(found.regularization, color="#4d4d4d", lw=0.8)
+    axis.set(xscale="log", xlabel="regularization λ (dotted: the base; line: the chosen one)", ylabel="mean over folds")
+    axis.grid(alpha=0.3)
+    axis.legend(frameon=False)
     _save(figure, path)
