@@ -30,6 +30,7 @@ if TYPE_CHECKING:
               help="How much staying near the base counts; repeatable. Default: 0.01, 0.1, ... 10000.")  # fmt: skip
 @click.option("--alpha", type=POSITIVE, default=1.0, show_default=True,
               help="How many times users' preferences count as much as judges' grades.")  # fmt: skip
+@click.option("--folds", "n_folds", type=click.IntRange(2), default=5, show_default=True, help="Of queries.")
 @click.option("--click-level", type=SHARE, default=0.05, show_default=True, help="Of the test of two click rates.")
 @click.option("--plot", metavar="FILE", help="Draw nDCG@5, precision and B over the regularization.")
 @click.option("--out", required=True, metavar="FILE", help="The tuned ranker: plain arrays, no code.")
@@ -49,6 +50,7 @@ def adapt(
     method: str,
     lambdas: tuple[float, ...],
     alpha: float,
+    n_folds: int,
     click_level: float,
     plot: str | None,
     out: str,
@@ -89,6 +91,7 @@ def adapt(
         trees={"n_trees": n_trees, "n_leaves": n_leaves, "learning_rate": learning_rate, "seed": seed},
         lambdas=lambdas or REGULARIZATIONS,
         alpha=alpha,
+        n_folds=n_folds,
         method=method,
         rng=seed,
     )
