@@ -26,7 +26,7 @@ SETUP = re.compile(r"`(python3 -m venv [^`]+)`")
 BENCHMARKS = re.compile(r"`python -m (benchmarks\.\w+)`")
 SHEET = re.compile(r"--sheet (?P<sheet>\S+)")
 N_QUERIES, N_JUDGED, SEED, TOP = 150, 60, 7, 3
-MOST_ANSWERS = 20_000
+MOST_ANSWERS, MOST_SHOWN = 20_000, 12
 RUNS = {"old": 2.2, "new": 1.7, "newer": 1.5}
 
 
@@ -132,6 +132,14 @@ def make_files(work: Path, python: Path) -> dict[tuple[str, str], int]:
         ["query_id,segment", *(f"q{q + 101},{'even' if q % 2 else 'odd'}" for q in range(N_QUERIES))],
     )
     write_preferences(work, rng)
+    place = np.arange(owners.size) - np.searchsorted(owners, owners)
+    shown = [pairs[k] for k in np.flatnonzero((owners < N_JUDGED) & (place < MOST_SHOWN))]
+    rates = rng.random(len(shown))
+    clicks = [
+        f"{q},{d},{1 + k % 10},1000,{int(900 * rate)}"
+        for k, ((q, d), rate) in enumerate(zip(shown, rates, strict=True))
+    ]
+    write(work / "clicks.csv", ["query_id,doc_id,position,impressions,clicks", *clicks])
     for judge, answers in (("ann", "1"), ("bob", "12")):
         write(work / f"{judge}.txt", list(answers * (MOST_ANSWERS // len(answers))))
     return dict(rows)
