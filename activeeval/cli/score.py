@@ -76,11 +76,9 @@ def score(
     \b
     activeeval score qrels.txt new.run nDCG@10 AP --run old.run --run older.run --baseline old.run -o md
     """  # fmt: skip
-    from activeeval.io.tables import load_tables, pool_from_tables
     from activeeval.measures import judged_k
     from activeeval.scoring import standings
     from activeeval.session.arguments import asked_measure
-    from activeeval.session.truths import check_truths, load_truths
 
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
@@ -88,10 +86,7 @@ def score(
     if len(names) == 1 and (test or correction or baseline):
         raise click.UsageError("--test, --correction and --baseline are of differences: give --run or --versus too")
     parsed = [asked_measure(text) for text in measures]
-    judgments, runs = load_tables(qrels if (k := judged_k(parsed)) is None else load_truths(qrels, k), names)
-    tables = pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)
-    if k is not None:
-        check_truths(tables.pool, tables.grades, k, qrels)
+    tables = _tables(qrels, names, ties, judged_k(parsed))
     _tell(tables, names)
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     how = {"test": test or "t", "correction": correction or "holm"}
@@ -115,6 +110,22 @@ def score(
         show_standings(found, reference, form, places, level=level, **how)
     else:
         emit(_read_down(summary) if form == "text" and versus else summary, form, places)
+
+
+def _tables(qrels: str, names: list[str], ties: str, k: int | None) -> TablePool:
+    """Return judgments, or truths of the top k, and runs as one pool."""
+    from activeeval.io.tables import load_tables, pool_from_tables
+
+    if k is None:
+        judgments, runs = load_tables(qrels, names)
+        return pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)
+    # their tables take polars, which a start without them does not wait for
+    from activeeval.session.truths import check_truths, load_truths
+
+    judgments, runs = load_tables(load_truths(qrels, k), names)
+    tables = pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)
+    check_truths(tables.pool, tables.grades, k, qrels)
+    return tables
 
 
 def _asked_runs(

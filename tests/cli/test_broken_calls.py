@@ -291,3 +291,12 @@ def test_a_cold_start_imports_nothing_heavy():
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.splitlines()[-1] == "[]"
+
+
+def test_scoring_text_files_imports_no_library_of_tables_or_models(folder):
+    code = (
+        "import sys, activeeval.cli as c; c.run(['--quiet', 'score', 'q.qrels', 'a.run', 'P@2']);"
+        "print([m for m in 'sklearn polars matplotlib rich clarabel joblib'.split() if m in sys.modules])"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder)
+    assert answer.stdout.splitlines()[-1] == "[]"
