@@ -513,7 +513,7 @@ def test_printing_and_parsing_give_the_measure_back(measure):
         ("nDCG(", "cannot read the measure 'nDCG('; expected Name(k=v,…)@cutoff, as nDCG@10 or ERR(max_rel=4)@20"),
         (
             "foo@3",
-            "unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, R, Success, RR, AP, Judged, Additive, as nD",
+            "unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, R, Success, RR, AP, Judged, kNDCG, kERR, A",
         ),
         ("ndgc@10", "unknown measure 'ndgc@10'; did you mean nDCG@10? known: nDCG, DCG"),
         ("NDGC_cut_10", "unknown measure 'NDGC_cut_10'; did you mean ndcg_cut_10? known: nDCG, DCG"),

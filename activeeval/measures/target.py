@@ -81,7 +81,7 @@ def check_sampled(measure: Measure) -> SampledMeasure:
     if not isinstance(measure, SampledMeasure):
         raise InputError(
             f"{measure} is a score only, no model says how it is distributed; "
-            "choose DCG, ERR, RBP, P, Success, RR, nDCG, R, AP, kNDCG or kERR"
+            "choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP"
         )
     return measure
 

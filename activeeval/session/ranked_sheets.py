@@ -15,27 +15,37 @@ from activeeval.measures import judged_k
 from activeeval.pool.texts import Texts
 from activeeval.session.truths import check_told, check_truths, graded
 
+Said = Draws | dict[str, Truth]
+"""What a file says of items: a sheet's grades, or the truth of each query."""
 
-def read_judged(path: str, campaign: Campaign, own: str) -> Draws:
-    """Return what a file says of a sample's items: its sheet or, where it is judged by comparisons, a truth.
+
+def read_said(path: str) -> Said:
+    """Read a judged sheet, or a table of ranks in its place; raises as `read_draws` and `read_truth` do."""
+    truths = read_truth_if_any(path)
+    return read_draws(path) if truths is None else truths
+
+
+def sheet_in(said: Said, path: str, campaign: Campaign, own: str) -> Draws:
+    """Return what a file says of a sample's items as a sheet.
 
     Raises
     ------
     InputError
-        Where a truth names a query or a document that the sample does not hold, or is not told far enough.
+        Where ranks are of a sample of grades or grades of one of ranks say `cannot`, and where a truth names a query
+        or a document that the sample does not hold, or is not told far enough.
     """
     k = judged_k([target.measure for target in campaign.design.targets])
-    truths = None if k is None else read_truth_if_any(path)
-    if k is None or truths is None:
-        sheet = read_draws(path)
-        if k is not None and (sheet.grade == CANNOT).any():
-            row = int(np.argmax(sheet.grade == CANNOT))
-            raise InputError(f"{sheet.place(path, row)}: cannot: of a top {k} it is left below, with grade 0")
-        return sheet
+    if isinstance(said, Draws):
+        if k is not None and (said.grade == CANNOT).any():
+            row = int(np.argmax(said.grade == CANNOT))
+            raise InputError(f"{said.place(path, row)}: cannot: of a top {k} it is left below, with grade 0")
+        return said
+    if k is None:
+        raise InputError(f"{path}: holds ranks, the sample is judged by grades: expected its sheet")
     units = {unit.query_id: unit.item_ids for unit in campaign.planned if unit.items}
-    for query, truth in truths.items():
+    for query, truth in said.items():
         _check_held(path, query, truth, units, k)
-    grades = [grade for query, docs in units.items() for grade in _grades_of(truths.get(query), docs, k)]
+    grades = [grade for query, docs in units.items() for grade in _grades_of(said.get(query), docs, k)]
     return Draws(
         sample=own,
         block=np.repeat([u.block for u in campaign.planned if u.items], [len(docs) for docs in units.values()]),

@@ -20,7 +20,7 @@ from activeeval.methods import default_method, find_method
 from activeeval.pool import Rankings
 from activeeval.session.budgets import Budget, check_open
 from activeeval.session.cases import Case
-from activeeval.session.ranked_sheets import check_ranks, read_judged
+from activeeval.session.ranked_sheets import check_ranks, read_said, sheet_in
 from activeeval.session.systems import Asked, asked_among, asked_of, check_differ
 from activeeval.session.workload import ending_at, on_scale, sampled_measure
 
@@ -287,8 +287,9 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
     policy : {"refuse", "majority", "median", "mean-gain"}
         What becomes of an item that several judges grade differently.
     """
+    said = {sheet: read_said(sheet) for sheet in sheets}
     sample, own = read_sample(path)
-    found = {sheet: read_judged(sheet, sample.campaign, own) for sheet in sheets}
+    found = {sheet: sheet_in(one, sheet, sample.campaign, own) for sheet, one in said.items()}
     campaign, progress, agreement = take(sample.campaign, found, (own, *sample.earlier), policy)
     check_ranks(campaign, ", ".join(sheets))
     return replace(sample, campaign=campaign), progress, agreement
