@@ -15,7 +15,11 @@ A document may have been shown at several positions. Two are compared in two way
 A way is there or not whatever was clicked, and in none does the preferred document stand above. So if examination does
 not rise down the list, and both are equally attractive where they are examined, each way says either preference with a
 chance of at most its level. With k ways for a preference each is tested at level/(2k): both preferences together have a
-chance of at most the level. Visits are taken as independent of each other.
+chance of at most the level.
+
+Clicks of different rows are taken as independent. Where a visit ends with its first click those of the same visit are
+not: the z of two documents of the same rate r then has variance 1 / (1 − r) rather than 1, and a level of 5 % becomes
+6 % at r = 0.1 and 10 % at r = 0.3, where position bias does not lower it.
 """
 
 from __future__ import annotations

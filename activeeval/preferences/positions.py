@@ -92,8 +92,7 @@ class Pairwise:
         """
         main, is_shown = self.query.main, self.query.shown > 0
         is_level = is_shown.astype(np.int64) @ is_shown.T > 0
-        stands = main[:, None] > main if skip_above else main[:, None] != main
-        is_main = stands & self.query.is_left[:, None] & self.query.is_left
+        is_main = main[:, None] > main if skip_above else main[:, None] != main
         p_level = self._p_values(self.level, is_level, wanted, at_mains=False)
         p_mains = self._p_values(self.mains, is_main, wanted, at_mains=True)
         z = np.where(p_mains < p_level, self.mains.z(), self.level.z())

@@ -155,6 +155,34 @@ def test_positions_that_contradict_each_other_say_nothing():
     assert (found.n_pairs, found.report.pairs[PairFate.BOTH_WAYS]) == (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("shown", "clicked", "fate"),
+    [
+        (20, 19, RowFate.KEPT),
+        (19, 19, RowFate.FEW_IMPRESSIONS),
+        (1000, 950, RowFate.ROBOT_ROW),
+        (1000, 949, RowFate.KEPT),
+        (999, 999, RowFate.KEPT),
+    ],
+)
+def test_the_bounds_of_rows_are_the_rules_own(shown, clicked, fate):
+    report = preferences_from_clicks(log_of([("q", "a", 1, shown, clicked)])).report
+    assert [own for own, n in report.rows.items() if n] == [fate]
+
+
+@pytest.mark.parametrize(
+    ("docs", "clicked", "fate"),
+    [("abc", 80, RowFate.ROBOT_QUERY), ("abc", 79, RowFate.KEPT), ("ab", 100, RowFate.KEPT)],
+)
+def test_the_bounds_of_queries_are_the_rules_own(docs, clicked, fate):
+    """The last document is clicked so often of 100 impressions, over two positions; one rarely shown does not count."""
+    rows = [("q", doc, at, 100, 100) for at, doc in enumerate(docs[:-1], start=1)]
+    rows += [("q", docs[-1], 8, 50, 50), ("q", docs[-1], 9, 50, clicked - 50), ("q", "z", 10, 19, 0)]
+    report = preferences_from_clicks(log_of(rows)).report
+    assert report.rows[fate] == len(rows) - 1
+    assert report.rows[RowFate.FEW_IMPRESSIONS] == 1
+
+
 def test_the_report_says_it_in_lines():
     rows = [("q", "a", 1, 500, 50), ("q", "b", 2, 500, 100), ("q", "c", 3, 19, 1), ("q", "d", 4, 2000, 1950)]
     rows += [("r", doc, at, 30, 29) for at, doc in enumerate("abc", start=1)]

@@ -27,6 +27,7 @@ from activeeval.preferences import (
 
 MODELS = [PositionBased(eta=1.0), CascadeModel(), CascadeModel(after_click=0.4, after_skip=0.9)]
 FALSE_ALARM = 1e-6
+N_ALIKE = 600
 
 
 def pool_of(n_queries, n_items):
@@ -161,7 +162,7 @@ def test_noise_has_its_standard_deviation():
     assert abs(noise.var() - 0.25) < 6 * 0.25 * np.sqrt(2 / 20_000)
 
 
-def alike(model, seed, n_visits, shuffled=0.0, n_queries=1500):
+def alike(model, seed, n_visits, shuffled=0.0, n_queries=N_ALIKE):
     """Return the log of queries of two documents, equally attractive: independent tests of a true null hypothesis."""
     pool = pool_of(n_queries, 2)
     visits = Visits(n_visits=n_visits * n_queries, shuffled=shuffled, n_orders=7)
@@ -177,13 +178,13 @@ def most_wrong(n, level):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("n_visits", [60, 2000])
 def test_position_alone_makes_no_preferences(model, n_visits, shuffled):
-    """Documents that are alike: with Skip-Above at most the level of 1500 pairs are wrong, a false alarm of 1e-6."""
+    """Documents that are alike: with Skip-Above at most the level of 600 pairs are wrong, a false alarm of 1e-6."""
     log = alike(model, 11, n_visits, shuffled)
     found = preferences_from_clicks(log)
-    assert found.report.n_tested == 1500
-    assert found.n_pairs <= most_wrong(1500, 0.05)
+    assert found.report.n_tested == N_ALIKE
+    assert found.n_pairs <= most_wrong(N_ALIKE, 0.05)
     if shuffled == 0 and n_visits == 2000:  # without the rule position bias makes a preference of nearly every pair
-        assert preferences_from_clicks(log, skip_above=False).n_pairs > 1400
+        assert preferences_from_clicks(log, skip_above=False).n_pairs > 0.93 * N_ALIKE
 
 
 @pytest.mark.statistical
@@ -192,8 +193,8 @@ def test_without_position_bias_the_level_is_kept_and_used(n_visits, least):
     """With eta = 0 the null hypothesis holds both ways: the share of wrong pairs is the level; false alarms of 1e-6."""
     log = alike(PositionBased(eta=0.0), 12, n_visits)
     both, lower = (preferences_from_clicks(log, 0.1, skip_above=rule).n_pairs for rule in (False, True))
-    assert least * stats.binom.ppf(FALSE_ALARM, 1500, 0.1) <= both <= most_wrong(1500, 0.1)
-    assert least * stats.binom.ppf(FALSE_ALARM, 1500, 0.05) <= lower <= most_wrong(1500, 0.05)
+    assert least * stats.binom.ppf(FALSE_ALARM, N_ALIKE, 0.1) <= both <= most_wrong(N_ALIKE, 0.1)
+    assert least * stats.binom.ppf(FALSE_ALARM, N_ALIKE, 0.05) <= lower <= most_wrong(N_ALIKE, 0.05)
 
 
 N_LISTS, LENGTH = 60, 8
@@ -225,8 +226,8 @@ def pairs_within_lists():
 def test_users_who_agree_with_judges_prefer_by_grade(shuffled):
     """Every pair of different grades is found, by the better grade; of pairs of one grade at most the level is wrong.
 
-    A grade is worth more than 20σ. Pairs of one grade share documents: their number has at most 4 times the variance of
-    independent ones (of 8 documents at most 4 have a grade in all but few lists), and 6σ of that a false alarm of 1e-9.
+    A grade is worth more than 20σ. Pairs of one grade share documents: of 40 seeds their wrong ones varied 1.6 times as
+    much as independent ones would. At 12 of the independent σ, 9 of their own, the false alarm is below 1e-9.
     """
     grades, _, pairs = grades_and_preferences(UserPopulation(), shuffled)
     better, worse = grades[pairs].T
