@@ -51,6 +51,8 @@ class Differences:
     @classmethod
     def of(cls, rows: sparse.csr_array, weights: Floats) -> Self:
         columns, places = np.unique(rows.indices, return_inverse=True)
+        if columns.size == 0:  # nothing tells any pair apart; solvers want a column
+            columns = np.zeros(1, dtype=np.int64)
         held = (rows.data, places.astype(np.int32), rows.indptr)
         return cls(sparse.csr_array(held, shape=(rows.shape[0], columns.size)), columns, rows @ weights)
 
@@ -187,11 +189,12 @@ class StochasticGradient:
         random = np.random.default_rng(self.seed)
         rows, margins = self.differences.sparse_rows(), self.differences.base_margins
         curvature = 2.0 * (float(self.differences.norms.max()) + ridge)
-        moves = np.zeros(self.differences.columns.size)
+        moves, total = np.zeros((2, self.differences.columns.size))
+        weight = 0.0
         for epoch in range(self.n_epochs):
-            order = random.permutation(n)
-            leaf_pairs.stochastic_steps(rows, order, epoch * n, margins, losses.SQUARED, ridge, curvature, moves)
-        return Moves(values=moves, n_epochs=self.n_epochs, gap=np.nan, converged=True)
+            given = (random.permutation(n), epoch * n, margins, losses.SQUARED, ridge, curvature)
+            weight += leaf_pairs.stochastic_steps(rows, *given, moves, total)
+        return Moves(values=total / weight, n_epochs=self.n_epochs, gap=np.nan, converged=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
