@@ -6,10 +6,13 @@
 
     v  ←  (1 − 2ηλ) v + η s_i Δ_i,        s_i = −ℓ'(m_i).
 
-Of all of v only the places where Δ_i is not 0 are touched, as v = c·u: the shrinking goes into the number c. The step
-of pair k = 0, 1, … is η_k = 1 / (L + λk). L = 2(max‖Δ_i‖² + λ) is the largest curvature of one pair's squared loss, so
-that the first steps do not overshoot; later η_k falls as 1/(λk), the rate at which a function of curvature 2λ forgets
-its start with 1/k² while the noise of the pairs dies out.
+The step of pair k = 0, 1, … is η_k = 1 / (L + λk). L = 2(max‖Δ_i‖² + λ) is the largest curvature of one pair's squared
+loss, so that no step overshoots; later η_k falls as 1/(λk). The answer is the mean of v after each step, weighted by
+1/η_k (Lacoste-Julien, Schmidt and Bach 2012): v itself swings with the last pairs that it saw.
+
+Only the places where Δ_i is not 0 are touched. The shrinking goes into a number, v = c·u. For the mean let S_k be the
+sum of c_l/η_l up to step k, and δ_m what step m adds to an entry of u, which later steps keep. Then its part of
+Σ_k v_k/η_k is Σ_m δ_m (S − S_{m−1}) = S u − Σ_m δ_m S_{m−1}, and each step adds to the last sum where it adds to u.
 
 **Coordinate ascent** (Hsieh et al. 2008) of the dual of ½‖v‖² + C Σ max(0, 1 − m_i),
 
@@ -21,16 +24,18 @@ whose items no feature tells apart has the loss 1 whatever v is: α_i = C.
 
 from __future__ import annotations
 
+import numpy as np
+
 from activeeval.kernels.compiling import jit as _jit
 from activeeval.kernels.losses import margin_loss
 
-# below it the scale c of v is multiplied out, long before rounding or underflow could show
-_SMALLEST_SCALE = 1e-9
+# below it the scale c of v is multiplied out: S u and what is taken from it grow with 1/c, and so does their rounding
+_SMALLEST_SCALE = 1e-3
 
 
 @_jit
-def stochastic_steps(rows, order, start, base_margins, kind, ridge, curvature, moves):
-    """Take one step for each pair in the given order.
+def stochastic_steps(rows, order, start, base_margins, kind, ridge, curvature, moves, total):
+    """Take one step for each pair in the given order, and return Σ 1/η_k.
 
     Parameters
     ----------
@@ -47,22 +52,33 @@ def stochastic_steps(rows, order, start, base_margins, kind, ridge, curvature, m
         λ and L.
     moves : array of float64, shape (n_columns,)
         v, changed in place.
+    total : array of float64, shape (n_columns,)
+        To which Σ_k v_k/η_k is added.
     """
-    scale = 1.0
+    scale, scales, weights = 1.0, 0.0, 0.0
+    earlier = np.zeros(moves.size)
     for k in range(order.size):
         i = order[k]
-        step = 1.0 / (curvature + ridge * (start + k))
+        weight = curvature + ridge * (start + k)
         margin = 0.0
         for p in range(rows.starts[i], rows.starts[i + 1]):
             margin += rows.values[p] * moves[rows.columns[p]]
         _, slope = margin_loss(base_margins[i] + scale * margin, kind)
-        scale *= 1.0 - 2.0 * step * ridge
+        scale *= 1.0 - 2.0 * ridge / weight
         if scale < _SMALLEST_SCALE:
+            total += scales * moves - earlier
             moves *= scale
-            scale = 1.0
+            scale, scales = 1.0, 0.0
+            earlier[:] = 0.0
         for p in range(rows.starts[i], rows.starts[i + 1]):
-            moves[rows.columns[p]] += step * slope / scale * rows.values[p]
+            change = slope / (weight * scale) * rows.values[p]
+            moves[rows.columns[p]] += change
+            earlier[rows.columns[p]] += change * scales
+        scales += weight * scale
+        weights += weight
+    total += scales * moves - earlier
     moves *= scale
+    return weights
 
 
 @_jit

@@ -176,8 +176,8 @@ class HyperLinearRanker:
             counts twice, and one that stands there both ways draws the two scores together.
         method : {"sgd", "closed_form", "hinge"}
             ``"closed_form"``: ℓ(m) = (1 − m)² (eq. 5), solved to rounding; the fewer of pairs and leaves may be 10,000.
-            ``"sgd"``: the same loss by stochastic gradient, one pair a step, in a given number of epochs. It ends at
-            the closed form where they are many; few of them keep the weights closer to w_0.
+            ``"sgd"``: the same loss by stochastic gradient, one pair a step, in a given number of epochs, the
+            steps averaged. It ends at the closed form where they are many; few keep the weights closer to w_0.
             ``"hinge"``: ℓ(m) = max(0, 1 − m) (eq. 8), by its dual program.
         regularization : float
             λ, positive.

@@ -164,7 +164,7 @@ def choose_regularization(
     method, scaling, n_epochs
         As in `HyperLinearRanker.adapt`.
     rng : Generator, SeedSequence, int or None
-        Deals out the queries, and orders the pairs. The folds do not depend on the order of the rows.
+        Deals out the queries, and orders the pairs. The order of the rows does not matter.
 
     Returns
     -------
@@ -178,6 +178,7 @@ def choose_regularization(
     """
     judged = _Judged.of(X, grades, query_ids)
     users = _Users.of(judged, pairs, pairs_X, pairs_query_ids)
+    judged = judged.in_order()
     strengths = [positive(value, "lambdas") for value in lambdas]
     if not strengths:
         raise InputError("lambdas holds no λ")
@@ -225,11 +226,17 @@ class _Judged:
     def names(self) -> list[Any]:
         return sorted(set(self.queries.tolist()))
 
+    def in_order(self) -> Self:
+        """Return the rows ordered by what they hold: neither ties nor what a base learns tell how they came."""
+        return self._at(np.lexsort((self.grades, *self.X.T, np.unique(self.queries, return_inverse=True)[1])))
+
+    def _at(self, rows: NDArray[Any]) -> Self:
+        return type(self)(self.X[rows], self.grades[rows], self.queries[rows])
+
     def parted(self, fold_of: dict[Any, int], fold: int) -> tuple[Self, Self]:
         """Return the rows outside a fold, and those inside."""
         inside = np.array([fold_of[name] == fold for name in self.queries.tolist()])
-        kept, held = (type(self)(self.X[rows], self.grades[rows], self.queries[rows]) for rows in (~inside, inside))
-        return kept, held
+        return self._at(~inside), self._at(inside)
 
     def ranker(self, base: HyperLinearRanker | BaseEstimator) -> HyperLinearRanker:
         """Return the base, learned from these rows where it can learn."""
