@@ -21,6 +21,7 @@ from activeeval.errors import FormatError, InputError, SolverError
 from activeeval.kernels import leaf_pairs, losses
 from activeeval.kernels.bundles import SparseRows
 from activeeval.rankers import HyperLinearRanker, b_measure, choose_regularization, pair_precision
+from activeeval.rankers.adapted_weights import Differences, LargestMargins
 from activeeval.rankers.files import _digest
 from activeeval.rankers.losses import PairHinge, PairSquared
 from activeeval.rankers.pairs import WeightedPairs
@@ -190,7 +191,7 @@ def test_leaves_against_a_plain_walk_with_missing_values_and_zeros():
         np.array([0.5, -0.5, 0.0, 0.0, 0.0]),
         np.array([1, 2, -1, -1, -1]),
         np.array([4, 3, -1, -1, -1]),
-        np.array([True, False, False, False, False]),
+        np.array([False, True, False, False, False]),
         np.array([False, True, False, False, False]),
     )
     other = Tree(*(np.array(a) for a in ([1, -1, -1], [0.0] * 3, [1, -1, -1], [2, -1, -1], [False] * 3, [False] * 3)))
@@ -285,6 +286,23 @@ def test_coordinate_steps_against_a_search():
     np.testing.assert_allclose(multipliers, expected, atol=3e-4)
     np.testing.assert_allclose(v, multipliers @ D, atol=1e-12)
     assert multipliers[4] == 0.3  # nothing tells that pair apart
+
+
+@pytest.mark.kernel
+def test_the_gap_is_that_of_the_program_and_its_dual():
+    D, _, margins, _ = small_rows()
+    ridge, bound = 0.05, 1 / (2 * 5 * 0.05)
+    moves = LargestMargins(Differences(sparse.csr_array(D), np.arange(4), margins), 1, 1e-6, 11)(ridge)
+    multipliers, v = np.zeros(5), np.zeros(4)
+    for i in np.random.default_rng(11).permutation(5):
+        norm = D[i] @ D[i]
+        best = min(max(multipliers[i] + (1 - margins[i] - D[i] @ v) / norm, 0), bound) if norm else bound
+        multipliers[i], v = best, v + (best - multipliers[i]) * D[i]
+    primal = ridge * v @ v + np.maximum(0, 1 - margins - D @ v).mean()
+    dual = 2 * ridge * (multipliers @ (1 - margins) - 0.5 * v @ v)
+    assert moves.gap == pytest.approx(primal - dual, rel=1e-12)
+    assert moves.gap > 0.01
+    np.testing.assert_allclose(moves.values, v, rtol=1e-12)
 
 
 def small_rows():
@@ -672,6 +690,15 @@ def put(name, place, value):
     return change
 
 
+def turn_round(arrays):
+    """Two inner nodes become each other's children, every node still has one parent."""
+    left, features = arrays["left"], arrays["features"]
+    first = next(a for a in left[left >= 0] if features[a] >= 0 and features[left[a]] >= 0)
+    parent = int(np.flatnonzero(left == first)[0])
+    second = left[first]
+    left[parent], left[second] = left[second], left[parent]
+
+
 @pytest.mark.parametrize(
     ("change", "sealed", "message"),
     [
@@ -687,6 +714,7 @@ def put(name, place, value):
         (put("intercept", 0, np.inf), True, "its weights are not finite"),
         (put("left", 0, 0), True, "its nodes are no trees"),
         (put("right", 0, 1), True, "its nodes are no trees"),
+        (turn_round, True, "its nodes are no trees"),
         (put("left", 0, 10**9), True, "its nodes are no trees"),
         (put("left", 0, -7), True, "its nodes are no trees"),
         (put("roots", 1, 0), True, "its nodes are no trees"),
