@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 from typing import TYPE_CHECKING
 
 import click
 
-from activeeval.cli.output import check_new, check_out, say
+from activeeval.cli.output import check_new, check_out, force_option, say
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ _WIDTH = 100
 )
 @click.option("--out", required=True, metavar="FILE", help="The truth so far: .csv, .tsv, .jsonl or .parquet.")
 @click.option("--preferences", metavar="FILE", help="The comparisons that stand, as JSON lines.")
-def label(sheet: str, k: int, log: str, out: str, preferences: str | None) -> None:
+@force_option
+def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force: bool) -> None:
     """Ask which of two documents is better until the K best of every query of a SHEET are known, in order.
 
     Some 150 comparisons for the ten best of fifty documents, fewer where the sheet has the better ones first. Stop with
@@ -50,9 +52,9 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None) -> No
     files = [os.path.realpath(path) for path in (sheet, log, out, preferences) if path]
     if len(set(files)) < len(files):
         raise InputError(f"{log}: sheet, log and what is written are files of their own, got one name twice")
-    if not os.path.exists(log):
-        check_new(out, SUFFIXES, force=False)
     work = Labelling.of(sheet, k, log)
+    for path in filter(None, (out, preferences)):
+        check_new(path, (), force=force or work.is_own(path))
     if work.n_comparisons:
         say(f"{log}: {work.n_comparisons} comparisons, {work.n_settled} of {len(work.docs)} queries settled")
     try:
@@ -61,13 +63,20 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None) -> No
         write_truth(work.truths(), out)
         if preferences:
             write_comparisons(work.comparisons(), preferences)
-        say(f"{work.n_settled} of {len(work.docs)} queries settled by {work.n_comparisons} comparisons: wrote {out}")
+        ties = f", {work.n_ties} of them ties, in which ids decide" if work.n_ties else ""
+        settled = f"{work.n_settled} of {len(work.docs)} queries settled"
+        say(f"{settled} by {work.n_comparisons} comparisons{ties}: wrote {out}")
 
 
 def _converse(work: Labelling) -> None:
     """Ask and record until all is settled, or the judge has enough."""
     query = None
-    while (question := work.ask()) is not None:
+    while True:
+        question = work.ask()
+        if question is None:
+            if (query is None and not sys.stdin.isatty()) or _is_enough(work):
+                return
+            continue
         if question.query != query:
             query = question.query
             _show_query(work, question)
@@ -84,6 +93,21 @@ def _converse(work: Labelling) -> None:
             click.echo(_KEYS, err=True)
         else:
             work.tell(told)
+
+
+def _is_enough(work: Labelling) -> bool:
+    """Ask whether the last answer shall stand, once all is settled; take it back where it shall not."""
+    from activeeval.io.labelling import Told
+
+    try:
+        answer = click.prompt("all settled", default="", show_default=False, prompt_suffix=" [Enter/u]: ", err=True)
+    except click.Abort:
+        return True
+    last = work.last() if answer.strip().lower() == "u" else None
+    if last is None:
+        return True
+    work.tell(Told(last, "undone"))
+    return False
 
 
 def _told(work: Labelling, question: Question, answer: str) -> Told | None:

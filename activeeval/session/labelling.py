@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from activeeval.errors import InputError
-from activeeval.io.comparisons import Comparison, Truth
+from activeeval.io.comparisons import Comparison, Truth, read_comparisons, read_truth_if_any
 from activeeval.io.draws import TEXTS, read_draws
 from activeeval.io.labelling import Told, append_told, read_told
 from activeeval.io.sheets import read_sheet
@@ -55,6 +57,8 @@ class Labelling:
             Where the sheet cannot be read, or the log is of other documents or another k.
         """
         docs, texts = _read(sheet)
+        # a tie keeps what came first: an order that belongs to the ids favours no run, as the sheet's would
+        docs = {query: sorted(own, key=partial(_number, query)) for query, own in docs.items()}
         parts = {query: TopKLabelling(len(own), min(k, len(own)), order="given") for query, own in docs.items()}
         found = cls(path, docs, texts, parts)
         for number, told in enumerate(read_told(path) if os.path.exists(path) else (), start=1):
@@ -68,6 +72,11 @@ class Labelling:
     def n_settled(self) -> int:
         """How many queries are settled."""
         return sum(part.ask() is None for part in self.parts.values())
+
+    @property
+    def n_ties(self) -> int:
+        """How many pairs were told to be alike: which of the two stands first in a truth is a matter of their ids."""
+        return sum(len(part.ties) for part in self.parts.values())
 
     @property
     def n_comparisons(self) -> int:
@@ -114,6 +123,17 @@ class Labelling:
                 found[query] = Truth(*(tuple(names[item] for item in own) for own in (best, rest, part.discarded)))
         return found
 
+    def is_own(self, path: str) -> bool:
+        """Whether a file holds only truths or comparisons that this labelling says too."""
+        try:
+            truths = read_truth_if_any(path)
+            if truths is not None:
+                now = self.truths()
+                return all(now.get(query) == truth for query, truth in truths.items())
+            return set(read_comparisons(path)) <= set(self.comparisons())
+        except InputError:
+            return False
+
     def comparisons(self) -> list[Comparison]:
         """Return the comparisons that stand, of all queries."""
         found = []
@@ -145,6 +165,10 @@ class Labelling:
             part.discard(docs.index(told.first))
         else:
             part.tell(None if told.preferred is None else docs.index(told.preferred))
+
+
+def _number(query: str, doc: str) -> bytes:
+    return hashlib.sha256(f"{query}\0{doc}".encode()).digest()
 
 
 def _read(path: str) -> tuple[dict[str, list[str]], dict[tuple[str, str], str]]:

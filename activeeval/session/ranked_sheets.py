@@ -10,10 +10,10 @@ from activeeval.campaign import Campaign
 from activeeval.campaign.sheet import nearest_id
 from activeeval.errors import InputError, shown
 from activeeval.io.comparisons import Truth, read_truth_if_any
-from activeeval.io.draws import CANNOT, EMPTY, Draws, read_draws
+from activeeval.io.draws import EMPTY, Draws, read_draws
 from activeeval.measures import judged_k
 from activeeval.pool.texts import Texts
-from activeeval.session.truths import check_told, check_truths, graded
+from activeeval.session.truths import check_told, graded
 
 Said = Draws | dict[str, Truth]
 """What a file says of items: a sheet's grades, or the truth of each query."""
@@ -31,14 +31,16 @@ def sheet_in(said: Said, path: str, campaign: Campaign, own: str) -> Draws:
     Raises
     ------
     InputError
-        Where ranks are of a sample of grades or grades of one of ranks say `cannot`, and where a truth names a query
-        or a document that the sample does not hold, or is not told far enough.
+        Where ranks are of a sample of grades or grades of one of ranks, and where a truth names a query or a document
+        that the sample does not hold, leaves one of the sample's out, or is not told far enough.
     """
     k = judged_k([target.measure for target in campaign.design.targets])
     if isinstance(said, Draws):
-        if k is not None and (said.grade == CANNOT).any():
-            row = int(np.argmax(said.grade == CANNOT))
-            raise InputError(f"{said.place(path, row)}: cannot: of a top {k} it is left below, with grade 0")
+        if k is not None and (said.grade != EMPTY).any():
+            where = said.place(path, int(np.argmax(said.grade != EMPTY)))
+            raise InputError(
+                f"{where}: a grade, where the {k} best are asked for: expected a table of query, rank, doc_id"
+            )
         return said
     if k is None:
         raise InputError(f"{path}: holds ranks, the sample is judged by grades: expected its sheet")
@@ -56,20 +58,24 @@ def sheet_in(said: Said, path: str, campaign: Campaign, own: str) -> Draws:
 
 
 def _grades_of(truth: Truth | None, docs: Sequence[str], k: int) -> list[int]:
-    """Return what a truth says of documents, those that it does not name are below; `EMPTY` where there is none."""
+    """Return what a truth says of documents; `EMPTY` where there is none."""
     if truth is None:
         return [EMPTY] * len(docs)
     said = graded(truth, k)
-    return [said.get(doc, 0) for doc in docs]
+    return [said[doc] for doc in docs]
 
 
-def check_ranks(campaign: Campaign, source: str) -> None:
-    """Raise where a query that was judged by comparisons has grades that are no ranks; see `check_truths`."""
-    k = judged_k([target.measure for target in campaign.design.targets])
-    if k is not None:
-        pool, grades = campaign.design.pool, campaign.grades
-        waits = np.bincount(pool.item_queries, grades < 0, minlength=pool.n_queries) > 0
-        check_truths(pool, np.where(waits[pool.item_queries], -1, grades), k, source)
+def check_one_truth(said: Mapping[str, Said], policy: str) -> None:
+    """Raise where files tell different truths of one query: ranks of several judges have no majority and no mean."""
+    told: dict[str, tuple[str, Truth]] = {}
+    truths = {path: one for path, one in said.items() if not isinstance(one, Draws)}
+    if truths and policy != "refuse":
+        raise InputError(f"--policy {policy} is for grades: of ranks give one judge's")
+    for path, one in truths.items():
+        for query, truth in one.items():
+            first, known = told.setdefault(query, (path, truth))
+            if known != truth:
+                raise InputError(f"{first} and {path} have different truths of query {query!r}: give one judge's")
 
 
 def _check_held(path: str, query: str, truth: Truth, units: Mapping[str, Sequence[str]], k: int) -> None:
@@ -83,4 +89,8 @@ def _check_held(path: str, query: str, truth: Truth, units: Mapping[str, Sequenc
         meant = nearest_id(foreign[0], units[query])
         what = f"document {shown(foreign[0])} of query {query!r} is not in the sample"
         raise InputError(f"{path}: {what}; did you mean {meant!r}?")
-    check_told(f"{path}: query {query!r}", truth, len(units[query]) - len(named), k)
+    unsaid = [doc for doc in units[query] if doc not in set(named)]
+    if unsaid:
+        more = f"{len(unsaid)} documents of the sample are not named for query {query!r}, the first is {unsaid[0]!r}"
+        raise InputError(f"{path}: {more}; expected each, with an empty rank where it is below")
+    check_told(f"{path}: query {query!r}", truth, k)

@@ -13,14 +13,14 @@ from activeeval.campaign.sample import id_of, lists_of, read_campaign, to_arrays
 from activeeval.campaign.sheet import Progress, sheet_of, take
 from activeeval.errors import BudgetError, InputError
 from activeeval.io.arrays import write_arrays
-from activeeval.io.draws import read_draws, write_draws
+from activeeval.io.draws import Draws, write_draws
 from activeeval.io.writing import Together
 from activeeval.measures import SampledMeasure, Target, judged_k
 from activeeval.methods import default_method, find_method
 from activeeval.pool import Rankings
 from activeeval.session.budgets import Budget, check_open
 from activeeval.session.cases import Case
-from activeeval.session.ranked_sheets import check_ranks, read_said, sheet_in
+from activeeval.session.ranked_sheets import check_one_truth, read_said, sheet_in
 from activeeval.session.systems import Asked, asked_among, asked_of, check_differ
 from activeeval.session.workload import ending_at, on_scale, sampled_measure
 
@@ -288,10 +288,10 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
         What becomes of an item that several judges grade differently.
     """
     said = {sheet: read_said(sheet) for sheet in sheets}
+    check_one_truth(said, policy)
     sample, own = read_sample(path)
     found = {sheet: sheet_in(one, sheet, sample.campaign, own) for sheet, one in said.items()}
     campaign, progress, agreement = take(sample.campaign, found, (own, *sample.earlier), policy)
-    check_ranks(campaign, ", ".join(sheets))
     return replace(sample, campaign=campaign), progress, agreement
 
 
@@ -303,8 +303,16 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Samp
     InputError
         Where a sheet is of none of them, or a sample has no sheet.
     """
-    found = {sheet: read_draws(sheet) for sheet in sheets}
+    said = {sheet: read_said(sheet) for sheet in sheets}
+    check_one_truth(said, "refuse")
     drawn = {path: read_sample(path) for path in paths}
+    if len(drawn) > 1 and not all(isinstance(one, Draws) for one in said.values()):
+        raise InputError("ranks name no sample: give one --pilot with them")
+    first, first_id = drawn[paths[0]]
+    found = {
+        name: one if isinstance(one, Draws) and len(drawn) > 1 else sheet_in(one, name, first.campaign, first_id)
+        for name, one in said.items()
+    }
     ids = {path: (own, *sample.earlier) for path, (sample, own) in drawn.items()}
     for name, sheet in found.items():
         if not any(sheet.sample in own for own in ids.values()):
@@ -314,7 +322,5 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Samp
         own = {name: sheet for name, sheet in found.items() if sheet.sample in ids[path]}
         if not own:
             raise InputError(f"{path}: the pilot has no sheet, expected its judgments (--sheet)")
-        campaign = take(sample.campaign, own, ids[path], "median")[0]
-        check_ranks(campaign, ", ".join(own))
-        pilots[path] = replace(sample, campaign=campaign)
+        pilots[path] = replace(sample, campaign=take(sample.campaign, own, ids[path], "median")[0])
     return pilots

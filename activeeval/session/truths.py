@@ -38,7 +38,7 @@ def asked_k(judging: str, measures: Sequence[str]) -> int | None:
         raise ChoiceError(
             f"{names}: of grades; with --judging top-k ask for kNDCG or kERR, as kNDCG(k=5)@10"
             if k is None
-            else f"{names}: of the {k} best of each query; it takes --judging top-k"
+            else f"{names}: of the {k} best of each query; it takes --judging top-k of sample and plan"
         )
     return k
 
@@ -89,7 +89,7 @@ def load_truths(path: str, k: int) -> Qrels:
     if truths is None:
         return load_qrels(path)
     for query, truth in truths.items():
-        check_told(f"{path}: query {query!r}", truth, 0, k)
+        check_told(f"{path}: query {query!r}", truth, k)
     said = {(query, doc): grade for query, truth in truths.items() for doc, grade in graded(truth, k).items()}
     queries, docs = (Texts.from_list([pair[part] for pair in said]) for part in range(2))
     return Qrels(queries, docs, np.array(list(said.values()), dtype=np.int64), path)
@@ -101,14 +101,8 @@ def graded(truth: Truth, k: int) -> dict[str, int]:
     return ranked | dict.fromkeys((*truth.below, *truth.bad), 0)
 
 
-def check_told(where: str, truth: Truth, n_unsaid: int, k: int) -> None:
-    """Raise where a truth has fewer than k ranks and there are documents that would deserve one.
-
-    Parameters
-    ----------
-    n_unsaid : int
-        Documents of the query that the truth does not name.
-    """
-    if len(truth.top) < k and (truth.below or n_unsaid):
-        others = f"{len(truth.below) + n_unsaid} documents without one that are not `bad`"
+def check_told(where: str, truth: Truth, k: int) -> None:
+    """Raise where a truth has fewer than k ranks and names documents that would deserve one."""
+    if len(truth.top) < k and truth.below:
+        others = f"{len(truth.below)} documents without one that are not `bad`"
         raise InputError(f"{where} has ranks 1 … {len(truth.top)} and {others}, expected the {k} best")

@@ -68,20 +68,14 @@ def test_an_oracles_truth_gives_the_estimate_that_its_ranks_give(drawn, call, fo
     judge_all(Labelling.of("s.csv", 3, "ann.log"))
     told = call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv", "--preferences", "ann.jsonl")
     assert told.code == 0
+    # the log is its own again, and writes what it wrote
+    whole = (folder / "ann.csv").read_bytes()
+    assert call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv").code == 0
+    assert (folder / "ann.csv").read_bytes() == whole
     queries = {row.split(",")[0] for row in (folder / "ann.csv").read_text().splitlines()[1:]}
     (row,) = call("estimate", "s.sample", "ann.csv", "-o", "jsonl").rows
     assert (row["measure"], row["waiting"]) == (MEASURE, 0)
     assert row["queries"] == len(queries)
-    # the same from the sheet itself, its grades k + 1 - rank
-    sheet = [line.split(",") for line in (folder / "s.csv").read_text().splitlines()]
-    names, grade = sheet[0], sheet[0].index("grade")
-    docs = {query: [line[names.index("doc_id")] for line in sheet[1:] if line[2] == query] for query in queries}
-    for line in sheet[1:]:
-        best = truth_of(line[2], docs[line[2]])
-        line[grade] = str(3 - best.index(line[3]) if line[3] in best else 0)
-    (folder / "graded.csv").write_text("\n".join(map(",".join, sheet)))
-    (other,) = call("estimate", "s.sample", "graded.csv", "-o", "jsonl").rows
-    assert other["value"] == row["value"]
     compared = [json.loads(line) for line in (folder / "ann.jsonl").read_text().splitlines()]
     assert all(relevance(c["query"], c["preferred"]) > relevance(c["query"], c["other"]) for c in compared)
 
@@ -164,7 +158,7 @@ def test_a_log_of_something_else_names_the_line(drawn, call, folder, line, probl
 TRUTHS = {
     "query,rank,doc_id\nq99,1,d0\n": "query 'q99' is not in the sample",
     "query,rank,doc_id\n{q},1,zz\n": "document 'zz' of query '{q}' is not in the sample; did you mean",
-    "query,rank,doc_id\n{q},1,{d}\n": "has ranks 1 … 1 and",
+    "query,rank,doc_id\n{q},1,{d}\n": "documents of the sample are not named for query '{q}'",
     "query,rank,doc_id\n{q},2,{d}\n": "has a rank 2, but none of 1",
     "query,rank,doc_id\n{q},1,{d}\n{q},1,{e}\n": "rank 1 of query '{q}' is there twice",
     "query,rank,doc_id\n{q},best,{d}\n": "column rank",
@@ -186,18 +180,75 @@ def test_a_truth_that_the_sample_does_not_support_is_refused(drawn, call, folder
     assert problem in told.err
 
 
-@pytest.mark.parametrize(
-    ("grades", "problem"), [("3,3", "κ-grade 3 for rank 2, expected 2"), ("3,cannot", "left below, with grade 0")]
-)
-def test_grades_that_are_no_ranks_are_refused(drawn, call, folder, grades, problem):
+@pytest.mark.parametrize("grade", ["3", "0", "cannot"])
+def test_a_sheet_of_grades_says_nothing_of_ranks(drawn, call, folder, grade):
     lines = [line.split(",") for line in (folder / "s.csv").read_text().splitlines()]
-    given = grades.split(",")
-    for line in lines[1:]:
-        line[5] = given.pop(0) if given else "0"
+    lines[2][5] = grade
     (folder / "g.csv").write_text("\n".join(map(",".join, lines)))
     told = call("estimate", "s.sample", "g.csv")
     assert told.code == 1
-    assert problem in told.err
+    assert "g.csv:3: a grade, where the 3 best are asked for" in told.err
+
+
+def test_two_judges_truths_are_not_mixed(drawn, call, folder):
+    judge_all(Labelling.of("s.csv", 3, "ann.log"))
+    judge_all(Labelling.of("s.csv", 3, "bob.log"), turn=lambda query, doc: -relevance(query, doc))
+    for name in ("ann", "bob"):
+        call("label", "s.csv", "--k", 3, "--log", f"{name}.log", "--out", f"{name}.csv")
+    told = call("estimate", "s.sample", "ann.csv", "bob.csv")
+    assert told.code == 1
+    assert "ann.csv and bob.csv have different truths of query" in told.err
+    told = call("estimate", "s.sample", "ann.csv", "--policy", "majority")
+    assert told.code == 1
+    assert "--policy majority is for grades" in told.err
+    told = call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "bob.csv")
+    assert told.code == 1
+    assert "bob.csv: is there already, --force overwrites it" in told.err
+
+
+def test_ties_favour_no_run(folder, call):
+    """Whichever run is named first, a judge who only ties makes the same truth."""
+    truths = []
+    for first, second in ("ab", "ba"):
+        asked = ("--run", f"{first}.run", "--versus-run", f"{second}.run", "--max-grade", 2, "--judging", "top-k")
+        files = ("--budget", "100%", "--seed", 1, "--out", f"{first}.sample", "--sheet", f"{first}.csv")
+        assert call("--quiet", "sample", *asked, "--measure", MEASURE, *files).code == 0
+        work = Labelling.of(f"{first}.csv", 3, f"{first}.log")
+        while (question := work.ask()) is not None:
+            work.tell(Told(question.query, "compared", question.first, question.second, None))
+        truths.append({query: truth.top for query, truth in work.truths().items()})
+        assert work.n_ties > 0
+    assert truths[0] == truths[1]
+
+
+def test_undo_takes_back_the_last_answer_of_the_query_at_hand(drawn):
+    work, said = Labelling.of("s.csv", 3, "u.log"), []
+    for _ in range(40):
+        question = work.ask()
+        said.append(question)
+        work.tell(Told(question.query, "compared", question.first, question.second, question.first))
+    for expected in reversed(said):
+        work.tell(Told(work.last(), "undone"))
+        assert work.ask() == expected
+    assert work.last() is None
+
+
+def test_a_pilot_may_be_told_by_ranks(drawn, call):
+    judge_all(Labelling.of("s.csv", 3, "ann.log"))
+    call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv")
+    asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--judging", "top-k", "--measure", MEASURE)
+    told = call("plan", *asked, "--budget", "80%", "--pilot", "s.sample", "--sheet", "ann.csv")
+    assert told.code == 0, told.err
+    assert "the pilot's values vary" in told.err
+
+
+def test_ranks_say_nothing_of_a_sample_of_grades(folder, call):
+    asked = ("--run", "a.run", "--max-grade", 2, "--measure", "DCG", "--budget", 20, "--seed", 1)
+    call("--quiet", "sample", *asked, "--out", "g.sample", "--sheet", "g.csv")
+    (folder / "t.csv").write_text("query,rank,doc_id\nq0,1,d0\n")
+    told = call("estimate", "g.sample", "t.csv")
+    assert told.code == 1
+    assert "t.csv: holds ranks, the sample is judged by grades" in told.err
 
 
 @pytest.mark.parametrize(
@@ -254,3 +305,21 @@ def test_lines_of_a_log_come_back(folder):
     for one in said:
         append_told("l.log", one)
     assert read_told("l.log") == said
+
+
+def test_score_takes_documents_thrown_out_and_refuses_a_short_truth(folder, call):
+    (folder / "one.run").write_text("".join(f"q Q0 d{z} {z + 1} {9 - z} one\n" for z in range(4)))
+    (folder / "bad.csv").write_text("query,rank,doc_id\nq,1,d1\nq,2,d0\nq,bad,d2\nq,bad,d3\n")
+    (row,) = call("score", "bad.csv", "one.run", "kNDCG(k=3)", "-o", "jsonl").rows
+    gains = [2**2 - 1, 2**3 - 1]
+    best = gains[1] + gains[0] / np.log2(3)
+    assert row["value"] == pytest.approx((gains[0] + gains[1] / np.log2(3)) / best)
+    assert row["judged"] == 1
+    (folder / "short.csv").write_text("query,rank,doc_id\nq,1,d1\nq,2,d0\n")
+    told = call("score", "short.csv", "one.run", "kNDCG(k=3)")
+    assert told.code == 1
+    assert "query 'q' has ranks 1 … 2 and documents without one, expected the 3 best" in told.err
+    (folder / "low.csv").write_text("query,rank,doc_id\nq,1,d1\nq,,d0\n")
+    told = call("score", "low.csv", "one.run", "kNDCG(k=3)")
+    assert told.code == 1
+    assert "has ranks 1 … 1 and 1 documents without one that are not `bad`" in told.err
