@@ -1,7 +1,7 @@
-"""Five folds of a case: the base, its adaptations over λ, ranking SVMs over C, each by three values a fold.
+"""Five folds of a case: the base, its adaptations over λ, ranking SVMs over C, each by four values a fold.
 
 μ is nDCG@5 of held-out judged queries, ν the share of held-out user pairs in order, π the same of the pairs that
-judges' grades tell.
+judges' grades tell; the gap is what is left of the hinge's program, as a share of its objective, where it was stopped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EPOCHS = 5
 """Passes of SGD, which the paper does not tell; at the smallest λ it is far from its end after them."""
 HINGE = {"n_epochs": 50, "tol": 1e-3}
 Folds = list[list[float]]
-"""(μ, ν, π) of each fold."""
+"""(μ, ν, π, gap) of each fold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +95,16 @@ class Fold:
         return RankingSVM(C=cost, rng=0).fit(skew(X) if skewed else X, grades, queries)
 
     def values(self, ranker: Any, skewed: bool = False) -> list[float]:
-        """Return μ, ν and π of a ranker on what is held out."""
+        """Return μ, ν and π of a ranker on what is held out, and the gap of its adaptation."""
         X, grades, queries = self._rows(self.case.folds == self.number)
         X, clicked = (skew(X), skew(self.case.clicked)) if skewed else (X, self.case.clicked)
         mu = JudgedQueries.of((X, grades, queries), NDCG("exp", 5)).value(ranker)
         nu = pair_precision(ranker, clicked, self.case.pairs[self.case.pair_folds == self.number])
         numbered = PreferencePairs.of(grades, queries)
         pairs = np.stack(numbered.draw(numbered.n_pairs, np.random.default_rng(0)), axis=1)
-        return [mu, nu, pair_precision(ranker, X, pairs)]
+        told = getattr(ranker, "adaptation_", None)
+        gap = told.gap / told.objective if told is not None and told.method == "hinge" else 0.0
+        return [mu, nu, pair_precision(ranker, X, pairs), gap]
 
 
 def skew(X: np.ndarray) -> np.ndarray:
@@ -186,7 +188,7 @@ def agreement(case: Case, shape: tuple[int, int, float], epochs: tuple[int, ...]
 
 def balanced(values: Folds) -> np.ndarray:
     """Return B of each fold."""
-    return np.array([b_measure(mu, nu) for mu, nu, _ in values])
+    return np.array([b_measure(mu, nu) for mu, nu, *_ in values])
 
 
 def chosen(candidates: list[Folds | None], what: int | None = None) -> tuple[Folds, list[int]]:
