@@ -121,6 +121,16 @@ STEPS = (
         ("results/topk.json", "results/figures/topk-ranks.png", "results/figures/topk-beta.png"),
     ),
     Step(
+        "adaptation",
+        "boosted trees adapted to clicks, λ curves, ranking SVMs, the paper's claims: RESULTS.md",
+        "benchmarks.adaptation",
+        (
+            "results/adaptation.json",
+            "results/figures/adaptation-lambda.png",
+            "results/figures/adaptation-models.png",
+        ),
+    ),
+    Step(
         "user-study",
         "top-k labelling by simulated people beside the published study; comparisons by n, k and order: RESULTS.md",
         "benchmarks.user_study",

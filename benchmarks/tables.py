@@ -22,6 +22,8 @@ from benchmarks import (
     planning,
     user_study,
 )
+from benchmarks.adaptation import pictures as adaptation_pictures
+from benchmarks.adaptation import report as adaptation
 from benchmarks.machine import ROOT, figures_table
 from benchmarks.metric_learning import markdown as metric_learning
 from benchmarks.metric_learning import pictures as metric_learning_pictures
@@ -177,6 +179,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "effective-sample-size": ("How right effective sample sizes are", effective_sample_size.markdown),
     "peers": ("Speed and precision beside the peers", peers.markdown),
     "topk": ("Rankers of a top-k truth", topk.markdown),
+    "adaptation": ("Boosted trees adapted to clicks", adaptation.markdown),
     "user_study": ("Top-k labelling by simulated people", user_study.markdown),
     "nights": ("Ten nights of index updates, earlier labels known", nights.markdown),
     "sample-size": ("Size and time of a sample's file", _figures),
@@ -186,6 +189,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
 PICTURES: dict[str, Callable[[Result, Path], None]] = {
     "metric-learning": metric_learning_pictures.save_all,
     "topk": topk_pictures.save_all,
+    "adaptation": adaptation_pictures.save_all,
 }
 
 
