@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,6 +47,22 @@ def test_a_case_is_of_the_sizes_asked_for_and_no_query_is_in_two_folds(case):
         assert inside.size
         assert not np.isin(case.queries[case.folds != fold], inside).any()
     assert set(case.pair_folds.tolist()) == set(range(FOLDS))
+
+
+def test_nothing_is_learned_from_the_fold_that_is_held_out(case):
+    """Grades and pairs of a fold that are turned round change nothing of what is learned for it."""
+    judged, paired = case.folds == 2, case.pair_folds == 2
+    turned = replace(
+        case,
+        grades=np.where(judged, 4 - case.grades, case.grades),
+        pairs=np.where(paired[:, None], case.pairs[:, ::-1], case.pairs),
+    )
+    for make in (lambda fold: fold.base((5, 4, 0.3)), lambda fold: fold.svm("mix", 1e-3, False)):
+        scores = [[make(Fold(one, number)).predict(case.X) for one in (case, turned)] for number in (2, 3)]
+        np.testing.assert_array_equal(*scores[0])
+        assert not np.array_equal(*scores[1])
+    values = [np.array(Fold(one, 2).values(Fold(case, 2).svm("mix", 1e-3, False))) for one in (case, turned)]
+    np.testing.assert_allclose(values[0][1:3] + values[1][1:3], 1.0)
 
 
 def test_the_printed_cost_of_a_pair_is_one_over_lambda(case):

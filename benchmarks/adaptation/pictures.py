@@ -51,6 +51,6 @@ def _models(result: Result) -> Any:
             axis.barh(places + 0.27 * (shift - 1), means, 0.25, xerr=errors, color=colour, label=label)
         axis.set_yticks(places, list(case["models"]), fontsize=7)
         axis.invert_yaxis()
-        finish(axis, name, "value", "", xlim=(0.35, None))
+        finish(axis, name, "value", "", xlim=(0, None))
     one_legend(figure, axes)
     return figure
