@@ -306,13 +306,15 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Samp
     said = {sheet: read_said(sheet) for sheet in sheets}
     check_one_truth(said, "refuse")
     drawn = {path: read_sample(path) for path in paths}
-    if len(drawn) > 1 and not all(isinstance(one, Draws) for one in said.values()):
-        raise InputError("ranks name no sample: give one --pilot with them")
-    first, first_id = drawn[paths[0]]
-    found = {
-        name: one if isinstance(one, Draws) and len(drawn) > 1 else sheet_in(one, name, first.campaign, first_id)
-        for name, one in said.items()
-    }
+    found: dict[str, Draws] = {}
+    for name, one in said.items():
+        if len(drawn) == 1:
+            ((alone, alone_id),) = drawn.values()
+            found[name] = sheet_in(one, name, alone.campaign, alone_id)
+        elif isinstance(one, Draws):
+            found[name] = one
+        else:
+            raise InputError(f"{name}: ranks name no sample, expected one --pilot with them")
     ids = {path: (own, *sample.earlier) for path, (sample, own) in drawn.items()}
     for name, sheet in found.items():
         if not any(sheet.sample in own for own in ids.values()):
