@@ -22,6 +22,7 @@ def case():
     return generated("tiny", 40, 40, 400, SHIFTS)
 
 
+@pytest.mark.slow
 def test_a_small_case_runs_from_data_to_pictures(case, monkeypatch, tmp_path):
     monkeypatch.setattr(running, "SHAPES", ((5, 4, 0.3), (10, 4, 0.1)))
     monkeypatch.setattr(running, "COSTS", (1e-4, 1e-2))
