@@ -238,7 +238,7 @@ def pilot_of(planner, name, budget, labels, seed):
     return campaign
 
 
-@pytest.mark.parametrize("name", ["items_plain", "depth_plain"])
+@pytest.mark.parametrize("name", ["items_plain", pytest.param("depth_plain", marks=pytest.mark.slow)])
 def test_a_model_that_is_right_is_not_rescaled_on_average(made, name):
     """60 pilots on labels of the model: the mean ratio within four standard errors of 1, a false alarm in 16,000."""
     planner = planner_of(made, PLAIN[name], overhead=1.0)

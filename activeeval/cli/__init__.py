@@ -61,6 +61,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         problem.show()
         return problem.exit_code
     except (click.Abort, KeyboardInterrupt):
+        # Python remembers an interrupt inside of exec, as dataclasses use it, and ends with it; another exec forgets it
+        exec("")
         return _complain("interrupted")
     except ActiveEvalError as problem:
         return _complain(str(problem))

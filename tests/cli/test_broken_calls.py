@@ -300,3 +300,13 @@ def test_scoring_text_files_imports_no_library_of_tables_or_models(folder):
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder)
     assert answer.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_interrupt_inside_of_exec_is_an_error_as_any_other(folder):
+    """Python ends a module by the signal where an interrupt came while a string was run, as dataclasses run theirs."""
+    (folder / "module.py").write_text(
+        "import sys\nfrom activeeval import cli\n\ndef interrupted(*_):\n    exec('raise KeyboardInterrupt')\n\n"
+        "cli.cli.invoke = interrupted\nsys.exit(cli.run(['methods']))\n"
+    )
+    process = subprocess.run([sys.executable, "-m", "module"], capture_output=True, text=True, cwd=folder, check=False)
+    assert (process.returncode, process.stderr) == (1, "activeeval: interrupted\n")

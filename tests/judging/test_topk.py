@@ -321,7 +321,7 @@ def test_one_item_and_all_items():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("n_told", [0, 20, 32])
+@pytest.mark.parametrize("n_told", [20, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 32))])
 def test_what_remains_lies_in_its_range(n_told):
     """False alarms: 1e-4 (for another seed) where 90 % lie inside, by the binomial law."""
     n_inside = 0
