@@ -222,6 +222,7 @@ def test_repeats_swap_sides_and_find_who_likes_one(transitive):
     for pair in asked:
         assert last.get(frozenset(pair)) != pair  # a second time comes with the sides swapped
         last[frozenset(pair)] = pair
+    assert not transitive or all(set(one) != set(two) for one, two in pairwise(asked))
     while (pair := left.ask()) is not None:
         left.tell(pair[0])
     # where a pair comes a third time the sides are those of the first
