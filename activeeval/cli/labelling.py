@@ -33,8 +33,9 @@ _WIDTH = 100
 def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force: bool) -> None:
     """Ask which of two documents is better until the K best of every query of a SHEET are known, in order.
 
-    Some 150 comparisons for the ten best of fifty documents, fewer where the sheet has the better ones first. Stop with
-    q or Ctrl-C at any time: the same call goes on with the next question. One log and one file a judge.
+    Some 150 comparisons for the ten best of fifty documents, which come in an order that belongs to their ids and
+    favours no run. Stop with q or Ctrl-C at any time: the same call goes on with the next question. One log and one
+    file a judge.
 
     \b
     activeeval sample --run new.run --max-grade 3 --judging top-k --measure "kNDCG(k=5)@10" --budget 10% \\

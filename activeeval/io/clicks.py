@@ -13,7 +13,7 @@ from activeeval.io.export import write_columns
 from activeeval.io.files import PathLike
 from activeeval.io.keys import distinct_texts, first_places
 from activeeval.io.preferences import QUERY
-from activeeval.io.sheets import read_sheet
+from activeeval.io.sheets import Sheet, read_sheet
 from activeeval.io.tables import DOCUMENT
 from activeeval.pool.texts import Texts
 
@@ -92,7 +92,11 @@ def read_clicks(path: PathLike) -> ClickLog:
         ``path:line: column: what`` of a cell that cannot be read, of impressions or a position below 1, of more clicks
         than impressions, and of a position that a document of a query has twice.
     """
-    sheet = read_sheet(path).plainly_named()
+    return clicks_of(read_sheet(path).plainly_named())
+
+
+def clicks_of(sheet: Sheet) -> ClickLog:
+    """Return the click log that a plainly named table is; raises as `read_clicks`."""
     names = {"queries": sheet.column("query", QUERY), "docs": sheet.column("document", DOCUMENT)}
     names |= {what: sheet.column(what, [what]) for what in ("position", "impressions", "clicks")}
     query_ids, doc_ids = sheet.texts(names["queries"]), sheet.texts(names["docs"])

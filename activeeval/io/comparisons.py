@@ -114,7 +114,12 @@ def read_truth_if_any(path: PathLike) -> dict[str, Truth] | None:
     if bare_suffix(path) not in TABLES:
         return None
     sheet = read_sheet(path).plainly_named()
-    return truths_of(sheet) if "rank" in sheet.columns and "grade" not in sheet.columns else None
+    return truths_of(sheet) if holds_truths(sheet) else None
+
+
+def holds_truths(sheet: Sheet) -> bool:
+    """Whether a plainly named table is one of ranks and not of grades."""
+    return "rank" in sheet.columns and "grade" not in sheet.columns
 
 
 def truths_of(sheet: Sheet) -> dict[str, Truth]:

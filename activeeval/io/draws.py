@@ -128,7 +128,7 @@ def read_draws_if_any(path: PathLike) -> Draws | None:
         return None
     table = read_sheet(path)
     is_sheet = {"sample", "block"} <= {name.strip().lower() for name in table.columns}
-    return _draws(table.plainly_named(), path) if is_sheet else None
+    return draws_of(table.plainly_named(), path) if is_sheet else None
 
 
 def read_draws(path: PathLike) -> Draws:
@@ -142,10 +142,11 @@ def read_draws(path: PathLike) -> Draws:
     FormatError
         ``path:line: column <name>: what is wrong``.
     """
-    return _draws(read_sheet(path).plainly_named(), path)
+    return draws_of(read_sheet(path).plainly_named(), path)
 
 
-def _draws(sheet: Sheet, path: PathLike) -> Draws:
+def draws_of(sheet: Sheet, path: PathLike) -> Draws:
+    """Return the sheet of a sample that a plainly named table is; raises as `read_draws`."""
     missing = [name for name in _NEEDED if name not in sheet.columns]
     if missing:
         line, held = None if sheet.lines is None else 1, ", ".join(sheet.columns)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
-from activeeval.io.clicks import read_clicks
+from activeeval.io.clicks import clicks_of
 from activeeval.io.comparisons import Comparison, comparisons_of
 from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.sheets import read_sheet
@@ -42,7 +42,7 @@ def read_preferences(paths: Sequence[str], level: float = 0.05) -> tuple[list[Co
     for path in paths:
         sheet = read_sheet(path).plainly_named()
         if set(sheet.columns) >= _CLICKS:
-            kept = preferences_from_clicks(read_clicks(path), level)
+            kept = preferences_from_clicks(clicks_of(sheet), level)
             found += kept.comparisons()
             notes += [f"{path}: {line}" for line in kept.report.lines]
         else:

@@ -11,7 +11,7 @@ from typing import Self
 
 from activeeval.errors import InputError
 from activeeval.io.comparisons import Comparison, Truth, read_comparisons, read_truth_if_any
-from activeeval.io.draws import TEXTS, read_draws
+from activeeval.io.draws import TEXTS, draws_of
 from activeeval.io.labelling import Told, append_told, read_told
 from activeeval.io.sheets import read_sheet
 from activeeval.judging import Remaining, TopKLabelling
@@ -173,7 +173,8 @@ def _number(query: str, doc: str) -> bytes:
 
 def _read(path: str) -> tuple[dict[str, list[str]], dict[tuple[str, str], str]]:
     """Return the documents of each query of a sample's sheet, in its order, and what there is to read of them."""
-    draws, sheet = read_draws(path), read_sheet(path).plainly_named()
+    sheet = read_sheet(path).plainly_named()
+    draws = draws_of(sheet, path)
     columns = {name: sheet.words(name) for name in TEXTS if name in sheet.columns}
     docs: dict[str, list[str]] = {}
     texts: dict[tuple[str, str], str] = {}

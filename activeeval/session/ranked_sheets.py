@@ -9,8 +9,9 @@ import numpy as np
 from activeeval.campaign import Campaign
 from activeeval.campaign.sheet import nearest_id
 from activeeval.errors import InputError, shown
-from activeeval.io.comparisons import Truth, read_truth_if_any
-from activeeval.io.draws import EMPTY, Draws, read_draws
+from activeeval.io.comparisons import Truth, holds_truths, truths_of
+from activeeval.io.draws import EMPTY, Draws, draws_of
+from activeeval.io.sheets import read_sheet
 from activeeval.measures import judged_k
 from activeeval.pool.texts import Texts
 from activeeval.session.truths import check_told, graded
@@ -21,8 +22,8 @@ Said = Draws | dict[str, Truth]
 
 def read_said(path: str) -> Said:
     """Read a judged sheet, or a table of ranks in its place; raises as `read_draws` and `read_truth` do."""
-    truths = read_truth_if_any(path)
-    return read_draws(path) if truths is None else truths
+    sheet = read_sheet(path).plainly_named()
+    return truths_of(sheet) if holds_truths(sheet) else draws_of(sheet, path)
 
 
 def sheet_in(said: Said, path: str, campaign: Campaign, own: str) -> Draws:

@@ -12,6 +12,7 @@ from activeeval.io.comparisons import Truth, read_truth_if_any
 from activeeval.io.tables import load_qrels
 from activeeval.io.trec import Qrels
 from activeeval.judging import expected_comparisons
+from activeeval.judging.assessors import SECONDS_A_COMPARISON
 from activeeval.measures import judged_k
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts
@@ -19,9 +20,6 @@ from activeeval.session.workload import sampled_measure
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-SECONDS = 5.51
-"""What a comparison took the assessors of Niu et al. (SIGIR 2012)."""
 
 
 def asked_k(judging: str, measures: Sequence[str]) -> int | None:
@@ -57,9 +55,10 @@ def comparisons_note(pool: QueryPool, k: int) -> str:
     """Return what a budget means where queries are judged by comparisons."""
     each = float(pool.item_costs.mean())
     per_query = float(np.add.reduceat(pool.item_costs, pool.query_offsets[:-1]).mean())
+    seconds = SECONDS_A_COMPARISON
     return (
         f"the top {k} of a query take {per_query:.3g} comparisons on average; a budget of 100 is "
-        f"{100 * each:.0f} of them, {100 * each * SECONDS / 60:.0f} minutes at {SECONDS:g} s each"
+        f"{100 * each:.0f} of them, {100 * each * seconds / 60:.0f} minutes at {seconds:g} s each"
     )
 
 
