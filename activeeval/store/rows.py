@@ -1,0 +1,225 @@
+"""Rows that go into the store and come out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+KINDS = ("drawn", "shown", "judged", "preferred", "cannot", "later", "retracted", "late", "ended")
+"""What can happen. ``late`` is an answer that is kept and does not count; its reason says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignRow:
+    """A campaign as it was set up.
+
+    Attributes
+    ----------
+    name : str
+    config : mapping
+        What whoever made it wants to know of it again; nothing in the store reads it.
+    judges_per_item : int
+        How many judges judge each item.
+    lease_s : int
+        Seconds for which an item belongs to the judge who has it.
+    max_grade : int or None
+        The largest grade that is taken; None takes any.
+    created_at : int
+        UTC, microseconds.
+    """
+
+    name: str
+    config: Mapping[str, Any]
+    judges_per_item: int = 1
+    lease_s: int = 900
+    max_grade: int | None = None
+    created_at: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleRow:
+    """A version of a campaign's drawn sample.
+
+    Attributes
+    ----------
+    version : int
+        From 1; a top-up makes another.
+    digest : str
+        The id of the sample.
+    payload : bytes
+        The sample itself.
+    seq : int
+        The last event before it was there: as of this event and later ones it is the sample.
+    reason : str
+        created, topped up, …
+    """
+
+    version: int
+    digest: str
+    payload: bytes
+    seq: int = 0
+    reason: str = "created"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceRow:
+    """An item of a unit.
+
+    Attributes
+    ----------
+    doc_id : str
+    probability : float
+        With which it came into the sample.
+    text : mapping of str to str
+        What its judge reads: title, text, url; stored once, by content.
+    """
+
+    doc_id: str
+    probability: float
+    text: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitRow:
+    """Items of a query that are judged together; never changed once it is stored.
+
+    Attributes
+    ----------
+    number : int
+        1 for the first unit, by level.
+    block : int
+        1 for the first block.
+    query_id : str
+    level : float or None
+        None of a draw with replacement.
+    cost : float
+        In mean items.
+    places : tuple of PlaceRow
+    query_text : str
+    version : int
+        Of the sample that it was drawn under.
+    """
+
+    number: int
+    block: int
+    query_id: str
+    level: float | None
+    cost: float
+    places: tuple[PlaceRow, ...]
+    query_text: str = ""
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRow:
+    """Something that happened; never changed, never deleted.
+
+    Attributes
+    ----------
+    seq : int
+        1, 2, 3 … without a gap within a campaign, in the order of the commits.
+    kind : str
+        One of `KINDS`.
+    at : int
+        When it was received: UTC, microseconds.
+    judge, query_id, doc_id : str
+        Empty where there is none.
+    unit, k : int or None
+        The unit of the item, and the how manieth judge's slot of it (from 1).
+    grade : int or None
+    reason : str
+        Why it cannot be judged, is late, was retracted or has ended.
+    body : mapping
+        What else belongs to it: the items of a unit that was drawn, strength and sides of a preference.
+    shown_at, active_ms, idle_ms : int or None
+        The judge's clock.
+    supersedes : int or None
+        The event that this one takes the place of, or takes back.
+    key : str or None
+        No two events of a campaign have the same: whoever sends one again gets the stored answer.
+    digest : str
+        Of this event and of the digest of the one before: a chain.
+    """
+
+    seq: int
+    kind: str
+    at: int
+    judge: str = ""
+    query_id: str = ""
+    doc_id: str = ""
+    unit: int | None = None
+    k: int | None = None
+    grade: int | None = None
+    reason: str = ""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    shown_at: int | None = None
+    active_ms: int | None = None
+    idle_ms: int | None = None
+    supersedes: int | None = None
+    key: str | None = None
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a judge says of an item.
+
+    Attributes
+    ----------
+    kind : {"judged", "cannot", "later"}
+    grade : int or None
+        Of judged.
+    reason : str
+        Why it cannot be judged.
+    active_ms, idle_ms : int or None
+        How long the judge looked at it, and how long the clock stood still.
+    """
+
+    kind: str
+    grade: int | None = None
+    reason: str = ""
+    active_ms: int | None = None
+    idle_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """An item that is a judge's until a time.
+
+    Attributes
+    ----------
+    token : str
+        With which the answer is given; the store keeps only its hash.
+    was_put_off : bool
+        This judge has said ``later`` to it before.
+    lease_until : int
+        UTC, microseconds.
+    """
+
+    token: str
+    unit: int
+    block: int
+    query_id: str
+    doc_id: str
+    k: int
+    lease_until: int
+    was_put_off: bool = False
+    query_text: str = ""
+    text: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged:
+    """What the store has made of an answer, after the commit.
+
+    Attributes
+    ----------
+    event : EventRow
+        As it is stored; of kind ``late`` where it does not count.
+    is_repeated : bool
+        It was there already.
+    """
+
+    event: EventRow
+    is_repeated: bool = False
