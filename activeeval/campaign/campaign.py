@@ -126,9 +126,27 @@ class Campaign:
         return grades
 
     @property
+    def settled(self) -> frozenset[int]:
+        """Positions of the items that are judged, or cannot be."""
+        return frozenset(self._state.grades) | self._state.cannot
+
+    @property
     def selection(self) -> Selection:
         """What an estimate is read from: the highest complete block; raises StateError where none is complete."""
         return self._drawing.selection(self._readable(False)[0])
+
+    @property
+    def whole_selection(self) -> Selection:
+        """What an estimate is read from once all of the sample is judged."""
+        return self._drawing.selection(self._drawing.block_ends[-1])
+
+    @property
+    def complete_block(self) -> tuple[int, float]:
+        """The highest block of which nothing waits, from 1, and its threshold level; 0 and 0 where there is none."""
+        complete = [k for k in range(len(self.design.blocks)) if self._is_complete(k)]
+        if not complete:
+            return 0, 0.0
+        return complete[-1] + 1, self._drawing.selection(self._drawing.block_ends[complete[-1]]).level
 
     def ask(self) -> Unit | None:
         """Return the next unit that somebody has to judge, lowest level first; None when there is none left.
@@ -241,8 +259,7 @@ class Campaign:
         NaN where the sample was gathered of a pool in chunks, which does not tell.
         """
         outlook = self.outlook(target, scope=scope)
-        end = self._drawing.selection(self._drawing.block_ends[-1])
-        return math.nan if outlook is None else outlook.at_selection(end, level)
+        return math.nan if outlook is None else outlook.at_selection(self.whole_selection, level)
 
     def outlook(self, target: Target | None = None, *, scope: str = "pool") -> Outlook | None:
         """Return what to expect of more judgments; None of a pool in chunks, which cannot tell; as `estimate` else."""

@@ -19,7 +19,7 @@ from activeeval.campaign.gathered import gathered_arrays, with_gathered
 from activeeval.design import Beliefs, Design, Levels, Order, Replacement
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.grade_models.query_factor import QueryFactor
-from activeeval.io.arrays import read_arrays
+from activeeval.io.arrays import read_arrays, unpacked
 from activeeval.measures import SampledMeasure, Target, check_sampled, parse_measure
 from activeeval.methods import find_method
 from activeeval.pool import QueryPool, Rankings, pool_hashes
@@ -131,11 +131,19 @@ def read_campaign(path: str) -> tuple[Campaign, Arrays]:
     InputError
         As `from_arrays`, naming the file.
     """
-    arrays = read_arrays(path, FIELDS)
+    return _named(path, read_arrays(path, FIELDS))
+
+
+def unpacked_campaign(content: bytes, name: str) -> tuple[Campaign, Arrays]:
+    """Return the campaign and the arrays of a sample that is kept as bytes; ``name`` is what messages call it."""
+    return _named(name, unpacked(content, name, FIELDS))
+
+
+def _named(name: str, arrays: Arrays) -> tuple[Campaign, Arrays]:
     try:
         return from_arrays(arrays), arrays
     except InputError as problem:
-        raise InputError(f"{path}: {problem}") from None
+        raise InputError(f"{name}: {problem}") from None
 
 
 def _word(arrays: Arrays, name: str) -> str:

@@ -6,7 +6,7 @@ The sheet carries what a judge needs and the id of its sample; everything else s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -88,11 +88,25 @@ def take(
             raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of sample {known}")
     while campaign.ask() is not None:
         pass
-    said = _said(campaign, sheets, policy)
+    return heard(campaign, _said(campaign, sheets, policy), policy, nameless=sheets)
+
+
+def heard(
+    campaign: Campaign, said: Mapping[int, Mapping[str, int]], policy: str, nameless: Container[str] = ()
+) -> tuple[Campaign, Progress, Agreement]:
+    """Return a campaign, all of whose units were asked for, with what judges say of each item; else as `take`.
+
+    Parameters
+    ----------
+    said : mapping of int to mapping of str to int
+        For every item of every unit the grade of each judge, `CANNOT` where one could not; nobody where it waits.
+    nameless : container of str
+        Judges who are not named in the log.
+    """
     campaign, resolved = _resolved(campaign, said, policy)
     for item, grades in said.items():
         if grades:
-            judges, grade = ", ".join(judge for judge in grades if judge not in sheets), resolved[item]
+            judges, grade = ", ".join(judge for judge in grades if judge not in nameless), resolved[item]
             campaign.judge(item, None if grade == CANNOT else grade, judge=judges)
     n_waiting = sum(not grades for grades in said.values())
     n_cannot = sum(set(grades.values()) == {CANNOT} for grades in said.values())

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_if_few, show_systems
+from activeeval.cli.drawing import (
+    QUESTION,
+    QUESTIONS,
+    budget_told,
+    documents_option,
+    drawing_options,
+    drawn,
+    method_option,
+    queries_option,
+)
 from activeeval.cli.inputs import (
     BUDGET,
     BUDGET_HELP,
     MEASURES_HELP,
     SCOPES,
     contrasts_option,
-    drawn_pool_options,
-    judging_option,
     level_option,
-    measures_option,
     policy_option,
     pool_options,
     prepared,
     scope_option,
-    weights_option,
 )
 from activeeval.cli.output import (
     check_new,
@@ -48,65 +51,20 @@ if TYPE_CHECKING:
     from activeeval.session.budgets import Budget
     from activeeval.session.samples import Sample
 
-QUESTION = click.Choice(("difference", "run", "versus"))
-_SEED_BITS = 31
-_QUESTIONS = "The first ranking less the second, the first alone, or the second; of more systems their differences, or "
-_QUESTIONS += "each alone"
-_method_option = click.option(
-    "--method", help="See `activeeval methods`. Default: the best for the measures that a bad model cannot spoil."
-)
 _out_option = click.option("--out", required=True, metavar="FILE", help="Sample to write, as week1.sample.")
 _sheet_option = click.option(
     "--sheet", required=True, metavar="FILE", help="Sheet for the judges: .csv, .tsv, .jsonl or .parquet."
 )
-_documents_option = click.option(
-    "--documents",
-    metavar="FILE",
-    help="Texts for the judges to read beside the ids: .jsonl, .csv, .tsv, .parquet, .xlsx or .ods with the columns id "
-    "and title, text or url.",
-)
-_queries_option = click.option(
-    "--queries", metavar="FILE", help="The queries' texts, likewise: id and text; they are the column `query`."
-)
 
 
 @click.command()
-@drawn_pool_options
-@measures_option
-@judging_option
-@click.option(
-    "--question",
-    "questions",
-    multiple=True,
-    type=QUESTION,
-    help=f"{_QUESTIONS}; repeatable. Default: the difference of two rankings, else the one there is.",
-)
-@weights_option
-@_method_option
-@click.option("--budget", type=BUDGET, required=True, help=f"{BUDGET_HELP}; never exceeded.")
-@click.option(
-    "--expected", is_flag=True, help="Draws with replacement meet the budget in expectation, not as a hard limit."
-)
+@drawing_options
 @_out_option
 @_sheet_option
-@_documents_option
-@_queries_option
+@documents_option
+@queries_option
 @force_option
-def sample(
-    measures: tuple[str, ...],
-    judging: str,
-    questions: tuple[str, ...],
-    weights: str,
-    method: str | None,
-    budget: Budget,
-    expected: bool,
-    out: str,
-    sheet: str,
-    documents: str | None,
-    queries: str | None,
-    force: bool,
-    **options: Any,
-) -> None:
+def sample(out: str, sheet: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
     """Draw what to judge for a budget; no label of the pool is looked at.
 
     One sample answers every measure and question that is named here; what is not named may be out of its reach later.
@@ -125,29 +83,9 @@ def sample(
     activeeval sample --run new.run --measure DCG@10 --max-grade 3 --budget 200 --out week1.sample --sheet week1.csv
     activeeval sample --run a.run --run b.run --run c.run --max-grade 3 --budget 10% --out abc.sample --sheet abc.csv
     """
-    from activeeval.methods import find_method
-    from activeeval.session.cases import check_fits
-    from activeeval.session.samples import draw
-
-    if expected and not (method and find_method(method).with_replacement):
-        raise click.UsageError("--expected is for draws with replacement: passive, active, active_uniC, active_uniD")
     _check_files(out, sheet, force, documents, queries)
-    check_fits(measures, [method] if method else [])
-    options["seed"] = secrets.randbits(_SEED_BITS) if options["seed"] is None else options["seed"]
-    case = prepared(options, measures, judging=judging, use_labels=False)
-    tell("choosing what to judge")
-    with _told():
-        drawn = draw(
-            case,
-            measures,
-            questions,
-            budget,
-            method=method,
-            expected=expected,
-            defensive_share=options["defensive_share"],
-            weights=weights,
-        )
-    _write(drawn, out, sheet, documents, queries, whence=f"seed {options['seed']}")
+    case, found = drawn(options)
+    _write(found, out, sheet, documents, queries, whence=f"seed {options['seed']}")
     if case.top_k is None:
         say(f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both")
     else:
@@ -155,7 +93,7 @@ def sample(
             ["activeeval", "label", sheet, "--k", str(case.top_k), "--log", "JUDGE.log", "--out", "JUDGE.csv"]
         )
         say(f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes")
-    warn_of_weights(drawn.campaign.design.name, drawn.campaign.design)
+    warn_of_weights(found.campaign.design.name, found.campaign.design)
 
 
 @click.command("top-up")
@@ -163,8 +101,8 @@ def sample(
 @click.option("--budget", type=BUDGET, required=True, help=f"What is added. {BUDGET_HELP}.")
 @_out_option
 @_sheet_option
-@_documents_option
-@_queries_option
+@documents_option
+@queries_option
 @force_option
 def top_up(
     path: str, budget: Budget, out: str, sheet: str, documents: str | None, queries: str | None, force: bool
@@ -183,21 +121,12 @@ def top_up(
     _check_files(out, sheet, force, documents, queries)
     tell(f"topping up {path}")
     before, own = read_sample(path)
-    with _told():
+    with budget_told():
         grown = before.topped_up(budget, own)
     _write(grown, out, sheet, documents, queries, whence=f"topped up from {path}")
     say(
         f"`{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.quote(sheet)}` reads it with the sheets so far"
     )
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Say what is wrong with a budget in the words of the option."""
-    try:
-        yield
-    except BudgetError as problem:
-        raise InputError(f"--{problem}") from None
 
 
 def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:
@@ -214,13 +143,13 @@ def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:
             raise InputError(f"{path}: is read and would be overwritten, expected another name for what is written")
 
 
-def _write(drawn: Sample, out: str, sheet: str, documents: str | None, queries: str | None, whence: str) -> None:
+def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries: str | None, whence: str) -> None:
     from activeeval.session.texts import texts_of
 
-    texts, notes = texts_of(drawn.pairs, sheet, documents, queries)
-    for note in [*drawn.notes(), *notes]:
+    texts, notes = texts_of(sample.pairs, sheet, documents, queries)
+    for note in [*sample.notes(), *notes]:
         say(note)
-    own = drawn.write(out, sheet, texts)
+    own = sample.write(out, sheet, texts)
     say(f"{whence}, sample {own}: wrote {out}, and {sheet} for the judges")
 
 
@@ -238,7 +167,7 @@ def _write(drawn: Sample, out: str, sheet: str, documents: str | None, queries: 
     "questions",
     multiple=True,
     type=QUESTION,
-    help=f"{_QUESTIONS}; repeatable. Default: what it was made for.",
+    help=f"{QUESTIONS}; repeatable. Default: what it was made for.",
 )
 @contrasts_option
 @policy_option
@@ -325,7 +254,7 @@ def estimate(
 @click.command()
 @pool_options
 @click.option("--measure", default="DCG", show_default=True, help=f"{MEASURES_HELP}.")
-@_method_option
+@method_option
 @click.option("--budget", type=BUDGET, default="10%", show_default=True, help=f"{BUDGET_HELP}.")
 @click.option("--out", required=True, metavar="FILE", help="Table to write: .parquet, .csv, .tsv or .jsonl.")
 @click.option("--plot", metavar="FILE", help="Draw q/p over cost and expected performance (.png, .svg, .pdf).")

@@ -9,7 +9,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib.npyio import NpzFile
@@ -34,7 +34,13 @@ def write_arrays(path: PathLike, arrays: Mapping[str, NDArray[Any]], files: Toge
     name = os.fspath(path)
     if os.path.isdir(path):
         raise FormatError(name, None, "is a folder, expected the name of a file")
-    with files.open(path, binary=True) as handle, zipfile.ZipFile(handle, "w") as packed:
+    with files.open(path, binary=True) as handle:
+        pack(arrays, handle)
+
+
+def pack(arrays: Mapping[str, NDArray[Any]], handle: IO[bytes]) -> None:
+    """Write arrays by name, packed, to what is open; the same arrays make the same bytes."""
+    with zipfile.ZipFile(handle, "w") as packed:
         for key, array in arrays.items():
             content = io.BytesIO()
             np.lib.format.write_array(content, np.ascontiguousarray(array), allow_pickle=False)
@@ -66,7 +72,13 @@ def read_arrays(
     FormatError
         Where the file is no such file, is cut short, or lacks one of the needed arrays.
     """
-    name, content = os.fspath(path), read_binary(path)
+    return unpacked(read_binary(path), os.fspath(path), needed, expected)
+
+
+def unpacked(
+    content: bytes, name: str, needed: tuple[str, ...] = (), expected: str = "a drawn sample"
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays that `pack` made bytes of; ``name`` is what messages call them, else as `read_arrays`."""
     try:
         arrays = _loaded(io.BytesIO(content))
     except _BROKEN:

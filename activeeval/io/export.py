@@ -14,7 +14,9 @@ from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.writing import Together, write_atomically
 
 
-def write_columns(columns: Mapping[str, Any], path: PathLike, files: Together | None = None) -> None:
+def write_columns(
+    columns: Mapping[str, Any], path: PathLike, files: Together | None = None, suffix: str | None = None
+) -> None:
     """Write equally long columns by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 
     Parameters
@@ -23,6 +25,8 @@ def write_columns(columns: Mapping[str, Any], path: PathLike, files: Together | 
         None in a list or a series is an empty cell.
     files : Together, optional
         Others that the file belongs to.
+    suffix : str, optional
+        In place of the name's, for a name without one, as standard output's.
 
     Raises
     ------
@@ -32,7 +36,7 @@ def write_columns(columns: Mapping[str, Any], path: PathLike, files: Together | 
     frame = pl.DataFrame(
         {name: pl.Series(c, dtype=pl.String) if _is_text(c) else pl.Series(c) for name, c in columns.items()}
     )
-    suffix = bare_suffix(path)
+    suffix = suffix or bare_suffix(path)
     if suffix not in (".csv", ".tsv", ".jsonl", ".parquet"):
         raise InputError(f"{os.fspath(path)}: expected a name that ends in .csv, .tsv, .jsonl or .parquet")
     opened = write_atomically if files is None else files.open

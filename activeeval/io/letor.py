@@ -11,7 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import FormatError, InputError, shown
-from activeeval.io.files import Bytes, PathLike, fill_exactly, line_of, open_lines, span_texts, token_at
+from activeeval.io.files import (
+    Bytes,
+    PathLike,
+    fill_exactly,
+    line_of,
+    line_text,
+    open_bytes,
+    open_lines,
+    span_texts,
+    token_at,
+)
 from activeeval.io.keys import first_repeated_pair
 from activeeval.kernels import letor_text
 from activeeval.pool import QueryPool
@@ -135,6 +145,11 @@ def read_letor(paths: PathLike | Sequence[PathLike], features: bool = True) -> L
     return LetorData(
         grades, query_ids, query_offsets, item_ids, table, file_offsets, tuple(os.fspath(path) for path in names)
     )
+
+
+def is_letor(path: PathLike) -> bool:
+    """Return whether a file's first line is one of LETOR, a grade and then ``qid:``; raises as `open_lines` does."""
+    return any(word.startswith("qid:") for word in line_text(open_bytes(path), 0).split()[1:2])
 
 
 def _read_parts(

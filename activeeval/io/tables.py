@@ -17,6 +17,7 @@ from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.columns import read_columns
 from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.keys import distinct_texts, first_repeated_pair, places_within, positions_in
+from activeeval.io.letor import is_letor, read_letor
 from activeeval.io.sheets import TABLES, Sheet, frame_sheet, read_sheet
 from activeeval.io.table_pool import TablePool, pool_from_tables
 from activeeval.io.trec import Qrels, Run, order_notes, read_qrels, read_run
@@ -27,6 +28,7 @@ __all__ = [
     "Costs",
     "Probabilities",
     "TablePool",
+    "load_grades",
     "load_probabilities",
     "load_qrels",
     "load_run",
@@ -121,6 +123,15 @@ def load_qrels(source: Any) -> Qrels:
     sheet = _sheet(source, "judgments", "relevance")
     grades = sheet.grades(sheet.column("grade", GRADE))
     return Qrels(*_pairs(sheet), grades, sheet.source)
+
+
+def load_grades(path: PathLike) -> Qrels:
+    """Return the judgments of a file: as `load_qrels` reads them, or the labels of a LETOR file; raises as both do."""
+    if bare_suffix(path) in TABLES or not is_letor(path):
+        return load_qrels(path)
+    data = read_letor(path, features=False)
+    pool = data.pool()
+    return Qrels(pool.query_texts[pool.item_queries], pool.item_texts, data.grades, os.fspath(path))
 
 
 def load_run(source: Any) -> Run:

@@ -167,11 +167,11 @@ def read_prels(path: PathLike) -> Prels:
     return Prels(*columns.pairs(), grades, methods, probs)
 
 
-def write_qrels(qrels: Qrels, path: PathLike) -> None:
-    """Write judgments as ``query 0 document grade``; the file appears whole or not at all."""
+def write_qrels(qrels: Qrels, path: PathLike, iteration: str = "0") -> None:
+    """Write judgments as ``query iteration document grade``; the file appears whole or not at all."""
     queries, documents = _words(qrels.query_ids, "query"), _words(qrels.doc_ids, "document")
     rows = zip(queries, documents, qrels.grades.tolist(), strict=True)
-    _write_lines(path, (f"{query} 0 {document} {grade}\n" for query, document, grade in rows))
+    _write_lines(path, (f"{query} {iteration} {document} {grade}\n" for query, document, grade in rows))
 
 
 def write_run(run: Run, path: PathLike) -> None:

@@ -32,6 +32,8 @@ class Choices:
         Of several systems: which are compared; every pair, the default, or the first with each of the others.
     judged : sequence of str
         Judgments, judged sheets or samples whose grades are known: they cost nothing and are not asked for again.
+    judged_from : sequence of str
+        Campaigns whose labels are known likewise; whoever prepares the case brings them.
     judged_policy : {"refuse", "majority", "median"}
         What several judges' different grades of a known item count as.
     index_update : float or None
@@ -79,6 +81,7 @@ class Choices:
     train_scores: Sequence[str] = ()
     train_qrels: str | None = None
     judged: Sequence[str] = ()
+    judged_from: Sequence[str] = ()
     judged_policy: str = "refuse"
     train_fraction: float | None = None
     tune: bool = False
@@ -106,7 +109,8 @@ class Choices:
         self._check_systems()
         if sum(map(bool, (self.train, self.train_qrels, self.train_fraction is not None))) > 1:
             raise ChoiceError("give one of --train, --train-qrels and --train-fraction")
-        can_tune = self.train or self.train_qrels or self.judged or self.train_fraction is not None
+        knows = (*self.judged, *self.judged_from)
+        can_tune = self.train or self.train_qrels or knows or self.train_fraction is not None
         if self.tune and not can_tune:
             raise ChoiceError("--tune needs labels to tune on: --train, --train-qrels, --train-fraction or --judged")
         if self.pool_depth is not None and self.index_update is not None:
@@ -117,8 +121,8 @@ class Choices:
                 raise ChoiceError(f"--model {kind}=FILE needs the name of a file")
         if self.train_scores and not (self.train and "scores" in self.models):
             raise ChoiceError("--train-scores is for --train with --model scores")
-        if self.top_k is not None and (self.cost != "uniform" or self.judged):
-            other = "--judged" if self.judged else "--cost"
+        if self.top_k is not None and (self.cost != "uniform" or knows):
+            other = "--judged" if knows else "--cost"
             raise ChoiceError(f"{other} is of grades: with --judging top-k a query costs its comparisons, all of them")
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("--run needs --qrels here: the labels of the pool")

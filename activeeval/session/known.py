@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from activeeval.io.arrays import is_arrays
 from activeeval.io.draws import judge_name, read_draws_if_any
 from activeeval.io.files import bare_suffix
 from activeeval.io.sheets import SPREADSHEETS
-from activeeval.io.tables import load_qrels
+from activeeval.io.tables import load_grades
 from activeeval.pool import QueryPool
 
 Ints = NDArray[np.int64]
@@ -22,18 +22,24 @@ Said = tuple[str, str, int, str]
 
 
 def known_grades_of(
-    paths: Sequence[str], pool: QueryPool, policy: str = "refuse", max_grade: int | None = None
+    paths: Sequence[str],
+    pool: QueryPool,
+    policy: str = "refuse",
+    max_grade: int | None = None,
+    further: Mapping[str, Iterable[Said]] | None = None,
 ) -> tuple[Ints, tuple[str, ...]]:
     """Return what files say of a pool's items, −1 where they say nothing, and notes.
 
     Parameters
     ----------
     paths : sequence of str
-        Judgments as `load_qrels` reads them, sheets of samples, or samples.
+        Judgments as `load_grades` reads them, sheets of samples, or samples.
     policy : {"refuse", "majority", "median"}
         What becomes of an item that is graded differently; see `activeeval.campaign.policies`.
     max_grade : int, optional
         The largest of the scale.
+    further : mapping of str to iterable of (query, item, grade, judge), optional
+        What is known from elsewhere, by what messages call it.
 
     Raises
     ------
@@ -44,9 +50,9 @@ def known_grades_of(
     said: dict[int, dict[str, int]] = {}
     places, queries = pool.item_positions(), {name: q for q, name in enumerate(pool.query_texts)}
     notes = []
-    for path in paths:
+    for path, told in [*((path, _graded(path)) for path in paths), *(further or {}).items()]:
         n_graded, n_here = 0, 0
-        for query, item, grade, judge in _graded(path):
+        for query, item, grade, judge in told:
             if grade < 0:
                 continue
             n_graded += 1
@@ -64,8 +70,8 @@ def known_grades_of(
             notes.append(f"{n_graded - n_here} of {n_graded} grades of {path} are of items that are not in the pool")
     agreement = agreement_of(said.values())
     if agreement.several:
-        told = f"{agreement.several} known items have several grades, {agreement.alike} of them alike"
-        notes.append(f"{told} (policy: {policy})")
+        shared = f"{agreement.several} known items have several grades, {agreement.alike} of them alike"
+        notes.append(f"{shared} (policy: {policy})")
     known = np.full(pool.n_items, -1, dtype=np.int64)
     known[list(said)] = [one_grade(given_grades(grades), policy) for grades in said.values()]
     return known, tuple(notes)
@@ -83,7 +89,7 @@ def _graded(path: str) -> Iterator[Said]:
         yield from zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), judges, strict=True)
         return
     else:
-        qrels = load_qrels(path)
+        qrels = load_grades(path)
         columns = (qrels.query_ids, qrels.doc_ids, qrels.grades)
     for query, item, grade in zip(*(column.tolist() for column in columns), strict=True):
         yield query, item, grade, ""

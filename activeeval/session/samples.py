@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign
 from activeeval.campaign.policies import Agreement
-from activeeval.campaign.sample import id_of, lists_of, read_campaign, to_arrays
+from activeeval.campaign.sample import Arrays, id_of, lists_of, read_campaign, to_arrays, unpacked_campaign
 from activeeval.campaign.sheet import Progress, sheet_of, take
 from activeeval.errors import BudgetError, InputError
-from activeeval.io.arrays import write_arrays
+from activeeval.io.arrays import pack, write_arrays
 from activeeval.io.draws import Draws, write_draws
 from activeeval.io.writing import Together
 from activeeval.measures import SampledMeasure, Target, judged_k
@@ -72,15 +75,24 @@ class Sample:
         texts : mapping of str to sequence of str, optional
             What the judges are to read, a text for each of `pairs`; it stands on the sheet alone.
         """
-        beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
-        numbers = {"depth": self.depth, "seed": self.seed}
-        beside |= {"systems": np.array(self.systems)} if self.systems else {}
-        beside |= {name: np.array([number]) for name, number in numbers.items() if number is not None}
-        arrays = to_arrays(self.campaign, beside)
+        arrays = self._arrays()
         with Together() as files:
             write_arrays(path, arrays, files)
             write_draws(sheet_of(self.campaign, id_of(arrays), self.n_before), sheet, files, texts)
         return id_of(arrays)
+
+    def packed(self) -> tuple[str, bytes]:
+        """Return the id of the sample and the bytes that `unpacked_sample` makes it of again."""
+        arrays, content = self._arrays(), BytesIO()
+        pack(arrays, content)
+        return id_of(arrays), content.getvalue()
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
+        numbers = {"depth": self.depth, "seed": self.seed}
+        beside |= {"systems": np.array(self.systems)} if self.systems else {}
+        beside |= {name: np.array([number]) for name, number in numbers.items() if number is not None}
+        return to_arrays(self.campaign, beside)
 
     def topped_up(self, budget: Budget, own: str) -> Sample:
         """Return the sample with a budget added to its own; ``own`` is the id of this one.
@@ -263,7 +275,15 @@ def read_sample(path: str) -> tuple[Sample, str]:
     InputError
         Where it was changed, damaged or never one.
     """
-    campaign, arrays = read_campaign(path)
+    return _sample_of(*read_campaign(path))
+
+
+def unpacked_sample(content: bytes, name: str) -> tuple[Sample, str]:
+    """Return a sample that `Sample.packed` made bytes of, not yet judged, and its id; else as `read_sample`."""
+    return _sample_of(*unpacked_campaign(content, name))
+
+
+def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[Sample, str]:
     kinds = tuple("run" if target.versus is None else "difference" for target in campaign.design.targets)
     questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
     n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]

@@ -1,0 +1,32 @@
+"""``activeeval campaign``: campaigns in a durable store, for judges who work for weeks."""
+
+from __future__ import annotations
+
+import click
+
+from activeeval.cli.campaign.judging import claim, import_, judge, next_, retract, submit
+from activeeval.cli.campaign.making import create, list_, top_up, upgrade
+from activeeval.cli.campaign.reading import estimate, export, status, verify
+
+
+@click.group()
+def campaign() -> None:
+    """Judge a sample in a durable store: several judges, early readings, nothing lost.
+
+    A campaign is a drawn sample with a log that only grows: what was drawn, shown, judged, taken back. Every estimate
+    and every export is a reading of that log and names the event that it is true for. The store is a file,
+    NAME.activeeval in this folder, or a PostgreSQL database (--db).
+
+    \b
+    activeeval campaign create week1 --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200
+    activeeval campaign next week1 --out week1.csv         a sheet for a spreadsheet, or claim and submit, one by one
+    activeeval campaign import week1 week1.csv --judge ann
+    activeeval campaign status week1
+    activeeval campaign estimate week1
+    """
+
+
+for _command in (create, next_, claim, submit, judge, import_, retract, status, estimate, top_up, export, verify):
+    campaign.add_command(_command)
+for _command in (list_, upgrade):
+    campaign.add_command(_command)

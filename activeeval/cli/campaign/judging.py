@@ -1,0 +1,181 @@
+"""``activeeval campaign claim``, ``submit``, ``judge``, ``next``, ``import`` and ``retract``: what judges do."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli.campaign.options import judge_of, judge_option, of_campaign, opened
+from activeeval.cli.output import check_new, force_option, say
+
+if TYPE_CHECKING:
+    from activeeval.store import Acknowledged, Claimed
+
+
+def _print(record: dict[str, Any]) -> None:
+    """Print a JSON line and have it out before anything else happens."""
+    click.echo(json.dumps(record, ensure_ascii=False))
+    sys.stdout.flush()
+
+
+def _claimed(item: Claimed | None) -> dict[str, Any]:
+    if item is None:
+        return {"token": None}
+    names = ("token", "query_id", "doc_id", "unit", "block", "k", "lease_until", "was_put_off", "query_text", "text")
+    return {name: getattr(item, name) for name in names}
+
+
+def _acknowledged(done: Acknowledged, token: str | None = None) -> dict[str, Any]:
+    names = ("seq", "kind", "judge", "query_id", "doc_id", "grade")
+    found = {name: getattr(done.event, name) for name in names}
+    found |= {"reason": done.event.reason} if done.event.reason else {}
+    found |= {"repeated": True} if done.is_repeated else {}
+    return found if token is None else found | {"token": token}
+
+
+@click.command()
+@of_campaign
+@judge_option
+def claim(name: str, db: str | None, judge: str) -> None:
+    """Take the next item: a JSON line with its ids, its texts, and the token with which the answer is given.
+
+    An item stays with its judge until the lease ends. A judge who has one open gets it again, with a new token; the
+    old one is dead. A token of null: nothing is left for this judge now.
+
+    \b
+    activeeval campaign claim week1 --judge ann
+    """
+    with opened(name, db) as store:
+        _print(_claimed(store.claim(name, judge_of(judge))))
+
+
+@click.command()
+@of_campaign
+@click.option("--token", required=True, help="From `claim`.")
+@click.option("--grade", type=click.IntRange(0), help="The grade.")
+@click.option("--cannot", metavar="REASON", help="In place of a grade: it cannot be judged, and why.")
+@click.option("--later", is_flag=True, help="In place of a grade: for another judge, or for later.")
+@click.option("--key", help="The same key again is answered as it was the first time. Default: the token.")
+@click.option("--active-ms", type=click.IntRange(0), metavar="MS", help="How long the judge looked at it.")
+@click.option("--then-claim", is_flag=True, help="Take the next item in the same step, and print it as a second line.")
+def submit(
+    name: str,
+    db: str | None,
+    token: str,
+    grade: int | None,
+    cannot: str | None,
+    later: bool,
+    key: str | None,
+    active_ms: int | None,
+    then_claim: bool,
+) -> None:
+    """Give the answer to an item: a JSON line with what was stored, once it is.
+
+    An answer whose item has gone to another judge is kept, of kind `late`, and does not count.
+
+    \b
+    activeeval campaign submit week1 --token TOKEN --grade 2
+    activeeval campaign submit week1 --token TOKEN --cannot "a login page"
+    """
+    from activeeval.store import Said
+
+    if sum((grade is not None, cannot is not None, later)) != 1:
+        raise click.UsageError("give one of --grade, --cannot and --later")
+    kind = "judged" if grade is not None else "later" if later else "cannot"
+    said = Said(kind=kind, grade=grade, reason=cannot or "", active_ms=active_ms)
+    with opened(name, db) as store:
+        if then_claim:
+            done, item = store.submit_and_claim(name, token, said, key)
+            _print(_acknowledged(done, token))
+            _print(_claimed(item))
+        else:
+            _print(_acknowledged(store.submit(name, token, said, key), token))
+
+
+@click.command()
+@of_campaign
+@judge_option
+@click.option("--oracle", required=True, metavar="QRELS|LETOR", help="Where the grades are looked up.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="Judge so many. Default: all that is left.")
+@click.option(
+    "--unjudged",
+    type=click.Choice(("error", "irrelevant")),
+    default="error",
+    show_default=True,
+    help="What an item is that is asked for and has no grade there: an error, or of grade 0.",
+)
+def judge(name: str, db: str | None, judge: str, oracle: str, limit: int | None, unjudged: str) -> None:
+    """Judge by a file: claim and submit one item after another until nothing is left.
+
+    Prints a JSON line for each judgment once the store has acknowledged it. Several may run at once, under several
+    names.
+
+    \b
+    activeeval campaign judge week1 --judge ann --oracle qrels.txt --limit 50
+    """
+    from activeeval.session.campaigns.oracle import judge_all, read_oracle
+
+    grades = read_oracle(oracle)
+    with opened(name, db) as store:
+        for done, token in judge_all(store, name, judge_of(judge), grades, limit=limit, unjudged=unjudged):
+            _print(_acknowledged(done, token))
+
+
+@click.command("next")
+@of_campaign
+@click.option("--out", required=True, metavar="FILE", help="Sheet to write: .csv, .tsv, .jsonl or .parquet.")
+@click.option("--items", type=click.IntRange(1), metavar="N", help="At most so many. Default: what waits of its block.")
+@force_option
+def next_(name: str, db: str | None, out: str, items: int | None, force: bool) -> None:
+    """Write the sheet of what waits in the lowest open block, for a spreadsheet; `import` takes it back.
+
+    Nothing is reserved: what another judge does meanwhile stays theirs, and a second answer is kept and does not count.
+
+    \b
+    activeeval campaign next week1 --out batch1.csv
+    """
+    from activeeval.io.sheets import SUFFIXES
+    from activeeval.session.campaigns.batches import write_batch
+
+    check_new(out, SUFFIXES, force)
+    with opened(name, db) as store:
+        for note in write_batch(store, name, out, items):
+            say(note)
+
+
+@click.command("import")
+@of_campaign
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a file names no judge.")
+def import_(name: str, db: str | None, files: tuple[str, ...], judge: str | None) -> None:
+    """Take judgments from sheets, qrels, LETOR files or tables of query_id, doc_id and grade (CSV, JSONL, parquet).
+
+    All of a file, or nothing of it. What is there already is not stored twice, another grade of the same judge takes
+    the earlier one's place, and what was never drawn, or is judged already, is kept and does not count.
+
+    \b
+    activeeval campaign import week1 batch1.csv --judge ann
+    """
+    from activeeval.session.campaigns.batches import take_files
+
+    with opened(name, db) as store:
+        for note in take_files(store, name, files, None if judge is None else judge_of(judge)):
+            say(note)
+
+
+@click.command()
+@of_campaign
+@judge_option
+@click.option("--seq", type=click.IntRange(1), required=True, help="The event of the judgment.")
+@click.option("--reason", default="", help="Why.")
+def retract(name: str, db: str | None, judge: str, seq: int, reason: str) -> None:
+    """Take a judgment back: its item waits again.
+
+    \b
+    activeeval campaign retract week1 --seq 214 --judge ann --reason "wrong tab"
+    """
+    with opened(name, db) as store:
+        _print(_acknowledged(store.retract(name, seq, judge_of(judge), reason)))

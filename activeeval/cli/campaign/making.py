@@ -1,0 +1,166 @@
+"""``activeeval campaign create``, ``top-up``, ``list`` and ``upgrade``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli.campaign.options import db_option, of_campaign, opened, url_of
+from activeeval.cli.drawing import budget_told, documents_option, drawing_options, drawn, queries_option
+from activeeval.cli.inputs import BUDGET, BUDGET_HELP
+from activeeval.cli.output import emit, output_option, say, warn_of_weights
+from activeeval.cli.waiting import tell
+
+if TYPE_CHECKING:
+    from activeeval.session.budgets import Budget
+
+_MINUTES = 60
+
+
+@click.command()
+@of_campaign
+@drawing_options
+@click.option(
+    "--use-labels", is_flag=True, help="Labels of --letor and --qrels are known grades: they cost nothing. Default: no "
+    "label of the pool is looked at.",
+)  # fmt: skip
+@click.option(
+    "--judged-from",
+    multiple=True,
+    metavar="NAME",
+    help="Another campaign, whose labels are known grades: they cost nothing and are not asked for again. URL#NAME "
+    "where it is in another store. Repeatable.",
+)
+@documents_option
+@queries_option
+@click.option(
+    "--judges-per-item", type=click.IntRange(1), default=1, show_default=True, help="An item waits for so many judges."
+)
+@click.option(
+    "--policy",
+    type=click.Choice(("majority", "median", "mean-gain")),
+    default="majority",
+    show_default=True,
+    help="What the grades of several judges count as: the grade that most give, the lowest of several such; the lower "
+    "median; or the mean gain.",
+)
+@click.option(
+    "--lease",
+    type=click.FloatRange(0, min_open=True),
+    default=15.0,
+    show_default=True,
+    metavar="MINUTES",
+    help="For so long an item belongs to the judge who has it; then another may get it.",
+)
+def create(
+    name: str,
+    db: str | None,
+    use_labels: bool,
+    judged_from: tuple[str, ...],
+    documents: str | None,
+    queries: str | None,
+    judges_per_item: int,
+    policy: str,
+    lease: float,
+    **options: Any,
+) -> None:
+    """Draw a sample and put it into the store, ready for judges; no label of the pool is looked at.
+
+    The options are those of `activeeval sample`. One campaign answers every measure and question that is named here.
+
+    \b
+    activeeval campaign create week1 --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200
+    activeeval campaign create week1 --db postgresql://team@db/judging --letor S2.txt --scores ranker.S2 \\
+                               --train S1.txt --budget 10% --judges-per-item 3 --policy median
+    """
+    from activeeval.session.campaigns.making import Rules, checked_name
+    from activeeval.session.campaigns.making import create as make
+    from activeeval.session.texts import texts_of
+
+    checked_name(name)
+    rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=max(1, math.ceil(lease * _MINUTES)))
+    if use_labels:
+        options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
+    told = {f"campaign {other}": _labels(other, db) for other in judged_from}
+    _, sample = drawn(options | {"judged_from": judged_from}, told)
+    texts, notes = texts_of(sample.pairs, name, documents, queries)
+    for note in [*sample.notes(), *notes]:
+        say(note)
+    with opened(name, db, create=True) as store:
+        seq = make(store, name, sample, rules, texts=texts, beside={"seed": options["seed"]})
+    say(f"seed {options['seed']}: campaign {name} is in {url_of(name, db)}, {seq} events")
+    warn_of_weights(sample.campaign.design.name, sample.campaign.design)
+
+
+def _labels(other: str, db: str | None) -> list[tuple[str, str, int, str]]:
+    """Return what another campaign has judged, and what it knew: query, item, grade and nobody's name."""
+    from activeeval.session.campaigns.standing import labels_of, standing
+
+    place, _, name = other.rpartition("#")
+    with opened(name, place or db) as store:
+        return [(*pair, grade, "") for pair, grade in labels_of(standing(store, name)).items()]
+
+
+@click.command("top-up")
+@of_campaign
+@click.option("--budget", type=BUDGET, required=True, help=f"What is added. {BUDGET_HELP}.")
+@documents_option
+@queries_option
+def top_up(name: str, db: str | None, budget: Budget, documents: str | None, queries: str | None) -> None:
+    """Add to the budget of a campaign: the same sample, and one more block of it.
+
+    No label is paid twice. A top-up that was decided by looking at estimates is a look: a plain interval then misses
+    more often than it says.
+
+    \b
+    activeeval campaign top-up week1 --budget 100
+    """
+    from activeeval.session.campaigns.making import top_up as grow
+    from activeeval.session.texts import texts_of
+
+    told: list[str] = []
+
+    def texts(pairs: Any) -> Any:
+        found, notes = texts_of(pairs, name, documents, queries)
+        told.extend(notes)
+        return found
+
+    tell("topping up")
+    with opened(name, db) as store, budget_told():
+        sample, seq = grow(store, name, budget, texts)
+    for note in [*sample.notes(), *told]:
+        say(note)
+    say(f"campaign {name} is topped up as of event {seq}")
+
+
+@click.command("list")
+@click.option("--db", required=True, metavar="URL", help="A file, sqlite:///FILE or postgresql://USER@HOST/DATABASE.")
+@output_option
+def list_(db: str, form: str) -> None:
+    """List the campaigns of a store.
+
+    \b
+    activeeval campaign list --db week1.activeeval
+    """
+    with opened("", db) as store:
+        rows = [{"campaign": name, "events": store.last_seq(name)} for name in store.campaigns()]
+    emit(rows, form)
+
+
+@click.command()
+@click.option("--db", required=True, metavar="URL", help="A file, sqlite:///FILE or postgresql://USER@HOST/DATABASE.")
+def upgrade(db: str) -> None:
+    """Bring a store that an older release wrote to the form of this one; nothing of its log is changed.
+
+    \b
+    activeeval campaign upgrade --db week1.activeeval
+    """
+    from activeeval.store import upgrade as migrate
+
+    migrate(url_of("", db))
+    say(f"{db} has the form of this release")
+
+
+__all__ = ["create", "db_option", "list_", "top_up", "upgrade"]

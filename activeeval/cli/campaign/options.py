@@ -1,0 +1,57 @@
+"""What the commands of a campaign have in common: its name, where it is stored, the store opened and closed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from activeeval.store import Store
+
+_URL = re.compile(r"[a-z][a-z0-9+]*://")
+name_argument = click.argument("name", metavar="NAME")
+db_option = click.option(
+    "--db",
+    metavar="URL",
+    help="Where it is stored: a file, sqlite:///FILE or postgresql://USER@HOST/DATABASE. "
+    "Default: the file NAME.activeeval.",
+)
+as_of_option = click.option(
+    "--as-of", type=click.IntRange(1), metavar="SEQ", help="As of this event of the log. Default: the last."
+)
+judge_option = click.option("--judge", required=True, metavar="JUDGE", help="Whose: a name, or a number.")
+
+
+def url_of(name: str, db: str | None) -> str:
+    """Return the address of a campaign's store."""
+    if db is None:
+        return f"sqlite:///{name}.activeeval"
+    return db if _URL.match(db) else f"sqlite:///{db}"
+
+
+@contextmanager
+def opened(name: str, db: str | None, *, create: bool = False) -> Iterator[Store]:
+    """Open the store of a campaign, and close it."""
+    from activeeval.store import open_store
+
+    with open_store(url_of(name, db), create=create) as store:
+        yield store
+
+
+def of_campaign(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the name of a campaign and where it is stored."""
+    return name_argument(db_option(command))
+
+
+def judge_of(text: str) -> str:
+    """Return a judge's name as it is kept; blanks and capitals tell nobody apart."""
+    from activeeval.io.draws import judge_name
+
+    name = judge_name(text)
+    if not name:
+        raise click.UsageError("--judge must be a name, got an empty one")
+    return name

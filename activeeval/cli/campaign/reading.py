@@ -1,0 +1,201 @@
+"""``activeeval campaign status``, ``estimate``, ``export`` and ``verify``: what the log says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_if_few, show_systems
+from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
+from activeeval.cli.drawing import QUESTION, QUESTIONS
+from activeeval.cli.inputs import SCOPES, contrasts_option, level_option, scope_option
+from activeeval.cli.output import (
+    check_new,
+    emit,
+    force_option,
+    output_option,
+    places_option,
+    say,
+    say_cautions,
+    say_progress,
+    say_sizes,
+)
+from activeeval.cli.waiting import settle, tell
+from activeeval.errors import StateError
+
+_FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
+
+
+@click.command()
+@of_campaign
+@as_of_option
+@level_option
+@places_option
+@output_option
+def status(name: str, db: str | None, as_of: int | None, level: float, places: int, form: str) -> None:
+    """Say how far a campaign is: spent and left, what waits, the interval now and what to expect at the end.
+
+    \b
+    activeeval campaign status week1 -o jsonl
+    """
+    from activeeval.session.campaigns.status import intervals
+    from activeeval.session.campaigns.status import status as status_of
+
+    with opened(name, db) as store:
+        from activeeval.session.campaigns.standing import standing
+
+        tell("reading the log")
+        found = standing(store, name, as_of)
+        row = status_of(found, store)
+    now = intervals(found, level)
+    if form == "text":
+        settle()
+        for label, value in row.items():
+            if value is not None:
+                click.echo(
+                    f"{label:<10} {value:.{max(places, 0)}f}" if isinstance(value, float) else f"{label:<10} {value}"
+                )
+        if now:
+            click.echo()
+            emit(now, form, places)
+    else:
+        emit([row | one for one in now] or [row], form, places)
+    if found.block == 0:
+        say("no block is complete yet: there is nothing that may be read")
+
+
+@click.command()
+@of_campaign
+@as_of_option
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    help="Any that the sample reaches; repeatable. Default: what it was made for.",
+)
+@click.option(
+    "--question",
+    "questions",
+    multiple=True,
+    type=QUESTION,
+    help=f"{QUESTIONS}; repeatable. Default: what it was made for.",
+)
+@contrasts_option
+@scope_option("pool")
+@click.option(
+    "--interval",
+    "kind",
+    type=click.Choice(("t", "skewed", "bootstrap", "group-sequential")),
+    default="t",
+    show_default=True,
+    help="group-sequential: valid at the end of every block, for those who look again.",
+)
+@level_option
+@places_option
+@output_option
+def estimate(
+    name: str,
+    db: str | None,
+    as_of: int | None,
+    measures: tuple[str, ...],
+    questions: tuple[str, ...],
+    contrasts: str | None,
+    scope: str,
+    kind: str,
+    level: float,
+    places: int,
+    form: str,
+) -> None:
+    """Estimate from the highest complete block; any measure and pair that the sample reaches.
+
+    \b
+    activeeval campaign estimate week1
+    activeeval campaign estimate week1 --measure P@5 --question run --as-of 200 -o jsonl
+    """
+    from activeeval.session.answers import answers
+    from activeeval.session.campaigns.standing import standing
+    from activeeval.session.orders import places as places_of
+
+    tell("reading the log")
+    with opened(name, db) as store:
+        found = standing(store, name, as_of)
+    tell("estimating")
+    sample = found.sample
+    told, notes = answers(sample, sample.asked(measures, questions, contrasts), scope=scope, kind=kind, level=level)
+    say_cautions([(one.title, one.estimate) for one in told])
+    say_progress(found.progress, found.agreement, found.policy, expected_at_end(told, kind))
+    say_if_few(told)
+    for note in notes:
+        say(note)
+    if form == "text":
+        say(f"as of event {found.as_of}, block {found.block} of {len(sample.campaign.design.blocks)}")
+        say(f"the intervals are about {SCOPES[scope]}")
+        say_sizes([one.estimate for one in told])
+    reading: dict[str, Any] = {
+        "as_of": found.as_of,
+        "block": found.block,
+        "threshold": found.level,
+        "policy": found.policy,
+    }
+    rows = [answer_row(one, kind, found.progress) | reading for one in told]
+    ordered = places_of(sample.systems, told)
+    if ordered and form not in ("jsonl", "tsv"):
+        show_systems(told, ordered, form, places, level)
+    else:
+        emit([*rows, *rank_rows(ordered, level)], form, places)
+
+
+@click.command()
+@of_campaign
+@as_of_option
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(_FORMS),
+    required=True,
+    help="qrels; prels, with probabilities, of complete blocks; jsonl: every event; csv: a row each judge; weights: "
+    "probability and weight of every item; quepid: ratings; rank-eval: a request for Elasticsearch and OpenSearch.",
+)
+@click.option("--out", metavar="FILE", help="Default: standard output.")
+@force_option
+def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | None, force: bool) -> None:
+    """Write a campaign out for other tools.
+
+    \b
+    activeeval campaign export week1 --format qrels --out week1.qrels
+    activeeval campaign export week1 --format jsonl > week1.log
+    """
+    from activeeval.session.campaigns.exporting import export as write
+    from activeeval.session.campaigns.standing import standing
+
+    if out is not None:
+        check_new(out, (), force)
+    with opened(name, db) as store:
+        found = standing(store, name, as_of)
+        settle()
+        for note in write(found, store, kind, out or "/dev/stdout"):
+            say(note)
+
+
+@click.command()
+@of_campaign
+def verify(name: str, db: str | None) -> None:
+    """Check that the log is whole, and that the sample, drawn again from its seed and ids, is the one that was judged.
+
+    Exit code 0 where all is well, 1 where not, each problem a line.
+
+    \b
+    activeeval campaign verify week1
+    """
+    from activeeval.session.campaigns.verifying import verify as verified
+
+    tell("verifying")
+    with opened(name, db) as store:
+        problems = verified(store, name)
+        seq = store.last_seq(name)
+    for problem in problems[1:]:
+        say(problem)
+    if problems:
+        raise StateError(problems[0])
+    say(f"campaign {name}: {seq} events, the log is whole and replay is identical")

@@ -1,0 +1,107 @@
+"""Drawing a sample: the options of all commands that do, and what they come to."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli.inputs import (
+    BUDGET,
+    BUDGET_HELP,
+    drawn_pool_options,
+    judging_option,
+    measures_option,
+    prepared,
+    weights_option,
+    with_options,
+)
+from activeeval.cli.waiting import tell
+from activeeval.errors import BudgetError, InputError
+
+if TYPE_CHECKING:
+    from activeeval.session.cases import Case
+    from activeeval.session.samples import Sample
+
+QUESTION = click.Choice(("difference", "run", "versus"))
+QUESTIONS = "The first ranking less the second, the first alone, or the second; of more systems their differences, or "
+QUESTIONS += "each alone"
+_SEED_BITS = 31
+method_option = click.option(
+    "--method", help="See `activeeval methods`. Default: the best for the measures that a bad model cannot spoil."
+)
+documents_option = click.option(
+    "--documents",
+    metavar="FILE",
+    help="Texts for the judges to read beside the ids: .jsonl, .csv, .tsv, .parquet, .xlsx or .ods with the columns id "
+    "and title, text or url.",
+)
+queries_option = click.option(
+    "--queries", metavar="FILE", help="The queries' texts, likewise: id and text; they are the column `query`."
+)
+_OPTIONS = (
+    measures_option,
+    judging_option,
+    click.option(
+        "--question",
+        "questions",
+        multiple=True,
+        type=QUESTION,
+        help=f"{QUESTIONS}; repeatable. Default: the difference of two rankings, else the one there is.",
+    ),
+    weights_option,
+    method_option,
+    click.option("--budget", type=BUDGET, required=True, help=f"{BUDGET_HELP}; never exceeded."),
+    click.option(
+        "--expected", is_flag=True, help="Draws with replacement meet the budget in expectation, not as a hard limit."
+    ),
+)
+
+
+def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say of which pool, for which questions and for how much a sample is drawn."""
+    return drawn_pool_options(with_options(command, _OPTIONS))
+
+
+def drawn(options: dict[str, Any], told: Mapping[str, Any] | None = None) -> tuple[Case, Sample]:
+    """Return what the values of `drawing_options` come to; what is left of them is of the pool, its seed among it.
+
+    ``told`` are grades that are known from elsewhere than files, as `session.cases.prepare` takes them.
+    """
+    from activeeval.methods import find_method
+    from activeeval.session.cases import check_fits
+    from activeeval.session.samples import draw
+
+    names = ("measures", "judging", "questions", "weights", "method", "budget", "expected")
+    asked: Mapping[str, Any] = {name: options.pop(name) for name in names}
+    method = asked["method"]
+    if asked["expected"] and not (method and find_method(method).with_replacement):
+        raise click.UsageError("--expected is for draws with replacement: passive, active, active_uniC, active_uniD")
+    check_fits(asked["measures"], [method] if method else [])
+    options["seed"] = secrets.randbits(_SEED_BITS) if options["seed"] is None else options["seed"]
+    case = prepared(options, asked["measures"], judging=asked["judging"], use_labels=False, told=told)
+    tell("choosing what to judge")
+    with budget_told():
+        sample = draw(
+            case,
+            asked["measures"],
+            asked["questions"],
+            asked["budget"],
+            method=method,
+            expected=asked["expected"],
+            defensive_share=options["defensive_share"],
+            weights=asked["weights"],
+        )
+    return case, sample
+
+
+@contextmanager
+def budget_told() -> Iterator[None]:
+    """Say what is wrong with a budget in the words of the option."""
+    try:
+        yield
+    except BudgetError as problem:
+        raise InputError(f"--{problem}") from None

@@ -1,0 +1,120 @@
+"""Judgments that come by files: a sheet of what waits goes out, sheets and judgments of many forms come in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from activeeval.errors import InputError
+from activeeval.io.draws import CANNOT, EMPTY, TEXTS, Draws, judge_name, read_draws_if_any, write_draws
+from activeeval.io.tables import load_grades
+from activeeval.pool.texts import Texts
+from activeeval.session.campaigns.standing import standing
+from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
+
+Answer = tuple[str, str, Said, str | None]
+
+
+def write_batch(store: Store, name: str, path: str, most: int | None = None) -> list[str]:
+    """Write the sheet of what waits in the lowest block that is not complete; return what to know of it.
+
+    Raises
+    ------
+    InputError
+        Where nothing waits.
+    """
+    found = standing(store, name)
+    settled, campaign = found.sample.campaign.settled, found.sample.campaign
+    waits = {
+        (unit.query_id, doc)
+        for unit in campaign.units
+        for item, doc in zip(unit.items, unit.item_ids, strict=True)
+        if item not in settled
+    }
+    rows = [(u, p) for u in store.units(name) for p in u.places if (u.query_id, p.doc_id) in waits]
+    if not rows:
+        raise InputError(f"campaign {name}: nothing waits, all is judged")
+    block = rows[0][0].block
+    rows = [row for row in rows if row[0].block == block][:most]
+    write_draws(_sheet(store.samples(name)[-1].digest, rows), path, texts=_texts(rows))
+    return [f"wrote {path}: {len(rows)} items of block {block}, as of event {found.as_of}"]
+
+
+def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]]) -> Draws:
+    return Draws(
+        sample=sample,
+        block=np.array([unit.block for unit, _ in rows], dtype=np.int64),
+        query_id=Texts.from_list([unit.query_id for unit, _ in rows]),
+        doc_id=Texts.from_list([place.doc_id for _, place in rows]),
+        grade=np.full(len(rows), EMPTY, dtype=np.int64),
+    )
+
+
+def _texts(rows: Sequence[tuple[UnitRow, PlaceRow]]) -> dict[str, list[str]]:
+    columns = {"query": [unit.query_text for unit, _ in rows]}
+    columns |= {name: [place.text.get(name, "") for _, place in rows] for name in TEXTS if name != "query"}
+    return {name: words for name, words in columns.items() if any(words)}
+
+
+def take_files(store: Store, name: str, paths: Sequence[str], judge: str | None = None) -> list[str]:
+    """Store the judgments of files, each file whole or not at all; return what became of them.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be read, is the sheet of another sample, names no judge while none is given, or grades an
+        item twice.
+    """
+    ids = [row.digest for row in store.samples(name)]
+    read = {path: _answers(path, ids, judge) for path in paths}  # nothing is stored where one cannot be read
+    notes = []
+    for path, by_judge in read.items():
+        done = [one for who, said in by_judge.items() for one in store.record(name, who, said)]
+        notes.append(f"{path}: {_told(done)}")
+    return notes
+
+
+def _told(done: Sequence[Acknowledged]) -> str:
+    fresh = [one.event for one in done if not one.is_repeated]
+    late: dict[str, int] = {}
+    for event in fresh:
+        if event.kind == "late":
+            late[event.reason] = late.get(event.reason, 0) + 1
+    parts = [f"{len(fresh) - sum(late.values())} judgments stored"]
+    parts += [f"{len(done) - len(fresh)} were there already"] if len(done) > len(fresh) else []
+    return ", ".join([*parts, *(f"{n} kept that do not count ({why})" for why, n in late.items())])
+
+
+def _answers(path: str, samples: Sequence[str], judge: str | None) -> dict[str, list[Answer]]:
+    """Return what each judge says in a file."""
+    found: dict[str, dict[tuple[str, str], Said]] = {}
+    for place, query, doc, grade, who in _rows(path, samples):
+        name = who or judge
+        if name is None:
+            raise InputError(f"{place}: names no judge: say with --judge whose judgments they are")
+        said = Said(kind="cannot", reason="as the sheet says") if grade == CANNOT else Said(kind="judged", grade=grade)
+        own = found.setdefault(name, {})
+        if own.setdefault((query, doc), said) != said:
+            raise InputError(f"{place}: item {doc!r} of query {query!r} has two grades of {name!r}")
+    if not found:
+        raise InputError(f"{path}: holds no grade yet")
+    return {who: [(*pair, said, None) for pair, said in own.items()] for who, own in found.items()}
+
+
+def _rows(path: str, samples: Sequence[str]) -> Iterable[tuple[str, str, str, int, str]]:
+    """Yield the place, query, item, grade and judge of all that a file says."""
+    sheet = read_draws_if_any(path)
+    if sheet is None:
+        told = load_grades(path)
+        columns = (told.query_ids.tolist(), told.doc_ids.tolist(), told.grades.tolist())
+        for query, doc, grade in zip(*columns, strict=True):
+            if grade >= 0:
+                yield path, query, doc, grade, ""
+        return
+    if sheet.sample not in samples:
+        raise InputError(f"{path}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(samples)}")
+    columns = (sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), sheet.judge.tolist())
+    for row, (query, doc, grade, who) in enumerate(zip(*columns, strict=True)):
+        if grade != EMPTY:
+            yield sheet.place(path, row), query, doc, grade, judge_name(who)

@@ -1,0 +1,197 @@
+"""A campaign written out: judgments for other tools, the log, and what a sample's weights are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from activeeval.errors import StateError
+from activeeval.io.export import write_columns
+from activeeval.io.files import PathLike, bare_suffix
+from activeeval.io.trec import Prels, Qrels, write_prels, write_qrels
+from activeeval.io.writing import write_atomically
+from activeeval.pool.texts import Texts
+from activeeval.session.campaigns.making import POLICIES, item_probabilities
+from activeeval.session.campaigns.standing import Standing, grades_of
+from activeeval.store import EventRow, Store
+
+_METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciprocal_rank", "R": "recall"}
+
+
+def _qrels(found: Standing, store: Store, path: PathLike) -> list[str]:
+    judged = sorted((pair, grade) for pair, grade in grades_of(found).items() if grade >= 0)
+    rows = Qrels(
+        Texts.from_list([query for (query, _), _ in judged]),
+        Texts.from_list([doc for (_, doc), _ in judged]),
+        np.array([grade for _, grade in judged], dtype=np.int64),
+    )
+    one_judge = found.campaign.judges_per_item == 1
+    write_qrels(rows, path, "0" if one_judge else found.policy)
+    return [f"{len(judged)} judgments"]
+
+
+def _prels(found: Standing, store: Store, path: PathLike) -> list[str]:
+    """Write what lies below the threshold of the highest complete block, and what was known before."""
+    if found.block == 0:
+        raise StateError("no block is complete: with which probability the items so far came is not known yet")
+    design = found.sample.campaign.design
+    pool, probs = design.pool, item_probabilities(found.sample.campaign, found.level)
+    queries, docs = pool.query_texts[pool.item_queries], pool.item_texts
+    place = {unit_pair: unit.block for unit in found.sample.campaign.units for unit_pair in _pairs(unit)}
+    judged = {pair: g for pair, g in grades_of(found).items() if g >= 0 and place[pair] <= found.block}
+    known = {(queries[z], docs[z]): (int(design.known[z]), 1.0) for z in np.flatnonzero(design.known >= 0)}
+    at = {(queries[z], docs[z]): float(probs[z]) for z in np.flatnonzero(probs > 0)}
+    rows = sorted((pair, *told) for pair, told in (known | {p: (g, at[p]) for p, g in judged.items()}).items())
+    method = 0 if found.campaign.judges_per_item == 1 else 1 + POLICIES.index(found.policy)
+    write_prels(
+        Prels(
+            Texts.from_list([query for (query, _), *_ in rows]),
+            Texts.from_list([doc for (_, doc), *_ in rows]),
+            np.array([grade for _, grade, _ in rows], dtype=np.int64),
+            np.full(len(rows), method, dtype=np.int64),
+            np.array([prob for *_, prob in rows]),
+        ),
+        path,
+    )
+    names = ", ".join(f"{k + 1} {name}" for k, name in enumerate(POLICIES))
+    later = sum(g >= 0 for g in grades_of(found).values()) - len(judged)
+    notes = [f"{len(judged)} judgments of blocks 1 to {found.block}, {len(known)} grades known before"]
+    notes += [f"{later} judgments of blocks that are not complete are left out"] if later else []
+    return [*notes, *([] if method == 0 else [f"the fourth column is the policy: {names}"])]
+
+
+def _pairs(unit: Any) -> list[tuple[str, str]]:
+    return [(unit.query_id, doc) for doc in unit.item_ids]
+
+
+def event_record(event: EventRow) -> dict[str, Any]:
+    """Return an event as the log is written out: what is empty is null."""
+    names = ("seq", "kind", "at", "judge", "query_id", "doc_id", "unit", "k", "grade", "reason", "body", "shown_at")
+    names += ("active_ms", "idle_ms", "supersedes", "digest")
+    return {name: getattr(event, name) if getattr(event, name) not in ("", {}) else None for name in names}
+
+
+def _jsonl(found: Standing, store: Store, path: PathLike) -> list[str]:
+    events = store.events(found.campaign.name, found.as_of)
+    with write_atomically(path) as handle:
+        handle.writelines(f"{json.dumps(event_record(e), ensure_ascii=False, sort_keys=True)}\n" for e in events)
+    return [f"{len(events)} events"]
+
+
+def _csv(found: Standing, store: Store, path: PathLike) -> list[str]:
+    """Write what every judge said of every item, a row each, for a spreadsheet."""
+    events = sorted((pair, e.judge, e) for pair, own in found.ledger.standing.items() for e in own.values())
+    rows = [event for *_, event in events]
+    columns: dict[str, Any] = {
+        name: [getattr(e, name) or None for e in rows] for name in ("query_id", "doc_id", "judge")
+    }
+    columns["grade"] = ["cannot" if e.grade is None else str(e.grade) for e in rows]
+    columns["note"] = [e.reason or None for e in rows]
+    columns |= {"seq": np.array([e.seq for e in rows], dtype=np.int64), "at": np.array([e.at for e in rows])}
+    _write_table(columns, path)
+    return [f"{len(rows)} judgments, one row each judge"]
+
+
+def _weights(found: Standing, store: Store, path: PathLike) -> list[str]:
+    """Write unit, block, level, probability and importance weight of every item of the sample, with its grade."""
+    campaign, grades = found.sample.campaign, grades_of(found)
+    pool, probs = campaign.design.pool, item_probabilities(campaign)
+    rows = [(unit, item, doc) for unit in campaign.units for item, doc in zip(unit.items, unit.item_ids, strict=True)]
+    items = np.array([item for _, item, _ in rows], dtype=np.int64)
+    owners = pool.item_queries[items]
+    _write_table(
+        {
+            "query_id": [unit.query_id for unit, _, _ in rows],
+            "doc_id": [doc for *_, doc in rows],
+            "unit": np.array([unit.number for unit, _, _ in rows], dtype=np.int64),
+            "block": np.array([unit.block for unit, _, _ in rows], dtype=np.int64),
+            "level": np.array([unit.level for unit, _, _ in rows], dtype=np.float64),
+            "query_prob": pool.query_probs[owners],
+            "inclusion_prob": probs[items],
+            "importance_weight": pool.query_probs[owners] / probs[items],
+            "grade": [_shown(grades.get((unit.query_id, doc))) for unit, _, doc in rows],
+        },
+        path,
+    )
+    return [f"{len(rows)} items of the sample, with the probabilities of all of it"]
+
+
+def _write_table(columns: Mapping[str, Any], path: PathLike) -> None:
+    write_columns(columns, path, suffix=bare_suffix(path) or ".csv")
+
+
+def _shown(grade: int | None) -> str | None:
+    return "cannot" if grade == -1 else None if grade is None else str(grade)
+
+
+def _quepid(found: Standing, store: Store, path: PathLike) -> list[str]:
+    """Write a Quepid case's ratings: ``query,docid,rating``, the query's text where there is one."""
+    texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(found.campaign.name)}
+    judged = sorted((pair, grade) for pair, grade in grades_of(found).items() if grade >= 0)
+    columns = {
+        "query": [texts[query] for (query, _), _ in judged],
+        "docid": [doc for (_, doc), _ in judged],
+        "rating": [str(grade) for _, grade in judged],
+    }
+    _write_table(columns, path)
+    return [f"{len(judged)} ratings"]
+
+
+def _rank_eval(found: Standing, store: Store, path: PathLike) -> list[str]:
+    """Write a request for ``_rank_eval`` of Elasticsearch and OpenSearch; it scores what is judged alone."""
+    texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(found.campaign.name)}
+    ratings: dict[str, list[dict[str, Any]]] = {}
+    for (query, doc), grade in sorted(grades_of(found).items()):
+        if grade >= 0:
+            ratings.setdefault(query, []).append({"_index": "INDEX", "_id": doc, "rating": grade})
+    requests = [
+        {"id": query, "request": {"query": {"query_string": {"query": texts[query]}}}, "ratings": own}
+        for query, own in ratings.items()
+    ]
+    with write_atomically(path) as handle:
+        json.dump({"requests": requests, "metric": _metric(found)}, handle, ensure_ascii=False, indent=1)
+        handle.write("\n")
+    biased = "its metric is of the judged documents as they are, without weights: for relative looks, no estimate"
+    return [f"{len(requests)} queries; set INDEX and the query for your index", biased]
+
+
+def _metric(found: Standing) -> dict[str, Any]:
+    target = found.sample.campaign.design.target
+    name, k = str(target.measure).split("(")[0].split("@")[0], target.measure.cutoff or 10
+    if name == "ERR":
+        return {"expected_reciprocal_rank": {"maximum_relevance": target.measure.max_grade, "k": k}}
+    metric = _METRICS.get(name, "dcg")
+    return {metric: {"k": k} | ({"normalize": name == "nDCG"} if metric == "dcg" else {})}
+
+
+FORMATS: dict[str, Callable[[Standing, Store, PathLike], list[str]]] = {
+    "qrels": _qrels,
+    "prels": _prels,
+    "jsonl": _jsonl,
+    "csv": _csv,
+    "weights": _weights,
+    "quepid": _quepid,
+    "rank-eval": _rank_eval,
+}
+"""How a campaign can be written out; tables go by the suffix of the file's name."""
+
+
+def export(found: Standing, store: Store, form: str, path: PathLike) -> list[str]:
+    """Write a campaign as of an event in one of `FORMATS`; return what to know of it.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be written, or an id cannot stand in the format.
+    StateError
+        Where the sample does not support it yet.
+    """
+    notes = FORMATS[form](found, store, path)
+    several = found.campaign.judges_per_item > 1 and form not in ("jsonl", "csv")
+    policy = (
+        [f"an item's grade is the {found.policy} of its {found.campaign.judges_per_item} judges"] if several else []
+    )
+    return [f"as of event {found.as_of}: {notes[0]}", *notes[1:], *policy]

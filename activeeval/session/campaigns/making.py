@@ -1,0 +1,164 @@
+"""Campaigns made of a drawn sample, and grown with it: what the store is to hold of its units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.campaign import Campaign
+from activeeval.design import Replacement
+from activeeval.errors import InputError, StateError
+from activeeval.pool.queries import QueryPool
+from activeeval.session.budgets import Budget
+from activeeval.session.samples import Sample, unpacked_sample
+from activeeval.store import CampaignRow, PlaceRow, SampleRow, Store, UnitRow
+
+POLICIES = ("majority", "median", "mean-gain")
+"""What several judges' grades of an item count as; see `activeeval.campaign.policies`."""
+Texts = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How a campaign is judged.
+
+    Attributes
+    ----------
+    judges_per_item : int
+        An item waits until so many have judged it.
+    policy : {"majority", "median", "mean-gain"}
+        What their grades count as.
+    lease_s : int
+        Seconds for which an item belongs to the judge who has it.
+    """
+
+    judges_per_item: int = 1
+    policy: str = "majority"
+    lease_s: int = 900
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise InputError(f"the policy must be one of {', '.join(POLICIES)}, got {self.policy!r}")
+        for name in ("judges_per_item", "lease_s"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be 1 or more, got {getattr(self, name)}")
+
+
+def create(
+    store: Store,
+    name: str,
+    sample: Sample,
+    rules: Rules,
+    *,
+    texts: Texts | None = None,
+    beside: Mapping[str, Any] | None = None,
+) -> int:
+    """Put a sample that nobody has judged into the store, and return the number of the last event.
+
+    Parameters
+    ----------
+    texts : mapping of str to sequence of str, optional
+        What the judges read, a text for each of ``sample.pairs``.
+    beside : mapping, optional
+        What else whoever made it wants to know of it again: numbers and text.
+
+    Raises
+    ------
+    InputError
+        Where the name is taken.
+    """
+    design = sample.campaign.design
+    digest, payload = sample.packed()
+    config = {"policy": rules.policy, "cost_unit": design.pool.cost_unit} | dict(beside or {})
+    row = CampaignRow(
+        name=checked_name(name),
+        config=config,
+        judges_per_item=rules.judges_per_item,
+        lease_s=rules.lease_s,
+        max_grade=design.max_grade,
+    )
+    units = _units(sample, 1, texts or {})
+    ended = sample.campaign.planned_end
+    return store.create(row, SampleRow(version=1, digest=digest, payload=payload), units, ended)
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a campaign; raises InputError where it would not do as one."""
+    if not name or name != name.strip() or any(letter in name for letter in "/\\\0\n"):
+        raise InputError(f"a campaign's name is a word or more without / and \\, got {name!r}")
+    return name
+
+
+def top_up(store: Store, name: str, budget: Budget, texts_of: Any = None) -> tuple[Sample, int]:
+    """Add a budget to a campaign's sample; return the sample as it is now and the number of the last event.
+
+    Parameters
+    ----------
+    texts_of : callable, optional
+        Returns what the judges read of some pairs of query and document, as `create` takes it.
+    """
+    last = store.samples(name)[-1]
+    before, own = unpacked_sample(last.payload, f"campaign {name}")
+    grown = before.topped_up(budget, own)
+    digest, payload = grown.packed()
+    version = last.version + 1
+    texts = {} if texts_of is None else texts_of(grown.pairs)
+    row = SampleRow(version=version, digest=digest, payload=payload, reason="topped up")
+    seq = store.grow(name, row, _units(grown, version, texts), grown.campaign.planned_end)
+    return grown, seq
+
+
+def _units(sample: Sample, version: int, texts: Texts) -> list[UnitRow]:
+    """Return the rows of the units that are new in a sample."""
+    campaign, found, at = sample.campaign, [], 0
+    probabilities = item_probabilities(campaign)
+    for unit in campaign.planned[sample.n_before :]:
+        places = []
+        for item, doc in zip(unit.items, unit.item_ids, strict=True):
+            told = {what: words[at] for what, words in texts.items() if words[at]}
+            query_text = told.pop("query", "")
+            places.append(PlaceRow(doc_id=doc, probability=float(probabilities[item]), text=told))
+            at += 1
+        found.append(
+            UnitRow(
+                number=unit.number,
+                block=unit.block,
+                query_id=unit.query_id,
+                level=None if np.isnan(unit.level) else unit.level,
+                cost=unit.cost,
+                places=tuple(places),
+                query_text=query_text,
+                version=version,
+            )
+        )
+    return found
+
+
+def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArray[np.float64]:
+    """Return the probability with which each item of the pool is in the sample, shape (n_items,); 1 where it is known.
+
+    Parameters
+    ----------
+    level : float, optional
+        The threshold; by default that of the whole sample.
+    """
+    design = campaign.design
+    found = np.zeros(design.pool.n_items)
+    selection = campaign.whole_selection
+    if isinstance(design.scheme, Replacement):
+        missed = (1 - design.scheme.sampling_probs) ** selection.queries.size
+        found[design.order.items] = (1 - missed)[design.order.slot_queries]
+    else:
+        found[design.order.items] = design.order.inclusion_probs(selection.level if level is None else level)[1]
+    found[design.known >= 0] = 1.0
+    return found
+
+
+def check_same_pool(name: str, one: QueryPool, other: QueryPool) -> None:
+    """Raise where two campaigns are not of the same pool."""
+    if not one.holds_the_same(other):
+        raise StateError(f"campaign {name}: is of another pool")

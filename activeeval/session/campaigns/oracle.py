@@ -1,0 +1,67 @@
+"""A scripted judge: claims and submits one item after another, with the grades that a file has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from activeeval.errors import InputError
+from activeeval.io.tables import load_grades
+from activeeval.store import Acknowledged, Said, Store
+
+Pair = tuple[str, str]
+
+
+class Answered(NamedTuple):
+    """An answer that the store has acknowledged, and the token it was given with."""
+
+    acknowledged: Acknowledged
+    token: str
+
+
+def read_oracle(path: str) -> dict[Pair, int]:
+    """Return the grade of each query and document that judgments or a LETOR file hold.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be read.
+    """
+    told = load_grades(path)
+    columns = (told.query_ids.tolist(), told.doc_ids.tolist(), told.grades.tolist())
+    return {(query, doc): grade for query, doc, grade in zip(*columns, strict=True)}
+
+
+def judge_all(
+    store: Store,
+    name: str,
+    judge: str,
+    oracle: Mapping[Pair, int],
+    *,
+    limit: int | None = None,
+    unjudged: str = "error",
+) -> Iterator[Answered]:
+    """Claim and submit until nothing is left or so many are judged; yield each answer once it is acknowledged.
+
+    Raises
+    ------
+    InputError
+        Where the oracle has no grade of an item that is asked for, unless such items are irrelevant.
+    """
+    item = store.claim(name, judge) if limit is None or limit > 0 else None
+    n_done = 0
+    while item is not None:
+        grade = oracle.get((item.query_id, item.doc_id), -1)
+        if grade < 0 and unjudged == "error":
+            pairs = [(unit.query_id, place.doc_id) for unit in store.units(name) for place in unit.places]
+            n_missing = sum(oracle.get(pair, -1) < 0 for pair in pairs)
+            first = f"document {item.doc_id!r} of query {item.query_id!r}"
+            raise InputError(f"{first} is asked for and has no grade ({n_missing} such items): expected one")
+        n_done += 1
+        said = Said(kind="judged", grade=max(grade, 0))
+        if limit is not None and n_done == limit:
+            yield Answered(store.submit(name, item.token, said), item.token)
+            return
+        done, following = store.submit_and_claim(name, item.token, said)
+        yield Answered(done, item.token)
+        item = following
