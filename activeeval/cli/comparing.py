@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from activeeval import __version__
+from activeeval.cli.campaign.options import db_option
 from activeeval.cli.inputs import (
     BUDGET,
     BUDGET_HELP,
@@ -27,8 +29,14 @@ from activeeval.cli.output import emit, estimate_row, output_option, places_opti
 if TYPE_CHECKING:
     from activeeval.session.budgets import Budget
     from activeeval.session.gate import Decision
+    from activeeval.session.samples import Sample
 
-_OF_QRELS = ("budget", "method", "max_grade", "overhead", "unjudged", "seed")
+_OWN = {
+    "--qrels": ("budget", "method", "max_grade", "overhead", "unjudged", "seed"),
+    "--sample": ("policy",),
+    "--campaign": ("db",),
+}
+"""Options that go with one source alone."""
 
 
 @click.command()
@@ -37,6 +45,8 @@ _OF_QRELS = ("budget", "method", "max_grade", "overhead", "unjudged", "seed")
 @click.option("--qrels", metavar="FILE", help="Judgments, looked up for the items that are asked for.")
 @click.option("--sample", "sample_path", metavar="FILE", help="A sample that was drawn for these two runs.")
 @click.option("--sheet", "sheets", multiple=True, metavar="FILE", help="Its judged sheet; repeatable.")
+@click.option("--campaign", metavar="NAME", help="In place of a sample: a campaign that was made for these two runs.")
+@db_option
 @click.option(
     "--measure",
     "measures",
@@ -79,6 +89,8 @@ def compare(
     qrels: str | None,
     sample_path: str | None,
     sheets: tuple[str, ...],
+    campaign: str | None,
+    db: str | None,
     measures: tuple[str, ...],
     margin: float,
     level: float,
@@ -86,7 +98,8 @@ def compare(
     form: str,
     **options: Any,
 ) -> None:
-    """Decide whether the run NEW is worse than OLD: by judgments (--qrels), or by a judged sample (--sample, --sheet).
+    """Decide whether the run NEW is worse than OLD: by judgments (--qrels), by a judged sample (--sample, --sheet) or by a
+    campaign (--campaign).
 
     The value is NEW less OLD. The verdict is the first of these that holds: equivalent, the interval lies within ± the
     margin; better, it lies above 0; worse, below 0; else undecided. It has to hold whatever the items are worth that
@@ -103,16 +116,19 @@ def compare(
     \b
     activeeval compare old.run new.run --qrels qrels.txt --measure nDCG@10 --margin 0.01
     activeeval compare old.run new.run --sample week1.sample --sheet week1.csv -o jsonl
+    activeeval compare old.run new.run --campaign week1 --margin 0.05
     """
     from activeeval.session.gate import exit_code
 
-    _check_source(context, qrels, sample_path, sheets)
+    _check_source(context, {"--qrels": qrels, "--sample": sample_path, "--campaign": campaign}, sheets)
+    shared: dict[str, Any] = {"runs": [old, new], "files": [path for path in (qrels, sample_path, *sheets) if path]}
     if qrels is not None:
         decisions = _by_judgments(qrels, old, new, measures, margin, level, options)
-        seed = options["seed"] if options["budget"] is not None else None
+        shared["seed"] = options["seed"] if options["budget"] is not None else None
     else:
-        decisions, seed = _by_sample(str(sample_path), sheets, old, new, measures, margin, level, options)
-    shared = {"runs": [old, new], "files": [path for path in (qrels, sample_path, *sheets) if path], "seed": seed}
+        sample, told = _sample(campaign, db, sample_path, sheets, options["policy"])
+        decisions = _by_sample(sample, old, new, measures, margin, level, options)
+        shared |= {"seed": sample.seed} | told
     shared["version"] = __version__
     rows = [_row(one, len(decisions)) for one in decisions]
     if form == "jsonl":
@@ -126,20 +142,24 @@ def compare(
     say_cautions([(one.measure, one.estimate) for one in decisions])
     for one in decisions:
         _tell(one)
+    if campaign is not None and any(one.verdict == "undecided" for one in decisions):
+        _tell_next(campaign, db, decisions)
     context.find_root().obj = exit_code(decisions)
     emit(rows, form, places)
 
 
-def _check_source(context: click.Context, qrels: str | None, sample: str | None, sheets: Sequence[str]) -> None:
-    if (qrels is None) == (sample is None):
-        raise click.UsageError("give either --qrels, or --sample with its --sheet")
-    if (sample is None) != (not sheets):
+def _check_source(context: click.Context, sources: Mapping[str, str | None], sheets: Sequence[str]) -> None:
+    """Raise where it is not one source that is given, or an option that goes with another."""
+    chosen = [name for name, value in sources.items() if value is not None]
+    if (sources["--sample"] is None) != (not sheets):
         raise click.UsageError("--sample and --sheet go together: the sample, and what was judged of it")
+    if len(chosen) != 1:
+        raise click.UsageError("give one of --qrels, --sample with its --sheet, and --campaign")
     given = [p for p in context.params if context.get_parameter_source(p) is click.core.ParameterSource.COMMANDLINE]
-    foreign = [name for name in given if name in (_OF_QRELS if qrels is None else ("policy",))]
-    if foreign:
-        goes = "--qrels, not with --sample" if qrels is None else "--sample, not with --qrels"
-        raise click.UsageError(f"--{foreign[0].replace('_', '-')} goes with {goes}")
+    for source, names in _OWN.items():
+        foreign = [name for name in given if name in names and source not in chosen]
+        if foreign:
+            raise click.UsageError(f"--{foreign[0].replace('_', '-')} goes with {source}, not with {chosen[0]}")
 
 
 def _by_judgments(
@@ -153,26 +173,41 @@ def _by_judgments(
     return by_judgments(qrels, old, new, measures or ("DCG@10",), margin=margin, level=level, **chosen)
 
 
+def _sample(
+    campaign: str | None, db: str | None, path: str | None, sheets: Sequence[str], policy: str
+) -> tuple[Sample, dict[str, Any]]:
+    """Return the judged sample of a campaign, or of files, and what names its state."""
+    if campaign is None:
+        from activeeval.session.samples import judged
+
+        sample, progress, agreement = judged(str(path), sheets, policy)
+        say_progress(progress, agreement, policy)
+        return sample, {}
+    from activeeval.cli.campaign.options import opened
+    from activeeval.session.campaigns.standing import standing
+
+    with opened(campaign, db) as store:
+        found = standing(store, campaign)
+    say_progress(found.progress, found.agreement, found.policy)
+    return found.sample, {"campaign": campaign, "as_of": found.as_of}
+
+
 def _by_sample(
-    path: str,
-    sheets: Sequence[str],
+    sample: Sample,
     old: str,
     new: str,
     measures: Sequence[str],
     margin: float,
     level: float,
     options: dict[str, Any],
-) -> tuple[list[Decision], int | None]:
+) -> list[Decision]:
     from activeeval.session.gate import by_sample
-    from activeeval.session.samples import judged
 
-    sample, progress, agreement = judged(path, sheets, options["policy"])
     shared = {"scope": options["scope"], "ties": options["ties"]}
     decisions, notes = by_sample(sample, old, new, measures, margin=margin, level=level, **shared)
-    say_progress(progress, agreement, options["policy"])
     for note in notes:
         say(note)
-    return decisions, sample.seed
+    return decisions
 
 
 def _row(one: Decision, n_measures: int) -> dict[str, Any]:
@@ -197,3 +232,16 @@ def _tell(one: Decision) -> None:
         grown = f"a top-up of about {amount}" if one.can_grow else f"a new sample with about {amount} more"
         what = grown if one.more_budget else "judging what waits"
     say(f"{one.measure}: undecided; {what} should decide it, if the difference stays near {one.estimate.value:.3g}")
+
+
+def _tell_next(campaign: str, db: str | None, decisions: Sequence[Decision]) -> None:
+    """Say with which command the next batch is judged."""
+    more = [one.more_budget for one in decisions if one.verdict == "undecided" and one.more_budget is not None]
+    if not more:
+        return
+    where = [campaign, *(["--db", db] if db else [])]
+    if max(more) > 0:
+        grown = shlex.join(["activeeval", "campaign", "top-up", *where, "--budget", str(math.ceil(max(more)))])
+        say(f"`{grown}` adds them")
+    batch = shlex.join(["activeeval", "campaign", "next", *where, "--out", "batch.csv"])
+    say(f"`{batch}` writes the next batch to judge")

@@ -66,8 +66,8 @@ def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return drawn_pool_options(with_options(command, _OPTIONS))
 
 
-def drawn(options: dict[str, Any], told: Mapping[str, Any] | None = None) -> tuple[Case, Sample]:
-    """Return what the values of `drawing_options` come to; what is left of them is of the pool, its seed among it.
+def drawn(options: Mapping[str, Any], told: Mapping[str, Any] | None = None) -> tuple[Case, Sample]:
+    """Return what the values of `drawing_options` come to, with a seed of the system's where there is none.
 
     ``told`` are grades that are known from elsewhere than files, as `session.cases.prepare` takes them.
     """
@@ -76,13 +76,14 @@ def drawn(options: dict[str, Any], told: Mapping[str, Any] | None = None) -> tup
     from activeeval.session.samples import draw
 
     names = ("measures", "judging", "questions", "weights", "method", "budget", "expected")
-    asked: Mapping[str, Any] = {name: options.pop(name) for name in names}
+    asked = {name: options[name] for name in names}
+    of_pool = {name: value for name, value in options.items() if name not in names}
     method = asked["method"]
     if asked["expected"] and not (method and find_method(method).with_replacement):
         raise click.UsageError("--expected is for draws with replacement: passive, active, active_uniC, active_uniD")
     check_fits(asked["measures"], [method] if method else [])
-    options["seed"] = secrets.randbits(_SEED_BITS) if options["seed"] is None else options["seed"]
-    case = prepared(options, asked["measures"], judging=asked["judging"], use_labels=False, told=told)
+    of_pool["seed"] = secrets.randbits(_SEED_BITS) if options["seed"] is None else options["seed"]
+    case = prepared(of_pool, asked["measures"], judging=asked["judging"], use_labels=False, told=told)
     tell("choosing what to judge")
     with budget_told():
         sample = draw(

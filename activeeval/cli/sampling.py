@@ -85,7 +85,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     """
     _check_files(out, sheet, force, documents, queries)
     case, found = drawn(options)
-    _write(found, out, sheet, documents, queries, whence=f"seed {options['seed']}")
+    _write(found, out, sheet, documents, queries, whence=f"seed {found.seed}")
     if case.top_k is None:
         say(f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both")
     else:

@@ -89,8 +89,8 @@ def create(
     for note in [*sample.notes(), *notes]:
         say(note)
     with opened(name, db, create=True) as store:
-        seq = make(store, name, sample, rules, texts=texts, beside={"seed": options["seed"]})
-    say(f"seed {options['seed']}: campaign {name} is in {url_of(name, db)}, {seq} events")
+        seq = make(store, name, sample, rules, texts=texts, beside={"seed": sample.seed})
+    say(f"seed {sample.seed}: campaign {name} is in {url_of(name, db)}, {seq} events")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
 
 
