@@ -98,8 +98,8 @@ def compare(
     form: str,
     **options: Any,
 ) -> None:
-    """Decide whether the run NEW is worse than OLD: by judgments (--qrels), by a judged sample (--sample, --sheet) or by a
-    campaign (--campaign).
+    """Decide whether the run NEW is worse than OLD: by judgments (--qrels), by a judged sample (--sample, --sheet), or
+    by a campaign (--campaign).
 
     The value is NEW less OLD. The verdict is the first of these that holds: equivalent, the interval lies within ± the
     margin; better, it lies above 0; worse, below 0; else undecided. It has to hold whatever the items are worth that
@@ -151,10 +151,10 @@ def compare(
 def _check_source(context: click.Context, sources: Mapping[str, str | None], sheets: Sequence[str]) -> None:
     """Raise where it is not one source that is given, or an option that goes with another."""
     chosen = [name for name, value in sources.items() if value is not None]
-    if (sources["--sample"] is None) != (not sheets):
-        raise click.UsageError("--sample and --sheet go together: the sample, and what was judged of it")
     if len(chosen) != 1:
         raise click.UsageError("give one of --qrels, --sample with its --sheet, and --campaign")
+    if (sources["--sample"] is None) != (not sheets):
+        raise click.UsageError("--sample and --sheet go together: the sample, and what was judged of it")
     given = [p for p in context.params if context.get_parameter_source(p) is click.core.ParameterSource.COMMANDLINE]
     for source, names in _OWN.items():
         foreign = [name for name in given if name in names and source not in chosen]

@@ -241,8 +241,11 @@ def test_queries_that_the_pool_does_not_hold_do_not_count(call):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("compare a.run b.run", "give either --qrels, or --sample with its --sheet"),
-        ("compare a.run b.run --qrels q.qrels --sample s.sample", "give either --qrels, or --sample with its --sheet"),
+        ("compare a.run b.run", "give one of --qrels, --sample with its --sheet, and --campaign"),
+        (
+            "compare a.run b.run --qrels q.qrels --sample s.sample",
+            "give one of --qrels, --sample with its --sheet, and",
+        ),
         ("compare a.run b.run --sample s.sample", "--sample and --sheet go together"),
         ("compare a.run b.run --qrels q.qrels --sheet s.csv", "--sample and --sheet go together"),
         ("compare a.run b.run --sample s.sample --sheet s.csv --budget 9", "--budget goes with --qrels"),
