@@ -25,6 +25,7 @@ from activeeval.cli.inputs import (
     ties_option,
 )
 from activeeval.cli.output import emit, estimate_row, output_option, places_option, say, say_cautions, say_progress
+from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     from activeeval.session.budgets import Budget
@@ -189,7 +190,9 @@ def _sample(
     with opened(campaign, db) as store:
         found = standing(store, campaign)
     say_progress(found.progress, found.agreement, found.policy)
-    return found.sample, {"campaign": campaign, "as_of": found.as_of}
+    if len(found.read) > 1:
+        raise InputError(f"campaign {campaign} was judged in rounds: the gate reads one sample")
+    return found.read[0], {"campaign": campaign, "as_of": found.as_of}
 
 
 def _by_sample(

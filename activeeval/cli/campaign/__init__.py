@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from activeeval.cli.campaign.judging import claim, import_, judge, next_, retract, submit
-from activeeval.cli.campaign.making import create, list_, top_up, upgrade
+from activeeval.cli.campaign.making import create, list_, redraw, top_up, upgrade
 from activeeval.cli.campaign.reading import estimate, export, status, verify
 
 
@@ -26,7 +26,7 @@ def campaign() -> None:
     """
 
 
-for _command in (create, next_, claim, submit, judge, import_, retract, status, estimate, top_up, export, verify):
+for _command in (create, next_, claim, submit, judge, import_, retract, status, estimate, top_up, redraw, export):
     campaign.add_command(_command)
-for _command in (list_, upgrade):
+for _command in (verify, list_, upgrade):
     campaign.add_command(_command)

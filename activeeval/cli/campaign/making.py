@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.campaign.options import db_option, of_campaign, opened, url_of
+from activeeval.cli.campaign.options import of_campaign, opened, url_of
 from activeeval.cli.drawing import budget_told, documents_option, drawing_options, drawn, queries_option
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP
 from activeeval.cli.output import emit, output_option, say, warn_of_weights
@@ -135,6 +135,34 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     say(f"campaign {name} is topped up as of event {seq}")
 
 
+@click.command()
+@of_campaign
+@drawing_options
+@documents_option
+@queries_option
+def redraw(name: str, db: str | None, documents: str | None, queries: str | None, **options: Any) -> None:
+    """Draw a further round for a campaign, with a grade model that has learned from all it has judged so far.
+
+    The options are those of `create`, on the same pool, for the same measures and questions. All that is judged is
+    known: it costs nothing and is not asked for again. Every round must be judged to its end before the next is drawn;
+    `estimate` reads the rounds together, by weights that their budgets alone decide: set the budgets beforehand.
+
+    \b
+    activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 100
+    """
+    from activeeval.session.campaigns.making import redraw as grow
+    from activeeval.session.texts import texts_of
+
+    told = {f"campaign {name}": _labels(name, db)}
+    _, sample = drawn(options | {"judged_from": (name,)}, told)
+    texts, notes = texts_of(sample.pairs, name, documents, queries)
+    for note in [*sample.notes(), *notes]:
+        say(note)
+    with opened(name, db) as store:
+        seq = grow(store, name, sample, texts)
+    say(f"seed {sample.seed}: a further round of campaign {name}, as of event {seq}")
+
+
 @click.command("list")
 @click.option("--db", required=True, metavar="URL", help="A file, sqlite:///FILE or postgresql://USER@HOST/DATABASE.")
 @output_option
@@ -161,6 +189,3 @@ def upgrade(db: str) -> None:
 
     migrate(url_of("", db))
     say(f"{db} has the form of this release")
-
-
-__all__ = ["create", "db_option", "list_", "top_up", "upgrade"]

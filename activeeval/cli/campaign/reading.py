@@ -113,23 +113,21 @@ def estimate(
     activeeval campaign estimate week1
     activeeval campaign estimate week1 --measure P@5 --question run --as-of 200 -o jsonl
     """
-    from activeeval.session.answers import answers
-    from activeeval.session.campaigns.standing import standing
+    from activeeval.session.campaigns.standing import answered, standing
     from activeeval.session.orders import places as places_of
 
     tell("reading the log")
     with opened(name, db) as store:
         found = standing(store, name, as_of)
     tell("estimating")
-    sample = found.sample
-    told, notes = answers(sample, sample.asked(measures, questions, contrasts), scope=scope, kind=kind, level=level)
+    told, notes = answered(found, measures, questions, contrasts, scope=scope, kind=kind, level=level)
     say_cautions([(one.title, one.estimate) for one in told])
     say_progress(found.progress, found.agreement, found.policy, expected_at_end(told, kind))
     say_if_few(told)
     for note in notes:
         say(note)
     if form == "text":
-        say(f"as of event {found.as_of}, block {found.block} of {len(sample.campaign.design.blocks)}")
+        say(f"as of event {found.as_of}, block {found.block} of {found.n_blocks}")
         say(f"the intervals are about {SCOPES[scope]}")
         say_sizes([one.estimate for one in told])
     reading: dict[str, Any] = {
@@ -139,7 +137,7 @@ def estimate(
         "policy": found.policy,
     }
     rows = [answer_row(one, kind, found.progress) | reading for one in told]
-    ordered = places_of(sample.systems, told)
+    ordered = places_of(found.sample.systems, told) if len(found.read) == 1 else []
     if ordered and form not in ("jsonl", "tsv"):
         show_systems(told, ordered, form, places, level)
     else:

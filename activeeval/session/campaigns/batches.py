@@ -10,7 +10,7 @@ from activeeval.errors import InputError
 from activeeval.io.draws import CANNOT, EMPTY, TEXTS, Draws, judge_name, read_draws_if_any, write_draws
 from activeeval.io.tables import load_grades
 from activeeval.pool.texts import Texts
-from activeeval.session.campaigns.standing import standing
+from activeeval.session.campaigns.standing import grades_of, standing
 from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
 
 Answer = tuple[str, str, Said, str | None]
@@ -25,13 +25,8 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None) -> 
         Where nothing waits.
     """
     found = standing(store, name)
-    settled, campaign = found.sample.campaign.settled, found.sample.campaign
-    waits = {
-        (unit.query_id, doc)
-        for unit in campaign.units
-        for item, doc in zip(unit.items, unit.item_ids, strict=True)
-        if item not in settled
-    }
+    graded = grades_of(found)
+    waits = {(unit.query_id, doc) for unit in found.units for doc in unit.item_ids} - set(graded)
     rows = [(u, p) for u in store.units(name) for p in u.places if (u.query_id, p.doc_id) in waits]
     if not rows:
         raise InputError(f"campaign {name}: nothing waits, all is judged")

@@ -37,34 +37,25 @@ def _prels(found: Standing, store: Store, path: PathLike) -> list[str]:
     """Write what lies below the threshold of the highest complete block, and what was known before."""
     if found.block == 0:
         raise StateError("no block is complete: with which probability the items so far came is not known yet")
-    design = found.sample.campaign.design
-    pool, probs = design.pool, item_probabilities(found.sample.campaign, found.level)
-    queries, docs = pool.query_texts[pool.item_queries], pool.item_texts
-    place = {unit_pair: unit.block for unit in found.sample.campaign.units for unit_pair in _pairs(unit)}
-    judged = {pair: g for pair, g in grades_of(found).items() if g >= 0 and place[pair] <= found.block}
-    known = {(queries[z], docs[z]): (int(design.known[z]), 1.0) for z in np.flatnonzero(design.known >= 0)}
-    at = {(queries[z], docs[z]): float(probs[z]) for z in np.flatnonzero(probs > 0)}
-    rows = sorted((pair, *told) for pair, told in (known | {p: (g, at[p]) for p, g in judged.items()}).items())
+    if len(found.rounds) > 1:
+        raise StateError("a campaign of several rounds has no one probability for each item: write its weights out")
+    campaign = found.sample.campaign
+    known, probs, pool = campaign.design.known, item_probabilities(campaign, found.level), campaign.design.pool
+    block = np.full(pool.n_items, found.n_blocks + 1)
+    for unit in campaign.units:
+        block[list(unit.items)] = unit.block
+    graded, grades = grades_of(found), np.where(known >= 0, known, -1)
+    for unit in campaign.units:
+        grades[list(unit.items)] = [graded.get((unit.query_id, doc), -1) for doc in unit.item_ids]
+    rows = np.flatnonzero((grades >= 0) & ((known >= 0) | (block <= found.block)))
     method = 0 if found.campaign.judges_per_item == 1 else 1 + POLICIES.index(found.policy)
-    write_prels(
-        Prels(
-            Texts.from_list([query for (query, _), *_ in rows]),
-            Texts.from_list([doc for (_, doc), *_ in rows]),
-            np.array([grade for _, grade, _ in rows], dtype=np.int64),
-            np.full(len(rows), method, dtype=np.int64),
-            np.array([prob for *_, prob in rows]),
-        ),
-        path,
-    )
+    queries, docs = pool.query_texts[pool.item_queries[rows]], pool.item_texts[rows]
+    write_prels(Prels(queries, docs, grades[rows], np.full(rows.size, method, dtype=np.int64), probs[rows]), path)
+    n_known, n_later = int((known >= 0).sum()), int((grades >= 0).sum()) - rows.size
+    notes = [f"{rows.size - n_known} judgments of blocks 1 to {found.block}, {n_known} grades known before"]
+    notes += [f"{n_later} judgments of blocks that are not complete are left out"] if n_later else []
     names = ", ".join(f"{k + 1} {name}" for k, name in enumerate(POLICIES))
-    later = sum(g >= 0 for g in grades_of(found).values()) - len(judged)
-    notes = [f"{len(judged)} judgments of blocks 1 to {found.block}, {len(known)} grades known before"]
-    notes += [f"{later} judgments of blocks that are not complete are left out"] if later else []
     return [*notes, *([] if method == 0 else [f"the fourth column is the policy: {names}"])]
-
-
-def _pairs(unit: Any) -> list[tuple[str, str]]:
-    return [(unit.query_id, doc) for doc in unit.item_ids]
 
 
 def event_record(event: EventRow) -> dict[str, Any]:
@@ -97,22 +88,29 @@ def _csv(found: Standing, store: Store, path: PathLike) -> list[str]:
 
 def _weights(found: Standing, store: Store, path: PathLike) -> list[str]:
     """Write unit, block, level, probability and importance weight of every item of the sample, with its grade."""
-    campaign, grades = found.sample.campaign, grades_of(found)
-    pool, probs = campaign.design.pool, item_probabilities(campaign)
-    rows = [(unit, item, doc) for unit in campaign.units for item, doc in zip(unit.items, unit.item_ids, strict=True)]
-    items = np.array([item for _, item, _ in rows], dtype=np.int64)
-    owners = pool.item_queries[items]
+    grades, pool = grades_of(found), found.sample.campaign.design.pool
+    rows = [
+        (k, unit, item, doc)
+        for k, one in enumerate(found.rounds)
+        for unit in one.campaign.units
+        for item, doc in zip(unit.items, unit.item_ids, strict=True)
+    ]
+    by_round = [item_probabilities(one.campaign) for one in found.rounds]
+    probs = np.array([by_round[k][item] for k, _, item, _ in rows])
+    owners = pool.item_queries[[item for _, _, item, _ in rows]]
+    units = [unit for _, unit, *_ in rows]
     _write_table(
         {
-            "query_id": [unit.query_id for unit, _, _ in rows],
+            "query_id": [unit.query_id for unit in units],
             "doc_id": [doc for *_, doc in rows],
-            "unit": np.array([unit.number for unit, _, _ in rows], dtype=np.int64),
-            "block": np.array([unit.block for unit, _, _ in rows], dtype=np.int64),
-            "level": np.array([unit.level for unit, _, _ in rows], dtype=np.float64),
+            "round": np.array([k + 1 for k, *_ in rows], dtype=np.int64),
+            "unit": np.array([unit.number for unit in units], dtype=np.int64),
+            "block": np.array([unit.block for unit in units], dtype=np.int64),
+            "level": np.array([unit.level for unit in units], dtype=np.float64),
             "query_prob": pool.query_probs[owners],
-            "inclusion_prob": probs[items],
-            "importance_weight": pool.query_probs[owners] / probs[items],
-            "grade": [_shown(grades.get((unit.query_id, doc))) for unit, _, doc in rows],
+            "inclusion_prob": probs,
+            "importance_weight": pool.query_probs[owners] / probs,
+            "grade": [_shown(grades.get((unit.query_id, doc))) for _, unit, _, doc in rows],
         },
         path,
     )

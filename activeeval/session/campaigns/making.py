@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from activeeval.campaign import Campaign
 from activeeval.design import Replacement
 from activeeval.errors import InputError, StateError
-from activeeval.pool.queries import QueryPool
 from activeeval.session.budgets import Budget
 from activeeval.session.samples import Sample, unpacked_sample
 from activeeval.store import CampaignRow, PlaceRow, SampleRow, Store, UnitRow
 
 POLICIES = ("majority", "median", "mean-gain")
 """What several judges' grades of an item count as; see `activeeval.campaign.policies`."""
+REDRAWN = "redrawn"
+"""Why there is a version that is a round of its own."""
 Texts = Mapping[str, Sequence[str]]
 
 
@@ -101,19 +102,55 @@ def top_up(store: Store, name: str, budget: Budget, texts_of: Any = None) -> tup
     texts_of : callable, optional
         Returns what the judges read of some pairs of query and document, as `create` takes it.
     """
-    last = store.samples(name)[-1]
-    before, own = unpacked_sample(last.payload, f"campaign {name}")
+    versions = store.samples(name)
+    if len(rounds_of(versions)) > 1:
+        raise StateError(f"campaign {name}: what was drawn in rounds is not topped up: redraw it, for one more round")
+    before, own = unpacked_sample(versions[-1].payload, f"campaign {name}")
     grown = before.topped_up(budget, own)
-    digest, payload = grown.packed()
-    version = last.version + 1
-    texts = {} if texts_of is None else texts_of(grown.pairs)
-    row = SampleRow(version=version, digest=digest, payload=payload, reason="topped up")
-    seq = store.grow(name, row, _units(grown, version, texts), grown.campaign.planned_end)
-    return grown, seq
+    return grown, _grow(store, name, grown, "topped up", {} if texts_of is None else texts_of(grown.pairs))
 
 
-def _units(sample: Sample, version: int, texts: Texts) -> list[UnitRow]:
-    """Return the rows of the units that are new in a sample."""
+def redraw(store: Store, name: str, sample: Sample, texts: Texts | None = None) -> int:
+    """Add a further round to a campaign, drawn with what it has taught; return the number of the last event.
+
+    Parameters
+    ----------
+    sample : Sample
+        Drawn of the same pool with all labels of the campaign known (`standing.labels_of`).
+
+    Raises
+    ------
+    StateError
+        Where the round before is not judged to its end.
+    """
+    waiting = store.waiting(name)
+    if waiting["free"] or waiting["leased"]:
+        n = waiting["free"] + waiting["leased"]
+        raise StateError(f"campaign {name}: {n} items wait: a round is drawn once those before are judged to their end")
+    return _grow(store, name, sample, REDRAWN, texts or {})
+
+
+def _grow(store: Store, name: str, sample: Sample, reason: str, texts: Texts) -> int:
+    digest, payload = sample.packed()
+    version, units = store.samples(name)[-1].version + 1, store.units(name)
+    last = units[-1] if reason == REDRAWN and units else None
+    offsets = (0, 0) if last is None else (last.number, last.block)
+    row = SampleRow(version=version, digest=digest, payload=payload, reason=reason)
+    return store.grow(name, row, _units(sample, version, texts, *offsets), sample.campaign.planned_end)
+
+
+def rounds_of(versions: Sequence[SampleRow]) -> list[list[SampleRow]]:
+    """Return the versions of each round: drawn afresh, and topped up."""
+    found: list[list[SampleRow]] = []
+    for row in versions:
+        if row.reason == REDRAWN or not found:
+            found.append([])
+        found[-1].append(row)
+    return found
+
+
+def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_blocks: int = 0) -> list[UnitRow]:
+    """Return the rows of the units that are new in a sample; so many units and blocks were there in earlier rounds."""
     campaign, found, at = sample.campaign, [], 0
     probabilities = item_probabilities(campaign)
     for unit in campaign.planned[sample.n_before :]:
@@ -125,8 +162,8 @@ def _units(sample: Sample, version: int, texts: Texts) -> list[UnitRow]:
             at += 1
         found.append(
             UnitRow(
-                number=unit.number,
-                block=unit.block,
+                number=n_units + unit.number,
+                block=n_blocks + unit.block,
                 query_id=unit.query_id,
                 level=None if np.isnan(unit.level) else unit.level,
                 cost=unit.cost,
@@ -156,9 +193,3 @@ def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArra
         found[design.order.items] = design.order.inclusion_probs(selection.level if level is None else level)[1]
     found[design.known >= 0] = 1.0
     return found
-
-
-def check_same_pool(name: str, one: QueryPool, other: QueryPool) -> None:
-    """Raise where two campaigns are not of the same pool."""
-    if not one.holds_the_same(other):
-        raise StateError(f"campaign {name}: is of another pool")

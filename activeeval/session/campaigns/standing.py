@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from activeeval.campaign import Unit
-from activeeval.campaign.policies import Agreement
+from activeeval.campaign.policies import Agreement, one_grade
 from activeeval.campaign.sheet import Progress, heard
-from activeeval.errors import StateError
+from activeeval.errors import InputError, StateError
 from activeeval.io.draws import CANNOT
+from activeeval.session.answers import Answer, answers
+from activeeval.session.campaigns.making import rounds_of
+from activeeval.session.rounds import round_answers
 from activeeval.session.samples import Sample, unpacked_sample
 from activeeval.store import CampaignRow, EventRow, SampleRow, Store
 
@@ -70,35 +73,67 @@ class Standing:
     Attributes
     ----------
     campaign : CampaignRow
-    sample : Sample
-        With all that counts of what was judged.
+    rounds : tuple of Sample
+        Each with all that counts of what was judged; one, unless it was redrawn.
     version : int
         Of the sample.
     as_of : int
         The number of the last event that is looked at.
-    block : int
-        The highest of which all are complete up to it; 0 where the first is not.
-    level : float
-        The threshold of that block.
     progress : Progress
     agreement : Agreement
     ledger : Ledger
     """
 
     campaign: CampaignRow
-    sample: Sample
+    rounds: tuple[Sample, ...]
     version: int
     as_of: int
-    block: int
-    level: float
     progress: Progress
     agreement: Agreement
     ledger: Ledger
 
     @property
+    def sample(self) -> Sample:
+        """What the last round has drawn."""
+        return self.rounds[-1]
+
+    @property
+    def closed(self) -> tuple[Sample, ...]:
+        """The rounds that are judged to their end, up to the first that is not."""
+        is_open = (bool(one.campaign.waiting) for one in self.rounds)
+        return self.rounds[: next((k for k, waits in enumerate(is_open) if waits), len(self.rounds))]
+
+    @property
+    def read(self) -> tuple[Sample, ...]:
+        """What an estimate is read from: the rounds that are judged to their end, or the first as far as it is."""
+        return self.closed or self.rounds[:1]
+
+    @property
+    def block(self) -> int:
+        """The highest block, of all rounds, up to which all are complete; 0 where the first is not."""
+        done = sum(len(one.campaign.design.blocks) for one in self.closed)
+        later = self.rounds[len(self.closed) :]
+        return done + (later[0].campaign.complete_block[0] if later else 0)
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are, of all rounds."""
+        return sum(len(one.campaign.design.blocks) for one in self.rounds)
+
+    @property
+    def level(self) -> float:
+        """The threshold of what is read in the last round that is."""
+        return self.read[-1].campaign.complete_block[1]
+
+    @property
     def policy(self) -> str:
         """What several judges' grades count as."""
         return str(self.campaign.config["policy"])
+
+    @property
+    def units(self) -> list[Unit]:
+        """The units of all rounds."""
+        return [unit for one in self.rounds for unit in one.campaign.units]
 
 
 def standing(store: Store, name: str, as_of: int | None = None) -> Standing:
@@ -108,60 +143,89 @@ def standing(store: Store, name: str, as_of: int | None = None) -> Standing:
     ------
     InputError
         Where there is no such campaign or event.
+    StateError
+        Where nothing had been drawn yet.
     """
     row, events = store.campaign(name), store.events(name, as_of)
     last = events[-1].seq if events else 0
-    kept = sample_at(store, name, last)
-    sample, _ = unpacked_sample(kept.payload, f"campaign {name}")
+    versions = [one for one in store.samples(name) if one.seq <= last]
+    if not versions:
+        raise StateError(f"campaign {name}: nothing had been drawn as of event {last}")
     ledger = Ledger.of(events)
-    campaign = sample.campaign
-    while campaign.ask() is not None:
-        pass
-    said = {item: grades for unit in campaign.units for item, grades in ledger.said(unit, row.judges_per_item).items()}
-    judged, progress, agreement = heard(campaign, said, str(row.config["policy"]))
-    block, level = judged.complete_block
+    found = [_judged(own[-1], name, ledger, row) for own in rounds_of(versions)]
     return Standing(
         campaign=row,
-        sample=replace(sample, campaign=judged),
-        version=kept.version,
+        rounds=tuple(sample for sample, *_ in found),
+        version=versions[-1].version,
         as_of=last,
-        block=block,
-        level=level,
-        progress=progress,
-        agreement=agreement,
+        progress=Progress(*(sum(counts) for counts in zip(*(own for _, own, _ in found), strict=True))),
+        agreement=Agreement(*(sum(counts) for counts in zip(*(own for *_, own in found), strict=True))),
         ledger=ledger,
     )
 
 
-def sample_at(store: Store, name: str, seq: int) -> SampleRow:
-    """Return the version of a campaign's sample that was there at an event."""
-    versions = [one for one in store.samples(name) if one.seq <= seq]
-    if not versions:
-        raise StateError(f"campaign {name}: nothing had been drawn as of event {seq}")
-    return versions[-1]
+def _judged(kept: SampleRow, name: str, ledger: Ledger, row: CampaignRow) -> tuple[Sample, Progress, Agreement]:
+    """Return a round with what its judges say."""
+    sample, _ = unpacked_sample(kept.payload, f"campaign {name}")
+    campaign = sample.campaign
+    while campaign.ask() is not None:
+        pass
+    said: dict[int, dict[str, int]] = {}
+    for unit in campaign.units:
+        said |= ledger.said(unit, row.judges_per_item)
+    judged, progress, agreement = heard(campaign, said, str(row.config["policy"]))
+    return replace(sample, campaign=judged), progress, agreement
 
 
 def grades_of(found: Standing) -> dict[Pair, int]:
     """Return the grade that counts of each item that is judged, by query and document; −1 where it cannot be."""
-    campaign = found.sample.campaign
-    grades, groups, top = campaign.grades, campaign.design.groups, campaign.design.max_grade or 0
     out = {}
-    for unit in campaign.units:
-        for item, doc in zip(unit.items, unit.item_ids, strict=True):
-            events = found.ledger.standing.get((unit.query_id, doc), {})
-            if len(events) < found.campaign.judges_per_item:
-                continue
-            grade = int(grades[item])
-            if groups and grade > top:  # a group has no grade of its own: its lower median
-                group = groups[grade - top - 1]
-                grade = int(np.sort(group)[(len(group) - 1) // 2])
-            out[unit.query_id, doc] = grade
+    for sample in found.rounds:
+        campaign = sample.campaign
+        grades, groups, top = campaign.grades, campaign.design.groups, campaign.design.max_grade or 0
+        for unit in campaign.units:
+            for item, doc in zip(unit.items, unit.item_ids, strict=True):
+                if item not in campaign.settled:
+                    continue
+                grade = int(grades[item])
+                if groups and grade > top:  # a group has no grade of its own: its lower median
+                    grade = one_grade(groups[grade - top - 1], "median")
+                out[unit.query_id, doc] = grade
     return out
 
 
 def labels_of(found: Standing) -> dict[Pair, int]:
     """Return the grade of each item that a campaign has judged or knew before it was drawn."""
-    design = found.sample.campaign.design
+    design = found.rounds[0].campaign.design
     queries = design.pool.query_texts[design.pool.item_queries]
     known = {(queries[z], design.pool.item_texts[z]): int(design.known[z]) for z in np.flatnonzero(design.known >= 0)}
     return known | {pair: grade for pair, grade in grades_of(found).items() if grade >= 0}
+
+
+def answered(
+    found: Standing,
+    measures: Sequence[str] = (),
+    questions: Sequence[str] = (),
+    contrasts: str | None = None,
+    *,
+    scope: str = "pool",
+    kind: str = "t",
+    level: float = 0.95,
+) -> tuple[list[Answer], list[str]]:
+    """Return what a campaign answers to each question, and what to know of it.
+
+    Raises
+    ------
+    StateError
+        Where no block is complete.
+    InputError
+        Where a sample does not reach a question, or rounds are asked for an interval other than t.
+    """
+    read = found.read
+    if len(read) > 1:
+        if kind != "t":
+            raise InputError("several rounds are read with t intervals")
+        return round_answers(read, measures, questions, contrasts, scope=scope, level=level)
+    told, notes = answers(read[0], read[0].asked(measures, questions, contrasts), scope=scope, kind=kind, level=level)
+    n_later = len(found.rounds) - 1
+    return told, notes + ([f"read from the first round alone: {n_later} more wait for judgments"] if n_later else [])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from activeeval.session.answers import answers
-from activeeval.session.campaigns.standing import Standing
+from activeeval.session.campaigns.standing import Standing, answered
 from activeeval.store import Store
 
 
@@ -14,20 +13,25 @@ def status(found: Standing, store: Store) -> dict[str, Any]:
 
     ``spent`` counts a unit by the share of its items that are judged; ``in_hand`` and ``free`` are as of now.
     """
-    campaign, slots = found.sample.campaign, store.waiting(found.campaign.name)
-    settled = campaign.settled
-    spent = sum(unit.cost * len(settled.intersection(unit.items)) / len(unit.items) for unit in campaign.units)
+    slots = store.waiting(found.campaign.name)
+    campaigns = [one.campaign for one in found.rounds]
+    shares = [
+        (unit.cost, len(one.settled.intersection(unit.items)) / len(unit.items))
+        for one in campaigns
+        for unit in one.units
+    ]
+    spent = sum(cost * share for cost, share in shares)
     events = [e for own in found.ledger.standing.values() for e in own.values()]
     timed = [e.active_ms for e in events if e.active_ms is not None]
     return {
         "campaign": found.campaign.name,
         "as_of": found.as_of,
         "version": found.version,
-        "budget": campaign.design.budget,
+        "budget": sum(one.design.budget or 0.0 for one in campaigns),
         "spent": spent,
-        "left": sum(unit.cost for unit in campaign.units) - spent,
+        "left": sum(cost for cost, _ in shares) - spent,
         "block": found.block,
-        "blocks": len(campaign.design.blocks),
+        "blocks": found.n_blocks,
         "judged": found.progress.judged,
         "waiting": found.progress.waiting,
         "cannot": found.progress.cannot,
@@ -47,7 +51,7 @@ def intervals(found: Standing, level: float = 0.95) -> list[dict[str, Any]]:
     """
     if found.block == 0:
         return []
-    told, _ = answers(found.sample, found.sample.made_for, level=level)
+    told, _ = answered(found, level=level)
     return [
         {
             "measure": one.target.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from activeeval.campaign import Campaign
 from activeeval.errors import ActiveEvalError
-from activeeval.session.campaigns.making import item_probabilities
+from activeeval.session.campaigns.making import item_probabilities, rounds_of
 from activeeval.session.samples import unpacked_sample
 from activeeval.store import Store, UnitRow
 
@@ -19,33 +19,34 @@ def verify(store: Store, name: str) -> list[str]:
     """
     problems = list(store.verify(name))
     versions, units = store.samples(name), store.units(name)
-    for row in versions:
-        try:
-            sample, own = unpacked_sample(row.payload, f"version {row.version}")
-        except ActiveEvalError as problem:
-            problems.append(str(problem))
-            continue
-        if own != row.digest:
-            problems.append(f"version {row.version}: the sample's id is {own}, the store says {row.digest}")
-        stored = [unit for unit in units if unit.version <= row.version]
-        problems += _differences(sample.campaign, stored, row.version)
+    offset = (0, 0)
+    for own in rounds_of(versions):
+        for row in own:
+            stored = [unit for unit in units if own[0].version <= unit.version <= row.version]
+            try:
+                sample, digest = unpacked_sample(row.payload, f"version {row.version}")
+            except ActiveEvalError as problem:
+                problems.append(str(problem))
+                continue
+            if digest != row.digest:
+                problems.append(f"version {row.version}: the sample's id is {digest}, the store says {row.digest}")
+            problems += _differences(sample.campaign, stored, row.version, *offset)
+        offset = (units[-1].number, units[-1].block) if not stored else (stored[-1].number, stored[-1].block)
     return problems
 
 
-def _differences(campaign: Campaign, stored: list[UnitRow], version: int) -> list[str]:
-    """Return where the units that a sample gives are not those that are stored."""
+def _differences(campaign: Campaign, stored: list[UnitRow], version: int, n_units: int, n_blocks: int) -> list[str]:
+    """Return where the units that a sample gives are not those that are stored, behind those of earlier rounds."""
     given = campaign.planned
     if len(given) != len(stored):
         return [f"version {version}: the sample has {len(given)} units, the store {len(stored)}"]
-    found = []
+    found, probs = [], item_probabilities(campaign)
     for unit, row in zip(given, stored, strict=True):
         docs = tuple(place.doc_id for place in row.places)
-        if (unit.number, unit.block, unit.query_id, unit.item_ids) != (row.number, row.block, row.query_id, docs):
+        theirs = (row.number - n_units, row.block - n_blocks, row.query_id, docs)
+        own = [place.probability for place in row.places]
+        if (unit.number, unit.block, unit.query_id, unit.item_ids) != theirs:
             found.append(f"version {version}: unit {row.number} is not the one that the sample gives")
-    if not found:
-        probs = item_probabilities(campaign)
-        for unit, row in zip(given, stored, strict=True):
-            own = [place.probability for place in row.places]
-            if row.version == version and own != probs[list(unit.items)].tolist():
-                found.append(f"version {version}: unit {row.number} has other probabilities than the sample gives")
+        elif row.version == version and own != probs[list(unit.items)].tolist():
+            found.append(f"version {version}: unit {row.number} has other probabilities than the sample gives")
     return found[:_MOST] + ([f"version {version}: {len(found) - _MOST} more"] if len(found) > _MOST else [])
