@@ -14,7 +14,8 @@ from activeeval.store import EventRow, UnitRow
 Floats = NDArray[np.float64]
 
 PRIOR_ITEMS = 30.0
-"""How many judgments the prior counts for: below ten or so a slope is noise (relative error of a mean time 1/√n · 1)."""
+"""How many judgments the prior counts for: times of judgments spread about as widely as their mean, so that thirty tell
+it to a fifth."""
 LONGEST = 10.0
 """Times above ten times the median are taken for that: somebody left without stopping the clock."""
 PRIOR_SECONDS = 14.2

@@ -15,11 +15,8 @@ def status(found: Standing, store: Store) -> dict[str, Any]:
     """
     slots = store.waiting(found.campaign.name)
     campaigns = [one.campaign for one in found.rounds]
-    shares = [
-        (unit.cost, len(one.settled.intersection(unit.items)) / len(unit.items))
-        for one in campaigns
-        for unit in one.units
-    ]
+    units = [(unit, one.settled.intersection(unit.items)) for one in campaigns for unit in one.units]
+    shares = [(unit.cost, len(settled) / len(unit.items)) for unit, settled in units]
     spent = sum(cost * share for cost, share in shares)
     events = [e for own in found.ledger.standing.values() for e in own.values()]
     timed = [e.active_ms for e in events if e.active_ms is not None]
