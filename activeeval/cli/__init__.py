@@ -15,6 +15,7 @@ from activeeval import __version__
 from activeeval.cli.adapting import adapt, rank
 from activeeval.cli.agreement import agreement
 from activeeval.cli.calibration import calibration
+from activeeval.cli.campaign import campaign
 from activeeval.cli.coherence import coherence
 from activeeval.cli.comparing import compare
 from activeeval.cli.demo import demo
@@ -41,7 +42,7 @@ def cli(quiet: bool) -> None:
     """
 
 
-_WORK = (demo, score, compare, simulate, plan, sample, label, estimate, top_up, design)
+_WORK = (demo, score, compare, simulate, plan, sample, label, estimate, top_up, campaign, design)
 for _command in (*_WORK, methods, agreement, calibration, gains, coherence, adapt, rank, warm_up):
     cli.add_command(_command)
 

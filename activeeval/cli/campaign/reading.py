@@ -130,12 +130,8 @@ def estimate(
         say(f"as of event {found.as_of}, block {found.block} of {found.n_blocks}")
         say(f"the intervals are about {SCOPES[scope]}")
         say_sizes([one.estimate for one in told])
-    reading: dict[str, Any] = {
-        "as_of": found.as_of,
-        "block": found.block,
-        "threshold": found.level,
-        "policy": found.policy,
-    }
+    reading: dict[str, Any] = {"as_of": found.as_of, "block": found.block, "threshold": found.level}
+    reading |= {"policy": found.policy} if found.campaign.judges_per_item > 1 else {}
     rows = [answer_row(one, kind, found.progress) | reading for one in told]
     ordered = places_of(found.sample.systems, told) if len(found.read) == 1 else []
     if ordered and form not in ("jsonl", "tsv"):

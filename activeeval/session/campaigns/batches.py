@@ -109,7 +109,7 @@ def _rows(path: str, samples: Sequence[str]) -> Iterable[tuple[str, str, str, in
         return
     if sheet.sample not in samples:
         raise InputError(f"{path}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(samples)}")
-    columns = (sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), sheet.judge.tolist())
-    for row, (query, doc, grade, who) in enumerate(zip(*columns, strict=True)):
+    rows = zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), sheet.judge.tolist(), strict=True)
+    for row, (query, doc, grade, who) in enumerate(rows):
         if grade != EMPTY:
             yield sheet.place(path, row), query, doc, grade, judge_name(who)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -60,9 +61,8 @@ def _prels(found: Standing, store: Store, path: PathLike) -> list[str]:
 
 def event_record(event: EventRow) -> dict[str, Any]:
     """Return an event as the log is written out: what is empty is null."""
-    names = ("seq", "kind", "at", "judge", "query_id", "doc_id", "unit", "k", "grade", "reason", "body", "shown_at")
-    names += ("active_ms", "idle_ms", "supersedes", "digest")
-    return {name: getattr(event, name) if getattr(event, name) not in ("", {}) else None for name in names}
+    found = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "key"}
+    return {name: None if value in ("", {}) else value for name, value in found.items()}
 
 
 def _jsonl(found: Standing, store: Store, path: PathLike) -> list[str]:

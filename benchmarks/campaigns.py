@@ -1,0 +1,284 @@
+"""Campaigns that three judges work on, through the store: ``python -m benchmarks.campaigns``.
+
+MQ2008, parts 2 to 5, a forest that learned on part 1; DCG@10 of two rankers and of one, by `items`, and ERR@10 by
+`depth`. The judges are simulated: one is slow, so that leases end and items go to others while the answer is under way;
+one crashes again and again with an item in hand; one puts off a fifth of the relevant items. *Coverage*: so many whole
+campaigns in memory, a seed each; the estimate through the store against the library called directly with the same
+seed, and how often the interval holds the truth, early readings too. *Kills*: the same by `activeeval campaign judge`
+processes that SIGKILL ends at random moments, on SQLite and PostgreSQL (--url). Stores benchmarks/results/campaigns.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from activeeval import Campaign
+from activeeval.design import Design
+from activeeval.io.trec import Qrels, write_qrels
+from activeeval.methods import METHODS, default_method
+from activeeval.pool.texts import Texts
+from activeeval.session.campaigns.making import Rules, create
+from activeeval.session.campaigns.standing import answered, standing
+from activeeval.session.samples import Sample
+from activeeval.store import Claimed, Said, Store, open_store
+from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
+from benchmarks.pools import JudgedPool, load
+
+MODULE = "benchmarks.campaigns"
+CASES = (("DCG@10", "two rankers"), ("DCG@10", "one ranking"), ("ERR@10", "two rankers"))
+BUDGET, LEASE_S = 400.0, 900
+PUT_OFF, CRASHES, SLOW = 0.2, 0.05, 0.3
+SECOND = 1_000_000
+COVERED = (93, 97)
+Row = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Clock:
+    """The time of a simulation, in microseconds."""
+
+    now: int = 1_700_000_000 * SECOND
+
+    def __call__(self) -> int:
+        self.now += 1
+        return self.now
+
+
+@dataclass(slots=True)
+class Judge:
+    """A judge and what is going on: an item in hand whose answer comes at a time, or never.
+
+    Attributes
+    ----------
+    name : str
+    put_off : float
+        Share of the relevant items that the judge puts off, always the same ones.
+    crashes, slow : float
+        How often the judge is gone with an item in hand, and takes longer than a lease.
+    """
+
+    name: str
+    put_off: float = 0.0
+    crashes: float = 0.0
+    slow: float = 0.0
+    in_hand: list[tuple[int, Claimed]] = field(default_factory=list)
+
+    def answer(self, item: Claimed, grade: int) -> Said:
+        """Return what the judge says of an item."""
+        skips = grade > 0 and random.Random(f"{self.name} {item.query_id} {item.doc_id}").random() < self.put_off
+        return Said(kind="later") if skips else Said(kind="judged", grade=grade)
+
+
+def judges() -> list[Judge]:
+    """Return three: one slow, one crashing, one who puts off a fifth of the relevant items."""
+    return [Judge("slow", slow=SLOW), Judge("crashing", crashes=CRASHES), Judge("skipping", put_off=PUT_OFF)]
+
+
+def judged(db: Store, name: str, truth: dict[tuple[str, str], int], clock: Clock, rng: random.Random) -> None:
+    """Have three judges work on a campaign until nothing is left."""
+    team = judges()
+    while True:
+        waits = db.waiting(name)
+        if not waits["free"] and not waits["leased"]:
+            break
+        judge = rng.choice(team)
+        due = [one for one in judge.in_hand if one[0] <= clock.now]
+        if due:
+            judge.in_hand.remove(due[0])
+            item = due[0][1]
+            db.submit(name, item.token, judge.answer(item, truth[item.query_id, item.doc_id]))
+        elif not judge.in_hand:
+            item = db.claim(name, judge.name)
+            if item is not None and rng.random() >= judge.crashes and not (judge.put_off and item.was_put_off):
+                takes = 2 * LEASE_S if rng.random() < judge.slow else 20
+                judge.in_hand.append((clock.now + takes * SECOND, item))
+        clock.now += 10 * SECOND
+
+
+def one_campaign(
+    design: Design, seed: int, truth: dict[tuple[str, str], int], grades: np.ndarray
+) -> tuple[dict[str, float], float]:
+    """Return what a campaign says, early and at its end, and how far its end is from the library called directly."""
+    clock, campaign = Clock(), Campaign(design, rng=seed)
+    question = "run" if design.target.versus is None else "difference"
+    with open_store("sqlite://", create=True, clock=clock) as db:
+        create(db, "c", Sample(campaign=campaign, questions=(question,), seed=seed), Rules(lease_s=LEASE_S))
+        judged(db, "c", truth, clock, random.Random(seed))
+        whole = standing(db, "c")
+        middle = next((seq for seq in _ends(db, whole.units) if seq < whole.as_of), whole.as_of)
+        early, late = (answered(standing(db, "c", seq))[0][0] for seq in (middle, None))
+        n_late = len(whole.ledger.late)
+    direct = Campaign(design, rng=seed)
+    found = direct.run(lambda query, docs: [truth[query, doc] for doc in docs])
+    differs = max(abs(found.value - late.estimate.value), abs(found.std_error - late.estimate.std_error))
+    row = {"value": found.value, "late": n_late, "put_off": whole.ledger.put_off}
+    for name, one in (("early", early), ("end", late)):
+        row |= {f"{name}_low": one.interval.low, f"{name}_high": one.interval.high}
+    return row, float(differs)
+
+
+def _ends(db: Store, units: Sequence[Any]) -> list[int]:
+    """Return the event at which the second block was complete."""
+    left = {(unit.query_id, doc) for unit in units if unit.block <= 2 for doc in unit.item_ids}
+    for event in db.events("c"):
+        if event.kind == "judged":
+            left.discard((event.query_id, event.doc_id))
+            if not left:
+                return [event.seq]
+    return []
+
+
+def designed(pool: JudgedPool, measure: str, case: str) -> Design:
+    """Return the design of a case."""
+    target = pool.target(measure, case, 0.0)
+    method = default_method(target.measure)
+    return METHODS[method.name].design(target, **pool.beliefs.for_method(method, pool.max_grade + 1), budget=BUDGET)
+
+
+def truth_of(pool: JudgedPool) -> dict[tuple[str, str], int]:
+    """Return the grade of each query and document."""
+    own = pool.workload.pool
+    queries = own.query_texts[own.item_queries].tolist()
+    return dict(zip(zip(queries, own.item_texts.tolist(), strict=True), pool.workload.grades.tolist(), strict=True))
+
+
+def coverage(pool: JudgedPool, repetitions: int) -> list[Row]:
+    """Return a row for each case: how often intervals held, and the largest difference to the library."""
+    truth, grades, rows = truth_of(pool), pool.workload.grades, []
+    for measure, case in CASES:
+        design, started = designed(pool, measure, case), time.perf_counter()
+        exact = float(design.pool.query_probs @ design.target.values(grades))
+        found = [one_campaign(design, seed, truth, grades) for seed in range(repetitions)]
+        told = [row for row, _ in found]
+        held = {
+            name: np.mean([row[f"{name}_low"] <= exact <= row[f"{name}_high"] for row in told])
+            for name in ("early", "end")
+        }
+        rows.append(
+            {
+                "measure": measure,
+                "case": case,
+                "campaigns": repetitions,
+                "coverage": 100 * float(held["end"]),
+                "coverage_early": 100 * float(held["early"]),
+                "coverage_se": 100 * float(np.sqrt(held["end"] * (1 - held["end"]) / repetitions)),
+                "late": float(np.mean([row["late"] for row in told])),
+                "put_off": float(np.mean([row["put_off"] for row in told])),
+                "largest_difference": max(differs for _, differs in found),
+                "minutes": (time.perf_counter() - started) / 60,
+            }
+        )
+        print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def killed(pool: JudgedPool, url: str | None, kills: int, seed: int = 0) -> Row:
+    """Return what became of a campaign whose judges were killed again and again."""
+    rng, design, truth = random.Random(seed), designed(pool, *CASES[0]), truth_of(pool)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        home = url or f"sqlite:///{folder}/c.activeeval"
+        oracle, name = f"{folder}/all.qrels", f"kills-{time.time_ns()}"
+        _write_oracle(truth, oracle)
+        with open_store(home, create=True) as db:
+            create(db, name, Sample(campaign=Campaign(design, rng=seed), questions=("difference",), seed=seed), Rules())
+        logs = {who: stack.enter_context(open(f"{folder}/{who}", "wb")) for who in ("a", "b", "c")}
+        n_kills = 0
+        running = {who: _start(name, home, who, oracle, log) for who, log in logs.items()}
+        while running:
+            time.sleep(rng.uniform(0.2, 2.5))
+            who = rng.choice(sorted(running))
+            if running[who].poll() is None and n_kills < kills:
+                running[who].send_signal(signal.SIGKILL)
+                n_kills += 1
+                running[who].wait()
+                running[who] = _start(name, home, who, oracle, logs[who])
+            running = {who: one for who, one in running.items() if one.poll() is None or one.returncode != 0}
+        acknowledged = [json.loads(line) for who in logs for line in _whole_lines(f"{folder}/{who}")]
+        with open_store(home) as db:
+            events = {(e.seq, e.query_id, e.doc_id, e.grade) for e in db.events(name) if e.kind in ("judged", "late")}
+            found, problems = answered(standing(db, name))[0][0].estimate, db.verify(name)
+            n_events = db.last_seq(name)
+    lost = [row for row in acknowledged if (row["seq"], row["query_id"], row["doc_id"], row["grade"]) not in events]
+    direct = Campaign(design, rng=seed).run(lambda query, docs: [truth[query, doc] for doc in docs])
+    return {
+        "store": home.split(":")[0],
+        "kills": n_kills,
+        "acknowledged": len(acknowledged),
+        "lost": len(lost),
+        "events": n_events,
+        "problems": problems,
+        "difference": abs(direct.value - found.value) + abs(direct.std_error - found.std_error),
+    }
+
+
+def _write_oracle(truth: dict[tuple[str, str], int], path: str) -> None:
+    queries, docs = (Texts.from_list(list(column)) for column in zip(*truth, strict=True))
+    write_qrels(Qrels(queries, docs, np.array(list(truth.values()))), path)
+
+
+def _start(name: str, url: str, who: str, oracle: str, log: Any) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "activeeval", "campaign", "judge", name, "--db", url, "--judge", who]
+    return subprocess.Popen([*command, "--oracle", oracle], stdout=log)
+
+
+def _whole_lines(path: str) -> list[str]:
+    """Return the lines of a log that a killed process finished."""
+    return [line for line in Path(path).read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+
+def figures_of(rows: list[Row], kills: list[Row]) -> list[Row]:
+    """Return what is to be reached."""
+    found = []
+    for row in rows:
+        name = f"{row['measure']}, {row['case']}"
+        note = f"± {row['coverage_se']:.1f}, early {row['coverage_early']:.1f}"
+        found.append(
+            figure(f"{name}: coverage", row["coverage"], "%", note=note, at_least=COVERED[0], at_most=COVERED[1])
+        )
+        found.append(figure(f"{name}: store against library", row["largest_difference"], "", at_most=1e-12))
+    for row in kills:
+        note = f"of {row['acknowledged']} over {row['kills']} kills"
+        found.append(figure(f"{row['store']}: acknowledged judgments lost", row["lost"], "", note=note, at_most=0))
+        found.append(figure(f"{row['store']}: estimate against library", row["difference"], "", at_most=1e-12))
+    return found
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table of a result."""
+    return figures_table(result["figures"])
+
+
+def main() -> None:
+    """Run what is asked for, and store it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--campaigns", type=int, default=500)
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--url", action="append", default=[], help="a PostgreSQL database for the kills; repeatable")
+    parser.add_argument("--only", choices=("coverage", "kills"))
+    parser.add_argument("--json", type=Path, default=ROOT / "benchmarks/results/campaigns.json")
+    args = parser.parse_args()
+    about = describe(MODULE, ("sqlalchemy", "psycopg"))
+    pool = load("mq2008")
+    rows = [] if args.only == "kills" else coverage(pool, args.campaigns)
+    kills = [] if args.only == "coverage" else [killed(pool, url, args.kills) for url in (None, *args.url)]
+    result = about | {"coverage": rows, "kills": kills, "figures": figures_of(rows, kills)}
+    show("campaigns", result["figures"])
+    store(result, args.json)
+
+
+if __name__ == "__main__":
+    main()
