@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Table, insert, select
+from sqlalchemy import Connection, Table, insert, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
 from activeeval.errors import InputError, StateError, shown
@@ -108,6 +108,8 @@ def _add(
     new += [EventRow(seq=0, kind="ended", at=at, reason=ended)] if ended else []
     stored = append(connection, campaign_id, new)
     insert_slots(connection, campaign_id, slots_of(campaign, stored)[0])
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("ANALYZE slot"))  # or it sorts all open slots for each claim until it has counted them
     return stored[-1].seq if stored else before
 
 
@@ -120,7 +122,7 @@ def _insert_sample(connection: Connection, campaign_id: int, sample: SampleRow) 
 def _insert_queries(connection: Connection, campaign_id: int, units: Sequence[UnitRow]) -> None:
     table = tables.query
     chosen = select(table.c.query_id, table.c.text).where(table.c.campaign_id == campaign_id)
-    texts: dict[str, str] = dict(connection.execute(chosen).tuples().all())
+    texts: dict[str, str] = {row[0]: row[1] for row in connection.execute(chosen)}
     for unit in units:
         if texts.setdefault(unit.query_id, unit.query_text) != unit.query_text:
             raise InputError(f"query {shown(unit.query_id)} has another text in unit {unit.number} than before")

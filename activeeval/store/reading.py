@@ -41,7 +41,7 @@ def units_of(connection: Connection, campaign_id: int) -> list[UnitRow]:
     unit, query = tables.unit, tables.query
     places = _places(connection, campaign_id)
     texts = select(query.c.query_id, query.c.text).where(query.c.campaign_id == campaign_id)
-    query_texts: dict[str, str] = dict(connection.execute(texts).tuples().all())
+    query_texts: dict[str, str] = {row[0]: row[1] for row in connection.execute(texts)}
     chosen = select(unit).where(unit.c.campaign_id == campaign_id).order_by(unit.c.number)
     return [
         UnitRow(
