@@ -53,7 +53,7 @@ class Database:
 
     def __init__(self, url: str, wait_s: float) -> None:
         parsed = _parsed(url)
-        self.place = shown(parsed.render_as_string(hide_password=True))
+        self.place = parsed.render_as_string(hide_password=True)
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.path = _path_of(parsed) if self.is_sqlite else None
         self._wait_s = wait_s

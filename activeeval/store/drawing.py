@@ -179,6 +179,7 @@ def _check_units(sample: SampleRow, units: Sequence[UnitRow]) -> None:
             raise InputError(f"unit {unit.number} is of version {unit.version}, its sample of {sample.version}")
         check_text("query_id", unit.query_id, may_be_empty=False)
         check_text("query_text", unit.query_text)
+        canonical(dict(drawn(unit, 0).body))
         for place in unit.places:
             check_text("doc_id", place.doc_id, may_be_empty=False)
         if len({place.doc_id for place in unit.places}) < len(unit.places):
