@@ -36,6 +36,7 @@ ALLOWED = {
     "results": {"errors"},
     # beside
     "io": GROUND,
+    "store": {"errors"},
     # measures, models, decide, estimate
     "measures": GROUND,
     "grade_models": GROUND | {"measures", "io"},
@@ -74,6 +75,9 @@ LIBRARIES = {
     "rich": {"cli"},
     "matplotlib": {"report"},
     "python_calamine": {"io"},
+    "sqlalchemy": {"store"},
+    "alembic": {"store"},
+    "psycopg": {"store"},
 }
 MODULES = [path for path in sorted(HOUSE.rglob("*.py")) if path != HOUSE / "__init__.py"]
 

@@ -1,1 +1,29 @@
 """The durable store of campaigns: rows in SQLite or PostgreSQL. All SQL is in here; it knows rows, not estimates."""
+
+from activeeval.store.rows import (
+    KINDS,
+    Acknowledged,
+    CampaignRow,
+    Claimed,
+    EventRow,
+    PlaceRow,
+    Said,
+    SampleRow,
+    UnitRow,
+)
+from activeeval.store.store import Store, open_store, upgrade
+
+__all__ = [
+    "KINDS",
+    "Acknowledged",
+    "CampaignRow",
+    "Claimed",
+    "EventRow",
+    "PlaceRow",
+    "Said",
+    "SampleRow",
+    "Store",
+    "UnitRow",
+    "open_store",
+    "upgrade",
+]

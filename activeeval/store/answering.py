@@ -1,0 +1,173 @@
+"""What judges say of items, with a token or from a file, and what they take back.
+
+An answer is never thrown away: one that no longer counts is stored as ``late``, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select, update
+
+from activeeval.errors import InputError, StateError, shown
+from activeeval.store import tables
+from activeeval.store.claiming import hashed
+from activeeval.store.fold import ANSWERS
+from activeeval.store.log import LARGEST, append, check_text, events, lock_log, with_key
+from activeeval.store.rows import Acknowledged, CampaignRow, EventRow, Said
+
+slot, event = tables.slot, tables.event
+
+FREED = {"state": "free", "judge": None, "token_hash": None, "lease_until": None}
+GONE = "the item had gone to another judge"
+RECLAIMED = "a later claim took its place"
+ANSWERED = "the item had been answered already"
+
+
+class Answer(NamedTuple):
+    """What was said, with which key it can be said again."""
+
+    said: Said
+    key: str
+
+
+def check_said(said: Said, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWERS, "later")) -> None:
+    """Raise InputError where nobody can say that."""
+    if said.kind not in tuple(kinds):
+        raise InputError(f"a judge says {', '.join(kinds)}, got {shown(str(said.kind))}")
+    check_text("reason", said.reason)
+    if said.kind == "judged":
+        _check_whole("grade", said.grade, LARGEST if campaign.max_grade is None else campaign.max_grade)
+    elif said.grade is not None:
+        raise InputError(f"{said.kind} goes without a grade, got {said.grade!r}")
+    for name in ("active_ms", "idle_ms"):
+        if getattr(said, name) is not None:
+            _check_whole(name, getattr(said, name), 2**62)
+
+
+def check_key(key: str | None) -> None:
+    if key is not None:
+        check_text("key", key, may_be_empty=False)
+
+
+def claim_of(connection: Connection, campaign_id: int, token: str) -> EventRow:
+    """Return the event in which an item was shown under a token; InputError where there is none."""
+    found = with_key(connection, campaign_id, "shown:" + hashed(token))
+    if found is None:
+        raise InputError(f"no item was given out under the token {shown(token)}")
+    return found
+
+
+def submit(connection: Connection, campaign_id: int, claimed: EventRow, answer: Answer, at: int) -> Acknowledged:
+    """Store what was said of an item that was shown."""
+    mine = select(slot.c.id).where(
+        slot.c.token_hash == (claimed.key or "").removeprefix("shown:"), slot.c.campaign_id == campaign_id
+    )
+    # a racing submit of the same token waits here, and finds that the token is no more
+    held = connection.execute(mine.with_for_update()).scalar()
+    lock_log(connection, campaign_id)
+    stored = with_key(connection, campaign_id, answer.key)
+    if stored is not None:
+        return _repeated(stored, claimed, answer)
+    if held is None:
+        return _late(connection, campaign_id, claimed, answer, at, _why_late(connection, campaign_id, claimed))
+    values = FREED if answer.said.kind == "later" else {**FREED, "state": "done", "judge": claimed.judge}
+    connection.execute(update(slot).where(slot.c.id == held).values(values))
+    return _acknowledged(connection, campaign_id, said_event(claimed, answer.said, at, answer.key))
+
+
+def said_event(item: EventRow, said: Said, at: int, key: str | None, supersedes: int | None = None) -> EventRow:
+    """Return what was said of the item of another event as an event."""
+    return EventRow(
+        seq=0,
+        kind=said.kind,
+        at=at,
+        judge=item.judge,
+        query_id=item.query_id,
+        doc_id=item.doc_id,
+        unit=item.unit,
+        k=item.k,
+        grade=None if said.grade is None else int(said.grade),
+        reason=said.reason,
+        shown_at=item.shown_at,
+        active_ms=said.active_ms,
+        idle_ms=said.idle_ms,
+        supersedes=supersedes,
+        key=key,
+    )
+
+
+def late_event(item: EventRow, said: Said, at: int, key: str | None, why: str) -> EventRow:
+    """Return an answer that does not count as an event; its body keeps what was said."""
+    event = said_event(item, said, at, key)
+    return EventRow(
+        **{name: getattr(event, name) for name in EventRow.__slots__ if name not in ("kind", "reason", "body")},
+        kind="late",
+        reason=why,
+        body={"said": said.kind, "reason": said.reason},
+    )
+
+
+def says_the_same(stored: EventRow, said: Said) -> bool:
+    """Whether an event is what somebody says."""
+    body = stored.body
+    then = (body.get("said"), body.get("reason")) if stored.kind == "late" else (stored.kind, stored.reason)
+    return (*then, stored.grade) == (said.kind, said.reason, said.grade)
+
+
+def retract(connection: Connection, campaign_id: int, seq: int, judge: str, reason: str, at: int) -> Acknowledged:
+    """Take an answer back, so that its item waits again."""
+    found = events(connection, campaign_id, event.c.seq == seq)
+    if not found or found[0].kind not in ANSWERS:
+        what = found[0].kind if found else "not there"
+        raise StateError(f"event {seq} is {what}: only judged and cannot can be retracted")
+    answer = found[0]
+    held = _slot_of(connection, campaign_id, answer)
+    lock_log(connection, campaign_id)
+    by = events(connection, campaign_id, event.c.supersedes == seq)
+    if by:
+        raise StateError(f"event {seq} does not stand any more: event {by[0].seq} took its place")
+    connection.execute(update(slot).where(slot.c.id == held).values(FREED))
+    names = ("query_id", "doc_id", "unit", "k")
+    item = {name: getattr(answer, name) for name in names}
+    taken_back = EventRow(seq=0, kind="retracted", at=at, judge=judge, reason=reason, supersedes=seq, **item)
+    return _acknowledged(connection, campaign_id, taken_back)
+
+
+def _check_whole(name: str, value: Any, largest: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= largest:
+        raise InputError(f"{name} must be a whole number from 0 to {largest}, got {value!r}")
+
+
+def _repeated(stored: EventRow, item: EventRow, answer: Answer) -> Acknowledged:
+    is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (item.query_id, item.doc_id, item.judge)
+    if not is_of_item or not says_the_same(stored, answer.said):
+        raise StateError(f"the key {shown(answer.key)} is that of event {stored.seq}, which says something else")
+    return Acknowledged(event=stored, is_repeated=True)
+
+
+def _late(connection: Connection, campaign_id: int, item: EventRow, answer: Answer, at: int, why: str) -> Acknowledged:
+    return _acknowledged(connection, campaign_id, late_event(item, answer.said, at, answer.key, why))
+
+
+def _acknowledged(connection: Connection, campaign_id: int, happened: EventRow) -> Acknowledged:
+    return Acknowledged(event=append(connection, campaign_id, [happened])[0])
+
+
+def _why_late(connection: Connection, campaign_id: int, claimed: EventRow) -> str:
+    kinds = ("shown", "later", *ANSWERS)
+    of_item = (event.c.unit == claimed.unit, event.c.doc_id == claimed.doc_id, event.c.k == claimed.k)
+    after = events(connection, campaign_id, *of_item, event.c.seq > claimed.seq, event.c.kind.in_(kinds))
+    if not after or (after[0].judge == claimed.judge and after[0].kind != "shown"):
+        return ANSWERED
+    return RECLAIMED if after[0].judge == claimed.judge else GONE
+
+
+def _slot_of(connection: Connection, campaign_id: int, answer: EventRow) -> int:
+    place = tables.place
+    of_item = (place.c.campaign_id == campaign_id, place.c.unit == answer.unit, place.c.doc_id == answer.doc_id)
+    position = select(place.c.position).where(*of_item).scalar_subquery()
+    its = (slot.c.campaign_id == campaign_id, slot.c.unit == answer.unit, slot.c.k == answer.k)
+    chosen = select(slot.c.id).where(*its, slot.c.position == position)
+    return int(connection.execute(chosen.with_for_update()).scalar_one())

@@ -1,0 +1,138 @@
+"""Whether a log is whole, and whether all else is what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, and_, delete, exists, select, text
+
+from activeeval.errors import StateError
+from activeeval.store import tables
+from activeeval.store.drawing import drawn, insert_slots
+from activeeval.store.fold import ANSWERS, Slot, slots_of
+from activeeval.store.log import chained, digest_of, events, lock_log
+from activeeval.store.reading import units_of
+from activeeval.store.rows import CampaignRow, EventRow, UnitRow
+
+
+def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow) -> list[str]:
+    """Return what is wrong with a campaign, one line each; nothing where all is as it was written."""
+    found: list[str] = []
+    # what is damaged in one place must not hide what is damaged in another
+    for check in (_file, _orphans, _log, _units, _slots):
+        try:
+            found += check(connection, campaign_id, campaign)
+        except StateError as error:
+            found.append(str(error))
+        except (KeyError, TypeError, ValueError) as error:
+            found.append(f"a row cannot be read: {type(error).__name__} {error}")
+    return list(dict.fromkeys(found))
+
+
+def rebuild(connection: Connection, campaign_id: int, campaign: CampaignRow) -> None:
+    """Make the slots again from the log alone."""
+    if connection.dialect.name == "postgresql":
+        # whoever has a slot must have ended before, and nobody may take one meanwhile
+        connection.execute(text("LOCK TABLE slot IN EXCLUSIVE MODE"))
+    lock_log(connection, campaign_id)
+    log = events(connection, campaign_id)
+    slots, problems = slots_of(campaign, log)
+    problems = [*_chain(log), *problems]
+    if problems:
+        raise StateError(f"the log is not whole: {problems[0]}")
+    connection.execute(delete(tables.slot).where(tables.slot.c.campaign_id == campaign_id))
+    insert_slots(connection, campaign_id, slots)
+
+
+def _file(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
+    if connection.dialect.name == "sqlite":
+        rows = connection.exec_driver_sql("PRAGMA quick_check(5)").scalars()
+        yield from (f"the file is damaged: {' '.join(str(row).split())}" for row in rows if row != "ok")
+
+
+def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
+    place, unit, slot = tables.place, tables.unit, tables.slot
+    in_unit = _matches(place, unit, ("campaign_id", "campaign_id"), ("unit", "number"))
+    for row in connection.execute(select(place.c.unit, place.c.doc_id).where(~in_unit)):
+        yield f"document {row.doc_id!r} is in unit {row.unit}, which is not there"
+    at_place = _matches(slot, place, *((name, name) for name in ("campaign_id", "unit", "position")))
+    for row in connection.execute(select(slot.c.unit, slot.c.position).where(~at_place)):
+        yield f"a slot is of place {row.position} of unit {row.unit}, which is not there"
+    for table, column in ((tables.event, "campaign_id"), (tables.sample, "campaign_id"), (unit, "campaign_id")):
+        of_campaign = _matches(table, tables.campaign, (column, "id"))
+        for lost in connection.execute(select(table.c.campaign_id).where(~of_campaign).distinct()).scalars():
+            yield f"{table.name} has rows of campaign {lost}, which is not there"
+
+
+def _matches(one: Any, other: Any, *columns: tuple[str, str]) -> Any:
+    return exists().where(and_(*(one.c[mine] == other.c[theirs] for mine, theirs in columns)))
+
+
+def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
+    log = events(connection, campaign_id)
+    yield from _chain(log)
+    yield from _references(log)
+    names = select(tables.judge.c.name).where(tables.judge.c.campaign_id == campaign_id)
+    judges = set(connection.execute(names).scalars())
+    for event in log:
+        if event.kind in ("shown", *ANSWERS) and event.judge not in judges:
+            yield f"event {event.seq} is of judge {event.judge!r}, who is not entered"
+
+
+def _chain(log: Sequence[EventRow]) -> Iterator[str]:
+    before, seq = "", 0
+    for event in log:
+        if event.seq != seq + 1:
+            yield f"event {seq + 1} is missing: after {seq} comes {event.seq}"
+        elif event.digest != chained(event, before):
+            yield f"event {event.seq} is not what was written: its digest does not fit"
+        before, seq = event.digest, event.seq
+
+
+def _references(log: Sequence[EventRow]) -> Iterator[str]:
+    by_seq = {event.seq: event for event in log}
+    for event in log:
+        if event.supersedes is not None:
+            before = by_seq.get(event.supersedes)
+            if before is None or before.kind not in ANSWERS or before.seq >= event.seq:
+                yield f"event {event.seq} takes the place of event {event.supersedes}, which is no earlier answer"
+
+
+def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
+    said = {event.unit: event for event in events(connection, campaign_id, tables.event.c.kind == "drawn")}
+    for unit in units_of(connection, campaign_id):
+        event = said.pop(unit.number, None)
+        if event is None:
+            yield f"unit {unit.number} was never drawn"
+        elif not _is_as_drawn(unit, event):
+            yield f"unit {unit.number} is not what event {event.seq} says was drawn"
+    yield from (f"unit {number} was drawn and is not there" for number in said)
+    for digest, content in connection.execute(_documents(campaign_id)):
+        if digest_of(content) != digest:
+            yield f"the text of document {digest} is not what was written"
+
+
+def _is_as_drawn(unit: UnitRow, event: EventRow) -> bool:
+    expected = drawn(unit, event.at)
+    return (expected.body, expected.query_id) == (event.body, event.query_id)
+
+
+def _documents(campaign_id: int) -> Any:
+    place, document = tables.place, tables.document
+    used = select(place.c.document).where(place.c.campaign_id == campaign_id)
+    return select(document.c.digest, document.c.content).where(document.c.digest.in_(used))
+
+
+def _slots(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Iterator[str]:
+    expected, problems = slots_of(campaign, events(connection, campaign_id))
+    yield from problems
+    table = tables.slot
+    columns = [table.c[name] for name in Slot.__slots__]
+    rows = connection.execute(select(*columns).where(table.c.campaign_id == campaign_id))
+    key: Callable[[Slot], tuple[int, int, int]] = lambda slot: (slot.unit, slot.position, slot.k)  # noqa: E731
+    there = {key(slot): slot for slot in (Slot(**row._mapping) for row in rows)}
+    for slot in expected:
+        if there.pop(key(slot), None) != slot:
+            yield f"slot {slot.k} of place {slot.position} of unit {slot.unit} is not what the log comes to"
+    yield from (f"slot {k} of place {position} of unit {unit} is of nothing drawn" for unit, position, k in there)

@@ -1,0 +1,252 @@
+"""Who gets which item: the order in which slots are given out, and how no two judges get the same one.
+
+The lease is in the slot's own row and is taken by one statement that asks once more whether the slot is still
+there to be taken. With leases in another table two judges both find a slot without one, and both write one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Update,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
+
+from activeeval.store import tables
+from activeeval.store.drawing import insert_missing
+from activeeval.store.fold import ANSWERS, MICROSECONDS
+from activeeval.store.log import append, lock_log, parsed
+from activeeval.store.rows import CampaignRow, Claimed, EventRow
+
+slot, event, place = tables.slot, tables.event, tables.place
+_CANDIDATE, _OTHER = slot.alias("candidate"), slot.alias("other")
+# statements are built once: building one takes longer than running it
+_CAMPAIGN: Any = bindparam("of_campaign")
+_JUDGE: Any = bindparam("of_judge")
+_NOW: Any = bindparam("as_of")
+
+
+class Claim(NamedTuple):
+    """Who asks for an item, of what, and when."""
+
+    campaign_id: int
+    campaign: CampaignRow
+    judge: str
+    now: int
+
+
+def claim(connection: Connection, asked: Claim) -> Claimed | None:
+    """Give a judge the item that he has, or else the next one; None where there is none for him.
+
+    The judge's row must be locked (`lock_judge`).
+    """
+    token = secrets.token_urlsafe(16)
+    values = {
+        "of_campaign": asked.campaign_id,
+        "of_judge": asked.judge,
+        "as_of": asked.now,
+        "new_hash": hashed(token),
+        "new_lease": asked.now + asked.campaign.lease_s * MICROSECONDS,
+    }
+    taken = connection.execute(_taking("own"), values).scalar() or _next(connection, values)
+    return None if taken is None else _shown(connection, asked, taken, token)
+
+
+def hashed(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
+
+
+def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -> None:
+    """Let a judge do one thing at a time; he is entered where he is new."""
+    values = {"of_campaign": campaign_id, "of_judge": judge}
+    if connection.execute(_judge(), values).first() is None:
+        row = {"campaign_id": campaign_id, "name": judge, "created_at": now}
+        insert_missing(connection, tables.judge, [row], "name")
+        connection.execute(_judge(), values)
+
+
+def is_takeable(slots: Any, now: Any) -> ColumnElement[bool]:
+    """Return the condition that nobody has a slot; it names the states as the index of open slots does."""
+    is_over = and_(slots.c.state == "leased", slots.c.lease_until < now)
+    return and_(_is_open(slots), or_(slots.c.state == "free", is_over))
+
+
+def _next(connection: Connection, values: Mapping[str, Any]) -> int | None:
+    """Take the best slot of the lowest block that has one, and of a higher one where others are quicker."""
+    has_put_off = connection.execute(_laters().limit(1), values).first() is not None
+    unit = connection.execute(_last_unit(), values).scalar()
+    places = ["unit", "alone", "any"] if unit is not None else ["alone", "any"]
+    block = 0
+    while (found := connection.execute(_lowest_block(), {**values, "above": block}).scalar()) is not None:
+        block = found
+        there = {**values, "in_block": block, "in_unit": unit}
+        for where in [f"fresh {place}" for place in places] + ["put off"] if has_put_off else places:
+            taken = connection.execute(_taking(where), there).scalar()
+            if taken is not None:
+                return int(taken)
+    return None
+
+
+@cache
+def _taking(where: str) -> Update:
+    """Return the statement that takes the first slot of a place, where it is still there to be taken."""
+    first = _places()[where].limit(1).with_for_update(skip_locked=True, of=_CANDIDATE).scalar_subquery()
+    still = slot.c.state == "leased" if where == "own" else is_takeable(slot, _NOW)
+    values = {
+        "state": "leased",
+        "judge": _JUDGE,
+        "token_hash": bindparam("new_hash"),
+        "lease_until": bindparam("new_lease"),
+    }
+    return update(slot).where(slot.c.id == first, still).values(values).returning(slot.c.id)
+
+
+@cache
+def _places() -> dict[str, Select[Any]]:
+    """Return where to look for a slot: the judge's own, and those of a block."""
+    s = _CANDIDATE
+    is_leased = literal_column("candidate.state") == literal_column("'leased'")
+    own = select(s.c.id).where(s.c.campaign_id == _CAMPAIGN, s.c.judge == _JUDGE, is_leased)
+    there = select(s.c.id).where(_can_take(), s.c.block == bindparam("in_block"))
+    oldest = _put_off().with_only_columns(func.max(event.c.seq)).scalar_subquery()
+    put_off = there.where(exists(_put_off())).order_by(oldest, s.c.k)
+    fresh = there.where(_put_off().limit(1).scalar_subquery().is_(None))
+    found = {"own": own, "put off": put_off}
+    for prefix, some in (("", there), ("fresh ", fresh)):
+        in_order = some.order_by(s.c.unit, s.c.position, s.c.k)
+        found[prefix + "unit"] = some.where(s.c.unit == bindparam("in_unit")).order_by(s.c.position, s.c.k)
+        found[prefix + "alone"] = in_order.where(_is_in_no_hands())
+        found[prefix + "any"] = in_order
+    return found
+
+
+@cache
+def _lowest_block() -> Select[Any]:
+    s = _CANDIDATE
+    chosen = select(s.c.block).where(_can_take(), s.c.block > bindparam("above"))
+    return chosen.order_by(s.c.block, s.c.unit, s.c.position, s.c.k).limit(1)
+
+
+@cache
+def _last_unit() -> Select[Any]:
+    kinds = (*ANSWERS, "later")
+    mine = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
+    return select(event.c.unit).where(*mine).order_by(event.c.seq.desc()).limit(1)
+
+
+@cache
+def _laters() -> Select[Any]:
+    later = literal_column("event.kind") == literal_column("'later'")
+    return select(event.c.seq).where(event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, later)
+
+
+@cache
+def _judge() -> Select[Any]:
+    table = tables.judge
+    return select(table.c.name).where(table.c.campaign_id == _CAMPAIGN, table.c.name == _JUDGE).with_for_update()
+
+
+def _is_open(slots: Any) -> ColumnElement[bool]:
+    return literal_column(f"{slots.name}.state") != literal_column("'done'")
+
+
+def _can_take() -> ColumnElement[bool]:
+    s, o = _CANDIDATE, _OTHER
+    has_judged = select(o.c.id).where(
+        o.c.campaign_id == _CAMPAIGN, o.c.unit == s.c.unit, o.c.position == s.c.position, o.c.judge == _JUDGE
+    )
+    # not NOT EXISTS: PostgreSQL makes a join of all open slots of that, 2 s instead of 1 ms with 16,000 of them
+    return and_(s.c.campaign_id == _CAMPAIGN, is_takeable(s, _NOW), has_judged.scalar_subquery().is_(None))
+
+
+def _put_off() -> Select[Any]:
+    """Select what this judge has said ``later`` to, of the item of the candidate."""
+    s = _CANDIDATE
+    of_item = and_(
+        place.c.campaign_id == _CAMPAIGN,
+        place.c.unit == s.c.unit,
+        place.c.position == s.c.position,
+        event.c.unit == place.c.unit,
+        event.c.doc_id == place.c.doc_id,
+    )
+    return _laters().where(of_item).correlate(s)
+
+
+def _is_in_no_hands() -> ColumnElement[bool]:
+    s, o = _CANDIDATE, _OTHER
+    same = (o.c.campaign_id == _CAMPAIGN, o.c.block == s.c.block, o.c.unit == s.c.unit, o.c.k == s.c.k)
+    others = select(o.c.id).where(*same, _is_open(o), o.c.state == "leased", o.c.lease_until >= _NOW)
+    return others.limit(1).scalar_subquery().is_(None)
+
+
+@cache
+def _item() -> Select[Any]:
+    """Return the statement that reads what a judge is shown of a slot."""
+    unit, query, document = tables.unit, tables.query, tables.document
+    of_slot = slot.join(place, _same(slot, place, ("unit", "unit"), ("position", "position")))
+    of_slot = of_slot.join(unit, _same(slot, unit, ("unit", "number")))
+    of_slot = of_slot.join(query, _same(unit, query, ("query_id", "query_id")))
+    of_slot = of_slot.join(document, place.c.document == document.c.digest)
+    columns = (slot.c.unit, slot.c.block, slot.c.k, slot.c.lease_until, place.c.doc_id, unit.c.query_id)
+    chosen = select(*columns, query.c.text, document.c.content).select_from(of_slot)
+    return chosen.where(slot.c.id == bindparam("of_slot"))
+
+
+@cache
+def _laters_of_item() -> Select[Any]:
+    of_item = (event.c.unit == bindparam("of_unit"), event.c.doc_id == bindparam("of_document"))
+    return _laters().where(*of_item).limit(1)
+
+
+def _same(one: Any, other: Any, *columns: tuple[str, str]) -> ColumnElement[bool]:
+    pairs = [one.c[mine] == other.c[theirs] for mine, theirs in columns]
+    return and_(one.c.campaign_id == other.c.campaign_id, *pairs)
+
+
+def _shown(connection: Connection, asked: Claim, taken: int, token: str) -> Claimed:
+    """Write down who was shown what, and say it."""
+    row = connection.execute(_item(), {"of_slot": taken}).one()
+    lock_log(connection, asked.campaign_id)
+    of_item = {"of_campaign": asked.campaign_id, "of_judge": asked.judge}
+    of_item |= {"of_unit": row.unit, "of_document": row.doc_id}
+    was_put_off = connection.execute(_laters_of_item(), of_item).first() is not None
+    happened = EventRow(
+        seq=0,
+        kind="shown",
+        at=asked.now,
+        judge=asked.judge,
+        query_id=row.query_id,
+        doc_id=row.doc_id,
+        unit=row.unit,
+        k=row.k,
+        shown_at=asked.now,
+        key="shown:" + hashed(token),
+    )
+    append(connection, asked.campaign_id, [happened])
+    return Claimed(
+        token=token,
+        unit=row.unit,
+        block=row.block,
+        query_id=row.query_id,
+        doc_id=row.doc_id,
+        k=row.k,
+        lease_until=row.lease_until,
+        was_put_off=was_put_off,
+        query_text=row.text,
+        text=parsed(row.content, f"the text of document {row.doc_id!r}"),
+    )

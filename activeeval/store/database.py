@@ -1,0 +1,196 @@
+"""Connections and transactions: where SQLite and PostgreSQL differ, they differ in here.
+
+A commit returns after the data are on the disk, on both: SQLite with ``synchronous=FULL``, as ``NORMAL`` does not
+wait for the log of a commit and a power cut would take acknowledged judgments back.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event, exc, make_url
+from sqlalchemy.engine import URL
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from activeeval.errors import InputError, shown
+from activeeval.store.faults import is_disconnect, said_of, was_rolled_back
+
+T = TypeVar("T")
+
+N_CONNECTIONS = 16
+TRIES = 5
+"""Of a transaction that the database itself gave up, as after a deadlock."""
+
+_POSTGRESQL = {"postgres", "postgresql", "postgresql+psycopg"}
+_SQLITE = {"sqlite", "sqlite+pysqlite"}
+_writers: dict[str, threading.RLock] = {}
+_writers_guard = threading.Lock()
+
+
+class Database:
+    """A database that a store is in.
+
+    Parameters
+    ----------
+    url : str
+        As SQLAlchemy writes it.
+    wait_s : float
+        How long to wait while others write.
+
+    Attributes
+    ----------
+    place : str
+        How messages name it: its URL without the password.
+    path : str or None
+        The file of SQLite; None in memory and elsewhere.
+    """
+
+    def __init__(self, url: str, wait_s: float) -> None:
+        parsed = _parsed(url)
+        self.place = parsed.render_as_string(hide_password=True)
+        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        self.path = _path_of(parsed) if self.is_sqlite else None
+        self._wait_s = wait_s
+        self._engine = self._sqlite(parsed) if self.is_sqlite else self._postgresql(parsed)
+        # an export must not see half of what is written meanwhile
+        self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
+        self._writer = _writer_of(self.path)
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Return what ``work`` finds in one snapshot."""
+        engine = self._engine if self.is_sqlite else self._snapshots
+        # a database in memory has a single connection
+        lock = self._writer if self.is_sqlite and self.path is None else nullcontext()
+        return self._transaction(engine, lock, work, is_repeatable=True)
+
+    def write(self, work: Callable[[Connection], T], *, is_repeatable: bool = False) -> T:
+        """Do ``work`` in one transaction and return its value after the commit.
+
+        Parameters
+        ----------
+        is_repeatable : bool
+            Doing it twice is as good as once: it is tried again also where the connection broke during the commit.
+        """
+        engine = self._engine.execution_options(writes=True)
+        return self._transaction(engine, self._writer if self.is_sqlite else nullcontext(), work, is_repeatable)
+
+    def write_ahead(self) -> None:
+        """Let a file of SQLite be read while it is written; the file remembers."""
+        if self.path is not None:
+            with self._engine.connect() as connection:
+                # not within a transaction: SQLAlchemy would begin one
+                connection.connection.cursor().execute("PRAGMA journal_mode=WAL").close()
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def _transaction(self, engine: Engine, lock: Any, work: Callable[[Connection], T], is_repeatable: bool) -> T:
+        for attempt in range(TRIES):
+            commit = _Commit()
+            try:
+                with lock:
+                    return _once(engine, work, commit)
+            except (exc.SQLAlchemyError, sqlite3.Error) as error:
+                is_safe = was_rolled_back(error) or (is_disconnect(error) and (is_repeatable or not commit.has_begun))
+                if attempt == TRIES - 1 or not is_safe:
+                    raise said_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite) from error
+        raise AssertionError("the last try returns or raises")
+
+    def _sqlite(self, url: URL) -> Engine:
+        arguments = {"timeout": self._wait_s, "check_same_thread": False}
+        sizes: dict[str, Any] = {"poolclass": StaticPool}
+        if self.path is not None:
+            sizes = {"poolclass": QueuePool, "pool_size": N_CONNECTIONS, "max_overflow": -1}
+        engine = create_engine(url, connect_args=arguments, **sizes)
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+
+    def _postgresql(self, url: URL) -> Engine:
+        if importlib.util.find_spec("psycopg") is None:
+            raise InputError(f"{self.place}: PostgreSQL needs psycopg: pip install 'activeeval-ir[postgresql]'")
+        arguments = {} if "connect_timeout" in url.query else {"connect_timeout": 10}
+        engine = create_engine(
+            url.set(drivername="postgresql+psycopg"),
+            connect_args=arguments,
+            isolation_level="READ COMMITTED",
+            pool_size=N_CONNECTIONS,
+            max_overflow=N_CONNECTIONS,
+            pool_timeout=self._wait_s,
+        )
+        event.listen(engine, "connect", lambda connection, _: _prepare_postgresql(connection, self._wait_s))
+        return engine
+
+
+class _Commit:
+    """Whether the commit of a transaction had begun when it broke."""
+
+    has_begun = False
+
+
+def _once(engine: Engine, work: Callable[[Connection], T], commit: _Commit) -> T:
+    with engine.connect() as connection:
+        try:
+            with connection.begin() as transaction:
+                value = work(connection)
+                commit.has_begun = True
+                transaction.commit()
+                return value
+        except exc.DBAPIError:
+            # what a connection is worth after a failed write nobody knows: the next one starts afresh
+            if not isinstance(connection.engine.pool, StaticPool):
+                connection.invalidate()
+            raise
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except exc.ArgumentError:
+        raise InputError(f"a database is named by a URL, as sqlite:///night.activeeval, got {shown(url)}") from None
+    except ValueError as error:
+        raise InputError(f"{shown(url)} is no URL of a database: {error}") from None
+    if parsed.drivername not in _SQLITE | _POSTGRESQL:
+        raise InputError(f"a campaign is kept in sqlite or postgresql, got {shown(parsed.drivername)}")
+    return parsed
+
+
+def _path_of(url: URL) -> str | None:
+    name = url.database or ""
+    if name in {"", ":memory:"}:
+        return None
+    return os.path.realpath(name.removeprefix("file:") if "uri" in url.query else name)
+
+
+def _writer_of(path: str | None) -> threading.RLock:
+    if path is None:
+        return threading.RLock()
+    with _writers_guard:
+        return _writers.setdefault(path, threading.RLock())
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # SQLAlchemy's own BEGIN, as below, and nobody else's
+    for pragma in ("foreign_keys=ON", "synchronous=FULL"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _prepare_postgresql(connection: Any, wait_s: float) -> None:
+    # a server may be set not to wait for its disk; whoever set it to wait for more keeps that
+    connection.execute(
+        "SELECT set_config('lock_timeout', %s, false),"
+        " set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), false)",
+        (f"{max(1, round(wait_s * 1000))}ms",),
+    )
+    connection.commit()

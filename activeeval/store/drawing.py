@@ -1,0 +1,186 @@
+"""Samples going in: units with their items, a slot for each judge of each item, and the events that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, Table, insert, select, text
+from sqlalchemy.dialects import postgresql, sqlite
+
+from activeeval.errors import InputError, StateError, shown
+from activeeval.store import tables
+from activeeval.store.fold import Slot, slots_of
+from activeeval.store.log import append, canonical, check_text, chunks, digest_of, lock_log, tail
+from activeeval.store.rows import CampaignRow, EventRow, SampleRow, UnitRow
+
+
+def create(
+    connection: Connection, campaign: CampaignRow, sample: SampleRow, units: Sequence[UnitRow], ended: str
+) -> int:
+    """Store a campaign that there is not yet; return the number of its last event."""
+    _check_campaign(campaign)
+    table = tables.campaign
+    if connection.execute(select(table.c.id).where(table.c.name == campaign.name)).first():
+        raise InputError(f"there is a campaign {shown(campaign.name)} already")
+    values = {name: getattr(campaign, name) for name in ("name", "judges_per_item", "lease_s", "max_grade")}
+    values |= {"config": canonical(dict(campaign.config)), "created_at": campaign.created_at}
+    # two processes may both have found that there is none
+    made = connection.execute(_insert(connection, table).values(values).on_conflict_do_nothing().returning(table.c.id))
+    campaign_id = made.scalar()
+    if campaign_id is None:
+        raise InputError(f"there is a campaign {shown(campaign.name)} already")
+    return _add(connection, campaign_id, campaign, sample, units, ended)
+
+
+def grow(
+    connection: Connection,
+    campaign_id: int,
+    campaign: CampaignRow,
+    sample: SampleRow,
+    units: Sequence[UnitRow],
+    ended: str,
+) -> int:
+    """Store the next version of a sample and the units that are new with it; return the number of the last event."""
+    lock_log(connection, campaign_id)
+    versions = select(tables.sample.c.version).where(tables.sample.c.campaign_id == campaign_id)
+    following = max(connection.execute(versions).scalars()) + 1
+    if sample.version != following:
+        raise StateError(f"the next version of this sample is {following}, got {sample.version}")
+    numbers = select(tables.unit.c.number).where(tables.unit.c.campaign_id == campaign_id)
+    there = {unit.number for unit in units} & set(connection.execute(numbers).scalars())
+    if there:
+        raise StateError(f"unit {min(there)} is there already and never changes")
+    return _add(connection, campaign_id, campaign, sample, units, ended)
+
+
+def insert_missing(connection: Connection, table: Table, rows: Iterable[dict[str, Any]], column: str) -> None:
+    """Insert the rows whose value of ``column`` is not there; those of a campaign must all be of one."""
+    # in one order for everybody: two that wait for each other's rows would wait for ever
+    by_key = {row[column]: row for row in sorted(rows, key=lambda row: str(row[column]))}
+    for keys in chunks(list(by_key)):
+        chosen = select(table.c[column]).where(table.c[column].in_(keys))
+        if "campaign_id" in table.c:
+            chosen = chosen.where(table.c.campaign_id == by_key[keys[0]]["campaign_id"])
+        there = set(connection.execute(chosen).scalars())
+        missing = [by_key[key] for key in keys if key not in there]
+        if missing:
+            connection.execute(_insert(connection, table).on_conflict_do_nothing(), missing)
+
+
+def insert_slots(connection: Connection, campaign_id: int, slots: Iterable[Slot]) -> None:
+    names = Slot.__slots__
+    rows = [{"campaign_id": campaign_id, **{name: getattr(slot, name) for name in names}} for slot in slots]
+    if rows:
+        connection.execute(insert(tables.slot), rows)
+
+
+def drawn(unit: UnitRow, at: int) -> EventRow:
+    """Return the event of a unit that was drawn; it says all of the unit but the texts."""
+    body = {
+        "items": [place.doc_id for place in unit.places],
+        "probabilities": [float(place.probability) for place in unit.places],
+        "level": None if unit.level is None else float(unit.level),
+        "cost": float(unit.cost),
+        "block": unit.block,
+        "version": unit.version,
+    }
+    return EventRow(seq=0, kind="drawn", at=at, unit=unit.number, query_id=unit.query_id, body=body)
+
+
+def _add(
+    connection: Connection,
+    campaign_id: int,
+    campaign: CampaignRow,
+    sample: SampleRow,
+    units: Sequence[UnitRow],
+    ended: str,
+) -> int:
+    check_text("ended", ended)
+    _check_units(sample, units)
+    at = campaign.created_at
+    before = tail(connection, campaign_id)[0]
+    _insert_sample(connection, campaign_id, replace(sample, seq=before))
+    _insert_queries(connection, campaign_id, units)
+    _insert_units(connection, campaign_id, units)
+    new = [drawn(unit, at) for unit in units]
+    new += [EventRow(seq=0, kind="ended", at=at, reason=ended)] if ended else []
+    stored = append(connection, campaign_id, new)
+    insert_slots(connection, campaign_id, slots_of(campaign, stored)[0])
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("ANALYZE slot"))  # or it sorts all open slots for each claim until it has counted them
+    return stored[-1].seq if stored else before
+
+
+def _insert_sample(connection: Connection, campaign_id: int, sample: SampleRow) -> None:
+    names = ("version", "digest", "payload", "seq", "reason")
+    values = {name: getattr(sample, name) for name in names}
+    connection.execute(insert(tables.sample).values(campaign_id=campaign_id, **values))
+
+
+def _insert_queries(connection: Connection, campaign_id: int, units: Sequence[UnitRow]) -> None:
+    table = tables.query
+    chosen = select(table.c.query_id, table.c.text).where(table.c.campaign_id == campaign_id)
+    texts: dict[str, str] = {row[0]: row[1] for row in connection.execute(chosen)}
+    for unit in units:
+        if texts.setdefault(unit.query_id, unit.query_text) != unit.query_text:
+            raise InputError(f"query {shown(unit.query_id)} has another text in unit {unit.number} than before")
+    rows = ({"campaign_id": campaign_id, "query_id": query_id, "text": text} for query_id, text in texts.items())
+    insert_missing(connection, table, rows, "query_id")
+
+
+def _insert_units(connection: Connection, campaign_id: int, units: Sequence[UnitRow]) -> None:
+    contents = {}
+    rows, places = [], []
+    for unit in units:
+        names = ("number", "block", "query_id", "level", "cost", "version")
+        rows.append({"campaign_id": campaign_id, **{name: getattr(unit, name) for name in names}})
+        for position, place in enumerate(unit.places):
+            content = canonical(dict(place.text))
+            digest = digest_of(content)
+            contents[digest] = {"digest": digest, "content": content}
+            places.append(
+                {
+                    "campaign_id": campaign_id,
+                    "unit": unit.number,
+                    "position": position,
+                    "doc_id": place.doc_id,
+                    "probability": float(place.probability),
+                    "document": digest,
+                }
+            )
+    insert_missing(connection, tables.document, contents.values(), "digest")
+    for table, values in ((tables.unit, rows), (tables.place, places)):
+        if values:
+            connection.execute(insert(table), values)
+
+
+def _insert(connection: Connection, table: Table) -> Any:
+    return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
+
+
+def _check_campaign(campaign: CampaignRow) -> None:
+    check_text("the name of a campaign", campaign.name, may_be_empty=False)
+    for name in ("judges_per_item", "lease_s"):
+        if getattr(campaign, name) < 1:
+            raise InputError(f"{name} must be at least 1, got {getattr(campaign, name)!r}")
+    if campaign.max_grade is not None and campaign.max_grade < 0:
+        raise InputError(f"max_grade must not be negative, got {campaign.max_grade!r}")
+
+
+def _check_units(sample: SampleRow, units: Sequence[UnitRow]) -> None:
+    for name in ("digest", "reason"):
+        check_text(f"the sample's {name}", getattr(sample, name))
+    if len({unit.number for unit in units}) < len(units):
+        raise InputError("two units have the same number")
+    for unit in units:
+        if unit.version != sample.version:
+            raise InputError(f"unit {unit.number} is of version {unit.version}, its sample of {sample.version}")
+        check_text("query_id", unit.query_id, may_be_empty=False)
+        check_text("query_text", unit.query_text)
+        canonical(dict(drawn(unit, 0).body))
+        for place in unit.places:
+            check_text("doc_id", place.doc_id, may_be_empty=False)
+        if len({place.doc_id for place in unit.places}) < len(unit.places):
+            raise InputError(f"unit {unit.number} has a document twice")

@@ -1,0 +1,173 @@
+"""Judgments from files: many at once, without tokens, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from activeeval.errors import InputError, StateError, shown
+from activeeval.store import tables
+from activeeval.store.answering import FREED, check_key, check_said, late_event, said_event, says_the_same
+from activeeval.store.fold import ANSWERS
+from activeeval.store.log import append, check_text, chunks, events, lock_log, tail
+from activeeval.store.rows import Acknowledged, CampaignRow, EventRow, Said
+
+Given = tuple[str, str, Said, str | None]
+"""Query, document, what was said, key."""
+
+slot, event, place, unit = tables.slot, tables.event, tables.place, tables.unit
+NEVER_DRAWN = "never drawn"
+ALL_DONE = "all judges asked for have judged it"
+
+
+def check_given(given: Sequence[Given], campaign: CampaignRow) -> None:
+    """Raise InputError, or StateError for a key twice, where a line of a file says what nobody can say."""
+    for query_id, doc_id, said, key in given:
+        check_text("query_id", query_id, may_be_empty=False)
+        check_text("doc_id", doc_id, may_be_empty=False)
+        check_key(key)
+        try:
+            check_said(said, campaign, ANSWERS)
+        except InputError as error:
+            raise InputError(f"{error} (query {shown(query_id)}, document {shown(doc_id)})") from None
+
+
+def record(connection: Connection, campaign_id: int, judge: str, given: Sequence[Given], at: int) -> list[Acknowledged]:
+    """Store judgments that were made elsewhere, each for a free slot of its item where there is one.
+
+    The judge's row must be locked.
+    """
+    slots = _locked_slots(connection, campaign_id, given)
+    lock_log(connection, campaign_id)
+    before = _Before(connection, campaign_id, judge, [key for *_, key in given if key is not None])
+    desk = _Desk(judge=judge, at=at, slots=slots, before=before, next_seq=tail(connection, campaign_id)[0] + 1)
+    answers = [desk.take(line) for line in given]
+    stored = {event.seq: event for event in append(connection, campaign_id, desk.new)}
+    for chosen in desk.done:
+        values = {**FREED, "state": "done", "judge": judge}
+        connection.execute(update(slot).where(slot.c.id == chosen).values(values))
+    return [replace(answer, event=stored.get(answer.event.seq, answer.event)) for answer in answers]
+
+
+@dataclass(slots=True)
+class _Place:
+    """A slot as it is while a file is read."""
+
+    id: int
+    unit: int
+    k: int
+    state: str
+    judge: str | None
+
+
+class _Before:
+    """What the log has of a judge, and under the keys of a file."""
+
+    def __init__(self, connection: Connection, campaign_id: int, judge: str, keys: Sequence[str]) -> None:
+        found = events(connection, campaign_id, event.c.judge == judge, event.c.kind.in_((*ANSWERS, "late")))
+        self.answers = {(e.unit, e.doc_id, e.k): e for e in found if e.kind in ANSWERS}
+        self.late = {(e.query_id, e.doc_id): e for e in found if e.kind == "late"}
+        self.keyed = {e.key: e for some in chunks(keys) for e in events(connection, campaign_id, event.c.key.in_(some))}
+
+    def add(self, new: EventRow) -> None:
+        if new.kind == "late":
+            self.late[new.query_id, new.doc_id] = new
+        else:
+            self.answers[new.unit, new.doc_id, new.k] = new
+        if new.key is not None:
+            self.keyed[new.key] = new
+
+
+@dataclass(slots=True, kw_only=True)
+class _Desk:
+    """Takes the lines of a file one after another; what they come to is written at the end, at once."""
+
+    judge: str
+    at: int
+    slots: dict[tuple[str, str], list[_Place]]
+    before: _Before
+    next_seq: int
+    new: list[EventRow] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)
+
+    def take(self, line: Given) -> Acknowledged:
+        query_id, doc_id, said, key = line
+        if key is not None and key in self.before.keyed:
+            return self._repeated(self.before.keyed[key], line)
+        item = EventRow(seq=0, kind="", at=self.at, judge=self.judge, query_id=query_id, doc_id=doc_id)
+        places = self.slots.get((query_id, doc_id), [])
+        own = next((p for p in places if p.judge == self.judge), None)
+        if own is not None and own.state == "done":
+            return self._again(self.before.answers[own.unit, doc_id, own.k], said, key)
+        # nobody loses the item that he is looking at while another slot is free
+        chosen = own or next((p for state in ("free", "leased") for p in places if p.state == state), None)
+        if chosen is None:
+            return self._late(item, said, key, ALL_DONE if places else NEVER_DRAWN)
+        chosen.state, chosen.judge = "done", self.judge
+        self.done.append(chosen.id)
+        return self._add(said_event(replace(item, unit=chosen.unit, k=chosen.k), said, self.at, key))
+
+    def _repeated(self, stored: EventRow, line: Given) -> Acknowledged:
+        query_id, doc_id, said, key = line
+        is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (query_id, doc_id, self.judge)
+        if not is_of_item or not says_the_same(stored, said):
+            raise StateError(f"the key {shown(key or '')} is that of event {stored.seq}, which says something else")
+        return Acknowledged(event=stored, is_repeated=True)
+
+    def _again(self, stands: EventRow, said: Said, key: str | None) -> Acknowledged:
+        if says_the_same(stands, said):
+            return Acknowledged(event=stands, is_repeated=True)
+        return self._add(said_event(replace(stands, shown_at=None), said, self.at, key, supersedes=stands.seq))
+
+    def _late(self, item: EventRow, said: Said, key: str | None, why: str) -> Acknowledged:
+        stored = self.before.late.get((item.query_id, item.doc_id))
+        if stored is not None and says_the_same(stored, said):
+            return Acknowledged(event=stored, is_repeated=True)
+        return self._add(late_event(item, said, self.at, key, why))
+
+    def _add(self, happened: EventRow) -> Acknowledged:
+        new = replace(happened, seq=self.next_seq + len(self.new))
+        self.new.append(new)
+        self.before.add(new)
+        return Acknowledged(event=new)
+
+
+def _locked_slots(
+    connection: Connection, campaign_id: int, given: Sequence[Given]
+) -> dict[tuple[str, str], list[_Place]]:
+    items = _items(connection, campaign_id, given)
+    slots: dict[tuple[str, str], list[_Place]] = {}
+    columns = (slot.c.id, slot.c.unit, slot.c.k, slot.c.state, slot.c.judge)
+    for some in chunks(sorted(items)):  # in one order for everybody, so that no two imports wait for each other
+        chosen = select(*columns).where(slot.c.id.in_(some)).order_by(slot.c.id).with_for_update()
+        for row in connection.execute(chosen):
+            slots.setdefault(items[row.id], []).append(_Place(*row))
+    for places in slots.values():
+        places.sort(key=lambda p: (p.unit, p.k))
+    return slots
+
+
+def _items(connection: Connection, campaign_id: int, given: Sequence[Given]) -> dict[int, tuple[str, str]]:
+    """Return the query and document of every slot that is meant, by its id."""
+    wanted = {(query_id, doc_id) for query_id, doc_id, *_ in given}
+    found: dict[int, tuple[str, str]] = {}
+    for some in chunks(sorted({doc_id for _, doc_id in wanted})):
+        for row in connection.execute(_slots_of_documents(campaign_id, some)):
+            if (row.query_id, row.doc_id) in wanted:
+                found[row.id] = (row.query_id, row.doc_id)
+    return found
+
+
+def _slots_of_documents(campaign_id: int, doc_ids: Sequence[str]) -> Any:
+    at_place = slot.join(
+        place,
+        (slot.c.campaign_id == place.c.campaign_id)
+        & (slot.c.unit == place.c.unit)
+        & (slot.c.position == place.c.position),
+    )
+    of_unit = at_place.join(unit, (unit.c.campaign_id == place.c.campaign_id) & (unit.c.number == place.c.unit))
+    columns = select(slot.c.id, unit.c.query_id, place.c.doc_id).select_from(of_unit)
+    return columns.where(place.c.campaign_id == campaign_id, place.c.doc_id.in_(doc_ids))

@@ -1,0 +1,127 @@
+"""The log of a campaign: events in a row, each with a digest over itself and the digest of the one before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+from sqlalchemy.engine import Row
+
+from activeeval.errors import InputError, StateError, shown
+from activeeval.store import tables
+from activeeval.store.rows import EventRow
+
+_FIELDS = tuple(f.name for f in fields(EventRow))
+_COLUMNS = [tables.event.c[name] for name in _FIELDS]
+LARGEST = 2**31 - 1
+"""Of a number that PostgreSQL keeps in four bytes."""
+
+
+def canonical(value: Any) -> str:
+    """Return a value as JSON in which equal values are equal texts.
+
+    Examples
+    --------
+    >>> canonical({"b": 1, "a": [0.5, "é"]})
+    '{"a":[0.5,"é"],"b":1}'
+    """
+    try:
+        text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text.encode()
+    except (TypeError, ValueError) as error:
+        raise InputError(f"what is stored must be plain JSON: {error}") from None
+    return text
+
+
+def digest_of(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def check_text(name: str, value: object, *, may_be_empty: bool = True) -> None:
+    """Raise InputError where a value is no text that both databases can keep."""
+    if not isinstance(value, str):
+        raise InputError(f"{name} must be text, got {value!r}")
+    if not value and not may_be_empty:
+        raise InputError(f"{name} must not be empty")
+    if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise InputError(f"{name} has a letter that cannot be stored: {shown(value)}")
+
+
+def chained(event: EventRow, before: str) -> str:
+    """Return the digest of an event that follows one with the digest ``before``."""
+    return digest_of(before + canonical({name: _plain(event, name) for name in _FIELDS if name != "digest"}))
+
+
+def append(connection: Connection, campaign_id: int, events: Iterable[EventRow]) -> list[EventRow]:
+    """Put events at the end of a log, which is the caller's until the commit; return them as they are stored."""
+    seq, digest = tail(connection, campaign_id)
+    stored = []
+    for event in events:
+        seq += 1
+        event = replace(event, seq=seq, body=json.loads(canonical(dict(event.body))))
+        digest = chained(event, digest)
+        stored.append(replace(event, digest=digest))
+    if stored:
+        connection.execute(insert(tables.event), [_record(campaign_id, event) for event in stored])
+    return stored
+
+
+def lock_log(connection: Connection, campaign_id: int) -> None:
+    """Let nobody else append until the commit: a number given is a number kept.
+
+    Whoever holds this waits for no other lock: slots and judges are locked before, or passed over where they are.
+    """
+    # SQLite has a single writer anyway, and its SELECT knows no FOR UPDATE
+    chosen = select(tables.campaign.c.id).where(tables.campaign.c.id == campaign_id)
+    connection.execute(chosen.with_for_update(key_share=True))
+
+
+def tail(connection: Connection, campaign_id: int) -> tuple[int, str]:
+    """Return number and digest of the last event; 0 and "" of an empty log."""
+    chosen = select(tables.event.c.seq, tables.event.c.digest).where(tables.event.c.campaign_id == campaign_id)
+    row = connection.execute(chosen.order_by(tables.event.c.seq.desc()).limit(1)).first()
+    return (row[0], row[1]) if row else (0, "")
+
+
+def events(connection: Connection, campaign_id: int, *conditions: Any) -> list[EventRow]:
+    """Return the events of a campaign for which all conditions hold, in their order."""
+    chosen = select(*_COLUMNS).where(tables.event.c.campaign_id == campaign_id, *conditions)
+    return [_event(row) for row in connection.execute(chosen.order_by(tables.event.c.seq))]
+
+
+def with_key(connection: Connection, campaign_id: int, key: str) -> EventRow | None:
+    found = events(connection, campaign_id, tables.event.c.key == key)
+    return found[0] if found else None
+
+
+def parsed(text: str, what: str) -> Any:
+    """Return what a stored text says; what the store has not written itself is named."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise StateError(f"{what} is damaged: {shown(text)} is no JSON") from None
+
+
+def _event(row: Row[Any]) -> EventRow:
+    values = dict(zip(_FIELDS, row, strict=True))
+    return EventRow(**{**values, "body": parsed(values["body"], f"event {values['seq']}")})
+
+
+def _plain(event: EventRow, name: str) -> Any:
+    value = getattr(event, name)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _record(campaign_id: int, event: EventRow) -> dict[str, Any]:
+    values = {name: getattr(event, name) for name in _FIELDS}
+    return {**values, "campaign_id": campaign_id, "body": canonical(dict(event.body))}
+
+
+def chunks(values: Sequence[Any], size: int = 500) -> Iterable[Sequence[Any]]:
+    """Yield pieces that fit into one statement."""
+    for start in range(0, len(values), size):
+        yield values[start : start + size]

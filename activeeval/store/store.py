@@ -1,0 +1,288 @@
+"""The store: campaigns, their samples and units, and the log of what judges say."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Connection
+
+from activeeval.errors import InputError
+from activeeval.store import answering, checking, drawing, importing, reading, tables
+from activeeval.store.claiming import Claim, claim, hashed, lock_judge
+from activeeval.store.database import Database, T
+from activeeval.store.log import check_text, events, tail
+from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, EventRow, Said, SampleRow, UnitRow
+from activeeval.store.schema import check_schema, migrate
+
+Clock = Callable[[], int]
+
+
+def utc_now() -> int:
+    """Return the time in microseconds."""
+    return time.time_ns() // 1000
+
+
+def open_store(url: str, *, create: bool = False, clock: Clock = utc_now, wait_s: float = 30.0) -> Store:
+    """Open the store of a database.
+
+    Parameters
+    ----------
+    url : str
+        As SQLAlchemy writes it: ``sqlite:///night.activeeval``, ``postgresql://ann@db.example/campaigns``.
+    create : bool
+        Make the tables where there are none, or bring older ones to this release.
+    clock : callable
+        Returns the time in microseconds; every time in the store comes from here.
+    wait_s : float
+        How long to wait while another process writes.
+
+    Raises
+    ------
+    InputError
+        Where there is no such database, where it is of another version, or no database at all.
+
+    Examples
+    --------
+    >>> with open_store("sqlite://", create=True) as store:
+    ...     store.campaigns()
+    []
+    """
+    database = Database(url, wait_s)
+    try:
+        migrate(database, create=True) if create else check_schema(database)
+    except BaseException:
+        database.close()
+        raise
+    return Store(database, clock)
+
+
+def upgrade(url: str, *, wait_s: float = 30.0) -> None:
+    """Bring the tables of a database that an older release wrote to this release.
+
+    Raises
+    ------
+    InputError
+        Where there is none, or a newer release wrote it.
+    """
+    database = Database(url, wait_s)
+    try:
+        migrate(database, create=False)
+    finally:
+        database.close()
+
+
+class Store:
+    """Campaigns in a database; open it with `open_store`. Threads may share it.
+
+    Every method is one transaction: it returns after the commit, or raises one of activeeval's errors and nothing
+    of it is stored.
+    """
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._known: dict[str, tuple[int, CampaignRow]] = {}  # a campaign never changes
+        self._guard = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the connections back; what is stored is stored."""
+        self._database.close()
+
+    def campaigns(self) -> list[str]:
+        """Return the names of all campaigns, sorted."""
+        return self._database.read(reading.campaign_names)
+
+    def create(self, campaign: CampaignRow, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
+        """Store a new campaign with its sample, units and slots.
+
+        Parameters
+        ----------
+        ended : str
+            Why there will be no further unit; empty while there may be one.
+
+        Returns
+        -------
+        int
+            The number of the last event.
+        """
+        timed = replace(campaign, created_at=campaign.created_at or self._clock())
+        return self._database.write(lambda connection: drawing.create(connection, timed, sample, units, ended))
+
+    def campaign(self, name: str) -> CampaignRow:
+        """Return a campaign as it was set up; InputError, with the names there are, where there is none."""
+        return self._read(name, lambda _, __, campaign: campaign)
+
+    def samples(self, name: str) -> list[SampleRow]:
+        """Return the versions of a campaign's sample, the first one first."""
+        return self._read(name, lambda connection, number, _: reading.samples_of(connection, number))
+
+    def grow(self, name: str, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
+        """Store the next version of a sample with the units that are new; return the number of the last event.
+
+        Raises
+        ------
+        StateError
+            Where it is not the next version, or a unit is there already.
+        """
+        at = self._clock()
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> int:
+            return drawing.grow(connection, number, replace(campaign, created_at=at), sample, units, ended)
+
+        return self._write(name, work)
+
+    def units(self, name: str) -> list[UnitRow]:
+        """Return all units of a campaign by number."""
+        return self._read(name, lambda connection, number, _: reading.units_of(connection, number))
+
+    def events(self, name: str, until: int | None = None) -> list[EventRow]:
+        """Return the log, up to and with event ``until``; InputError where there is no such event."""
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> list[EventRow]:
+            last = tail(connection, number)[0]
+            if until is not None and not 0 <= until <= last:
+                raise InputError(f"the last event is {last}, got {until}")
+            conditions = () if until is None else (tables.event.c.seq <= until,)
+            return events(connection, number, *conditions)
+
+        return self._read(name, work)
+
+    def last_seq(self, name: str) -> int:
+        """Return the number of the last event."""
+        return self._read(name, lambda connection, number, _: tail(connection, number)[0])
+
+    def claim(self, name: str, judge: str) -> Claimed | None:
+        """Give a judge the item that he has already, or else the next one; None where there is none for him."""
+        check_text("judge", judge, may_be_empty=False)
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> Claimed | None:
+            now = self._clock()
+            lock_judge(connection, number, judge, now)
+            return claim(connection, Claim(number, campaign, judge, now))
+
+        return self._write(name, work, is_repeatable=True)
+
+    def submit(self, name: str, token: str, said: Said, key: str | None = None) -> Acknowledged:
+        """Store what a judge says of an item that was given to him.
+
+        Parameters
+        ----------
+        token : str
+            Of the claim.
+        key : str, optional
+            Of this answer: sent again, it gets the stored one. That of the token by default.
+
+        Returns
+        -------
+        Acknowledged
+            Of kind ``late`` where the item had gone to somebody else: kept, and not counted.
+
+        Raises
+        ------
+        InputError
+            Where no item was given out under the token, or nobody can say that of it.
+        StateError
+            Where something else was said under the same key.
+        """
+        return self._answer(name, token, said, key, goes_on=False)[0]
+
+    def submit_and_claim(
+        self, name: str, token: str, said: Said, key: str | None = None
+    ) -> tuple[Acknowledged, Claimed | None]:
+        """Do `submit` and `claim` of the same judge in one transaction."""
+        return self._answer(name, token, said, key, goes_on=True)
+
+    def record(self, name: str, judge: str, said: Sequence[importing.Given]) -> list[Acknowledged]:
+        """Store judgments that a judge made elsewhere, all or none of them.
+
+        Parameters
+        ----------
+        said : sequence of (query_id, doc_id, Said, key or None)
+
+        Returns
+        -------
+        list of Acknowledged
+            One for each. What this judge has said before is repeated, or superseded where he says something else now;
+            ``late`` where the item was never drawn or all the judges asked for have judged it.
+        """
+        check_text("judge", judge, may_be_empty=False)
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> list[Acknowledged]:
+            importing.check_given(said, campaign)
+            lock_judge(connection, number, judge, self._clock())
+            return importing.record(connection, number, judge, said, self._clock())
+
+        return self._write(name, work, is_repeatable=True)
+
+    def retract(self, name: str, seq: int, judge: str, reason: str = "") -> Acknowledged:
+        """Take back what event ``seq`` says: its item waits again.
+
+        Raises
+        ------
+        StateError
+            Where it is not an answer that stands.
+        """
+        check_text("judge", judge)
+        check_text("reason", reason)
+        return self._write(
+            name,
+            lambda connection, number, _: answering.retract(connection, number, seq, judge, reason, self._clock()),
+        )
+
+    def waiting(self, name: str) -> dict[str, int]:
+        """Return how many slots are ``free``, ``leased`` (and the lease is not over) and ``done``."""
+        now = self._clock()
+        return self._read(name, lambda connection, number, _: reading.waiting_of(connection, number, now))
+
+    def rebuild(self, name: str) -> None:
+        """Throw the slots away and make them again from the log; StateError where that is not whole."""
+        self._write(name, checking.rebuild, is_repeatable=True)
+
+    def verify(self, name: str) -> list[str]:
+        """Return what is wrong with a campaign, one line each: its log, units and slots; empty where all is well."""
+        return self._read(name, checking.problems_of)
+
+    def _answer(
+        self, name: str, token: str, said: Said, key: str | None, *, goes_on: bool
+    ) -> tuple[Acknowledged, Claimed | None]:
+        answering.check_key(key)
+        answer = answering.Answer(said, f"token:{hashed(token)}" if key is None else key)
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> tuple[Acknowledged, Claimed | None]:
+            answering.check_said(said, campaign)
+            shown = answering.claim_of(connection, number, token)
+            if goes_on:
+                lock_judge(connection, number, shown.judge, self._clock())
+            stored = answering.submit(connection, number, shown, answer, self._clock())
+            asked = Claim(number, campaign, shown.judge, self._clock())
+            return stored, claim(connection, asked) if goes_on else None
+
+        return self._write(name, work, is_repeatable=True)
+
+    def _read(self, name: str, work: Callable[[Connection, int, CampaignRow], T]) -> T:
+        return self._database.read(lambda connection: work(connection, *self._campaign(connection, name)))
+
+    def _write(self, name: str, work: Callable[[Connection, int, CampaignRow], T], *, is_repeatable: bool = False) -> T:
+        return self._database.write(
+            lambda connection: work(connection, *self._campaign(connection, name)), is_repeatable=is_repeatable
+        )
+
+    def _campaign(self, connection: Connection, name: str) -> tuple[int, CampaignRow]:
+        with self._guard:
+            known = self._known.get(name)
+        if known is None:
+            known = reading.campaign_of(connection, name)
+            with self._guard:
+                self._known[name] = known
+        return known

@@ -1,0 +1,186 @@
+"""The tables of the store.
+
+Only `slot` is ever changed: who has an item now, and until when. All else is written once; triggers of the
+migrations refuse to update or delete it. Times are UTC integer microseconds, bodies are canonical JSON as text,
+so that both databases give the same bytes back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    literal_column,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+# SQLite numbers rows by itself for the type INTEGER alone
+_ID = BigInteger().with_variant(Integer(), "sqlite")
+
+
+def _campaign(*, primary_key: bool) -> Column[int]:
+    return Column("campaign_id", _ID, ForeignKey("campaign.id"), primary_key=primary_key, nullable=False)
+
+
+campaign = Table(
+    "campaign",
+    metadata,
+    Column("id", _ID, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("config", Text, nullable=False),
+    Column("judges_per_item", Integer, nullable=False),
+    Column("lease_s", Integer, nullable=False),
+    Column("max_grade", Integer),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+sample = Table(
+    "sample",
+    metadata,
+    _campaign(primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("digest", Text, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
+query = Table(
+    "query",
+    metadata,
+    _campaign(primary_key=True),
+    Column("query_id", Text, primary_key=True),
+    Column("text", Text, nullable=False),
+)
+
+document = Table(
+    "document",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("content", Text, nullable=False),
+)
+
+unit = Table(
+    "unit",
+    metadata,
+    _campaign(primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("block", Integer, nullable=False),
+    Column("query_id", Text, nullable=False),
+    Column("level", Double),
+    Column("cost", Double, nullable=False),
+    Column("version", Integer, nullable=False),
+    ForeignKeyConstraint(["campaign_id", "query_id"], ["query.campaign_id", "query.query_id"]),
+    ForeignKeyConstraint(["campaign_id", "version"], ["sample.campaign_id", "sample.version"]),
+)
+
+place = Table(
+    "place",
+    metadata,
+    _campaign(primary_key=True),
+    Column("unit", Integer, primary_key=True, autoincrement=False),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("doc_id", Text, nullable=False),
+    Column("probability", Double, nullable=False),
+    Column("document", Text, ForeignKey("document.digest"), nullable=False),
+    ForeignKeyConstraint(["campaign_id", "unit"], ["unit.campaign_id", "unit.number"]),
+    UniqueConstraint("campaign_id", "unit", "doc_id"),
+    Index(None, "campaign_id", "doc_id"),
+)
+
+slot = Table(
+    "slot",
+    metadata,
+    Column("id", _ID, primary_key=True),
+    _campaign(primary_key=False),
+    Column("block", Integer, nullable=False),
+    Column("unit", Integer, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("k", Integer, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("judge", Text),
+    Column("token_hash", Text, unique=True),
+    Column("lease_until", BigInteger),
+    ForeignKeyConstraint(["campaign_id", "unit", "position"], ["place.campaign_id", "place.unit", "place.position"]),
+    UniqueConstraint("campaign_id", "unit", "position", "k"),
+    UniqueConstraint("campaign_id", "unit", "position", "judge"),
+    CheckConstraint("state IN ('free', 'leased', 'done')", name="state"),
+)
+
+event = Table(
+    "event",
+    metadata,
+    _campaign(primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("judge", Text, nullable=False),
+    Column("query_id", Text, nullable=False),
+    Column("doc_id", Text, nullable=False),
+    Column("unit", Integer),
+    Column("k", Integer),
+    Column("grade", Integer),
+    Column("reason", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("shown_at", BigInteger),
+    Column("active_ms", BigInteger),
+    Column("idle_ms", BigInteger),
+    Column("supersedes", BigInteger),
+    Column("key", Text),
+    Column("digest", Text, nullable=False),
+    UniqueConstraint("campaign_id", "key"),
+    UniqueConstraint("campaign_id", "supersedes"),
+    Index(None, "campaign_id", "judge", "seq"),
+    Index(None, "campaign_id", "unit", "doc_id"),
+)
+
+judge = Table(
+    "judge",
+    metadata,
+    _campaign(primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+
+def _only(table: Table, column: str, comparison: str) -> dict[str, Any]:
+    condition: Any = literal_column(f"{table.c[column].name} {comparison}")
+    return {"sqlite_where": condition, "postgresql_where": condition}
+
+
+# a claim looks at open slots alone, in the order in which they are given out
+Index(
+    "ix_slot_open",
+    *(slot.c[name] for name in ("campaign_id", "block", "unit", "position", "k")),
+    **_only(slot, "state", "<> 'done'"),
+)
+# nobody has two items at a time, whatever races
+Index("uq_slot_lease", slot.c.campaign_id, slot.c.judge, unique=True, **_only(slot, "state", "= 'leased'"))
+Index(
+    "ix_event_later",
+    *(event.c[name] for name in ("campaign_id", "judge", "unit", "doc_id", "seq")),
+    **_only(event, "kind", "= 'later'"),
+)
+
+APPEND_ONLY = (campaign, sample, query, document, unit, place, event, judge)

@@ -1,0 +1,127 @@
+"""Databases for tests: files of SQLite, and a PostgreSQL server of one's own.
+
+The server comes from Debian's package. Where it is missing tests skip; where ACTIVEEVAL_MUST_RUN names it
+(``ACTIVEEVAL_MUST_RUN=postgresql,strace``) they fail.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import uuid
+from glob import glob
+from pathlib import Path
+
+import pytest
+
+DATABASES = ("sqlite", "postgresql")
+
+
+def missing(what, why):
+    """Skip a test for want of a tool, or fail where the tool must be there."""
+    if what in os.environ.get("ACTIVEEVAL_MUST_RUN", "").replace(",", " ").split():
+        pytest.fail(f"{what} must run here: {why}")
+    pytest.skip(f"{what}: {why}")
+
+
+class Server:
+    """A PostgreSQL server in a temporary folder, on a free port of this machine alone."""
+
+    def __init__(self, binaries):
+        self.binaries = Path(binaries)
+        self.folder = Path(tempfile.mkdtemp(prefix="activeeval-pg-"))
+        # the server refuses to run as root
+        self.user = pwd.getpwnam("postgres") if os.geteuid() == 0 else None
+        if self.user:
+            os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
+        self.port = free_port()
+        self._run("initdb", "-D", self.data, "-U", "tester", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N")
+        self.start()
+
+    @property
+    def data(self):
+        return str(self.folder / "data")
+
+    def start(self):
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -k {self.folder} -c max_connections=200"
+        log = str(self.folder / "log")
+        self._run("pg_ctl", "-D", self.data, "-l", log, "-w", "-t", "60", "-o", options, "start")
+
+    def stop(self, mode="fast"):
+        self._run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
+
+    def remove(self):
+        try:
+            self.stop("immediate")
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def url(self):
+        return f"postgresql://tester@127.0.0.1:{self.port}/postgres"
+
+    def new_database(self):
+        """Return the URL of an empty schema: that is made in a moment, a database takes a second."""
+        import psycopg
+
+        name = f"t{uuid.uuid4().hex}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {name}")
+        return f"{self.url}?options=-csearch_path%3D{name}"
+
+    def _run(self, tool, *arguments):
+        identity = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
+        done = subprocess.run(
+            [self.binaries / tool, *arguments],
+            cwd=self.folder,
+            env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if tool != "pg_ctl" else subprocess.DEVNULL,  # the server would keep a pipe open
+            stderr=subprocess.STDOUT,
+            text=True,
+            **identity,
+        )
+        assert done.returncode == 0, f"{tool}: {done.stdout}"
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def started_server():
+    """Return a server that has just been started; skip where there is none to start."""
+    if importlib.util.find_spec("psycopg") is None:
+        missing("postgresql", "psycopg is not installed")
+    found = sorted(glob("/usr/lib/postgresql/*/bin/initdb")) or [shutil.which("initdb") or ""]
+    if not found[-1]:
+        missing("postgresql", "no server is installed (Debian: apt install postgresql)")
+    return Server(Path(found[-1]).parent)
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    server = started_server()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def sqlite_url(tmp_path):
+    return f"sqlite:///{tmp_path}/campaigns.activeeval"
+
+
+@pytest.fixture
+def postgresql_url(postgresql):
+    return postgresql.new_database()
+
+
+@pytest.fixture(params=DATABASES)
+def database_url(request):
+    return request.getfixturevalue(f"{request.param}_url")

@@ -1,0 +1,59 @@
+"""Small campaigns, and a clock that goes on when it is told to."""
+
+from __future__ import annotations
+
+from activeeval.store import CampaignRow, PlaceRow, Said, SampleRow, UnitRow
+
+SECOND = 1_000_000
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1_800_000_000 * SECOND
+
+    def __call__(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += round(seconds * SECOND)
+
+
+def make_units(n_units=4, n_items=2, per_block=2, first=1, version=1):
+    return [
+        UnitRow(
+            number=number,
+            block=1 + (number - 1) // per_block,
+            query_id=f"q{number % 3}",
+            level=number / 7,
+            cost=1.25,
+            places=tuple(
+                PlaceRow(doc_id=f"d{number}-{j}", probability=1 / (number + j), text={"title": f"Title {number} é"})
+                for j in range(n_items)
+            ),
+            query_text=f"text {number % 3}",
+            version=version,
+        )
+        for number in range(first, first + n_units)
+    ]
+
+
+def make_campaign(store, units=None, *, k=1, lease_s=900, name="night", max_grade=4, ended=""):
+    campaign = CampaignRow(
+        name=name, config={"b": [1, 0.5], "a": None}, judges_per_item=k, lease_s=lease_s, max_grade=max_grade
+    )
+    sample = SampleRow(version=1, digest="abc", payload=b"\x00\xffsample")
+    return store.create(campaign, sample, make_units() if units is None else units, ended)
+
+
+def grade(value=1, **fields):
+    return Said(kind="judged", grade=value, **fields)
+
+
+def work_off(store, judge, name="night", value=1):
+    """Judge until nothing is left; return what was claimed."""
+    claimed = []
+    got = store.claim(name, judge)
+    while got is not None:
+        claimed.append(got)
+        _, got = store.submit_and_claim(name, got.token, grade(value))
+    return claimed

@@ -1,0 +1,440 @@
+"""What the store promises, law by law, on both databases."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+
+import pytest
+from store_cases import SECOND, grade, make_campaign, make_units, work_off
+
+from activeeval.errors import InputError, StateError
+from activeeval.store import PlaceRow, Said, SampleRow, UnitRow, open_store
+
+CANNOT = Said(kind="cannot", reason="gone")
+LATER = Said(kind="later")
+
+
+def kinds(store, name="night"):
+    return [event.kind for event in store.events(name)]
+
+
+def items(claimed):
+    return [(c.unit, c.doc_id, c.k) for c in claimed]
+
+
+def dump(store, name="night"):
+    return json.dumps([asdict(event) for event in store.events(name)])
+
+
+# Campaigns
+
+
+def test_what_goes_in_comes_out(store):
+    units = make_units()
+    units[1] = replace(units[1], level=None, places=(PlaceRow(doc_id="é☃", probability=0.1 + 0.2, text={}),))
+    assert make_campaign(store, units, ended="all drawn") == 5
+    assert store.units("night") == units
+    assert store.samples("night") == [SampleRow(version=1, digest="abc", payload=b"\x00\xffsample")]
+    campaign = store.campaign("night")
+    assert (campaign.config, campaign.judges_per_item, campaign.lease_s) == ({"b": [1, 0.5], "a": None}, 1, 900)
+    assert campaign.created_at == 1_800_000_000 * SECOND
+    events = store.events("night")
+    assert [event.seq for event in events] == [1, 2, 3, 4, 5]
+    assert (events[-1].kind, events[-1].reason) == ("ended", "all drawn")
+    assert events[1].body == {
+        "items": ["é☃"],
+        "probabilities": [0.1 + 0.2],
+        "level": None,
+        "cost": 1.25,
+        "block": 1,
+        "version": 1,
+    }
+    assert store.last_seq("night") == 5
+    assert store.verify("night") == []
+
+
+def test_campaigns_have_names_of_their_own(store):
+    assert store.campaigns() == []
+    with pytest.raises(InputError, match="there is no campaign 'night': there are none"):
+        store.campaign("night")
+    make_campaign(store, name="night")
+    make_campaign(store, name="Day")
+    assert store.campaigns() == ["Day", "night"]
+    with pytest.raises(InputError, match="there is a campaign 'night' already"):
+        make_campaign(store, name="night")
+    with pytest.raises(InputError, match="no campaign 'nigth': did you mean night\\? there are 'Day', 'night'"):
+        store.claim("nigth", "ann")
+
+
+def test_a_top_up_adds_units_and_a_version(store):
+    make_campaign(store)
+    more = make_units(2, first=5, version=2)
+    second = SampleRow(version=2, digest="def", payload=b"2", reason="topped up")
+    with pytest.raises(StateError, match="next version of this sample is 2, got 3"):
+        store.grow("night", replace(second, version=3), [])
+    with pytest.raises(StateError, match="unit 4 is there already"):
+        store.grow("night", second, make_units(2, first=4, version=2))
+    assert store.last_seq("night") == 4
+    assert store.grow("night", second, more, "budget") == 7
+    assert store.samples("night")[1] == replace(second, seq=4)
+    assert store.units("night") == make_units() + more
+    assert store.waiting("night") == {"free": 12, "leased": 0, "done": 0}
+    assert store.verify("night") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"cost": float("nan")}, "plain JSON"),
+        ({"query_id": ""}, "query_id must not be empty"),
+        ({"query_id": "a\0b"}, "cannot be stored"),
+        ({"query_id": "\ud800"}, "cannot be stored"),
+        ({"version": 2}, "unit 1 is of version 2, its sample of 1"),
+        ({"number": 2}, "same number"),
+        ({"places": (PlaceRow(doc_id="d", probability=1.0),) * 2}, "has a document twice"),
+        ({"query_id": "q2"}, "has another text"),
+    ],
+)
+def test_a_wrong_unit_is_refused_whole(store, change, says):
+    units = make_units()
+    units[0] = replace(units[0], **change)
+    with pytest.raises(InputError, match=says):
+        make_campaign(store, units)
+    assert store.campaigns() == []
+
+
+def test_the_log_is_read_up_to_a_number(store):
+    make_campaign(store)
+    assert [event.seq for event in store.events("night", 2)] == [1, 2]
+    assert store.events("night", 0) == []
+    for until in (5, -1):
+        with pytest.raises(InputError, match=f"the last event is 4, got {until}"):
+            store.events("night", until)
+
+
+# Claims
+
+
+def test_items_come_by_block_unit_and_place(store):
+    make_campaign(store)
+    got = work_off(store, "ann")
+    assert [(c.block, c.unit, c.doc_id) for c in got] == [
+        (1 + (u - 1) // 2, u, f"d{u}-{j}") for u in range(1, 5) for j in range(2)
+    ]
+    assert got[0].query_text == "text 1"
+    assert got[0].text == {"title": "Title 1 é"}
+    assert kinds(store)[4:] == ["shown", "judged"] * 8
+    assert store.claim("night", "ann") is None
+
+
+def test_a_judge_gets_his_open_item_back_and_the_old_token_is_late(store, clock):
+    make_campaign(store)
+    old = store.claim("night", "ann")
+    clock.sleep(10_000)  # also after the lease, as nobody else has taken it
+    new = store.claim("night", "ann")
+    assert (new.unit, new.doc_id, new.k) == (old.unit, old.doc_id, old.k)
+    assert new.token != old.token
+    assert new.lease_until == clock() + 900 * SECOND
+    late = store.submit("night", old.token, grade(3)).event
+    assert (late.kind, late.grade, late.reason) == ("late", 3, "a later claim took its place")
+    assert store.submit("night", new.token, grade(2)).event.kind == "judged"
+
+
+def test_an_item_whose_lease_is_over_goes_to_another(store, clock):
+    make_campaign(store, make_units(1, 1))
+    ann = store.claim("night", "ann")
+    clock.sleep(900)
+    assert store.claim("night", "bob") is None  # a lease is over after its last moment
+    clock.sleep(1e-6)
+    assert store.waiting("night") == {"free": 1, "leased": 0, "done": 0}
+    bob = store.claim("night", "bob")
+    assert items([bob]) == items([ann])
+    late = store.submit("night", ann.token, grade(3)).event
+    assert (late.kind, late.judge, late.reason) == ("late", "ann", "the item had gone to another judge")
+    assert store.submit("night", bob.token, grade(2)).event.kind == "judged"
+    assert store.waiting("night") == {"free": 0, "leased": 0, "done": 1}
+
+
+def test_an_answer_after_the_lease_counts_while_nobody_took_the_item(store, clock):
+    make_campaign(store)
+    ann = store.claim("night", "ann")
+    clock.sleep(5000)
+    assert store.submit("night", ann.token, grade()).event.kind == "judged"
+
+
+def test_several_judges_take_other_units_and_nobody_an_item_twice(store):
+    make_campaign(store, make_units(3, 2, per_block=3), k=2)
+    ann, bob = store.claim("night", "ann"), store.claim("night", "bob")
+    assert (ann.unit, ann.k) == (1, 1)
+    assert (bob.unit, bob.k) == (1, 2)  # the same unit, for another k: ann's unit is not left waiting for it
+    cyd = store.claim("night", "cyd")
+    assert (cyd.unit, cyd.k) == (2, 1)
+    for judge in ("ann", "bob"):
+        done = work_off(store, judge)
+        assert len({(c.unit, c.doc_id) for c in done}) == len(done)
+    # of cyd's item one more slot was left, and ann was quicker
+    assert store.waiting("night") == {"free": 0, "leased": 1, "done": 11}
+
+
+def test_judges_stay_in_their_unit(store):
+    make_campaign(store, make_units(2, 3, per_block=2))
+    ann, bob = store.claim("night", "ann"), store.claim("night", "bob")
+    assert (ann.unit, bob.unit) == (1, 2)
+    for _ in range(2):
+        _, bob = store.submit_and_claim("night", bob.token, grade())
+        assert bob.unit == 2
+        _, ann = store.submit_and_claim("night", ann.token, grade())
+        assert ann.unit == 1
+
+
+def test_open_leases_do_not_hold_back_the_next_block(store):
+    make_campaign(store, make_units(2, 1, per_block=1))
+    assert store.claim("night", "ann").block == 1
+    assert store.claim("night", "bob").block == 2
+    assert store.claim("night", "cyd") is None
+
+
+def test_what_is_put_off_comes_last_of_its_block_the_oldest_first(store):
+    make_campaign(store, make_units(3, 2, per_block=2))
+    one = store.claim("night", "ann")
+    _, two = store.submit_and_claim("night", one.token, LATER)
+    _, three = store.submit_and_claim("night", two.token, LATER)
+    assert not three.was_put_off
+    seen, got = [], three
+    while got is not None:
+        seen.append(got)
+        _, got = store.submit_and_claim("night", got.token, grade())
+    assert [(c.doc_id, c.was_put_off) for c in seen] == [
+        ("d2-0", False),
+        ("d2-1", False),
+        ("d1-0", True),
+        ("d1-1", True),
+        ("d3-0", False),
+        ("d3-1", False),
+    ]
+
+
+def test_what_one_puts_off_another_gets_at_once(store):
+    make_campaign(store)
+    one = store.claim("night", "ann")
+    store.submit("night", one.token, LATER)
+    bob = store.claim("night", "bob")
+    assert items([bob]) == items([one])
+    assert not bob.was_put_off
+
+
+# Answers
+
+
+def test_said_again_is_stored_once(store):
+    make_campaign(store)
+    got = store.claim("night", "ann")
+    first = store.submit("night", got.token, grade(2, active_ms=1200, idle_ms=5))
+    again = store.submit("night", got.token, grade(2))
+    assert (first.is_repeated, again.is_repeated) == (False, True)
+    assert first.event == again.event == store.events("night")[-1]
+    assert (first.event.active_ms, first.event.idle_ms, first.event.shown_at) == (1200, 5, first.event.at)
+    with pytest.raises(StateError, match=r"the key 'token:[0-9a-f]*…' is that of event 6, which says something else"):
+        store.submit("night", got.token, grade(3))
+    assert store.last_seq("night") == 6
+
+
+def test_a_key_of_ones_own_is_of_one_item(store):
+    make_campaign(store)
+    one = store.claim("night", "ann")
+    acknowledged, two = store.submit_and_claim("night", one.token, grade(2), key="mine")
+    assert acknowledged.event.key == "mine"
+    repeated, same = store.submit_and_claim("night", one.token, grade(2), key="mine")
+    assert repeated.is_repeated
+    assert items([same]) == items([two])
+    with pytest.raises(StateError, match="the key 'mine'"):
+        store.submit("night", same.token, grade(2), key="mine")
+
+
+def test_a_second_answer_to_a_token_is_late(store):
+    make_campaign(store)
+    one = store.claim("night", "ann")
+    store.submit("night", one.token, CANNOT)
+    late = store.submit("night", one.token, grade(2), key="another").event
+    assert (late.kind, late.reason, late.grade) == ("late", "the item had been answered already", 2)
+    assert store.submit("night", one.token, grade(2), key="another").is_repeated
+
+
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        (grade(5), "grade must be a whole number from 0 to 4, got 5"),
+        (grade(-1), "got -1"),
+        (grade(None), "got None"),
+        (grade(1.0), "got 1.0"),
+        (grade(True), "got True"),
+        (Said(kind="cannot", grade=1), "cannot goes without a grade"),
+        (Said(kind="late", grade=1), "a judge says judged, cannot, later, got 'late'"),
+        (grade(1, active_ms=-1), "active_ms must be a whole number"),
+        (Said(kind="cannot", reason="a\0"), "reason has a letter"),
+    ],
+)
+def test_what_nobody_can_say_is_refused(store, said, says):
+    make_campaign(store)
+    got = store.claim("night", "ann")
+    with pytest.raises(InputError, match=says):
+        store.submit("night", got.token, said)
+    assert store.last_seq("night") == 5
+    assert store.submit("night", got.token, grade(4)).event.kind == "judged"
+
+
+@pytest.mark.parametrize("token", ["", "nothing", "\ud800", "é", "x" * 10_000])
+def test_an_unknown_token_is_refused(store, token):
+    make_campaign(store)
+    with pytest.raises(InputError, match="no item was given out under the token"):
+        store.submit("night", token, grade())
+    assert store.last_seq("night") == 4
+
+
+def test_tokens_are_kept_as_hashes_alone(store):
+    make_campaign(store)
+    got = store.claim("night", "ann")
+    store.submit("night", got.token, grade())
+    assert got.token not in dump(store)
+
+
+# Files
+
+
+def test_judgments_from_a_file(store):
+    make_campaign(store, k=2)
+    first = store.record("night", "ann", [("q1", "d1-0", grade(1), None), ("q1", "nowhere", grade(2), "k")])
+    assert [(a.event.kind, a.event.reason, a.event.k) for a in first] == [
+        ("judged", "", 1),
+        ("late", "never drawn", None),
+    ]
+    again = store.record("night", "ann", [("q1", "d1-0", grade(1), None), ("q1", "nowhere", grade(2), None)])
+    assert [a.is_repeated for a in again] == [True, True]
+    assert [a.event for a in again] == [a.event for a in first]
+    (corrected,) = store.record("night", "ann", [("q1", "d1-0", grade(3), None)])
+    assert (corrected.event.supersedes, corrected.event.grade) == (first[0].event.seq, 3)
+    store.record("night", "bob", [("q1", "d1-0", CANNOT, None)])
+    (late,) = store.record("night", "cyd", [("q1", "d1-0", grade(0), None)])
+    assert (late.event.kind, late.event.reason) == ("late", "all judges asked for have judged it")
+    assert store.waiting("night") == {"free": 14, "leased": 0, "done": 2}
+    assert store.verify("night") == []
+
+
+def test_a_file_may_say_an_item_several_times(store):
+    make_campaign(store)
+    said = [("q1", "d1-0", grade(value), None) for value in (1, 1, 2, 1)]
+    answers = store.record("night", "ann", said)
+    assert [a.is_repeated for a in answers] == [False, True, False, False]
+    assert [a.event.supersedes for a in answers] == [None, None, 5, 6]
+
+
+def test_a_file_leaves_items_to_those_who_look_at_them(store):
+    make_campaign(store, make_units(1, 1), k=2)
+    ann = store.claim("night", "ann")
+    store.record("night", "bob", [("q1", "d1-0", grade(), None)])
+    assert store.submit("night", ann.token, grade()).event.kind == "judged"
+
+
+def test_a_file_is_stored_whole_or_not_at_all(store):
+    make_campaign(store)
+    with pytest.raises(InputError, match=r"from 0 to 4, got 9 \(query 'q1', document 'd1-1'\)"):
+        store.record("night", "ann", [("q1", "d1-0", grade(1), None), ("q1", "d1-1", grade(9), None)])
+    with pytest.raises(StateError, match="the key 'k'"):
+        store.record("night", "ann", [("q1", "d1-0", grade(1), "k"), ("q1", "d1-1", grade(1), "k")])
+    assert store.last_seq("night") == 4
+    assert store.record("night", "ann", []) == []
+
+
+# Taking back
+
+
+def test_what_is_taken_back_waits_again(store):
+    make_campaign(store, make_units(1, 1))
+    got = store.claim("night", "ann")
+    judged = store.submit("night", got.token, grade(2)).event
+    back = store.retract("night", judged.seq, "boss", "wrong query").event
+    assert (back.kind, back.supersedes, back.judge, back.reason) == ("retracted", judged.seq, "boss", "wrong query")
+    assert store.waiting("night")["free"] == 1
+    assert items([store.claim("night", "bob")]) == items([got])
+    assert store.verify("night") == []
+
+
+def test_only_an_answer_that_stands_can_be_taken_back(store):
+    make_campaign(store)
+    got = store.claim("night", "ann")
+    judged = store.submit("night", got.token, grade(2)).event
+    for seq, says in ((1, "event 1 is drawn"), (5, "event 5 is shown"), (99, "event 99 is not there")):
+        with pytest.raises(StateError, match=says):
+            store.retract("night", seq, "ann")
+    (corrected,) = store.record("night", "ann", [("q1", "d1-0", grade(3), None)])
+    with pytest.raises(StateError, match="does not stand any more: event 7 took its place"):
+        store.retract("night", judged.seq, "ann")
+    store.retract("night", corrected.event.seq, "ann")
+    with pytest.raises(StateError, match="event 8 took its place"):
+        store.retract("night", corrected.event.seq, "ann")
+
+
+# Rebuilding
+
+
+def busy(store, clock):
+    """Let a bit of everything happen."""
+    make_campaign(store, make_units(6, 2, per_block=3), k=2, ended="budget")
+    ann, bob = store.claim("night", "ann"), store.claim("night", "bob")
+    _, ann = store.submit_and_claim("night", ann.token, grade(2))
+    _, ann = store.submit_and_claim("night", ann.token, LATER)
+    store.record("night", "cyd", [("q2", "d2-0", grade(1), None), ("q2", "no", CANNOT, "x")])
+    store.retract("night", store.events("night")[9].seq, "boss")
+    clock.sleep(1000)
+    store.claim("night", "dan")
+    store.submit("night", bob.token, CANNOT)
+    return ann
+
+
+def test_slots_rebuilt_from_the_log_are_the_same(store, clock):
+    busy(store, clock)
+    before, waiting = dump(store), store.waiting("night")
+    store.rebuild("night")
+    assert dump(store) == before
+    assert store.waiting("night") == waiting
+    assert store.verify("night") == []
+
+
+def test_the_next_claim_after_rebuilding_is_the_same(store, clock, sqlite_url):
+    busy(store, clock)
+    with open_store(sqlite_url + "-2", create=True, clock=clock) as other:
+        clock.sleep(-1000)
+        busy(other, clock)
+        other.rebuild("night")
+        for judge in ("ann", "bob", "eve", "fay"):
+            assert items([store.claim("night", judge)]) == items([other.claim("night", judge)])
+
+
+def test_both_databases_export_the_same(sqlite_url, postgresql_url, clock):
+    dumps = []
+    for url in (sqlite_url, postgresql_url):
+        with open_store(url, create=True, clock=clock) as store:
+            make_campaign(store, ended="é ☃ 𝄞")
+            store.record("night", "ann", [("q1", "d1-0", grade(1), None), ("q2", "d2-0", CANNOT, "k")])
+            dumps.append((dump(store), [asdict(unit) for unit in store.units("night")]))
+    assert dumps[0] == dumps[1]
+
+
+def test_large_campaigns_go_in_and_out(store):
+    units = [
+        UnitRow(
+            number=1,
+            block=1,
+            query_id="q",
+            level=0.5,
+            cost=1.0,
+            places=tuple(PlaceRow(doc_id=f"d{i}", probability=0.5) for i in range(1200)),
+        )
+    ]
+    make_campaign(store, units)
+    said = [("q", f"d{i}", grade(i % 5), f"k{i}") for i in range(1200)]
+    assert not any(a.is_repeated for a in store.record("night", "ann", said))
+    assert all(a.is_repeated for a in store.record("night", "ann", said))
+    assert store.waiting("night") == {"free": 0, "leased": 0, "done": 1200}
+    assert store.verify("night") == []
