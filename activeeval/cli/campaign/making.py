@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.campaign.options import of_campaign, opened, url_of
+from activeeval.cli.campaign.options import check_free, of_campaign, opened, url_of
 from activeeval.cli.drawing import budget_told, documents_option, drawing_options, drawn, queries_option
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP
 from activeeval.cli.output import emit, output_option, say, warn_of_weights
@@ -80,6 +80,7 @@ def create(
     from activeeval.session.texts import texts_of
 
     checked_name(name)
+    check_free(name, db)
     rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=max(1, math.ceil(lease * _MINUTES)))
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
@@ -150,9 +151,12 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     \b
     activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 100
     """
+    from activeeval.session.campaigns.making import check_judged
     from activeeval.session.campaigns.making import redraw as grow
     from activeeval.session.texts import texts_of
 
+    with opened(name, db) as store:
+        check_judged(store, name)
     told = {f"campaign {name}": _labels(name, db)}
     _, sample = drawn(options | {"judged_from": (name,)}, told)
     texts, notes = texts_of(sample.pairs, name, documents, queries)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import click
@@ -165,11 +167,14 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
 
     if out is not None:
         check_new(out, (), force)
-    with opened(name, db) as store:
-        found = standing(store, name, as_of)
-        settle()
-        for note in write(found, store, kind, out or "/dev/stdout"):
-            say(note)
+    with opened(name, db) as store, tempfile.TemporaryDirectory() as folder:
+        found, whole = standing(store, name, as_of), out or f"{folder}/{kind}"
+        notes = write(found, store, kind, whole)
+        if out is None:
+            settle()
+            click.echo(Path(whole).read_text("utf-8"), nl=False)
+    for note in notes:
+        say(note)
 
 
 @click.command()

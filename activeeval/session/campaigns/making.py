@@ -123,11 +123,16 @@ def redraw(store: Store, name: str, sample: Sample, texts: Texts | None = None) 
     StateError
         Where the round before is not judged to its end.
     """
-    waiting = store.waiting(name)
-    if waiting["free"] or waiting["leased"]:
-        n = waiting["free"] + waiting["leased"]
-        raise StateError(f"campaign {name}: {n} items wait: a round is drawn once those before are judged to their end")
+    check_judged(store, name)
     return _grow(store, name, sample, REDRAWN, texts or {})
+
+
+def check_judged(store: Store, name: str) -> None:
+    """Raise StateError where an item of a campaign waits."""
+    waiting = store.waiting(name)
+    n = waiting["free"] + waiting["leased"]
+    if n:
+        raise StateError(f"campaign {name}: {n} items wait: a round is drawn once those before are judged to their end")
 
 
 def _grow(store: Store, name: str, sample: Sample, reason: str, texts: Texts) -> int:

@@ -148,7 +148,7 @@ def standing(store: Store, name: str, as_of: int | None = None) -> Standing:
     """
     row, events = store.campaign(name), store.events(name, as_of)
     last = events[-1].seq if events else 0
-    versions = [one for one in store.samples(name) if one.seq <= last]
+    versions = [one for one in store.samples(name) if one.seq < last]
     if not versions:
         raise StateError(f"campaign {name}: nothing had been drawn as of event {last}")
     ledger = Ledger.of(events)
