@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.campaign.options import check_free, of_campaign, opened, url_of
-from activeeval.cli.drawing import budget_told, documents_option, drawing_options, drawn, queries_option
+from activeeval.cli.drawing import (
+    budget_option,
+    budget_told,
+    documents_option,
+    drawing_options,
+    drawn,
+    queries_option,
+    target_options,
+)
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP
 from activeeval.cli.output import emit, output_option, say, warn_of_weights
 from activeeval.cli.waiting import tell
@@ -22,6 +30,7 @@ _MINUTES = 60
 @click.command()
 @of_campaign
 @drawing_options
+@target_options
 @click.option(
     "--use-labels", is_flag=True, help="Labels of --letor and --qrels are known grades: they cost nothing. Default: no "
     "label of the pool is looked at.",
@@ -90,7 +99,9 @@ def create(
     for note in [*sample.notes(), *notes]:
         say(note)
     with opened(name, db, create=True) as store:
-        seq = make(store, name, sample, rules, texts=texts, beside={"seed": sample.seed})
+        seq = make(
+            store, name, sample, rules, texts=texts, beside={"seed": sample.seed, "half_width": options["half_width"]}
+        )
     say(f"seed {sample.seed}: campaign {name} is in {url_of(name, db)}, {seq} events")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
 
@@ -139,6 +150,7 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
 @click.command()
 @of_campaign
 @drawing_options
+@budget_option
 @documents_option
 @queries_option
 def redraw(name: str, db: str | None, documents: str | None, queries: str | None, **options: Any) -> None:
