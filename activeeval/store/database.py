@@ -96,7 +96,8 @@ class Database:
             try:
                 with lock:
                     return _once(engine, work, commit)
-            except (exc.SQLAlchemyError, sqlite3.Error) as error:
+            # a damaged file is also complained of in letters that are none
+            except (exc.SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:
                 is_safe = was_rolled_back(error) or (is_disconnect(error) and (is_repeatable or not commit.has_begun))
                 if attempt == TRIES - 1 or not is_safe:
                     raise said_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite) from error
