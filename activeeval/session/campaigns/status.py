@@ -47,7 +47,7 @@ def reached(found: Standing) -> str:
     Whoever stops as soon as it is has looked at the end of every block: the group-sequential interval is valid then.
     """
     wanted = found.campaign.config.get("half_width")
-    if wanted is None or found.block == 0 or len(found.read) > 1:
+    if wanted is None or found.block == 0 or found.version > 1:  # looks are planned for the first budget
         return ""
     told, _ = answered(found, kind="group-sequential")
     widest = max((one.interval.high - one.interval.low) / 2 for one in told)
