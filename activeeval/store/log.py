@@ -51,6 +51,12 @@ def check_text(name: str, value: object, *, may_be_empty: bool = True) -> None:
         raise InputError(f"{name} has a letter that cannot be stored: {shown(value)}")
 
 
+def check_whole(name: str, value: object, largest: int = LARGEST, least: int = 0) -> None:
+    """Raise InputError where a value is no whole number of a range."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= largest:
+        raise InputError(f"{name} must be a whole number from {least} to {largest}, got {value!r}")
+
+
 def chained(event: EventRow, before: str) -> str:
     """Return the digest of an event that follows one with the digest ``before``."""
     return digest_of(before + canonical({name: _plain(event, name) for name in _FIELDS if name != "digest"}))
