@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from activeeval.errors import InputError, StateError, shown
 from activeeval.store import tables
@@ -19,6 +19,7 @@ from activeeval.store.rows import Acknowledged, CampaignRow, EventRow, Said
 
 slot, event = tables.slot, tables.event
 
+_HELD = select(slot.c.id).where(slot.c.token_hash == bindparam("of_hash")).with_for_update()
 FREED = {"state": "free", "judge": None, "token_hash": None, "lease_until": None}
 GONE = "the item had gone to another judge"
 RECLAIMED = "a later claim took its place"
@@ -61,11 +62,8 @@ def claim_of(connection: Connection, campaign_id: int, token: str) -> EventRow:
 
 def submit(connection: Connection, campaign_id: int, claimed: EventRow, answer: Answer, at: int) -> Acknowledged:
     """Store what was said of an item that was shown."""
-    mine = select(slot.c.id).where(
-        slot.c.token_hash == (claimed.key or "").removeprefix("shown:"), slot.c.campaign_id == campaign_id
-    )
     # a racing submit of the same token waits here, and finds that the token is no more
-    held = connection.execute(mine.with_for_update()).scalar()
+    held = connection.execute(_HELD, {"of_hash": (claimed.key or "").removeprefix("shown:")}).scalar()
     lock_log(connection, campaign_id)
     stored = with_key(connection, campaign_id, answer.key)
     if stored is not None:
