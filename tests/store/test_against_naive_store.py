@@ -128,7 +128,7 @@ def follow(pair, commands):
     pair.check()
 
 
-few = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @few
@@ -138,7 +138,7 @@ def test_the_store_is_its_naive_form(store, clock, k, commands):
 
 
 @pytest.mark.slow
-@settings(few, max_examples=400)
+@settings(few, max_examples=250)
 @given(k=st.integers(1, 3), commands=st.lists(COMMANDS, min_size=20, max_size=80))
 def test_the_store_is_its_naive_form_for_long(store, clock, k, commands):
     follow(Pair(store, clock, k), commands)

@@ -14,7 +14,7 @@ from activeeval.store import open_store, schema, upgrade
 from activeeval.store.tables import metadata
 
 
-def test_migrations_make_the_tables_of_this_release(store):
+def test_migrations_make_the_tables_of_this_release(database_url):
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
@@ -22,7 +22,8 @@ def test_migrations_make_the_tables_of_this_release(store):
         options = {"compare_type": True, "version_table": schema.VERSION_TABLE}
         return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
 
-    assert store._database.read(differences) == []
+    with open_store(database_url, create=True) as store:
+        assert store._database.read(differences) == []
 
 
 def test_the_newest_version_is_the_last_migration():
