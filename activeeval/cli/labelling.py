@@ -14,6 +14,7 @@ from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     from activeeval.io.labelling import Told
+    from activeeval.session.campaigns.comparing import Comparing
     from activeeval.session.labelling import Labelling, Question
 
 _KEYS = "1 or 2 is better, = alike, x1 or x2 throws one out, u takes the last answer back, q stops"
@@ -59,7 +60,7 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
     if work.n_comparisons:
         say(f"{log}: {work.n_comparisons} comparisons, {work.n_settled} of {len(work.docs)} queries settled")
     try:
-        _converse(work)
+        converse(work)
     finally:
         write_truth(work.truths(), out)
         if preferences:
@@ -69,7 +70,7 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
         say(f"{settled} by {work.n_comparisons} comparisons{ties}: wrote {out}")
 
 
-def _converse(work: Labelling) -> None:
+def converse(work: Labelling | Comparing) -> None:
     """Ask and record until all is settled, or the judge has enough."""
     query = None
     while True:
@@ -96,7 +97,7 @@ def _converse(work: Labelling) -> None:
             work.tell(told)
 
 
-def _is_enough(work: Labelling) -> bool:
+def _is_enough(work: Labelling | Comparing) -> bool:
     """Ask whether the last answer shall stand, once all is settled; take it back where it shall not."""
     from activeeval.io.labelling import Told
 
@@ -111,7 +112,7 @@ def _is_enough(work: Labelling) -> bool:
     return False
 
 
-def _told(work: Labelling, question: Question, answer: str) -> Told | None:
+def _told(work: Labelling | Comparing, question: Question, answer: str) -> Told | None:
     """Return what an answer says; None where it is none."""
     from activeeval.io.labelling import Told
 
@@ -124,14 +125,14 @@ def _told(work: Labelling, question: Question, answer: str) -> Told | None:
     return None if last is None else Told(last, "undone")
 
 
-def _show_query(work: Labelling, question: Question) -> None:
+def _show_query(work: Labelling | Comparing, question: Question) -> None:
     left = work.remaining(question.query)
-    told = f"query {question.number} of {len(work.docs)}, {len(work.docs[question.query])} documents"
+    told = f"query {question.number} of {work.n_queries}, {len(work.docs[question.query])} documents"
     click.echo(f"\n{told}, {left.low} to {left.high} comparisons: {question.query}", err=True)
     click.echo(_cut(work.texts[question.query, ""], "  "), err=True)
 
 
-def _show(work: Labelling, question: Question) -> None:
+def _show(work: Labelling | Comparing, question: Question) -> None:
     for side, doc in (("1", question.first), ("2", question.second)):
         click.echo(f"\n {side}  {doc}", err=True)
         click.echo(_cut(work.texts[question.query, doc], "    "), nl=bool(work.texts[question.query, doc]), err=True)

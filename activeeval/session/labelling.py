@@ -58,7 +58,7 @@ class Labelling:
         """
         docs, texts = _read(sheet)
         # a tie keeps what came first: an order that belongs to the ids favours no run, as the sheet's would
-        docs = {query: sorted(own, key=partial(_number, query)) for query, own in docs.items()}
+        docs = {query: sorted(own, key=partial(arrival_number, query)) for query, own in docs.items()}
         parts = {query: TopKLabelling(len(own), min(k, len(own)), order="given") for query, own in docs.items()}
         found = cls(path, docs, texts, parts)
         for number, told in enumerate(read_told(path) if os.path.exists(path) else (), start=1):
@@ -77,6 +77,11 @@ class Labelling:
     def n_ties(self) -> int:
         """How many pairs were told to be alike: which of the two stands first in a truth is a matter of their ids."""
         return sum(len(part.ties) for part in self.parts.values())
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries there are."""
+        return len(self.docs)
 
     @property
     def n_comparisons(self) -> int:
@@ -167,7 +172,8 @@ class Labelling:
             part.tell(None if told.preferred is None else docs.index(told.preferred))
 
 
-def _number(query: str, doc: str) -> bytes:
+def arrival_number(query: str, doc: str) -> bytes:
+    """Return the number by which a query's documents are put in the order in which they are met."""
     return hashlib.sha256(f"{query}\0{doc}".encode()).digest()
 
 

@@ -47,7 +47,7 @@ def sheet_in(said: Said, path: str, campaign: Campaign, own: str) -> Draws:
         raise InputError(f"{path}: holds ranks, the sample is judged by grades: expected its sheet")
     units = {unit.query_id: unit.item_ids for unit in campaign.planned if unit.items}
     for query, truth in said.items():
-        _check_held(path, query, truth, units, k)
+        check_held(path, query, truth, units, k)
     grades = [grade for query, docs in units.items() for grade in _grades_of(said.get(query), docs, k)]
     return Draws(
         sample=own,
@@ -79,7 +79,7 @@ def check_one_truth(said: Mapping[str, Said], policy: str) -> None:
                 raise InputError(f"{first} and {path} have different truths of query {query!r}: give one judge's")
 
 
-def _check_held(path: str, query: str, truth: Truth, units: Mapping[str, Sequence[str]], k: int) -> None:
+def check_held(path: str, query: str, truth: Truth, units: Mapping[str, Sequence[str]], k: int) -> None:
     """Raise where a truth names what is not in the sample, or does not tell enough."""
     if query not in units:
         meant = nearest_id(query, list(units))

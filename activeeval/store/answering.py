@@ -6,15 +6,15 @@ An answer is never thrown away: one that no longer counts is stored as ``late``,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select, update
 
 from activeeval.errors import InputError, StateError, shown
 from activeeval.store import tables
 from activeeval.store.claiming import hashed
-from activeeval.store.fold import ANSWERS
-from activeeval.store.log import LARGEST, append, check_text, check_whole, events, lock_log, with_key
+from activeeval.store.fold import ANSWERS, MICROSECONDS
+from activeeval.store.log import LARGEST, append, canonical, check_text, check_whole, events, lock_log, with_key
 from activeeval.store.rows import Acknowledged, CampaignRow, EventRow, Said
 
 slot, event = tables.slot, tables.event
@@ -33,12 +33,15 @@ class Answer(NamedTuple):
     key: str
 
 
-def check_said(said: Said, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWERS, "later")) -> None:
+def check_said(said: Said, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWERS, "later", "preferred")) -> None:
     """Raise InputError where nobody can say that."""
     if said.kind not in tuple(kinds):
         raise InputError(f"a judge says {', '.join(kinds)}, got {shown(str(said.kind))}")
     check_text("reason", said.reason)
-    if said.kind == "judged":
+    canonical(dict(said.body))
+    if said.kind == "preferred" and not said.body:
+        raise InputError("preferred says what was compared, got nothing")
+    if said.kind == "judged" and not said.body:
         check_whole("grade", said.grade, LARGEST if campaign.max_grade is None else campaign.max_grade)
     elif said.grade is not None:
         raise InputError(f"{said.kind} goes without a grade, got {said.grade!r}")
@@ -60,7 +63,9 @@ def claim_of(connection: Connection, campaign_id: int, token: str) -> EventRow:
     return found
 
 
-def submit(connection: Connection, campaign_id: int, claimed: EventRow, answer: Answer, at: int) -> Acknowledged:
+def submit(
+    connection: Connection, campaign_id: int, claimed: EventRow, answer: Answer, at: int, lease_s: int
+) -> Acknowledged:
     """Store what was said of an item that was shown."""
     # a racing submit of the same token waits here, and finds that the token is no more
     held = connection.execute(_HELD, {"of_hash": (claimed.key or "").removeprefix("shown:")}).scalar()
@@ -70,7 +75,8 @@ def submit(connection: Connection, campaign_id: int, claimed: EventRow, answer: 
         return _repeated(stored, claimed, answer)
     if held is None:
         return _late(connection, campaign_id, claimed, answer, at, _why_late(connection, campaign_id, claimed))
-    values = FREED if answer.said.kind == "later" else {**FREED, "state": "done", "judge": claimed.judge}
+    becomes: dict[str, dict[str, Any]] = {"preferred": {"lease_until": at + lease_s * MICROSECONDS}, "later": FREED}
+    values = becomes.get(answer.said.kind, {**FREED, "state": "done", "judge": claimed.judge})
     connection.execute(update(slot).where(slot.c.id == held).values(values))
     return _acknowledged(connection, campaign_id, said_event(claimed, answer.said, at, answer.key))
 
@@ -88,6 +94,7 @@ def said_event(item: EventRow, said: Said, at: int, key: str | None, supersedes:
         k=item.k,
         grade=None if said.grade is None else int(said.grade),
         reason=said.reason,
+        body=said.body,
         shown_at=item.shown_at,
         active_ms=said.active_ms,
         idle_ms=said.idle_ms,
@@ -103,15 +110,17 @@ def late_event(item: EventRow, said: Said, at: int, key: str | None, why: str) -
         **{name: getattr(event, name) for name in EventRow.__slots__ if name not in ("kind", "reason", "body")},
         kind="late",
         reason=why,
-        body={"said": said.kind, "reason": said.reason},
+        body={"said": said.kind, "reason": said.reason} | ({"body": dict(said.body)} if said.body else {}),
     )
 
 
 def says_the_same(stored: EventRow, said: Said) -> bool:
     """Whether an event is what somebody says."""
     body = stored.body
-    then = (body.get("said"), body.get("reason")) if stored.kind == "late" else (stored.kind, stored.reason)
-    return (*then, stored.grade) == (said.kind, said.reason, said.grade)
+    then = (stored.kind, stored.reason, dict(body))
+    if stored.kind == "late":
+        then = (str(body.get("said")), str(body.get("reason")), dict(body.get("body", {})))
+    return (*then, stored.grade) == (said.kind, said.reason, dict(said.body), said.grade)
 
 
 def retract(connection: Connection, campaign_id: int, seq: int, judge: str, reason: str, at: int) -> Acknowledged:

@@ -78,6 +78,7 @@ def insert_slots(connection: Connection, campaign_id: int, slots: Iterable[Slot]
 
 def drawn(unit: UnitRow, at: int) -> EventRow:
     """Return the event of a unit that was drawn; it says all of the unit but the texts."""
+    members = [place.members for place in unit.places]
     body = {
         "items": [place.doc_id for place in unit.places],
         "probabilities": [float(place.probability) for place in unit.places],
@@ -85,7 +86,7 @@ def drawn(unit: UnitRow, at: int) -> EventRow:
         "cost": float(unit.cost),
         "block": unit.block,
         "version": unit.version,
-    }
+    } | ({"members": members} if any(members) else {})
     return EventRow(seq=0, kind="drawn", at=at, unit=unit.number, query_id=unit.query_id, body=body)
 
 

@@ -39,7 +39,7 @@ def slots_of(campaign: CampaignRow, events: Iterable[EventRow]) -> tuple[list[Sl
     for event in events:
         if event.kind == "drawn":
             slots.update(_drawn(campaign, event))
-        elif event.kind in ("shown", "later", "retracted", *ANSWERS):
+        elif event.kind in ("shown", "later", "retracted", "preferred", *ANSWERS):
             slot = slots.get((event.unit, event.doc_id, event.k))
             if slot is None:
                 problems.append(f"event {event.seq} is {event.kind} of {event.doc_id!r}, which was never drawn")
@@ -57,6 +57,9 @@ def _drawn(campaign: CampaignRow, event: EventRow) -> dict[tuple[int | None, str
 
 
 def _take(slot: Slot, event: EventRow, lease_s: int) -> None:
+    if event.kind == "preferred":
+        slot.lease_until = event.at + lease_s * MICROSECONDS
+        return
     slot.state = {"shown": "leased", "judged": "done", "cannot": "done"}.get(event.kind, "free")
     slot.judge = None if slot.state == "free" else event.judge
     slot.token_hash = slot.lease_until = None

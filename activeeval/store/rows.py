@@ -72,12 +72,18 @@ class PlaceRow:
     probability : float
         With which it came into the sample.
     text : mapping of str to str
-        What its judge reads: title, text, url; stored once, by content.
+        What its judge reads: title, text, url; stored once, by content. Where a query is judged as a whole
+        ``documents`` holds its documents in the order in which they are met, each with its id and texts.
     """
 
     doc_id: str
     probability: float
-    text: Mapping[str, str] = field(default_factory=dict)
+    text: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def members(self) -> list[str]:
+        """The documents of a query that is judged as a whole; none of an item."""
+        return [document["doc_id"] for document in self.text.get("documents", ())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,13 +173,16 @@ class Said:
 
     Attributes
     ----------
-    kind : {"judged", "cannot", "later"}
+    kind : {"judged", "cannot", "later", "preferred"}
+        After ``preferred`` the item stays the judge's, and the lease starts again.
     grade : int or None
-        Of judged.
+        Of judged; None where ``body`` says more.
     reason : str
         Why it cannot be judged.
     active_ms, idle_ms : int or None
         How long the judge looked at it, and how long the clock stood still.
+    body : mapping
+        Of preferred: what was compared, and what came of it; of judged in place of a grade: the order that it came to.
     """
 
     kind: str
@@ -181,6 +190,7 @@ class Said:
     reason: str = ""
     active_ms: int | None = None
     idle_ms: int | None = None
+    body: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +216,7 @@ class Claimed:
     lease_until: int
     was_put_off: bool = False
     query_text: str = ""
-    text: Mapping[str, str] = field(default_factory=dict)
+    text: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

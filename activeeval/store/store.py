@@ -181,7 +181,7 @@ class Store:
         token : str
             Of the claim.
         key : str, optional
-            Of this answer: sent again, it gets the stored one. That of the token by default.
+            Of this answer: sent again, it gets the stored one. That of the token by default, which preferences share.
 
         Returns
         -------
@@ -257,6 +257,8 @@ class Store:
         self, name: str, token: str, said: Said, key: str | None, *, goes_on: bool
     ) -> tuple[Acknowledged, Claimed | None]:
         answering.check_key(key)
+        if said.kind == "preferred" and key is None:
+            raise InputError("every preference has a key of its own, as many go under one token: give one")
         answer = answering.Answer(said, f"token:{hashed(token)}" if key is None else key)
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> tuple[Acknowledged, Claimed | None]:
@@ -264,7 +266,7 @@ class Store:
             shown = answering.claim_of(connection, number, token)
             if goes_on:
                 lock_judge(connection, number, shown.judge, self._clock())
-            stored = answering.submit(connection, number, shown, answer, self._clock())
+            stored = answering.submit(connection, number, shown, answer, self._clock(), campaign.lease_s)
             asked = Claim(number, campaign, shown.judge, self._clock())
             return stored, claim(connection, asked) if goes_on else None
 

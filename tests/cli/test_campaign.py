@@ -12,6 +12,7 @@ from cli_cases import RUN, answer, campaign_of, files, grade_of, judge_file
 from cli_files import csv_rows, json_rows, write_csv, write_lines
 
 from activeeval.io.trec import read_prels, read_qrels
+from activeeval.judging import TopKLabelling
 
 MADE = (*RUN, "--measure", "DCG@5", "--budget", "60", "--seed", 3)
 OPTIONS = {"runs": ("a.run",), "max_grade": 3, "seed": 3}
@@ -333,3 +334,58 @@ def test_what_was_tampered_with_is_found(campaign, folder, oracle):
         raw.execute("UPDATE event SET grade = 3 - grade WHERE kind = 'judged'")
     raw.close()
     assert campaign("verify").code == 1
+
+
+RANKED = (*RUN, "--judging", "top-k", "--measure", "kNDCG(k=3)@5", "--budget", "40%", "--seed", 2)
+
+
+def test_top_k_judging_through_the_store_is_that_of_a_sample(call, oracle):
+    assert call("campaign", "create", "t", *RANKED, "--lease", 1).code == 0
+    some = call("campaign", "judge", "t", "--judge", "ann", "--oracle", oracle, "--limit", 25).rows
+    assert [row["kind"] for row in some] == ["preferred"] * 25
+    assert call("campaign", "judge", "t", "--judge", "bob", "--oracle", oracle, "--limit", 30).code == 0
+    for judge in ("ann", "bob"):
+        call("campaign", "judge", "t", "--judge", judge, "--oracle", oracle)
+    row = call("campaign", "estimate", "t", "-o", "jsonl", "-p", -1).rows[0]
+    assert row["waiting"] == 0
+    assert call("campaign", "verify", "t").code == 0
+    assert call("campaign", "export", "t", "--format", "csv", "--out", "truth.csv").code == 0
+    assert call("sample", *RANKED, *files("s.csv")).code == 0
+    told = call("estimate", "s.csv.sample.npz", "truth.csv", "-o", "jsonl", "-p", -1).rows[0]
+    assert (row["value"], row["std_error"]) == (told["value"], told["std_error"])
+    # the same truth comes in as a file, too
+    assert call("campaign", "create", "u", *RANKED).code == 0
+    assert "judgments stored" in call("campaign", "import", "u", "truth.csv", "--judge", "ann").err
+    again = call("campaign", "estimate", "u", "-o", "jsonl", "-p", -1).rows[0]
+    assert again["value"] == row["value"]
+
+
+def test_comparisons_are_in_the_log_with_the_order_of_arrival(call, oracle):
+    assert call("campaign", "create", "t", *RANKED).code == 0
+    call("campaign", "judge", "t", "--judge", "ann", "--oracle", oracle, "--limit", 200)
+    events = json_rows(call("campaign", "export", "t", "--format", "jsonl").out)
+    drawn = {event["unit"]: event["body"]["members"][0] for event in events if event["kind"] == "drawn"}
+    settled = [event for event in events if event["kind"] == "judged"]
+    assert settled
+    for end in settled:
+        docs = drawn[end["unit"]]
+        told = [e["body"] for e in events if e["kind"] == "preferred" and e["unit"] == end["unit"]]
+        labelling = TopKLabelling(len(docs), min(3, len(docs)), order="given")
+        for body in told:
+            assert labelling.ask() == (docs.index(body["first"]), docs.index(body["second"]))
+            labelling.tell(None if body["preferred"] is None else docs.index(body["preferred"]))
+        assert [docs[item] for item in labelling.top()] == end["body"]["top"]
+
+
+def test_a_judge_at_a_terminal_resumes_and_takes_back(start, call, oracle):
+    assert call("campaign", "create", "t", *RANKED).code == 0
+
+    def typed(text):
+        return start("campaign", "label", "t", "--judge", "ann", stdin=-1).communicate(text)
+
+    assert "2 comparisons" in typed("1\n2\nq\n")[1]
+    assert "1 comparisons" in typed("u\n1\nq\n")[1]
+    events = json_rows(call("campaign", "export", "t", "--format", "jsonl").out)
+    assert [e["body"]["what"] for e in events if e["kind"] == "preferred"] == ["compared"] * 2 + ["undone", "compared"]
+    assert call("campaign", "claim", "t", "--judge", "ann").code == 1
+    assert call("campaign", "create", "v", *RANKED, "--judges-per-item", 2).code == 1

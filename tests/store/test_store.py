@@ -270,7 +270,7 @@ def test_a_second_answer_to_a_token_is_late(store):
         (grade(1.0), "got 1.0"),
         (grade(True), "got True"),
         (Said(kind="cannot", grade=1), "cannot goes without a grade"),
-        (Said(kind="late", grade=1), "a judge says judged, cannot, later, got 'late'"),
+        (Said(kind="late", grade=1), "a judge says judged, cannot, later, preferred, got 'late'"),
         (grade(1, active_ms=-1), "active_ms must be a whole number"),
         (Said(kind="cannot", reason="a\0"), "reason has a letter"),
     ],

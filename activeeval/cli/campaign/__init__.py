@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from activeeval.cli.campaign.judging import claim, import_, judge, next_, retract, submit
+from activeeval.cli.campaign.judging import claim, import_, judge, label, next_, retract, submit
 from activeeval.cli.campaign.making import create, list_, redraw, top_up, upgrade
 from activeeval.cli.campaign.reading import cost, estimate, export, status, verify
 
@@ -26,7 +26,21 @@ def campaign() -> None:
     """
 
 
-for _command in (create, next_, claim, submit, judge, import_, retract, status, estimate, top_up, redraw, export):
+for _command in (
+    create,
+    next_,
+    claim,
+    submit,
+    label,
+    judge,
+    import_,
+    retract,
+    status,
+    estimate,
+    top_up,
+    redraw,
+    export,
+):
     campaign.add_command(_command)
 for _command in (cost, verify, list_, upgrade):
     campaign.add_command(_command)

@@ -10,6 +10,7 @@ import click
 
 from activeeval.cli.campaign.options import judge_of, judge_option, of_campaign, opened
 from activeeval.cli.output import check_new, force_option, say
+from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     from activeeval.store import Acknowledged, Claimed
@@ -49,7 +50,35 @@ def claim(name: str, db: str | None, judge: str) -> None:
     activeeval campaign claim week1 --judge ann
     """
     with opened(name, db) as store:
+        if store.campaign(name).config.get("top_k") is not None:
+            raise InputError(
+                f"campaign {name}: whole queries are judged by comparisons, which `campaign label` asks for"
+            )
         _print(_claimed(store.claim(name, judge_of(judge))))
+
+
+@click.command()
+@of_campaign
+@judge_option
+def label(name: str, db: str | None, judge: str) -> None:
+    """Ask which of two documents is better until the best of every query are known: for top-k judging.
+
+    A query is a judge's until it is settled, or no answer came for as long as the lease. Stop with q or Ctrl-C at any
+    time: the same call goes on with the next question. Each answer is stored before the next is asked.
+
+    \b
+    activeeval campaign create week1 --run new.run --max-grade 3 --judging top-k --measure "kNDCG(k=5)@10" --budget 10%
+    activeeval campaign label week1 --judge ann
+    """
+    from activeeval.cli.labelling import converse
+    from activeeval.session.campaigns.comparing import Comparing
+
+    with opened(name, db) as store:
+        work = Comparing(store, name, judge_of(judge))
+        try:
+            converse(work)
+        finally:
+            say(f"{work.n_settled} queries settled, {work.n_comparisons} comparisons")
 
 
 @click.command()
@@ -110,6 +139,8 @@ def submit(
 def judge(name: str, db: str | None, judge: str, oracle: str, limit: int | None, unjudged: str) -> None:
     """Judge by a file: claim and submit one item after another until nothing is left.
 
+    Top-k judging compares by the grades that the file has; equal ones are a tie, and --limit counts comparisons.
+
     Prints a JSON line for each judgment once the store has acknowledged it. Several may run at once, under several
     names.
 
@@ -120,6 +151,12 @@ def judge(name: str, db: str | None, judge: str, oracle: str, limit: int | None,
 
     grades = read_oracle(oracle)
     with opened(name, db) as store:
+        if store.campaign(name).config.get("top_k") is not None:
+            from activeeval.session.campaigns.comparing import compare_all
+
+            for done in compare_all(store, name, judge_of(judge), grades, limit):
+                _print(_acknowledged(done) | {"said": dict(done.event.body)})
+            return
         for done, token in judge_all(store, name, judge_of(judge), grades, limit=limit, unjudged=unjudged):
             _print(_acknowledged(done, token))
 

@@ -170,7 +170,7 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
     if out is not None:
         check_new(out, (), force)
     with opened(name, db) as store, tempfile.TemporaryDirectory() as folder:
-        found, whole = standing(store, name, as_of), out or f"{folder}/{kind}"
+        found, whole = standing(store, name, as_of), out or f"{folder}/{kind}.csv"
         notes = write(found, store, kind, whole)
         if out is None:
             settle()

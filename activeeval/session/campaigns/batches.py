@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from activeeval.errors import InputError
+from activeeval.io.comparisons import holds_truths, truths_of
 from activeeval.io.draws import CANNOT, EMPTY, TEXTS, Draws, judge_name, read_draws_if_any, write_draws
+from activeeval.io.sheets import read_sheet
 from activeeval.io.tables import load_grades
 from activeeval.pool.texts import Texts
+from activeeval.session.campaigns.making import WHOLE
 from activeeval.session.campaigns.standing import grades_of, standing
+from activeeval.session.ranked_sheets import check_held
 from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
 
 Answer = tuple[str, str, Said, str | None]
@@ -27,13 +31,22 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None) -> 
     found = standing(store, name)
     graded = grades_of(found)
     waits = {(unit.query_id, doc) for unit in found.units for doc in unit.item_ids} - set(graded)
-    rows = [(u, p) for u in store.units(name) for p in u.places if (u.query_id, p.doc_id) in waits]
+    rows = [(u, p) for u in store.units(name) for p in _items(u) if (u.query_id, p.doc_id) in waits]
     if not rows:
         raise InputError(f"campaign {name}: nothing waits, all is judged")
     block = rows[0][0].block
     rows = [row for row in rows if row[0].block == block][:most]
     write_draws(_sheet(store.samples(name)[-1].digest, rows), path, texts=_texts(rows))
     return [f"wrote {path}: {len(rows)} items of block {block}, as of event {found.as_of}"]
+
+
+def _items(unit: UnitRow) -> list[PlaceRow]:
+    """Return the items of a unit; of a query that is judged as a whole its documents."""
+    whole = [(place.probability, own) for place in unit.places for own in place.text.get("documents", ())]
+    return [
+        PlaceRow(doc_id=own["doc_id"], probability=chance, text={k: v for k, v in own.items() if k != "doc_id"})
+        for chance, own in whole
+    ] or list(unit.places)
 
 
 def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]]) -> Draws:
@@ -61,8 +74,10 @@ def take_files(store: Store, name: str, paths: Sequence[str], judge: str | None 
         Where a file cannot be read, is the sheet of another sample, names no judge while none is given, or grades an
         item twice.
     """
-    ids = [row.digest for row in store.samples(name)]
-    read = {path: _answers(path, ids, judge) for path in paths}  # nothing is stored where one cannot be read
+    ids, k = [row.digest for row in store.samples(name)], store.campaign(name).config.get("top_k")
+    docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in store.units(name)}
+    # nothing is stored where one cannot be read
+    read = {path: _answers(path, ids, judge) if k is None else _truths(path, docs, k, judge) for path in paths}
     notes = []
     for path, by_judge in read.items():
         done = [one for who, said in by_judge.items() for one in store.record(name, who, said)]
@@ -95,6 +110,20 @@ def _answers(path: str, samples: Sequence[str], judge: str | None) -> dict[str, 
     if not found:
         raise InputError(f"{path}: holds no grade yet")
     return {who: [(*pair, said, None) for pair, said in own.items()] for who, own in found.items()}
+
+
+def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None) -> dict[str, list[Answer]]:
+    """Return what a table of ranks says of queries that are judged as a whole."""
+    sheet = read_sheet(path).plainly_named()
+    if not holds_truths(sheet):
+        raise InputError(f"{path}: holds no ranks, expected a table of query, rank and doc_id")
+    if judge is None:
+        raise InputError(f"{path}: names no judge: say with --judge whose judgments they are")
+    found = truths_of(sheet)
+    for query, truth in found.items():
+        check_held(path, query, truth, docs, k)
+    bodies = {query: {name: list(part) for name, part in truth._asdict().items()} for query, truth in found.items()}
+    return {judge: [(query, WHOLE, Said(kind="judged", body=body), None) for query, body in bodies.items()]}
 
 
 def _rows(path: str, samples: Sequence[str]) -> Iterable[tuple[str, str, str, int, str]]:

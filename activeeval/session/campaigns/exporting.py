@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from activeeval.errors import StateError
+from activeeval.io.comparisons import write_truth
 from activeeval.io.export import write_columns
 from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.trec import Prels, Qrels, write_prels, write_qrels
 from activeeval.io.writing import write_atomically
 from activeeval.pool.texts import Texts
 from activeeval.session.campaigns.making import POLICIES, item_probabilities
-from activeeval.session.campaigns.standing import Standing, grades_of
+from activeeval.session.campaigns.standing import Standing, grades_of, truth_of
 from activeeval.store import EventRow, Store
 
 _METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciprocal_rank", "R": "recall"}
@@ -73,7 +74,9 @@ def _jsonl(found: Standing, store: Store, path: PathLike) -> list[str]:
 
 
 def _csv(found: Standing, store: Store, path: PathLike) -> list[str]:
-    """Write what every judge said of every item, a row each, for a spreadsheet."""
+    """Write what every judge said of every item, a row each, for a spreadsheet; of whole queries the ranks."""
+    if found.campaign.config.get("top_k") is not None:
+        return _ranks(found, path)
     events = sorted((pair, e.judge, e) for pair, own in found.ledger.standing.items() for e in own.values())
     rows = [event for *_, event in events]
     columns: dict[str, Any] = {
@@ -84,6 +87,14 @@ def _csv(found: Standing, store: Store, path: PathLike) -> list[str]:
     columns |= {"seq": np.array([e.seq for e in rows], dtype=np.int64), "at": np.array([e.at for e in rows])}
     _write_table(columns, path)
     return [f"{len(rows)} judgments, one row each judge"]
+
+
+def _ranks(found: Standing, path: PathLike) -> list[str]:
+    """Write the truth of every settled query, as `activeeval estimate` and `score` take it."""
+    events = {query: event for (query, _), own in found.ledger.standing.items() for event in own.values()}
+    truths = {query: truth_of(event.body) for query, event in sorted(events.items()) if event.kind == "judged"}
+    write_truth(truths, path)
+    return [f"the truths of {len(truths)} queries"]
 
 
 def _weights(found: Standing, store: Store, path: PathLike) -> list[str]:

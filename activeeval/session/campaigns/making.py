@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 from activeeval.campaign import Campaign
 from activeeval.design import Replacement
 from activeeval.errors import InputError, StateError
+from activeeval.measures import judged_k
 from activeeval.session.budgets import Budget
+from activeeval.session.labelling import arrival_number
 from activeeval.session.samples import Sample, unpacked_sample
 from activeeval.store import CampaignRow, PlaceRow, SampleRow, Store, UnitRow
 
 POLICIES = ("majority", "median", "mean-gain")
 """What several judges' grades of an item count as; see `activeeval.campaign.policies`."""
+WHOLE = "*"
+"""The document of a query that is judged as a whole."""
 REDRAWN = "redrawn"
 """Why there is a version that is a round of its own."""
 Texts = Mapping[str, Sequence[str]]
@@ -73,8 +77,11 @@ def create(
         Where the name is taken.
     """
     design = sample.campaign.design
+    k = judged_k([target.measure for target in design.targets])
+    if k is not None and rules.judges_per_item > 1:
+        raise InputError("of ranks one judge's count: a query of top-k judging has one judge, not several")
     digest, payload = sample.packed()
-    config = {"policy": rules.policy, "cost_unit": design.pool.cost_unit} | dict(beside or {})
+    config = {"policy": rules.policy, "cost_unit": design.pool.cost_unit, "top_k": k} | dict(beside or {})
     row = CampaignRow(
         name=checked_name(name),
         config=config,
@@ -173,8 +180,9 @@ def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_block
     """Return the rows of the units that are new in a sample; so many units and blocks were there in earlier rounds."""
     campaign, found, at = sample.campaign, [], 0
     probabilities = item_probabilities(campaign)
+    is_whole = judged_k([target.measure for target in campaign.design.targets]) is not None
     for unit in campaign.planned[sample.n_before :]:
-        places = []
+        places, query_text = [], ""
         for item, doc in zip(unit.items, unit.item_ids, strict=True):
             told = {what: words[at] for what, words in texts.items() if words[at]}
             query_text = told.pop("query", "")
@@ -187,12 +195,19 @@ def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_block
                 query_id=unit.query_id,
                 level=None if np.isnan(unit.level) else unit.level,
                 cost=unit.cost,
-                places=tuple(places),
+                places=(_whole(unit.query_id, places),) if is_whole else tuple(places),
                 query_text=query_text,
                 version=version,
             )
         )
     return found
+
+
+def _whole(query: str, places: Sequence[PlaceRow]) -> PlaceRow:
+    """Return the one place of a query that is judged as a whole; a tie keeps what came first, so ids decide on that."""
+    order = sorted(places, key=lambda place: arrival_number(query, place.doc_id))
+    documents = [{"doc_id": place.doc_id, **place.text} for place in order]
+    return PlaceRow(doc_id=WHOLE, probability=places[0].probability, text={"documents": documents})
 
 
 def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArray[np.float64]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +12,13 @@ from activeeval.campaign import Unit
 from activeeval.campaign.policies import Agreement, one_grade
 from activeeval.campaign.sheet import Progress, heard
 from activeeval.errors import InputError, StateError
+from activeeval.io.comparisons import Truth
 from activeeval.io.draws import CANNOT
 from activeeval.session.answers import Answer, answers
-from activeeval.session.campaigns.making import rounds_of
+from activeeval.session.campaigns.making import WHOLE, rounds_of
 from activeeval.session.rounds import round_answers
 from activeeval.session.samples import Sample, unpacked_sample
+from activeeval.session.truths import graded
 from activeeval.store import CampaignRow, EventRow, SampleRow, Store
 
 Pair = tuple[str, str]
@@ -64,6 +67,20 @@ class Ledger:
             grades = {judge: CANNOT if one.grade is None else one.grade for judge, one in events.items()}
             found[item] = grades if len(grades) >= judges_per_item else {}
         return found
+
+    def ranked(self, unit: Unit, k: int) -> dict[int, dict[str, int]]:
+        """Return what the judge of a whole query says of its items, as κ-grades; nothing while it waits."""
+        found: dict[int, dict[str, int]] = {item: {} for item in unit.items}
+        for judge, event in self.standing.get((unit.query_id, WHOLE), {}).items():
+            grades = graded(truth_of(event.body), k) if event.kind == "judged" else {}
+            for item, doc in zip(unit.items, unit.item_ids, strict=True):
+                found[item][judge] = grades.get(doc, CANNOT)
+        return found
+
+
+def truth_of(body: Mapping[str, Any]) -> Truth:
+    """Return the truth that the event of a settled query holds."""
+    return Truth(*(tuple(body.get(part, ())) for part in Truth._fields))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -171,8 +188,9 @@ def _judged(kept: SampleRow, name: str, ledger: Ledger, row: CampaignRow) -> tup
     while campaign.ask() is not None:
         pass
     said: dict[int, dict[str, int]] = {}
+    k = row.config.get("top_k")
     for unit in campaign.units:
-        said |= ledger.said(unit, row.judges_per_item)
+        said |= ledger.said(unit, row.judges_per_item) if k is None else ledger.ranked(unit, int(k))
     judged, progress, agreement = heard(campaign, said, str(row.config["policy"]))
     return replace(sample, campaign=judged), progress, agreement
 

@@ -42,11 +42,11 @@ def _differences(campaign: Campaign, stored: list[UnitRow], version: int, n_unit
         return [f"version {version}: the sample has {len(given)} units, the store {len(stored)}"]
     found, probs = [], item_probabilities(campaign)
     for unit, row in zip(given, stored, strict=True):
-        docs = tuple(place.doc_id for place in row.places)
-        theirs = (row.number - n_units, row.block - n_blocks, row.query_id, docs)
-        own = [place.probability for place in row.places]
-        if (unit.number, unit.block, unit.query_id, unit.item_ids) != theirs:
+        docs = [doc for place in row.places for doc in place.members or [place.doc_id]]
+        theirs = (row.number - n_units, row.block - n_blocks, row.query_id, sorted(docs))
+        own = {place.probability for place in row.places}
+        if (unit.number, unit.block, unit.query_id, sorted(unit.item_ids)) != theirs:
             found.append(f"version {version}: unit {row.number} is not the one that the sample gives")
-        elif row.version == version and own != probs[list(unit.items)].tolist():
+        elif row.version == version and own != set(probs[list(unit.items)].tolist()):
             found.append(f"version {version}: unit {row.number} has other probabilities than the sample gives")
     return found[:_MOST] + ([f"version {version}: {len(found) - _MOST} more"] if len(found) > _MOST else [])
