@@ -292,7 +292,7 @@ def test_coordinate_steps_against_a_search():
 def test_the_gap_is_that_of_the_program_and_its_dual():
     D, _, margins, _ = small_rows()
     ridge, bound = 0.05, 1 / (2 * 5 * 0.05)
-    moves = LargestMargins(Differences(sparse.csr_array(D), np.arange(4), margins), 1, 1e-6, 11)(ridge)
+    moves = LargestMargins(Differences(sparse.csr_array(D), np.arange(4), margins, np.zeros(4, int)), 1, 1e-6, 11)(ridge)
     multipliers, v = np.zeros(5), np.zeros(4)
     for i in np.random.default_rng(11).permutation(5):
         norm = D[i] @ D[i]
@@ -486,6 +486,36 @@ def test_bases_that_are_no_sum_of_trees_are_refused():
 def test_a_lambda_that_rounding_decides_is_refused(base, X):
     with pytest.raises(SolverError, match="regularization is too small for the closed form: with λ = 1e-30"):
         base.adapt(X, preferences(X, 150), regularization=1e-30)
+
+
+@pytest.mark.parametrize("n_pairs", [12, 150])  # solved by pairs and by leaves
+def test_the_closed_form_is_refused_from_where_rounding_shows(base, X, n_pairs, monkeypatch):
+    pairs = preferences(X, n_pairs)
+    D = dense(base, X, pairs)
+    left, sizes, right = np.linalg.svd(D, full_matrices=False)
+    held = sizes > 1e-9 * sizes[0]
+
+    def distance(ridge):
+        weights = sizes * (left.T @ (1 - D @ base.coef_)) / (sizes**2 + n_pairs * ridge)
+        moves = base.adapt(X, pairs, regularization=ridge).coef_ - base.coef_
+        return np.abs(moves - right[held].T @ weights[held]).max() / np.abs(moves).max()
+
+    assert distance(1e-9) < 1e-6  # accepted, and right
+    with pytest.raises(SolverError, match="rounding decides"):
+        distance(1e-12)
+    monkeypatch.setattr("activeeval.rankers.adapted_weights.EXACT", np.inf)
+    assert distance(1e-12) > 1e-6  # refused, and rightly
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("ridge", [1e300, 1e-300])
+def test_a_lambda_that_overflows_is_refused(base, X, method, ridge):
+    message = f"regularization must lie between 1e-100 and 1e[+]100, got {ridge:g}".replace("e+300", "e[+]300")
+    with pytest.raises(InputError, match=message):
+        base.adapt(X, preferences(X, 20), method=method, regularization=ridge)
+    adapted = base.adapt(X, preferences(X, 20), method=method, regularization=1e100, rng=0)
+    np.testing.assert_allclose(adapted.coef_, base.coef_, atol=1e-12)
+    assert np.isfinite(adapted.adaptation_.objective)
 
 
 def test_a_closed_form_that_would_not_fit_is_refused(base, X, monkeypatch):

@@ -23,6 +23,7 @@ from activeeval.rankers.adapted_weights import (
     Moves,
     Solver,
     StochasticGradient,
+    check_ridge,
     seed_of,
 )
 from activeeval.rankers.doors import positive
@@ -222,12 +223,12 @@ class HyperLinearRanker:
         epochs = _checked(method, scaling, n_epochs, tol)
         ridges = [positive(value, "regularization") for value in regularizations]
         problem = _Problem.of(self, X, pairs, method)
+        unit = 1.0 if scaling == "mean" else float(problem.n_pairs)
+        strengths = [check_ridge(value / unit, "regularization", value) for value in ridges]
         solver = _solver(method, problem.differences, epochs, tol, seed_of(rng))
-        for value in ridges:
-            ridge = value if scaling == "mean" else value / problem.n_pairs
+        for value, ridge in zip(ridges, strengths, strict=True):
             moves = solver(ridge)
             weights = problem.weights(moves)
-            unit = 1.0 if scaling == "mean" else float(problem.n_pairs)
             told = Adaptation(
                 method=method,
                 regularization=value,
@@ -310,7 +311,7 @@ class _Problem:
         preferred, other = np.ascontiguousarray(ends[np.lexsort(ends.T[::-1])].T)
         items = _one_hot(leaves, ranker.trees.n_leaves)
         loss = PairHinge() if method == "hinge" else PairSquared()
-        differences = Differences.of((items[preferred] - items[other]).tocsr(), ranker.coef_)
+        differences = Differences.of((items[preferred] - items[other]).tocsr(), ranker.coef_, ranker.trees.leaf_trees)
         return cls(items, loss.of_pairs(WeightedPairs.alike(preferred, other)), ranker.coef_, differences)
 
     @property
