@@ -292,7 +292,9 @@ def test_coordinate_steps_against_a_search():
 def test_the_gap_is_that_of_the_program_and_its_dual():
     D, _, margins, _ = small_rows()
     ridge, bound = 0.05, 1 / (2 * 5 * 0.05)
-    moves = LargestMargins(Differences(sparse.csr_array(D), np.arange(4), margins, np.zeros(4, int)), 1, 1e-6, 11)(ridge)
+    moves = LargestMargins(Differences(sparse.csr_array(D), np.arange(4), margins, np.zeros(4, int)), 1, 1e-6, 11)(
+        ridge
+    )
     multipliers, v = np.zeros(5), np.zeros(4)
     for i in np.random.default_rng(11).permutation(5):
         norm = D[i] @ D[i]
