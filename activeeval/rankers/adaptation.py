@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -87,6 +87,9 @@ class HyperLinearRanker:
         a column of ones would have as its weight, before and after.
     adaptation_ : Adaptation or None
         None before.
+    query_hashes_ : ndarray of int64, shape (n,)
+        Of the ids of the queries that `choose_regularization` tuned it on, ascending: held against them its figures
+        flatter it.
 
     References
     ----------
@@ -111,6 +114,12 @@ class HyperLinearRanker:
     coef_: Floats
     intercept_: float
     adaptation_: Adaptation | None = None
+    query_hashes_: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def base(self) -> Self:
+        """The ranker before it was adapted, H(w_0, ·)."""
+        return replace(self, coef_=self.base_coef_, adaptation_=None)
 
     @classmethod
     def from_gradient_boosting(cls, model: Any) -> Self:
@@ -264,9 +273,15 @@ class HyperLinearRanker:
 
 
 def _warn(told: Adaptation) -> None:
-    after = f"the weights have not converged after {told.n_epochs} epochs"
+    after = f"λ = {told.regularization:g}: the weights have not converged after {told.n_epochs} epochs"
     short = f"the objective of {told.objective:.6g} is at most {told.gap:.2g} too large"
     warnings.warn(f"{after}: {short}", ConvergenceWarning, stacklevel=4)
+
+
+def problem_size(ranker: HyperLinearRanker, X: ArrayLike, pairs: ArrayLike) -> tuple[int, int]:
+    """Return the number of pairs, and of the leaves in which some pair differs."""
+    n_pairs, n_leaves = _Problem.of(ranker, X, pairs, "closed_form").differences.rows.shape
+    return n_pairs, n_leaves
 
 
 def _checked(method: Any, scaling: Any, n_epochs: Any, tol: Any) -> int:
