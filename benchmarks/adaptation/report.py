@@ -60,7 +60,7 @@ def _curves(case: Result) -> list[str]:
         for how, curve in case[scale].items():
             lines += _row([how, *("refused" if one is None else f"{one['b'][0]:.3f}" for one in curve)])
         gaps = [one["gap"][0] for one in case[scale]["SVML"]]
-        lines += [*_row(["SVML: share of the objective not solved for", *(f"{gap:.1%}" for gap in gaps)]), ""]
+        lines += [*_row(["SVML: share of the objective not solved for", *(f"{max(gap, 0.0):.1%}" for gap in gaps)]), ""]
     return lines[:-1]
 
 
