@@ -122,7 +122,7 @@ STEPS = (
     ),
     Step(
         "adaptation",
-        "boosted trees adapted to clicks, λ curves, ranking SVMs, the paper's claims: RESULTS.md",
+        "boosted trees adapted to clicks, λ curves, ranking SVMs, time and memory, the paper's claims: RESULTS.md",
         "benchmarks.adaptation",
         (
             "results/adaptation.json",

@@ -7,6 +7,7 @@ import math
 import zipfile
 from dataclasses import replace
 
+import lightgbm
 import numpy as np
 import pytest
 from scipy import sparse
@@ -23,9 +24,9 @@ from activeeval.kernels.bundles import SparseRows
 from activeeval.rankers import HyperLinearRanker, b_measure, choose_regularization, pair_precision
 from activeeval.rankers.adapted_weights import Differences, LargestMargins
 from activeeval.rankers.files import _digest
+from activeeval.rankers.folding import deal_out
 from activeeval.rankers.losses import PairHinge, PairSquared
 from activeeval.rankers.pairs import WeightedPairs
-from activeeval.rankers.preferring import _folds
 from activeeval.rankers.trees import Tree, Trees
 from tests import naive_adaptation as naive
 
@@ -149,21 +150,31 @@ def test_it_predicts_what_histogram_boosting_predicts(with_missing):
     ids=str,
 )
 def test_it_predicts_what_lightgbm_predicts(options):
-    lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed: pip install activeeval-ir[lightgbm]")
     X, grades = judged(0, 600)
     random = np.random.default_rng(0)
     X[random.random(X.shape) < 0.1] = 0.0
     gaps = X.copy()
     gaps[random.random(X.shape) < 0.1] = np.nan
     table = lightgbm.Dataset(gaps, grades, group=np.full(60, 10) if "objective" in options else None)
-    model = lightgbm.train({"objective": "regression", "verbose": -1, "seed": 0, **options}, table, 20)
+    model = lightgbm.train(
+        {"objective": "regression", "verbose": -1, "seed": 0, "num_threads": 1, **options}, table, 20
+    )
     ranker = HyperLinearRanker.from_gradient_boosting(model)
     for rows in (X, gaps):
         np.testing.assert_allclose(ranker.predict(rows), model.predict(rows), rtol=0, atol=1e-12)
 
 
+def test_an_infinite_threshold_of_lightgbm_is_infinite():
+    X, grades = np.array([[0.0], [1.0], [np.nan]] * 40), np.tile([0.0, 0.0, 1.0], 40)
+    params = {"objective": "regression", "verbose": -1, "min_data_in_leaf": 1, "num_threads": 1}
+    model = lightgbm.train(params, lightgbm.Dataset(X, grades), 5)
+    ranker = HyperLinearRanker.from_gradient_boosting(model)
+    rows = np.array([[1e305], [np.nan], [3.0]])
+    assert np.isinf(ranker.trees.thresholds).any()  # LightGBM writes 1e300
+    np.testing.assert_allclose(ranker.predict(rows), model.predict(rows), rtol=0, atol=1e-12)
+
+
 def test_models_of_lightgbm_that_are_no_sum_of_numbers_are_refused():
-    lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed: pip install activeeval-ir[lightgbm]")
     X, grades = judged()
     X[:, 0] = np.digitize(X[:, 0], [-1, 0, 1])
     kept = lightgbm.LGBMRegressor(n_estimators=5, verbose=-1).fit(X, grades)
@@ -292,7 +303,9 @@ def test_coordinate_steps_against_a_search():
 def test_the_gap_is_that_of_the_program_and_its_dual():
     D, _, margins, _ = small_rows()
     ridge, bound = 0.05, 1 / (2 * 5 * 0.05)
-    moves = LargestMargins(Differences(sparse.csr_array(D), np.arange(4), margins), 1, 1e-6, 11)(ridge)
+    moves = LargestMargins(Differences(sparse.csr_array(D), np.arange(4), margins, np.zeros(4, int)), 1, 1e-6, 11)(
+        ridge
+    )
     multipliers, v = np.zeros(5), np.zeros(4)
     for i in np.random.default_rng(11).permutation(5):
         norm = D[i] @ D[i]
@@ -466,6 +479,7 @@ def test_bases_that_are_no_sum_of_trees_are_refused():
     X, grades = judged()
     linear = LinearRegression().fit(X, grades)
     named = np.column_stack((np.digitize(X[:, 0], [-1, 0, 1]), X[:, 1:]))
+    constant = np.where(np.arange(5) == 2, 1.0, X)
     for model, message in (
         (linear, "gradient-boosted regression trees of scikit-learn or LightGBM, got sklearn's LinearRegression"),
         (GradientBoostingClassifier(n_estimators=1).fit(X, grades), "got sklearn's GradientBoostingClassifier"),
@@ -474,6 +488,10 @@ def test_bases_that_are_no_sum_of_trees_are_refused():
         (HistGradientBoostingRegressor(loss="poisson", max_iter=2).fit(X, grades), "loss is 'poisson'"),
         (
             HistGradientBoostingRegressor(categorical_features=[0], max_iter=5).fit(named, named[:, 0] % 2),
+            "splits on categories",
+        ),
+        (  # no tree splits on a category, yet the model moves its columns
+            HistGradientBoostingRegressor(categorical_features=[2], max_iter=5).fit(constant, grades),
             "splits on categories",
         ),
     ):
@@ -486,6 +504,52 @@ def test_bases_that_are_no_sum_of_trees_are_refused():
 def test_a_lambda_that_rounding_decides_is_refused(base, X):
     with pytest.raises(SolverError, match="regularization is too small for the closed form: with λ = 1e-30"):
         base.adapt(X, preferences(X, 150), regularization=1e-30)
+
+
+@pytest.mark.parametrize("n_pairs", [12, 150])  # solved by pairs and by leaves
+def test_the_closed_form_is_refused_from_where_rounding_shows(base, X, n_pairs, monkeypatch):
+    pairs = preferences(X, n_pairs)
+    D = dense(base, X, pairs)
+    left, sizes, right = np.linalg.svd(D, full_matrices=False)
+    held = sizes > 1e-9 * sizes[0]
+
+    def distance(ridge):
+        weights = sizes * (left.T @ (1 - D @ base.coef_)) / (sizes**2 + n_pairs * ridge)
+        moves = base.adapt(X, pairs, regularization=ridge).coef_ - base.coef_
+        return np.abs(moves - right[held].T @ weights[held]).max() / np.abs(moves).max()
+
+    assert distance(1e-9) < 1e-6  # accepted, and right
+    with pytest.raises(SolverError, match="rounding decides"):
+        distance(1e-12)
+    monkeypatch.setattr("activeeval.rankers.adapted_weights.EXACT", np.inf)
+    assert distance(1e-12) > 1e-6  # refused, and rightly
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("ridge", [1e300, 1e-300])
+def test_a_lambda_that_overflows_is_refused(base, X, method, ridge):
+    message = f"regularization must lie between 1e-100 and 1e[+]100, got {ridge:g}".replace("e+300", "e[+]300")
+    with pytest.raises(InputError, match=message):
+        base.adapt(X, preferences(X, 20), method=method, regularization=ridge)
+    adapted = base.adapt(X, preferences(X, 20), method=method, regularization=1e100, rng=0)
+    np.testing.assert_allclose(adapted.coef_, base.coef_, atol=1e-12)
+    assert np.isfinite(adapted.adaptation_.objective)
+
+
+def test_a_closed_form_that_would_not_fit_is_refused_before_any_fold(monkeypatch):
+    monkeypatch.setattr("activeeval.rankers.adapted_weights.MOST_SIDE", 20)
+    (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
+    learned = []
+
+    class Counting(GradientBoostingRegressor):
+        def fit(self, X, y):
+            learned.append(len(X))
+            return super().fit(X, y)
+
+    given = {"pairs_X": users, "pairs_query_ids": users_ids}
+    with pytest.raises(InputError, match="at most 20 pairs or leaves"):
+        choose_regularization(Counting(n_estimators=8), X, grades, query_ids, pairs, **given)
+    assert learned == [len(X)]
 
 
 def test_a_closed_form_that_would_not_fit_is_refused(base, X, monkeypatch):
@@ -553,7 +617,7 @@ def test_choosing_is_what_folds_by_hand_say():
     )  # fmt: skip
     assert not hasattr(model, "estimators_")
     seed = int(np.random.default_rng(7).integers(2**63))
-    fold_of = _folds(sorted(set(query_ids)), sorted(set(users_ids)), 4, seed)
+    fold_of = deal_out(sorted(set(query_ids)), sorted(set(users_ids)), 4, seed)
     by_fold = []
     for fold in range(4):
         out = np.array([fold_of[q] == fold for q in query_ids])
@@ -584,6 +648,61 @@ def test_choosing_is_what_folds_by_hand_say():
     assert choice.base.precision.value < choice.table[0].precision.value
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda ids: ids.astype(object),
+        lambda ids: ids.astype("S"),
+        lambda ids: np.array([str(one) for one in ids], dtype=object),
+    ],
+)
+def test_ids_are_the_same_query_whatever_holds_them(other):
+    (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
+    base = HyperLinearRanker.from_gradient_boosting(boosted(*judged(5)))
+    given = {"pairs_X": users, "lambdas": [1.0], "rng": 0}
+    one, two = (
+        choose_regularization(base, X, grades, query_ids, pairs, pairs_query_ids=own, **given)
+        for own in (users_ids, other(users_ids))
+    )
+    assert one.table == two.table
+    np.testing.assert_array_equal(one.ranker.query_hashes_, two.ranker.query_hashes_)
+    numbers = [np.array([int(name[1:]) for name in ids]) for ids in (query_ids, users_ids)]
+    same, objects = (
+        choose_regularization(base, X, grades, numbers[0], pairs, pairs_query_ids=own, **given)
+        for own in (numbers[1], numbers[1].astype(object))
+    )
+    assert same.table == objects.table
+
+
+def test_what_a_choice_says_of_itself():
+    (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
+    grades = np.where(query_ids == "q3", 0, grades)
+    base = HyperLinearRanker.from_gradient_boosting(boosted(*judged(5)))
+    given = {"pairs_X": users, "pairs_query_ids": users_ids, "rng": 0}
+    choice = choose_regularization(base, X, grades, query_ids, pairs, lambdas=(0.1, 1.0, 1e9), **given)
+    assert (choice.n_queries, choice.n_irrelevant, choice.n_seen) == (24, 1, 0)
+    assert choice.chosen in choice.table
+    assert choice.is_better == (choice.chosen.b.value > choice.base.b.value)
+    assert replace(choice, regularization=1.0).end == ""
+    assert replace(choice, regularization=0.1).end == "smallest"
+    assert replace(choice, regularization=1e9).end == "largest"
+    alone = choose_regularization(base, X, grades, query_ids, pairs, lambdas=(1e9,), **given)
+    assert (alone.is_better, alone.end) == (False, "")
+    again = choose_regularization(choice.ranker, X, grades, query_ids, pairs, lambdas=(1.0,), **given)
+    assert again.n_seen == 32
+    wrong = choose_regularization(base, -X, grades, query_ids, pairs, lambdas=(1.0,), **given)
+    assert wrong.n_seen == 0
+
+
+def test_a_hinge_that_has_not_converged_is_told_by_its_row(recwarn):
+    (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
+    base = HyperLinearRanker.from_gradient_boosting(boosted(*judged(5)))
+    given = {"pairs_X": users, "pairs_query_ids": users_ids, "rng": 0, "method": "hinge", "n_epochs": 5}
+    choice = choose_regularization(base, X, grades, query_ids, pairs, lambdas=(1e-4, 1e6), **given)
+    assert [row.converged for row in choice.table] == [False, True]
+    assert not recwarn.list
+
+
 def test_measured_queries_are_scored_as_the_library_scores_them():
     (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
     base = HyperLinearRanker.from_gradient_boosting(boosted(*judged(5)))
@@ -601,7 +720,7 @@ def test_measured_queries_are_scored_as_the_library_scores_them():
 
 def test_folds_are_even_keep_queries_whole_and_do_not_depend_on_the_order_of_rows():
     judged_ids, pair_ids = [f"q{i}" for i in range(23)], [f"q{i}" for i in range(9, 41)]
-    fold_of = _folds(judged_ids, pair_ids, 5, 3)
+    fold_of = deal_out(judged_ids, pair_ids, 5, 3)
     for names in (judged_ids, pair_ids):
         counts = np.bincount([fold_of[name] for name in names], minlength=5)
         assert counts.max() - counts.min() <= 1
@@ -635,6 +754,11 @@ def test_of_equal_lambdas_the_one_closest_to_the_base_is_chosen():
         ({"n_folds": 25}, "n_folds must be from 2 to the number of queries judged, 24, got 25"),
         ({"n_folds": 1}, "n_folds must be from 2"),
         ({"lambdas": ()}, "lambdas holds no λ"),
+        ({"lambdas": (1.0, 0.1, 1)}, "lambdas holds 1 twice, expected each λ once"),
+        ({"lambdas": (1.0, 1e300)}, "lambdas must lie between 1e-100 and 1e[+]100, got 1e[+]300"),
+        ({"grades": np.repeat(np.arange(24) % 3, 12)}, "hold no order: no query has two of different grades"),
+        ({"query_ids": np.arange(288) / 12 // 1}, "query_ids must be texts or whole numbers, got float64 values"),
+        ({"pairs_query_ids": [object()] * 240}, "pairs_query_ids must be texts or whole numbers, got object values"),
         ({"lambdas": (1.0, 0.0)}, "lambdas must be positive and finite, got 0.0"),
         ({"alpha": 0.0}, "alpha must be positive and finite, got 0.0"),
         ({"pairs": [[0, 12]]}, "pairs must be of two rows of one query, got rows of q8 and q9 in pair 0"),
@@ -673,6 +797,32 @@ def test_a_ranker_survives_its_file_to_the_last_bit(base, X, tmp_path, adapted):
     np.testing.assert_array_equal(again.coef_, ranker.adapt(X, preferences(X, 30), regularization=0.1).coef_)
 
 
+def test_a_file_of_the_first_version_loads(base, X, tmp_path):
+    adapted = base.adapt(X, preferences(X, 30))
+    adapted.save(tmp_path / "model.npz")
+
+    def earlier(arrays):
+        arrays["version"][0] = 1
+        del arrays["query_hashes"]
+
+    rewritten(tmp_path / "model.npz", earlier)
+    back = HyperLinearRanker.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(back.predict(X), adapted.predict(X))
+    assert back.query_hashes_.size == 0
+    adapted.save(tmp_path / "model.npz")
+    rewritten(tmp_path / "model.npz", lambda arrays: arrays.pop("query_hashes"))
+    with pytest.raises(FormatError, match="it lacks query_hashes"):
+        HyperLinearRanker.load(tmp_path / "model.npz")
+
+
+def test_the_base_of_an_adapted_ranker_is_in_its_file(base, X, tmp_path):
+    base.adapt(X, preferences(X, 30), regularization=0.01).save(tmp_path / "model")
+    back = HyperLinearRanker.load(tmp_path / "model")
+    assert (back.predict(X) != base.predict(X)).any()
+    np.testing.assert_array_equal(back.base.predict(X), base.predict(X))
+    assert back.base.adaptation_ is None
+
+
 def rewritten(path, change, sealed=True):
     """The file with some arrays changed, its digest made anew or not."""
     with np.load(path) as held:
@@ -705,7 +855,7 @@ def turn_round(arrays):
         (put("coef", 0, 9.0), False, "it was changed after it was written"),
         (lambda arrays: arrays.update(extra=np.zeros(1)), False, "it was changed after it was written"),
         (put("format", 0, "other"), True, "it is of another format"),
-        (put("version", 0, 2), True, "it is version 2 of the format, not 1"),
+        (put("version", 0, 3), True, "it is version 3 of the format, not 1 or 2"),
         (lambda arrays: arrays.pop("left"), True, "lacks left"),
         (lambda arrays: arrays.update(coef=arrays["coef"].astype(str)), True, "coef is <U32 of shape"),
         (lambda arrays: arrays.update(version=np.array([1, 1])), True, r"version is int64 of shape \(2,\)"),

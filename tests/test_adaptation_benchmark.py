@@ -10,11 +10,15 @@ import pytest
 
 from benchmarks.adaptation import running
 from benchmarks.adaptation.__main__ import summed_up
-from benchmarks.adaptation.claims import BEST_LAMBDA, Gap, best_algorithm, claims
+from benchmarks.adaptation.claims import BEST_LAMBDA, EDGE, Gap, best_algorithm, choices, claims, level
 from benchmarks.adaptation.data import FOLDS, SHIFTS, generated
+from benchmarks.adaptation.large import METHODS, large_claims, measure
 from benchmarks.adaptation.pictures import save_all
 from benchmarks.adaptation.report import markdown
-from benchmarks.adaptation.running import LAMBDAS, PRINTED, Fold, balanced, chosen
+from benchmarks.adaptation.running import COSTS, FINE, LAMBDAS, PRINTED, Fold, balanced, chosen
+
+LARGE = {"method": "sgd", "pairs": 20_000, "leaves": 6000, "lambda": 1.0, "epochs": 20, "converged": True}
+LARGE |= {"seconds": 59.0, "peak_gb": 1.9}
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +32,14 @@ def test_a_small_case_runs_from_data_to_pictures(case, monkeypatch, tmp_path):
     monkeypatch.setattr(running, "COSTS", (1e-4, 1e-2))
     found = running.run(case, skewed=True) | {"sizes": case.sizes, "clicks": list(case.clicks)}
     found["alike"] = running.svms(generated("tiny", 40, 40, 400, {}))
-    found["agreement"] = running.agreement(case, tuple(found["shape"]), (5, 5000))
+    found["agreement"] = running.agreement(case, tuple(found["shapes"][0]), (5, 5000))
     rows = [*claims("DS1", found), best_algorithm({"DS1": summed_up(found)})]
     assert {row["holds"] for row in rows} <= {"yes", "no", "not shown"}
     assert next(row for row in rows if row["claim"] == "converged SGD equals CF")["holds"] == "yes"
     assert next(row for row in rows if "end at the base" in row["claim"])["holds"] == "yes"
-    result = json.loads(json.dumps({"seconds": 1, "cases": {"DS1": summed_up(found)}, "claims": rows}))
+    result = json.loads(
+        json.dumps({"seconds": 1, "cases": {"DS1": summed_up(found)}, "claims": rows, "large": [LARGE]})
+    )
     text = markdown(result)
     assert all(f"| {row['data']} | {row['claim']} |" in text for row in rows)
     assert "RSVM_mix, skewed" in text
@@ -91,11 +97,204 @@ def test_a_fold_is_not_asked_for_its_own_candidate():
     np.testing.assert_allclose(balanced(held), [0.5, 0.4, 0.4, 0.4, 0.4])
 
 
-def test_a_gap_is_judged_by_the_interval_of_students_t():
-    steady = np.array([0.1, 0.11, 0.09, 0.1, 0.1])
-    assert Gap.of(steady, np.zeros(FOLDS)).holds == "yes"
-    assert Gap.of(np.zeros(FOLDS), steady).holds == "no"
-    assert Gap.of(np.array([0.3, -0.1, 0.1, 0.2, 0.0]), np.zeros(FOLDS)).holds == "not shown"
+# mean 0.1, deviation 0.0316 (0.0283 if divided by 5), standard error 0.0316 √(1/5 + 1/4) = 0.0212: 4.7 of it
+SPREAD = np.array([0.06, 0.08, 0.1, 0.12, 0.14])
+
+
+def test_a_gap_has_the_standard_error_of_overlapping_folds():
+    gap = Gap.of(SPREAD, np.zeros(FOLDS))
+    assert gap.mean == pytest.approx(0.1)
+    assert gap.se == pytest.approx(np.sqrt(0.004 / 4) * np.sqrt(0.2 + 0.25))
+    assert gap.se == pytest.approx(1.5 * np.std(SPREAD, ddof=1) / np.sqrt(5))
+    assert (gap.low, gap.high) == pytest.approx((0.1 - 2.776 * gap.se, 0.1 + 2.776 * gap.se))
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"),
+    [
+        (1.0, "yes"),
+        (-1.0, "no"),
+        (0.5, "yes"),
+        # 2.7 standard errors, and more than that of any smaller error or quantile
+        ("2.7", "not shown"),
+        ("2.85", "yes"),
+        ("-2.7", "not shown"),
+        ("-2.85", "no"),
+    ],
+)
+def test_a_gap_is_judged_by_the_interval_of_students_t(factor, verdict):
+    if isinstance(factor, str):  # so many standard errors from 0
+        noise = SPREAD - SPREAD.mean()
+        apart = noise + float(factor) * Gap.of(noise, np.zeros(FOLDS)).se
+    else:
+        apart = factor * SPREAD
+    assert Gap.of(apart, np.zeros(FOLDS)).above() == verdict
+    assert Gap.of(np.zeros(FOLDS), apart).above() == {"yes": "no", "no": "yes"}.get(verdict, verdict)
+    assert Gap.of(apart + 0.3, np.zeros(FOLDS)).above(0.3) == verdict
+
+
+@pytest.mark.parametrize(
+    ("apart", "verdict"),
+    [
+        (np.full(FOLDS, 0.009), "yes"),
+        (np.full(FOLDS, -0.009), "yes"),
+        (np.full(FOLDS, 0.011), "no"),
+        (np.full(FOLDS, -0.011), "no"),
+        (np.array([0.0, 0.02, -0.02, 0.01, -0.01]), "not shown"),
+    ],
+)
+def test_what_is_level_lies_within_the_bound_as_a_whole(apart, verdict):
+    assert level([Gap.of(apart, np.zeros(FOLDS))]) == verdict
+
+
+def folds(mu=0.5, nu=0.5, pi=0.7, gap=0.0, tau=0.6, noise=0.0):
+    """Values of every fold by hand."""
+    wobble = noise * np.array([-2.0, -1, 0, 1, 2])
+    return [[mu, nu + one, pi, gap, tau] for one in wobble]
+
+
+def by_hand(**change):
+    """A result in which B is 0.5 everywhere but where it is said otherwise."""
+    svm = {"judge": folds(nu=0.6, pi=0.9), "user": folds(mu=0.4, nu=0.8, pi=0.6), "mix": folds(mu=0.6, nu=0.6)}
+    alike = {kind: [folds()] * len(COSTS) for kind in svm}
+    found = {"base": folds(), "shapes": [[100, 10, 0.1]] * FOLDS, "alike": alike}
+    found["svm"] = {kind: [held] * len(COSTS) for kind, held in svm.items()}
+    found["printed"] = {how: [folds()] * len(LAMBDAS) for how in PRINTED}
+    found["common"] = {how: [folds()] * len(FINE) for how in PRINTED}
+    for path, held in change.items():
+        *keys, last = path.split("__")
+        place = found
+        for key in keys:
+            place = place[key]
+        place[last] = held
+    return found
+
+
+def verdicts(found, name="DS1"):
+    return {row["claim"]: row["holds"] for row in claims(name, found)}
+
+
+def at(lambdas, **special):
+    """A curve over λ, by hand at some; `lo_0_01` would be λ = 0.01."""
+    return [special.get(f"at_{ridge:g}".replace(".", "_").replace("+", ""), folds()) for ridge in lambdas]
+
+
+CHANGES, SETTLES = "SGD: B changes over λ = 0.01 … 100", "SGD: B stays as it is above λ = 100"
+OTHER = "the RSVM of the other data orders {} pairs worse than their own does"
+CONTROL = "control: no such difference where users have the judges' taste"
+MIX = "RSVM_mix has a higher B than the base, RSVM_judge and RSVM_user"
+LOSS = "the best tuned model loses a little of NDCG5 (at most 5%)"
+
+
+def test_claims_by_hand():
+    held = verdicts(by_hand())
+    assert held[OTHER.format("users'")] == held[OTHER.format("judges'")] == held[CONTROL] == "yes"
+    assert (held[CHANGES], held[SETTLES], held["CF: stable for small λ"]) == ("no", "yes", "yes")
+    assert held["on the common scale SGD comes to CF's μ and ν"] == "yes"
+    assert held["on the common scale all three end at the base"] == "yes"
+    assert held["the best tuned model has a higher B than base"] == "not shown"
+    assert held["the best tuned model has a higher B than RSVM_mix"] == "no"
+    assert (held[MIX], held[LOSS]) == ("yes", "yes")
+
+
+@pytest.mark.parametrize(
+    ("change", "claim", "verdict"),
+    [
+        # each side by its own column: users' pairs by ν, judges' by π
+        ({"svm__user": [folds(nu=0.5, pi=0.6)] * len(COSTS)}, OTHER.format("users'"), "no"),
+        ({"svm__user": [folds(nu=0.5, pi=0.6)] * len(COSTS)}, OTHER.format("judges'"), "yes"),
+        ({"svm__judge": [folds(nu=0.6, pi=0.5)] * len(COSTS)}, OTHER.format("judges'"), "no"),
+        ({"svm__judge": [folds(nu=0.6, pi=0.5)] * len(COSTS)}, OTHER.format("users'"), "yes"),
+        # C of the judges' is chosen by judges' pairs
+        ({"svm__judge": [folds(nu=0.6, pi=0.9), folds(nu=0.95, pi=0.5)]}, OTHER.format("users'"), "yes"),
+        ({"alike__user": [folds(nu=0.53)] * len(COSTS)}, CONTROL, "no"),
+        ({"alike__user": [folds(nu=0.5, noise=0.02)] * len(COSTS)}, CONTROL, "not shown"),
+        ({"printed__SGD": at(LAMBDAS, at_10=folds(nu=0.6))}, CHANGES, "yes"),
+        ({"printed__SGD": at(LAMBDAS, at_10=folds(nu=0.6, noise=0.05))}, CHANGES, "not shown"),
+        ({"printed__SGD": at(LAMBDAS, at_1000=folds(nu=0.6))}, CHANGES, "no"),
+        ({"printed__SGD": at(LAMBDAS, at_1000=folds(nu=0.6))}, SETTLES, "no"),
+        ({"printed__SGD": at(LAMBDAS, at_10=folds(nu=0.6))}, SETTLES, "yes"),
+        ({"printed__CF": at(LAMBDAS, at_1=folds(nu=0.6))}, "CF: stable for small λ", "no"),
+        ({"printed__CF": at(LAMBDAS, at_10=folds(nu=0.6))}, "CF: stable for small λ", "yes"),
+        ({"printed__CF": at(LAMBDAS, at_0_1=None, at_1=None)}, "CF: stable for small λ", "not shown"),
+        ({"printed__SVML": at(LAMBDAS, at_0_1=folds(nu=0.9, gap=0.5))}, "SVML: stable for small λ", "yes"),
+        ({"printed__SGD": at(LAMBDAS, at_1=folds(nu=0.6))}, "SGD: B is best at λ = 1", "yes"),
+        ({"printed__SGD": at(LAMBDAS, at_10=folds(nu=0.6))}, "SGD: B is best at λ = 1", "no"),
+        ({}, "SGD: B is best at λ = 1", "not shown"),
+        ({"printed__CF": at(LAMBDAS, at_1000=None)}, "CF: B is best at λ = 1000", "not shown"),
+        ({"common__SGD": at(FINE, at_30=folds(mu=0.53))}, "on the common scale SGD comes to CF's μ and ν", "no"),
+        ({"common__SGD": at(FINE, at_0_01=folds(mu=0.6))}, "on the common scale SGD comes to CF's μ and ν", "yes"),
+        ({"common__SVML": at(FINE, at_10000=folds(nu=0.53))}, "on the common scale all three end at the base", "no"),
+        ({"common__CF": at(FINE, at_30=folds(nu=0.9))}, "the best tuned model has a higher B than base", "yes"),
+        ({"common__CF": at(FINE, at_30=folds(nu=0.9))}, "the best tuned model has a higher B than RSVM_mix", "yes"),
+        ({"svm__user": [folds(mu=0.7, nu=0.7)] * len(COSTS)}, MIX, "no"),
+        ({"svm__user": [folds(mu=0.6, nu=0.6)] * len(COSTS)}, MIX, "not shown"),
+        ({"common__CF": at(FINE, at_30=folds(mu=0.44, nu=0.9))}, LOSS, "no"),
+        ({"common__CF": at(FINE, at_30=folds(mu=0.48, nu=0.9))}, LOSS, "yes"),
+        ({"common__CF": at(FINE, at_30=folds(mu=0.6, nu=0.9))}, LOSS, "yes"),
+    ],
+)
+def test_a_change_by_hand_changes_a_verdict(change, claim, verdict):
+    assert verdicts(by_hand(**change))[claim] == verdict
+
+
+def test_almost_nothing_is_a_hundredth():
+    found = by_hand(common__CF=at(FINE, at_30=folds(mu=0.48, nu=0.9)))
+    assert verdicts(found, "DS2")["the best tuned model loses almost nothing of NDCG5 (at most 1%)"] == "no"
+
+
+def test_what_was_chosen_is_told_with_the_ends_of_grids():
+    best = folds(nu=0.9)
+    told = choices(by_hand(common__CF=at(FINE, at_30=best)))
+    assert told["best tuned"] == "CF common λ 30 (5)"
+    assert told["base"] == "100×10, 0.1 (5)"
+    assert told["RSVM_user"] == f"C 1e-09, {EDGE} (5)"
+    assert choices(by_hand(common__CF=at(FINE, at_10000=best)))["best tuned"] == f"CF common λ 10000, {EDGE} (5)"
+    # what is refused is no candidate: the next one is the end
+    refused = by_hand(printed__CF=at(LAMBDAS, at_0_01=None, at_0_1=best))
+    assert choices(refused)["best tuned"] == f"CF printed λ 0.1, {EDGE} (5)"
+    row = next(row for row in claims("DS1", refused) if row["claim"] == "CF: B is best at λ = 1000")
+    assert row["found"].startswith(f"best at 0.1, {EDGE}: ")
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ([(0.6, 0.5, 0.4), (0.5, 0.6, 0.4)], "yes"),
+        ([(0.6, 0.5, 0.5), (0.6, 0.6, 0.4)], "not shown"),
+        ([(0.6, 0.5, 0.5), (0.6, 0.55, 0.5)], "no"),
+        ([(0.6, 0.5, 0.5), (0.6, 0.6, 0.5)], "not shown"),
+    ],
+)
+def test_which_algorithm_is_best(values, verdict):
+    cases = {
+        f"{i}": {"best_of": {how: [one] * FOLDS for how, one in zip(PRINTED, row, strict=True)}}
+        for i, row in enumerate(values)
+    }
+    assert best_algorithm(cases)["holds"] == verdict
+
+
+def test_tau_is_of_all_pairs_of_taste(case):
+    assert len(case.taste_pairs) > len(case.pairs)
+    told, held = ({tuple(pair) for pair in pairs.tolist()} for pairs in (case.pairs, case.taste_pairs))
+    assert len(told & held) > 0.9 * len(told)  # clicks are mostly right
+    queries = {}
+    for pair, fold in zip(case.taste_pairs.tolist(), case.taste_folds.tolist(), strict=True):
+        assert queries.setdefault(pair[0], fold) == queries.setdefault(pair[1], fold) == fold
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_a_size_takes_is_measured(method):
+    row = measure(method, 200, 5)
+    assert (row["method"], row["pairs"]) == (method, 200)
+    assert 50 < row["leaves"] <= 100
+    assert row["seconds"] >= 0
+    assert 0.05 < row["peak_gb"] < 8
+
+
+@pytest.mark.parametrize(("change", "holds"), [({}, "yes"), ({"seconds": 61.0}, "no"), ({"peak_gb": 2.1}, "no")])
+def test_a_size_is_held_against_what_was_asked(change, holds):
+    assert large_claims([LARGE | change])[0]["holds"] == holds
 
 
 def test_the_published_places_are_among_the_lambdas():

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from activeeval.cli.inputs import POSITIVE, SHARE, seed_option
-from activeeval.cli.output import check_new, check_out, emit, force_option, output_option, places_option, say
+from activeeval.cli.output import check_apart, check_new, emit, force_option, output_option, places_option, say
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
     from activeeval.rankers.preferring import RegularizationChoice, RegularizationRow
+    from activeeval.session.adapting import Preferences
+
+
+OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves", "learning_rate": "--learning-rate"}
 
 
 @click.command()
@@ -19,7 +24,8 @@ if TYPE_CHECKING:
 @click.argument("pairs", metavar="PAIRS...", nargs=-1, required=True)
 @click.option("--letor", "more", multiple=True, metavar="FILE", help="More judged documents; repeatable.")
 @click.option("--pairs-letor", multiple=True, metavar="FILE",
-              help="Where the compared documents are, if not among the judged ones; repeatable.")  # fmt: skip
+              help="More documents that may be compared, not judged; of a query that is judged too, its documents here."
+              " Repeatable.")  # fmt: skip
 @click.option("--base", metavar="FILE", help="Ranker to tune, learned from other queries. Default: boosted trees.")
 @click.option("--trees", "n_trees", type=click.IntRange(1, 10_000), default=300, show_default=True, help="Of the base.")
 @click.option("--leaves", "n_leaves", type=click.IntRange(2, 1000), default=20, show_default=True, help="Of a tree.")
@@ -33,12 +39,14 @@ if TYPE_CHECKING:
 @click.option("--folds", "n_folds", type=click.IntRange(2), default=5, show_default=True, help="Of queries.")
 @click.option("--click-level", type=SHARE, default=0.05, show_default=True, help="Of the test of two click rates.")
 @click.option("--plot", metavar="FILE", help="Draw nDCG@5, precision and B over the regularization.")
-@click.option("--out", required=True, metavar="FILE", help="The tuned ranker: plain arrays, no code.")
+@click.option("--out", required=True, metavar="FILE", help="The tuned ranker and its base: plain arrays, no code.")
 @force_option
 @seed_option
 @places_option
 @output_option
+@click.pass_context
 def adapt(
+    context: click.Context,
     letor: str,
     pairs: tuple[str, ...],
     more: tuple[str, ...],
@@ -62,30 +70,28 @@ def adapt(
     """Tune a ranker to what users prefer, without losing what judges say.
 
     LETOR holds judged documents with features; PAIRS are preferences (a table of query, preferred, other) or click logs
-    (query_id, doc_id, position, impressions, clicks), whose significant differences become preferences. Boosted trees
-    learn from the grades; the values of their leaves are then moved towards the preferences. How far is chosen over
-    five folds of queries by B, the harmonic mean of nDCG@5 and of the share of pairs in order.
+    (query_id, doc_id, position, impressions, clicks), whose significant differences become preferences. Several logs
+    are added up to one; a pair that is listed twice counts twice. Boosted trees learn from the grades; the values of
+    their leaves are then moved towards the preferences. How far is chosen over five folds of queries by B, the harmonic
+    mean of nDCG@5 and of the share of pairs in order; the nDCG@5 of a query without a relevant document counts as 0.
 
     \b
     activeeval adapt S1.txt clicks.csv --out tuned.ranker --plot path.png
     activeeval rank S2.txt --ranker tuned.ranker --out tuned.S2.txt
     """
     from activeeval.rankers.preferring import REGULARIZATIONS
-    from activeeval.report import PICTURES, plot_regularization
-    from activeeval.session.adapting import adapted, read_preferences
+    from activeeval.session.adapting import read_preferences
 
-    check_new(out, (), force)
-    if plot:
-        check_out(plot, PICTURES)
+    _check_base(context, base)
+    _check_files(out, plot, (letor, *more, *pairs, *pairs_letor, *([base] if base else [])), force)
     tell("reading the preferences")
-    comparisons, notes = read_preferences(pairs, click_level)
-    for note in notes:
+    preferences = read_preferences(pairs, click_level)
+    for note in preferences.notes:
         say(note)
     tell("adapting")
-    found = adapted(
+    found = _adapted(
         (letor, *more),
-        comparisons,
-        ", ".join(pairs),
+        preferences,
         pairs_letor=pairs_letor,
         base=base,
         trees={"n_trees": n_trees, "n_leaves": n_leaves, "learning_rate": learning_rate, "seed": seed},
@@ -95,44 +101,106 @@ def adapt(
         method=method,
         rng=seed,
     )
-    found.ranker.save(out)
-    if plot:
-        plot_regularization(found, plot)
-    emit(_rows(found), form, places)
+    emit(_rows(found, form), form, places)
+    _write(found, out, plot)
+    _say_cautions(found, base)
     say(f"wrote {out}: regularization {found.regularization:g}")
 
 
 @click.command()
 @click.argument("letor", metavar="LETOR")
 @click.option("--ranker", required=True, metavar="FILE", help="What `activeeval adapt` wrote.")
+@click.option("--base", "of_base", is_flag=True, help="Score by the ranker's base, as it was before it was tuned.")
 @click.option("--out", required=True, metavar="FILE", help="Scores, a number a line.")
 @force_option
-def rank(letor: str, ranker: str, out: str, force: bool) -> None:
-    """Score the documents of a LETOR file by a ranker, so that it can enter a comparison.
+def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
+    """Score the documents of a LETOR file by a ranker, so that it can enter a comparison, as against its own base.
 
     \b
     activeeval rank S2.txt --ranker tuned.ranker --out tuned.S2.txt
+    activeeval rank S2.txt --ranker tuned.ranker --base --out base.S2.txt
     activeeval simulate --letor S2.txt --scores tuned.S2.txt --versus-scores base.S2.txt --measure DCG@10 --budget 10%
     """
     from activeeval.io.scores import write_scores
     from activeeval.session.adapting import scored
 
+    check_apart({"--out": out}, (letor, ranker))
     check_new(out, (), force)
     tell("scoring")
-    scores = scored(ranker, letor)
+    scores = scored(ranker, letor, of_base=of_base)
     write_scores(scores, out)
     say(f"wrote {out}: {scores.size} scores")
 
 
-def _rows(found: RegularizationChoice) -> list[dict[str, Any]]:
-    return [_row(row, found) for row in (found.base, *found.table)]
+def _check_base(context: click.Context, base: str | None) -> None:
+    """Raise where both a base is given and how to learn one."""
+    given = (context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE for name in OF_BASE)
+    said = [option for option, is_given in zip(OF_BASE.values(), given, strict=True) if is_given]
+    if base and said:
+        raise click.UsageError(f"{said[0]} is of boosted trees that are learned here: leave it out with --base")
 
 
-def _row(row: RegularizationRow, found: RegularizationChoice) -> dict[str, Any]:
+def _check_files(out: str, plot: str | None, inputs: Sequence[str], force: bool) -> None:
+    """Raise where what is found could not be written, or would replace what is read."""
+    from activeeval.report import PICTURES
+
+    check_apart({"--out": out, "--plot": plot}, inputs)
+    check_new(out, (), force)
+    if plot:
+        check_new(plot, PICTURES, force)
+
+
+def _adapted(letor: Sequence[str], preferences: Preferences, **options: Any) -> RegularizationChoice:
+    """Return the choice, or say in the words of the command line what does not go."""
+    from activeeval.rankers.adapted_weights import SideError
+    from activeeval.session.adapting import adapted
+
+    advice = "; --pairs-letor adds documents"
+    try:
+        return adapted(letor, preferences, advice=advice, **options)
+    except SideError as problem:
+        raise SideError(problem.size, "--method sgd has no such limit") from None
+
+
+def _write(found: RegularizationChoice, out: str, plot: str | None) -> None:
+    """Write the ranker and the picture, both or none."""
+    from activeeval.io.writing import Together
+    from activeeval.rankers.files import write_ranker
+    from activeeval.report import plot_regularization
+
+    with Together() as files:
+        write_ranker(out, found.ranker, files)
+        if plot:
+            plot_regularization(found, plot, files)
+
+
+def _say_cautions(found: RegularizationChoice, base: str | None) -> None:
+    """Say what the figures cannot be read without."""
+    if found.n_irrelevant:
+        share = f"{found.n_irrelevant} of {found.n_queries} judged queries"
+        say(f"{share} have no relevant document: their nDCG@5 counts as 0")
+    if found.n_seen:
+        say(f"{base} was tuned on {found.n_seen} of these queries before: the figures are not held out from it")
+    if still_open := [f"{row.regularization:g}" for row in found.table if not row.converged]:
+        say(f"the hinge has not converged at λ = {', '.join(still_open)}: these figures are of weights on the way")
+    if not found.is_better:
+        values = f"B {found.chosen.b.value:.4f} against {found.base.b.value:.4f}"
+        say(f"no λ makes it better than its base: {values}; the ranker is written all the same")
+    if found.end:
+        say(f"the chosen λ = {found.regularization:g} is the {found.end} of the path, the best one may lie beyond it")
+
+
+def _rows(found: RegularizationChoice, form: str) -> list[dict[str, Any]]:
+    return [_row(row, found, form) for row in (found.base, *found.table)]
+
+
+def _row(row: RegularizationRow, found: RegularizationChoice, form: str) -> dict[str, Any]:
     """Return a λ as a row; the base has none."""
     is_base = row is found.base
+    # to decimal places, small ones would all be 0
+    strength = row.regularization if form == "jsonl" else f"{row.regularization:g}"
     return {
-        "regularization": None if is_base else row.regularization,
+        "regularization": None if is_base else strength,
         "ndcg@5": row.measure.value,
         "ndcg@5_se": row.measure.se,
         "precision": row.precision.value,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -91,6 +92,25 @@ def check_new(path: str, suffixes: Sequence[str], force: bool) -> None:
     check_out(path, suffixes)
     if not force and Path(path).is_file():
         raise InputError(f"{path}: is there already, --force overwrites it")
+
+
+def check_apart(outputs: Mapping[str, str | None], inputs: Sequence[str]) -> None:
+    """Raise where two files that a command writes, or one of them and one that it reads, are the same.
+
+    Parameters
+    ----------
+    outputs : dict of option to path or None
+    inputs : sequence of path
+    """
+    taken = {os.path.realpath(path): path for path in inputs}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        if path.lower().endswith(".gz"):
+            raise InputError(f"{path}: expected a name that does not end in .gz, {option} is never packed")
+        if (real := os.path.realpath(path)) in taken:
+            raise InputError(f"{path}: {option} would replace {taken[real]}, which this command reads or writes too")
+        taken[real] = path
 
 
 def check_out(path: str, suffixes: Sequence[str]) -> None:

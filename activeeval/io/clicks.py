@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import InputError, shown
+from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.columns import close_columns
 from activeeval.io.export import write_columns
 from activeeval.io.files import PathLike
@@ -15,7 +16,7 @@ from activeeval.io.keys import distinct_texts, first_places
 from activeeval.io.preferences import QUERY
 from activeeval.io.sheets import Sheet, read_sheet
 from activeeval.io.tables import DOCUMENT
-from activeeval.pool.texts import Texts
+from activeeval.pool.texts import Texts, joined_texts
 
 Ints = NDArray[np.int64]
 
@@ -97,6 +98,7 @@ def read_clicks(path: PathLike) -> ClickLog:
 
 def clicks_of(sheet: Sheet) -> ClickLog:
     """Return the click log that a plainly named table is; raises as `read_clicks`."""
+    refuse_weights(sheet)
     names = {"queries": sheet.column("query", QUERY), "docs": sheet.column("document", DOCUMENT)}
     names |= {what: sheet.column(what, [what]) for what in ("position", "impressions", "clicks")}
     query_ids, doc_ids = sheet.texts(names["queries"]), sheet.texts(names["docs"])
@@ -110,6 +112,32 @@ def clicks_of(sheet: Sheet) -> ClickLog:
     return ClickLog(query_ids, doc_ids, positions, impressions, clicks, sheet.source)
 
 
+def pooled_clicks(logs: Sequence[ClickLog]) -> ClickLog:
+    """Return one log of several: the impressions and clicks of a query, document and position are added up.
+
+    Examples
+    --------
+    >>> week = ClickLog(["q", "q"], ["a", "b"], [1, 2], [40, 40], [5, 9])
+    >>> both = pooled_clicks([week, ClickLog(["q"], ["b"], [2], [10], [1])])
+    >>> both.impressions.tolist(), both.clicks.tolist()
+    ([40, 50], [5, 10])
+    """
+    if len(logs) == 1:
+        return logs[0]
+    queries, docs = (joined_texts([getattr(log, name) for log in logs]) for name in ("query_ids", "doc_ids"))
+    positions, impressions, clicks = (
+        np.concatenate([getattr(log, name) for log in logs]) for name in ("positions", "impressions", "clicks")
+    )
+    documents = first_places(distinct_texts(queries)[1], docs)
+    _, rows, own = np.unique(np.stack((documents, positions)), axis=1, return_index=True, return_inverse=True)
+    shown_there, clicked = (np.zeros(rows.size, dtype=np.int64) for _ in range(2))
+    np.add.at(shown_there, own.ravel(), impressions)
+    np.add.at(clicked, own.ravel(), clicks)
+    names, documents_of = (Texts.from_list([column[row] for row in rows.tolist()]) for column in (queries, docs))
+    source = " + ".join(log.source for log in logs)
+    return ClickLog(names, documents_of, positions[rows], shown_there, clicked, source)
+
+
 def write_clicks(log: ClickLog, path: PathLike) -> None:
     """Write a click log by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 
@@ -121,6 +149,13 @@ def write_clicks(log: ClickLog, path: PathLike) -> None:
     ids = {"query_id": log.query_ids.tolist(), "doc_id": log.doc_ids.tolist()}
     counts = {"position": log.positions, "impressions": log.impressions, "clicks": log.clicks}
     write_columns(ids | counts, path)
+
+
+def refuse_weights(sheet: Sheet) -> None:
+    """Raise where a plainly named table weighs its rows: to pass over that would give other numbers."""
+    if "weight" in sheet.columns:
+        problem = "column weight is not supported, each row counts as it stands: leave the column out"
+        raise FormatError(sheet.source, 1 if sheet.lines is not None else None, problem)
 
 
 def _first_excess(impressions: Ints, clicks: Ints) -> int:

@@ -152,6 +152,18 @@ def is_letor(path: PathLike) -> bool:
     return any(word.startswith("qid:") for word in line_text(open_bytes(path), 0).split()[1:2])
 
 
+def feature_counts(paths: Sequence[PathLike]) -> list[int]:
+    """Return the largest index of a feature in each file: `read_letor` takes those a file lacks for 0."""
+    return [int(letor_text.widest_index(open_lines(path)[0])) for path in paths]
+
+
+def row_place(data: LetorData, row: int) -> str:
+    """Return ``path:line`` of a row, by reading its file again; for messages only."""
+    file = int(np.searchsorted(data.file_offsets, row, side="right")) - 1
+    content = open_lines(data.paths[file])[0]
+    return f"{data.paths[file]}:{_line_of_data_row(content, row - int(data.file_offsets[file]))}"
+
+
 def _read_parts(
     names: Sequence[PathLike],
     contents: Sequence[Bytes],
@@ -270,8 +282,12 @@ def _documents(parts: list[_Part], query_ids: Texts, query_offsets: Ints) -> Tex
 
 def _line_of_row(part: _Part, row: int) -> int:
     """Return the line of a row of one file by walking its lines; for messages only."""
+    return _line_of_data_row(part.data, row)
+
+
+def _line_of_data_row(data: Bytes, row: int) -> int:
     seen = -1
-    for number, line in enumerate(part.data.tobytes().split(b"\n"), start=1):
+    for number, line in enumerate(data.tobytes().split(b"\n"), start=1):
         if line.strip() and not line.startswith(b"#"):
             seen += 1
             if seen == row:

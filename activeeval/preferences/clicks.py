@@ -231,13 +231,13 @@ class _Decided(NamedTuple):
 
 def _decided(query: ShownQuery, level: float, skip_above: bool) -> _Decided:
     pairwise, n_docs = Pairwise.of(query), query.documents.size
-    z, p_values = pairwise.test(skip_above, np.ones((n_docs, n_docs), dtype=np.bool_))
+    z, p_values = pairwise.test(skip_above, np.ones((n_docs, n_docs), dtype=np.bool_), level)
     is_said = p_values <= level / 2
     is_both = is_said & is_said.T
     is_kept = is_said & ~is_both
     is_open = ~(is_said | is_said.T)
     # with the rule off nothing is left that the rule alone keeps out
-    is_above = is_open & (pairwise.test(False, is_open)[1] <= level / 2)
+    is_above = is_open & (pairwise.test(False, is_open, level)[1] <= level / 2)
     of_pairs = _fates(query, is_both, is_kept | is_kept.T, is_above | is_above.T)
     preferred, other = np.nonzero(is_kept)
     return _Decided(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,15 @@ from activeeval.pool import QueryPool
 Ints = NDArray[np.int64]
 
 
-def item_pairs(pool: QueryPool, comparisons: Iterable[Comparison], source: str = "the pairs") -> Ints:
+def item_pairs(
+    pool: QueryPool,
+    comparisons: Iterable[Comparison],
+    source: str = "the pairs",
+    *,
+    places: Sequence[str] | None = None,
+    documents: str = "the pool",
+    advice: str = "",
+) -> Ints:
     """Return the items of each preference, shape (n, 2), the preferred one first.
 
     Ties are left out, as they prefer none; a pair that is said several times the same way is there as often.
@@ -25,6 +33,10 @@ def item_pairs(pool: QueryPool, comparisons: Iterable[Comparison], source: str =
     comparisons : iterable of Comparison
     source : str
         What messages call them, as the name of their file.
+    places : sequence of str, optional
+        What they call each, as its file and line.
+    documents, advice : str
+        What they call the pool, and what they say where it does not hold a document.
 
     Raises
     ------
@@ -41,20 +53,24 @@ def item_pairs(pool: QueryPool, comparisons: Iterable[Comparison], source: str =
     numbers = {query: number for number, query in enumerate(pool.query_texts)}
     found: dict[tuple[int, int], int] = {}
     pairs = []
-    for row, one in enumerate(comparisons, start=1):
-        place = f"{source}: pair {row}"
+
+    def place(row: int) -> str:
+        return f"{source}: pair {row + 1}" if places is None else places[row]
+
+    lacking = f"which {documents} does not hold{advice}"
+    for row, one in enumerate(comparisons):
         if one.query not in numbers:
-            raise InputError(f"{place} names query {shown(one.query)}, which the pool does not hold")
+            raise InputError(f"{place(row)} names query {shown(one.query)}, {lacking}")
         for doc in (one.preferred, one.other):
             if (numbers[one.query], doc) not in positions:
-                problem = f"names document {shown(doc)} of query {shown(one.query)}, which the pool does not hold"
-                raise InputError(f"{place} {problem}")
+                raise InputError(f"{place(row)} names document {shown(doc)} of query {shown(one.query)}, {lacking}")
         if one.is_tie:
             continue
         first, second = (positions[numbers[one.query], doc] for doc in (one.preferred, one.other))
         if (second, first) in found:
             said = f"prefers {shown(one.preferred)} to {shown(one.other)} for query {shown(one.query)}"
-            raise InputError(f"{place} {said}, pair {found[second, first]} the other way round; expected one way")
+            before = f"pair {found[second, first] + 1}" if places is None else places[found[second, first]]
+            raise InputError(f"{place(row)} {said}, {before} the other way round; expected one way")
         found.setdefault((first, second), row)
         pairs.append((first, second))
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)

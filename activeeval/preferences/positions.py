@@ -69,16 +69,16 @@ class Pairwise:
     def of(cls, query: ShownQuery) -> Self:
         """Return the comparisons of a query."""
         n_docs, main = query.documents.size, query.main
-        level = np.zeros((4, n_docs, n_docs))
+        level = np.zeros((5, n_docs, n_docs))
         for column in np.flatnonzero(np.count_nonzero(query.shown, axis=0) > 1).tolist():
             docs = np.flatnonzero(query.shown[:, column])
-            level[np.ix_(np.arange(4), docs, docs)] += _all_pairs(
+            level[np.ix_(np.arange(5), docs, docs)] += _all_pairs(
                 query.shown[docs, column], query.clicked[docs, column]
             ).sums
         row = np.arange(n_docs)
         return cls(query, Strata(level), _all_pairs(query.shown[row, main], query.clicked[row, main]))
 
-    def test(self, skip_above: bool, wanted: Bools) -> tuple[Floats, Floats]:
+    def test(self, skip_above: bool, wanted: Bools, level: float) -> tuple[Floats, Floats]:
         """Return z, and the one-sided p value of the row's document being clicked more than the column's.
 
         Both are of the way of comparing that has the smaller p value, that times the number of ways.
@@ -88,20 +88,22 @@ class Pairwise:
         skip_above : bool
             Whether main positions are compared only where the row's document stands below the column's.
         wanted : ndarray of bool, shape (D, D)
-            Where p values must be exact if counts are small.
+            Where p values must be exact if counts are small or skewed.
+        level : float
+            At which they decide.
         """
         main, is_shown = self.query.main, self.query.shown > 0
         is_level = is_shown.astype(np.int64) @ is_shown.T > 0
         is_main = main[:, None] > main if skip_above else main[:, None] != main
-        p_level = self._p_values(self.level, is_level, wanted, at_mains=False)
-        p_mains = self._p_values(self.mains, is_main, wanted, at_mains=True)
+        p_level = self._p_values(self.level, is_level & wanted, is_level, level, at_mains=False)
+        p_mains = self._p_values(self.mains, is_main & wanted, is_main, level, at_mains=True)
         z = np.where(p_mains < p_level, self.mains.z(), self.level.z())
         n_ways = is_level.astype(np.int64) + is_main
         return z, np.where(n_ways > 0, np.minimum(1.0, n_ways * np.minimum(p_level, p_mains)), 1.0)
 
-    def _p_values(self, strata: Strata, is_there: Bools, wanted: Bools, *, at_mains: bool) -> Floats:
+    def _p_values(self, strata: Strata, wanted: Bools, is_there: Bools, level: float, *, at_mains: bool) -> Floats:
         p_values = np.where(is_there, strata.p_values(), 1.0)
-        for first, second in np.argwhere(is_there & wanted & strata.is_small & (p_values < 1)).tolist():
+        for first, second in np.argwhere(wanted & strata.needs_exact(level) & (p_values < 1)).tolist():
             pair = np.array([[first], [second]])
             shown = self.query.shown
             columns = self.query.main[pair] if at_mains else np.flatnonzero((shown[first] > 0) & (shown[second] > 0))

@@ -7,6 +7,14 @@ A stratum holds c₁ clicks of n₁ impressions and c₂ of n₂, together C of 
 and z = Σ(c₁ − n₁C/N) / √(Σ variance), sums over strata, is close to normal (Cochran, Biometrics 10, 1954). Of one
 stratum it is the z of the pooled test of two proportions. Given all C, c₁ is hypergeometric: the chance of Σc₁ or more
 is exact, and of one stratum Fisher's test.
+
+Where n₁ and n₂ differ, c₁ is skewed: its third cumulant is, but for (1 + O(1/N)),
+
+    n₁n₂/N · C/N · (1 − C/N) · (1 − 2C/N) · (1 − 2n₁/N),
+
+and cumulants add up over strata. With γ = the sum of these / variance^(3/2), the first term of Edgeworth's series makes
+the chance of z or more  Φ(−z) + φ(z) γ (z² − 1)/6,  the share  γ (z² − 1)/6 · φ(z)/Φ(−z)  more than the normal one. It
+grows with z: at a level of 0.1 % a z of 60 impressions against 2000, a tenth clicked, comes 3.5 times too often.
 """
 
 from __future__ import annotations
@@ -16,7 +24,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, ndtr
+from scipy.special import gammaln, ndtr, ndtri
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,6 +33,10 @@ Bools = NDArray[np.bool_]
 FEWEST_EXPECTED = 5
 """Σc₁ must be able to move so far from its mean, either way, for z to be taken as normal: the rule of Mantel and Fleiss
 (American Journal of Epidemiology 112, 1980), in one stratum that of an expected count of 5 in every cell."""
+MOST_SKEWED = 0.05
+"""Share by which the skewness may change the chance of the z that a preference takes. By enumeration over 60 to 50,000
+impressions against 1, 4 and 33 times as many, 2 % and 10 % clicked, no level from 5 % to 0.1 % is then exceeded by more
+than a twentieth of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,8 +45,8 @@ class Strata:
 
     Attributes
     ----------
-    sums : ndarray of float64, shape (4, …)
-        Σ(c₁ − n₁C/N), its variance, and how far below and above its mean Σc₁ can be.
+    sums : ndarray of float64, shape (5, …)
+        Σ(c₁ − n₁C/N), its variance and third cumulant, and how far below and above its mean Σc₁ can be.
     """
 
     sums: Floats
@@ -53,12 +65,14 @@ class Strata:
         # a stratum in which one of the two was not shown says nothing
         rate = np.divide(clicks, whole, out=np.zeros_like(clicks), where=whole > 0)
         expected = n1 * rate
-        weight = np.divide(n1 * n2, whole, out=np.zeros_like(clicks), where=whole > 0)
+        weight, own = (np.divide(n1 * part, whole, out=np.zeros_like(clicks), where=whole > 0) for part in (n2, 1.0))
+        variance = weight * rate * (1 - rate)
         return cls(
             np.stack(
                 (
                     c1 - expected,
-                    weight * rate * (1 - rate),
+                    variance,
+                    variance * (1 - 2 * rate) * (1 - 2 * own),
                     expected - np.maximum(0.0, clicks - n2),
                     np.minimum(n1, clicks) - expected,
                 )
@@ -72,10 +86,21 @@ class Strata:
         """Return the same with nothing in the comparisons that a mask leaves out."""
         return Strata(np.where(mask, self.sums, 0.0))
 
-    @property
-    def is_small(self) -> Bools:
-        """Whether counts are too small for z to be taken as normal."""
-        return np.asarray(self.sums[2:].min(axis=0) < FEWEST_EXPECTED)
+    def needs_exact(self, level: float) -> Bools:
+        """Return where z is not to be taken as normal: small counts, and skewed ones that a preference may hang on.
+
+        Parameters
+        ----------
+        level : float
+            Of the two-sided test. A normal chance above it stays, as the exact one is hardly below half of it.
+        """
+        # two ways of comparing, two sides
+        z = -float(ndtri(level / 4))
+        hazard = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / ndtr(-z)
+        most = 6 * MOST_SKEWED / (abs(z * z - 1) * hazard)
+        variance, third = self.sums[1:3]
+        is_skewed = np.abs(third) > most * variance**1.5
+        return np.asarray((self.sums[3:].min(axis=0) < FEWEST_EXPECTED) | (is_skewed & (self.p_values() <= level)))
 
     def z(self) -> Floats:
         """Return z, positive where the first is clicked more often; 0 where nothing varies."""

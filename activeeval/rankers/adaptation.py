@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -23,6 +23,7 @@ from activeeval.rankers.adapted_weights import (
     Moves,
     Solver,
     StochasticGradient,
+    check_ridge,
     seed_of,
 )
 from activeeval.rankers.doors import positive
@@ -86,6 +87,9 @@ class HyperLinearRanker:
         a column of ones would have as its weight, before and after.
     adaptation_ : Adaptation or None
         None before.
+    query_hashes_ : ndarray of int64, shape (n,)
+        Of the ids of the queries that `choose_regularization` tuned it on, ascending: held against them its figures
+        flatter it.
 
     References
     ----------
@@ -110,6 +114,12 @@ class HyperLinearRanker:
     coef_: Floats
     intercept_: float
     adaptation_: Adaptation | None = None
+    query_hashes_: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def base(self) -> Self:
+        """The ranker before it was adapted, H(w_0, ·)."""
+        return replace(self, coef_=self.base_coef_, adaptation_=None)
 
     @classmethod
     def from_gradient_boosting(cls, model: Any) -> Self:
@@ -222,12 +232,12 @@ class HyperLinearRanker:
         epochs = _checked(method, scaling, n_epochs, tol)
         ridges = [positive(value, "regularization") for value in regularizations]
         problem = _Problem.of(self, X, pairs, method)
+        unit = 1.0 if scaling == "mean" else float(problem.n_pairs)
+        strengths = [check_ridge(value / unit, "regularization", value) for value in ridges]
         solver = _solver(method, problem.differences, epochs, tol, seed_of(rng))
-        for value in ridges:
-            ridge = value if scaling == "mean" else value / problem.n_pairs
+        for value, ridge in zip(ridges, strengths, strict=True):
             moves = solver(ridge)
             weights = problem.weights(moves)
-            unit = 1.0 if scaling == "mean" else float(problem.n_pairs)
             told = Adaptation(
                 method=method,
                 regularization=value,
@@ -263,9 +273,15 @@ class HyperLinearRanker:
 
 
 def _warn(told: Adaptation) -> None:
-    after = f"the weights have not converged after {told.n_epochs} epochs"
+    after = f"λ = {told.regularization:g}: the weights have not converged after {told.n_epochs} epochs"
     short = f"the objective of {told.objective:.6g} is at most {told.gap:.2g} too large"
     warnings.warn(f"{after}: {short}", ConvergenceWarning, stacklevel=4)
+
+
+def problem_size(ranker: HyperLinearRanker, X: ArrayLike, pairs: ArrayLike) -> tuple[int, int]:
+    """Return the number of pairs, and of the leaves in which some pair differs."""
+    n_pairs, n_leaves = _Problem.of(ranker, X, pairs, "closed_form").differences.rows.shape
+    return n_pairs, n_leaves
 
 
 def _checked(method: Any, scaling: Any, n_epochs: Any, tol: Any) -> int:
@@ -310,7 +326,7 @@ class _Problem:
         preferred, other = np.ascontiguousarray(ends[np.lexsort(ends.T[::-1])].T)
         items = _one_hot(leaves, ranker.trees.n_leaves)
         loss = PairHinge() if method == "hinge" else PairSquared()
-        differences = Differences.of((items[preferred] - items[other]).tocsr(), ranker.coef_)
+        differences = Differences.of((items[preferred] - items[other]).tocsr(), ranker.coef_, ranker.trees.leaf_trees)
         return cls(items, loss.of_pairs(WeightedPairs.alike(preferred, other)), ranker.coef_, differences)
 
     @property

@@ -24,9 +24,12 @@ from activeeval.pool import Seed
 
 MOST_SIDE = 10_000
 """Rows of the matrix that the closed form factors: 0.8 GB, and half of that beside it."""
+SMALLEST_RIDGE = 1e-100
+"""And the inverse of the largest: squares of λ times thousands of millions of pairs stay finite."""
 _BLOCK = 1024
-# of the weights' own size, what the last correction of a closed form may be
-_EXACT = 1e-10
+# of the weights' own moves, what the last correction of a closed form may be. It is of the size of their error (tests),
+# and in benchmarks.adaptation at most 4e-10, at the smallest λ that the paper prints
+EXACT = 1e-6
 # epochs between two looks at the gap: each look costs half an epoch
 _LOOK = 5
 
@@ -42,19 +45,25 @@ class Differences:
         Their numbers among all weights.
     base_margins : ndarray of float64, shape (n_pairs,)
         w_0ᵀΔ_i.
+    trees : ndarray of int64, shape (n_columns,)
+        The tree that each column is a leaf of. An item is in one leaf of each, so that a row of Δ sums to 0 in every
+        tree.
     """
 
     rows: sparse.csr_array
     columns: Ints
     base_margins: Floats
+    trees: Ints
 
     @classmethod
-    def of(cls, rows: sparse.csr_array, weights: Floats) -> Self:
+    def of(cls, rows: sparse.csr_array, weights: Floats, trees: Ints) -> Self:
+        """Keep the columns in which some pair differs, of all weights and of the tree of each."""
         columns, places = np.unique(rows.indices, return_inverse=True)
         if columns.size == 0:  # nothing tells any pair apart; solvers want a column
             columns = np.zeros(1, dtype=np.int64)
         held = (rows.data, places.astype(np.int32), rows.indptr)
-        return cls(sparse.csr_array(held, shape=(rows.shape[0], columns.size)), columns, rows @ weights)
+        kept = sparse.csr_array(held, shape=(rows.shape[0], columns.size))
+        return cls(kept, columns, rows @ weights, np.unique(trees[columns], return_inverse=True)[1])
 
     @property
     def n_pairs(self) -> int:
@@ -101,7 +110,8 @@ class ClosedForm:
     """The squared loss: (ΔᵀΔ + nλI) v = Δᵀ(1 − Δw_0), or with v = Δᵀa the same of ΔΔᵀ, whichever is smaller.
 
     The matrix does not depend on λ and is kept. A second and a third solution, of what is left, take out what the
-    factors lost to rounding.
+    factors lost to rounding. A small λ lets rounding grow in the directions that no pair has, in which v is 0: by pairs
+    they are none of v = Δᵀa, by leaves those on which a tree's leaves move alike are taken out.
     """
 
     side: sparse.csr_array
@@ -109,35 +119,40 @@ class ClosedForm:
     target: Floats
     n_pairs: int
     by_pairs: bool
+    trees: Ints
 
     @classmethod
     def of(cls, differences: Differences) -> Self:
         n_pairs, n_columns = differences.rows.shape
-        if (size := min(n_pairs, n_columns)) > MOST_SIDE:
-            raise InputError(
-                f"the closed form takes at most {MOST_SIDE:,} pairs or leaves, whichever are fewer, got {size:,}:"
-                " method='sgd' has no such limit"
-            )
+        check_side(n_pairs, n_columns)
         by_pairs = n_pairs < n_columns
         residuals = 1.0 - differences.base_margins
         side = differences.rows.T.tocsr() if by_pairs else differences.rows
         target = residuals if by_pairs else side.T @ residuals
-        return cls(side, _gram(side), target, n_pairs, by_pairs)
+        return cls(side, _gram(side), target, n_pairs, by_pairs, differences.trees)
 
     def __call__(self, ridge: float) -> Moves:
         shift = self.n_pairs * ridge
         factors = self._factors(shift)
-        solution = np.zeros(self.target.size)
-        change = 0.0
+        solution, step = np.zeros((2, self.target.size))
         for _ in range(3):
             rest = self.target - self.side.T @ (self.side @ solution) - shift * solution
-            step = linalg.cho_solve(factors, rest)
+            step = self._level(linalg.cho_solve(factors, rest))
             solution += step
-            change = float(np.abs(step).max(initial=0.0))
-        if not change <= _EXACT * np.abs(solution).max(initial=0.0):
+        values, change = self._moves(solution), self._moves(step)
+        if not np.abs(change).max(initial=0.0) <= EXACT * np.abs(values).max(initial=0.0):
             raise _too_small(ridge)
-        values = self.side @ solution if self.by_pairs else solution
         return Moves(values=values, n_epochs=0, gap=np.nan, converged=True)
+
+    def _moves(self, solution: Floats) -> Floats:
+        return np.asarray(self.side @ solution) if self.by_pairs else solution
+
+    def _level(self, step: Floats) -> Floats:
+        """Return a step by leaves without what all leaves of a tree have in common."""
+        if self.by_pairs:
+            return step
+        means = np.bincount(self.trees, step) / np.bincount(self.trees)
+        return np.asarray(step - means[self.trees])
 
     def _factors(self, shift: float) -> tuple[Floats, bool]:
         matrix = self.gram.astype(np.float64, order="F")
@@ -146,6 +161,28 @@ class ClosedForm:
             return linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)  # type: ignore[no-any-return]
         except linalg.LinAlgError:
             raise _too_small(shift / self.n_pairs) from None
+
+
+def check_side(n_pairs: int, n_leaves: int) -> None:
+    """Raise SideError where the matrix of a closed form would be too large."""
+    if (size := min(n_pairs, n_leaves)) > MOST_SIDE:
+        raise SideError(size)
+
+
+class SideError(InputError):
+    """More pairs and leaves than a closed form takes."""
+
+    def __init__(self, size: int, advice: str = "method='sgd' has no such limit") -> None:
+        most = f"the closed form takes at most {MOST_SIDE:,} pairs or leaves, whichever are fewer"
+        super().__init__(f"{most}, got {size:,}: {advice}")
+        self.size = size
+
+
+def check_ridge(ridge: float, what: str, given: float) -> float:
+    """Return λ of the mean scale, or raise InputError where products and quotients with it would overflow."""
+    if not SMALLEST_RIDGE <= ridge <= 1 / SMALLEST_RIDGE:
+        raise InputError(f"{what} must lie between {SMALLEST_RIDGE:g} and {1 / SMALLEST_RIDGE:g}, got {given:g}")
+    return ridge
 
 
 def _too_small(ridge: float) -> SolverError:

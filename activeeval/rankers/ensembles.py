@@ -5,6 +5,7 @@ LightGBM is never imported: whoever holds a model of it has it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,9 @@ from activeeval.rankers.trees import LEAF, Tree, Trees
 
 # objectives of LightGBM whose prediction is the plain sum of the leaves
 _PLAIN = {"regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg", "custom", ""}
+
+# as LightGBM writes an infinite threshold
+_INFINITE = 1e300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +86,8 @@ def _of_histograms(model: HistGradientBoostingRegressor) -> Ensemble:
         raise InputError(f"the base model's loss is {model.loss!r}: its prediction is no sum of leaves")
     # the only place where scikit-learn keeps these trees
     held = [trees[0].nodes for trees in model._predictors]
-    if any(nodes["is_categorical"].any() for nodes in held):
+    # even where no tree splits on them: the model sees its categories as its first columns, wherever they stand in X
+    if model.is_categorical_ is not None and model.is_categorical_.any():
         raise InputError("the base model splits on categories, expected comparisons of numbers")
     trees = Trees.joined(map(_histogram_tree, held), n_features=model.n_features_in_, single=False, takes_missing=True)
     values = np.concatenate([nodes["value"][nodes["is_leaf"] == 1] for nodes in held])
@@ -145,6 +150,8 @@ def _lightgbm_split(node: dict[str, Any], first_child: int) -> tuple[Any, ...]:
     if node["decision_type"] != "<=":
         raise InputError("the base model splits on categories, expected comparisons of numbers")
     threshold, missing = float(node["threshold"]), node["missing_type"]
+    if abs(threshold) >= _INFINITE:
+        threshold = math.copysign(math.inf, threshold)
     # where nothing is taken for missing, NaN is compared as 0
     missing_left = threshold >= 0 if missing == "None" else node["default_left"]
     return node["split_feature"], threshold, first_child, first_child + 1, missing_left, missing == "Zero"

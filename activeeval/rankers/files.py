@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from activeeval.rankers.adaptation import HyperLinearRanker
 
 FORMAT = "activeeval hyper-linear ranker"
-VERSION = 1
+VERSION = 2
+FIRST = 1
+"""The version before there were `query_hashes`."""
 EXPECTED = "a hyper-linear ranker that save wrote"
 Arrays = Mapping[str, NDArray[Any]]
 PathLike = str | os.PathLike[str]
@@ -36,7 +38,7 @@ _VALUES: dict[str, type[Any]] = {
 }
 """Arrays of one entry, and its type."""
 _COLUMNS: dict[str, type[Any]] = {
-    **dict.fromkeys(("roots", "features", "left", "right"), np.int64),
+    **dict.fromkeys(("roots", "features", "left", "right", "query_hashes"), np.int64),
     **dict.fromkeys(("thresholds", "base_coef", "coef"), np.float64),
     **dict.fromkeys(("missing_left", "zero_is_missing"), np.bool_),
 }
@@ -46,17 +48,22 @@ _ADAPTED = ("method", "regularization", "scaling", "n_pairs", "objective", "gap"
 _NOT_ADAPTED = ("", 0.0, "", 0, np.nan, np.nan, 0, True)
 
 
-def write_ranker(path: PathLike, ranker: HyperLinearRanker) -> None:
-    """Write a ranker; the file appears under its name only when it is complete."""
+def write_ranker(path: PathLike, ranker: HyperLinearRanker, files: Together | None = None) -> None:
+    """Write a ranker, beside other files or alone; it appears under its name only when it is complete."""
     told = ranker.adaptation_
     values = [getattr(told, name) for name in _ADAPTED] if told else _NOT_ADAPTED
     arrays = {name: getattr(ranker.trees, name) for name in _TREES}
     arrays |= {"base_coef": ranker.base_coef_, "coef": ranker.coef_, "intercept": ranker.intercept_}
+    arrays |= {"query_hashes": ranker.query_hashes_}
     arrays |= dict(zip(_ADAPTED, values, strict=True)) | {"format": FORMAT, "version": VERSION}
     kinds = _VALUES | _COLUMNS
     kept = {name: np.atleast_1d(np.asarray(array, dtype=kinds[name])) for name, array in arrays.items()}
-    with Together() as files:
-        write_arrays(path, kept | {"digest": np.array([_digest(kept)])}, files)
+    sealed = kept | {"digest": np.array([_digest(kept)])}
+    if files is not None:
+        write_arrays(path, sealed, files)
+        return
+    with Together() as alone:
+        write_arrays(path, sealed, alone)
 
 
 def read_ranker(path: PathLike) -> dict[str, Any]:
@@ -69,8 +76,11 @@ def read_ranker(path: PathLike) -> dict[str, Any]:
     """
     from activeeval.rankers.adaptation import Adaptation
 
-    arrays = read_arrays(path, (*_VALUES, *_COLUMNS), EXPECTED)
-    problem = _foreign(arrays) or _changed(arrays)
+    arrays = read_arrays(path, tuple(name for name in (*_VALUES, *_COLUMNS) if name != "query_hashes"), EXPECTED)
+    changed = _changed(arrays)
+    if arrays["version"].tolist() == [FIRST]:
+        arrays = {"query_hashes": np.empty(0, dtype=np.int64)} | arrays
+    problem = _foreign(arrays) or changed
     if not problem:
         values = {name: arrays[name].item() for name in _VALUES}
         fields = values | {name: arrays[name] for name in _COLUMNS}
@@ -85,6 +95,7 @@ def read_ranker(path: PathLike) -> dict[str, Any]:
         "coef_": fields["coef"],
         "intercept_": fields["intercept"],
         "adaptation_": Adaptation(**told) if told["method"] else None,
+        "query_hashes_": fields["query_hashes"],
     }
 
 
@@ -100,18 +111,21 @@ def _digest(arrays: Arrays) -> str:
 def _foreign(arrays: Arrays) -> str | None:
     """Return what keeps arrays from being read as those of a ranker."""
     for name, kind in (_VALUES | _COLUMNS).items():
+        if name not in arrays:
+            return f"it lacks {name}"
         found = arrays[name]
         if not np.issubdtype(found.dtype, kind) or found.ndim != 1 or (name in _VALUES and found.size != 1):
             return f"{name} is {found.dtype} of shape {found.shape}"
     if arrays["format"][0] != FORMAT:
         return "it is of another format"
     version = arrays["version"][0]
-    return None if version == VERSION else f"it is version {version} of the format, not {VERSION}"
+    known = (FIRST, VERSION)
+    return None if version in known else f"it is version {version} of the format, not {' or '.join(map(str, known))}"
 
 
 def _changed(arrays: Arrays) -> str | None:
     held = {name: array for name, array in arrays.items() if name != "digest"}
-    return None if arrays["digest"][0] == _digest(held) else "it was changed after it was written"
+    return None if arrays["digest"].tolist() == [_digest(held)] else "it was changed after it was written"
 
 
 def _misfit(trees: Trees, arrays: Arrays) -> str | None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 
 from activeeval.errors import InputError
 from activeeval.grade_models.probabilities import Floats, Ints, as_features, whole_from_one
 from activeeval.measures import NDCG, Measure
 from activeeval.pool import Seed
-from activeeval.rankers.adaptation import HyperLinearRanker, Method, Scaling
-from activeeval.rankers.adapted_weights import seed_of
+from activeeval.rankers.adaptation import HyperLinearRanker, Method, Scaling, problem_size
+from activeeval.rankers.adapted_weights import check_ridge, check_side, seed_of
 from activeeval.rankers.choosing import JudgedQueries, Scorer
-from activeeval.rankers.doors import positive, training_items
+from activeeval.rankers.doors import positive
+from activeeval.rankers.folding import JudgedRows, UserPairs, deal_out
 from activeeval.rankers.pairs import checked_pairs
 from activeeval.results import Figure
 
@@ -92,12 +96,15 @@ class RegularizationRow:
         ν, the share of held-out pairs in their order.
     b : Figure
         B_α of each fold's μ and ν.
+    converged : bool
+        False where ``"hinge"`` ended above its tolerance in some fold.
     """
 
     regularization: float
     measure: Figure
     precision: Figure
     b: Figure
+    converged: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,12 +120,37 @@ class RegularizationChoice:
         Every λ, in the order given.
     base : RegularizationRow
         The base itself, with λ = ∞.
+    n_queries, n_irrelevant : int
+        Judged queries, and those of them without a relevant item: nDCG@5 counts these as 0.
+    n_seen : int
+        Queries that a base which is a ranker was tuned on before: the figures are not held out from these.
     """
 
     ranker: HyperLinearRanker
     regularization: float
     table: tuple[RegularizationRow, ...]
     base: RegularizationRow
+    n_queries: int
+    n_irrelevant: int
+    n_seen: int
+
+    @property
+    def chosen(self) -> RegularizationRow:
+        """The row of the chosen λ."""
+        return next(row for row in self.table if row.regularization == self.regularization)
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the chosen λ has a larger B than the base, on what was held out."""
+        return self.chosen.b.value > self.base.b.value
+
+    @property
+    def end(self) -> str:
+        """``"smallest"`` or ``"largest"`` where the chosen λ is that of several, else empty."""
+        strengths = [row.regularization for row in self.table]
+        if len(strengths) == 1 or min(strengths) < self.regularization < max(strengths):
+            return ""
+        return "smallest" if self.regularization == min(strengths) else "largest"
 
 
 def choose_regularization(
@@ -147,7 +179,7 @@ def choose_regularization(
         A regressor stays as it is: a clone learns from the judged rows outside each fold, another from all of them.
         A ranker is the base in all folds: it must have learned from other queries, or μ would praise it.
     X, grades, query_ids : arrays of n rows
-        Judged items; `grades` from 0.
+        Judged items; `grades` from 0, `query_ids` texts or whole numbers.
     pairs : array of int, shape (n_pairs, 2)
         Row numbers in `pairs_X`, the preferred one first, both of one query.
     pairs_X : array of float, shape (n_rows, n_features), optional
@@ -174,128 +206,76 @@ def choose_regularization(
     Raises
     ------
     InputError
-        Names the first place that is wrong; also where fewer queries are judged, or have pairs, than there are folds.
+        Names the first place that is wrong; also where fewer queries are judged, or have pairs, than there are folds,
+        and where no query has two items of different grades.
     """
-    judged = _Judged.of(X, grades, query_ids)
-    users = _Users.of(judged, pairs, pairs_X, pairs_query_ids)
+    judged = JudgedRows.of(X, grades, query_ids)
+    users = UserPairs.of(judged, pairs, pairs_X, pairs_query_ids)
     judged = judged.in_order()
-    strengths = [positive(value, "lambdas") for value in lambdas]
-    if not strengths:
-        raise InputError("lambdas holds no λ")
+    strengths = _strengths(lambdas, scaling)
     positive(alpha, "alpha")
     seed = seed_of(rng)
     options = {"method": method, "scaling": scaling, "n_epochs": n_epochs, "rng": seed}
     measured = NDCG("exp", cutoff=5) if measure is None else measure
-    fold_of = _folds(judged.names, users.names, whole_from_one(n_folds, "n_folds"), seed)
-    values = np.empty((len(strengths) + 1, int(n_folds), 3))
-    for fold in range(int(n_folds)):
-        kept, held = judged.parted(fold_of, fold)
-        kept_pairs, held_pairs = users.parted(fold_of, fold)
-        own = kept.ranker(base)
-        queries = JudgedQueries.of((held.X, held.grades, held.queries), measured)
-        for i, ranker in enumerate((own, *own.path(users.X, kept_pairs, strengths, **options))):  # type: ignore[arg-type]
-            mu, nu = queries.value(ranker), _share_in_order(ranker.predict(users.X), held_pairs)
-            values[i, fold] = mu, nu, b_measure(mu, nu, alpha)
-    own_row, *table = map(_row, [np.inf, *strengths], values)
-    best = max(table, key=lambda row: (row.b.value, row.regularization)).regularization
-    ranker = next(judged.ranker(base).path(users.X, users.pairs, [best], **options))  # type: ignore[arg-type]
-    return RegularizationChoice(ranker=ranker, regularization=best, table=tuple(table), base=own_row)
+    fold_of = deal_out(judged.names, users.names, whole_from_one(n_folds, "n_folds"), seed)
+    whole = judged.ranker(base)
+    if method == "closed_form":
+        check_side(*problem_size(whole, users.X, users.pairs))
+    values = np.empty((len(strengths) + 1, int(n_folds), 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the table tells
+        for fold in range(int(n_folds)):
+            kept, held = judged.parted(fold_of, fold)
+            kept_pairs, held_pairs = users.parted(fold_of, fold)
+            own = kept.ranker(base)
+            rankers = (own, *own.path(users.X, kept_pairs, strengths, **options))  # type: ignore[arg-type]
+            queries = JudgedQueries.of((held.X, held.grades, held.queries), measured)
+            values[:, fold] = [_values(ranker, queries, users.X, held_pairs, alpha) for ranker in rankers]
+        own_row, *table = map(_row, [np.inf, *strengths], values)
+        best = max(table, key=lambda row: (row.b.value, row.regularization)).regularization
+        ranker = next(whole.path(users.X, users.pairs, [best], **options))  # type: ignore[arg-type]
+    hashes = np.unique([_hash(name) for name in {*judged.names, *users.names}]).astype(np.int64)
+    return RegularizationChoice(
+        ranker=replace(ranker, query_hashes_=np.union1d(whole.query_hashes_, hashes)),
+        regularization=best,
+        table=tuple(table),
+        base=own_row,
+        n_queries=len(judged.names),
+        n_irrelevant=len(judged.names) - len(set(judged.queries[judged.grades > 0].tolist())),
+        n_seen=int(np.isin(hashes, whole.query_hashes_).sum()),
+    )
+
+
+def _strengths(lambdas: Sequence[float], scaling: Scaling) -> list[float]:
+    """Return every λ, or say which is out of range or there twice."""
+    strengths = [positive(value, "lambdas") for value in lambdas]
+    if not strengths:
+        raise InputError("lambdas holds no λ")
+    for place, value in enumerate(strengths):
+        if scaling == "mean":
+            check_ridge(value, "lambdas", value)
+        if value in strengths[:place]:
+            raise InputError(f"lambdas holds {value:g} twice, expected each λ once")
+    return strengths
+
+
+def _values(
+    ranker: HyperLinearRanker, queries: JudgedQueries, X: NDArray[Any], pairs: Ints, alpha: float
+) -> tuple[float, float, float, bool]:
+    """Return μ, ν and B on what is held out, and whether the program of an adapted ranker was not solved."""
+    mu, nu = queries.value(ranker), _share_in_order(ranker.predict(X), pairs)
+    is_open = ranker.adaptation_ is not None and not ranker.adaptation_.converged
+    return mu, nu, b_measure(mu, nu, alpha), is_open
+
+
+def _hash(name: Any) -> int:
+    """Return 64 bits that stand for a query's id, whether it is a text or a number."""
+    return int.from_bytes(hashlib.blake2b(str(name).encode(), digest_size=8).digest(), "little", signed=True)
 
 
 def _row(strength: float, values: Floats) -> RegularizationRow:
-    """Return the means over folds of values (n_folds, 3)."""
+    """Return the means over folds of values (n_folds, 4), the last of which is whether a program stayed open."""
     means, errors = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
-    measure, precision, b = (Figure(float(m), float(e)) for m, e in zip(means, errors, strict=True))
-    return RegularizationRow(regularization=strength, measure=measure, precision=precision, b=b)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Judged:
-    """Judged rows, each with its query."""
-
-    X: NDArray[Any]
-    grades: Ints
-    queries: NDArray[Any]
-
-    @classmethod
-    def of(cls, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike) -> Self:
-        features, whole, _ = training_items(X, grades, query_ids)
-        return cls(features, whole, np.asarray(query_ids))
-
-    @property
-    def names(self) -> list[Any]:
-        return sorted(set(self.queries.tolist()))
-
-    def in_order(self) -> Self:
-        """Return the rows ordered by what they hold: neither ties nor what a base learns tell how they came."""
-        return self._at(np.lexsort((self.grades, *self.X.T, np.unique(self.queries, return_inverse=True)[1])))
-
-    def _at(self, rows: NDArray[Any]) -> Self:
-        return type(self)(self.X[rows], self.grades[rows], self.queries[rows])
-
-    def parted(self, fold_of: dict[Any, int], fold: int) -> tuple[Self, Self]:
-        """Return the rows outside a fold, and those inside."""
-        inside = np.array([fold_of[name] == fold for name in self.queries.tolist()])
-        return self._at(~inside), self._at(inside)
-
-    def ranker(self, base: HyperLinearRanker | BaseEstimator) -> HyperLinearRanker:
-        """Return the base, learned from these rows where it can learn."""
-        if isinstance(base, HyperLinearRanker):
-            return base
-        if not isinstance(base, BaseEstimator):
-            raise InputError(f"base must be a HyperLinearRanker or a regressor of boosted trees, got {base!r}")
-        return HyperLinearRanker.from_gradient_boosting(clone(base).fit(self.X, self.grades))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Users:
-    """Pairs of rows, each with its query."""
-
-    X: NDArray[Any]
-    pairs: Ints
-    queries: NDArray[Any]
-
-    @classmethod
-    def of(cls, judged: _Judged, pairs: ArrayLike, X: ArrayLike | None, query_ids: ArrayLike | None) -> Self:
-        if (X is None) != (query_ids is None):
-            raise InputError("pairs_X and pairs_query_ids belong together, got one of them")
-        features = judged.X if X is None else as_features(X, "pairs_X")
-        of_row = judged.queries if query_ids is None else np.asarray(query_ids)
-        if of_row.shape != features.shape[:1]:
-            raise InputError(f"pairs_query_ids must name the query of each of the {len(features)} rows of pairs_X")
-        if (of_row.dtype.kind in "US") != (judged.queries.dtype.kind in "US"):
-            raise InputError(
-                "query_ids and pairs_query_ids must both be text or both be numbers, as they name the same"
-            )
-        held = checked_pairs(pairs, features.shape[0])
-        first, second = of_row[held].T
-        if (differ := np.flatnonzero(first != second)).size:
-            place = differ[0]
-            names = f"{first[place]!s} and {second[place]!s}"
-            raise InputError(f"pairs must be of two rows of one query, got rows of {names} in pair {place}")
-        return cls(features, held, first)
-
-    @property
-    def names(self) -> list[Any]:
-        return sorted(set(self.queries.tolist()))
-
-    def parted(self, fold_of: dict[Any, int], fold: int) -> tuple[Ints, Ints]:
-        """Return the pairs outside a fold, and those inside."""
-        inside = np.array([fold_of[name] == fold for name in self.queries.tolist()])
-        return self.pairs[~inside], self.pairs[inside]
-
-
-def _folds(judged: list[Any], preferred: list[Any], n_folds: int, seed: int) -> dict[Any, int]:
-    """Return the fold of each query, so that the judged ones and those with pairs are both dealt out evenly.
-
-    Queries with judgments alone come first, then those with both, then those with pairs alone: either kind is a run,
-    and a run dealt out in turn is even.
-    """
-    for names, what in ((judged, "judged"), (preferred, "in pairs")):
-        if n_folds < 2 or len(names) < n_folds:
-            raise InputError(f"n_folds must be from 2 to the number of queries {what}, {len(names)}, got {n_folds}")
-    random = np.random.default_rng(seed)
-    known, wanted = set(judged), set(preferred)
-    runs = (sorted(known - wanted), sorted(known & wanted), sorted(wanted - known))
-    dealt = [run[i] for run in runs for i in random.permutation(len(run))]
-    return {name: place % n_folds for place, name in enumerate(dealt)}
+    measure, precision, b = (Figure(float(m), float(e)) for m, e in zip(means[:3], errors[:3], strict=True))
+    is_solved = not values[:, 3].any()
+    return RegularizationRow(regularization=strength, measure=measure, precision=precision, b=b, converged=is_solved)

@@ -85,6 +85,11 @@ class Trees:
     def n_leaves(self) -> int:
         return int(np.count_nonzero(self.features == LEAF))
 
+    @property
+    def leaf_trees(self) -> Ints:
+        """Number of each leaf's tree, shape (n_leaves,)."""
+        return np.searchsorted(self.roots, np.flatnonzero(self.features == LEAF), side="right") - 1
+
     def leaves(self, X: ArrayLike, rows: Ints | None = None) -> NDArray[np.int32]:
         """Return the leaf that each row reaches in each tree, numbered over all trees; shape (n, n_trees).
 

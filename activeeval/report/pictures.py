@@ -15,6 +15,7 @@ from activeeval.report.rows import amount, design_columns, gains_band, gains_row
 
 if TYPE_CHECKING:
     from activeeval.design import Design
+    from activeeval.io.writing import Together
     from activeeval.planning import MeasurePlan
     from activeeval.preferences import CoherenceReport
     from activeeval.rankers.preferring import RegularizationChoice
@@ -66,10 +67,10 @@ def _plain_ticks(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _save(figure: Any, path: str | Path) -> None:
+def _save(figure: Any, path: str | Path, files: Together | None = None) -> None:
     from activeeval.io.writing import write_atomically
 
-    with write_atomically(path, binary=True) as handle:
+    with write_atomically(path, binary=True) if files is None else files.open(path, binary=True) as handle:
         figure.savefig(handle, format=Path(path).suffix[1:].lower(), dpi=150)
 
 
@@ -218,8 +219,10 @@ def plot_coherence(report: CoherenceReport, path: str | Path) -> None:
     _save(figure, path)
 
 
-def plot_regularization(found: RegularizationChoice, path: str | Path) -> None:
+def plot_regularization(found: RegularizationChoice, path: str | Path, files: Together | None = None) -> None:
     """Draw nDCG, the precision on pairs and B over λ, with the base as a line and the chosen λ marked.
+
+    Alone, or beside other ``files`` that take their names together.
 
     Raises
     ------
@@ -237,4 +240,4 @@ def plot_regularization(found: RegularizationChoice, path: str | Path) -> None:
     axis.set(xscale="log", xlabel="regularization λ (dotted: the base; line: the chosen one)", ylabel="mean over folds")
     axis.grid(alpha=0.3)
     axis.legend(frameon=False)
-    _save(figure, path)
+    _save(figure, path, files)

@@ -27,6 +27,7 @@ from activeeval.preferences import (
     preferences_from_clicks,
     simulate_clicks,
 )
+from activeeval.rankers.pairs import PreferencePairs
 
 SEED = 2008
 SHOWN = 10
@@ -49,6 +50,8 @@ class Case:
     """Judged rows, and pairs of rows that users prefer, the preferred first; each with the fold of its query.
 
     `clicked` are the features of the rows that pairs are of; where it is `X`, a query has one fold for both.
+    `taste_pairs` are all pairs of documents that users were shown, in the order of the taste that they were given:
+    `pairs` are those of them that clicks happened to tell.
     """
 
     name: str
@@ -59,6 +62,8 @@ class Case:
     clicked: np.ndarray
     pairs: np.ndarray
     pair_folds: np.ndarray
+    taste_pairs: np.ndarray
+    taste_folds: np.ndarray
     clicks: tuple[str, ...]
     pair_queries: int
 
@@ -82,13 +87,16 @@ def generated(name: str, n_judged: int, n_users: int, n_pairs: int, shifts: Mapp
         rows = np.sort(Rankings.from_scores(one.pool, scores).cut_at(depth).items)
         held.append((one.pool.with_items(rows), one.features[rows], one.grades[rows], scores[rows]))
     (pool, X, grades, _), (users_pool, clicked, users_grades, scores) = held
-    pairs, told = clicked_pairs(users_pool, clicked, users_grades, scores, shifts)
+    pairs, taste, told = clicked_pairs(users_pool, clicked, users_grades, scores, shifts)
     if len(pairs) > n_pairs:
         pairs = pairs[np.sort(np.random.default_rng(SEED).choice(len(pairs), n_pairs, replace=False))]
-    own = users_pool.item_queries[pairs[:, 0]]
-    folds, pair_folds = _folds(pool)[pool.item_queries], _folds(users_pool)[own]
-    n_queries = np.unique(own).size
-    return Case(name, X, grades, pool.item_queries, folds, clicked, pairs, pair_folds, told, n_queries)
+    own, users_folds = users_pool.item_queries, _folds(users_pool)
+    folds, pair_folds, taste_folds = (
+        _folds(pool)[pool.item_queries],
+        *(users_folds[own[held[:, 0]]] for held in (pairs, taste)),
+    )
+    told_pairs = (pairs, pair_folds, taste, taste_folds, told, np.unique(own[pairs[:, 0]]).size)
+    return Case(name, X, grades, pool.item_queries, folds, clicked, *told_pairs)
 
 
 def mq2008(folder: Path, shifts: Mapping[int, float] = MQ2008_SHIFTS) -> Case:
@@ -99,23 +107,25 @@ def mq2008(folder: Path, shifts: Mapping[int, float] = MQ2008_SHIFTS) -> Case:
     scores = read_scores([next(ranker.glob(f"{fold}.test*score.gz")) for fold in _PARTS.values()])
     pool, queries = data.pool(), data.pool().item_queries
     rows = np.sort(Rankings.from_scores(pool, scores).cut_at(SHOWN).items)
-    found, told = clicked_pairs(pool.with_items(rows), data.features[rows], data.grades[rows], scores[rows], shifts)
-    pairs, folds = rows[found], _folds(pool)[queries]
+    found = clicked_pairs(pool.with_items(rows), data.features[rows], data.grades[rows], scores[rows], shifts)
+    (pairs, taste), folds = (rows[held] for held in found[:2]), _folds(pool)[queries]
     own = pairs[:, 0]
-    n_queries = np.unique(queries[own]).size
-    return Case("MQ2008", data.features, data.grades, queries, folds, data.features, pairs, folds[own], told, n_queries)
+    told_pairs = (pairs, folds[own], taste, folds[taste[:, 0]], found[2], np.unique(queries[own]).size)
+    return Case("MQ2008", data.features, data.grades, queries, folds, data.features, *told_pairs)
 
 
 def clicked_pairs(
     pool: QueryPool, X: np.ndarray, grades: np.ndarray, scores: np.ndarray, shifts: Mapping[int, float]
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return the pairs of items that users' clicks on a ranking tell, and the report of what was kept."""
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Return the pairs of items that users' clicks on a ranking tell, all pairs of taste, and the report of clicks."""
     users = UserPopulation(shifts=shifts, noise=NOISE)
     attractions = users.attractions(Judgments(pool, grades), X, rng=SEED)
     visits = Visits(n_visits=VISITS_OF_QUERY * pool.n_queries, depth=SHOWN, shuffled=0.2)
     log = simulate_clicks(Rankings.from_scores(pool, scores), attractions, PositionBased(), visits, rng=SEED)
     found = preferences_from_clicks(log)
-    return item_pairs(pool, found.comparisons()), found.report.lines
+    taste = PreferencePairs.of(np.unique(attractions, return_inverse=True)[1], pool.item_queries)
+    every = np.stack(taste.draw(taste.n_pairs, np.random.default_rng(0)), axis=1)
+    return item_pairs(pool, found.comparisons()), every, found.report.lines
 
 
 def _folds(pool: QueryPool) -> np.ndarray:

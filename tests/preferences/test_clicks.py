@@ -14,6 +14,7 @@ from activeeval.io.clicks import ClickLog
 from activeeval.io.comparisons import read_comparisons, write_comparisons
 from activeeval.preferences.cleaning import CleaningRules, RowFate
 from activeeval.preferences.clicks import PairFate, preferences_from_clicks
+from activeeval.preferences.positions import Pairwise, ShownQuery
 from activeeval.preferences.proportions import Strata, exact_p_value
 
 NAMES = {
@@ -77,6 +78,31 @@ def test_exact_p_of_strata_is_their_enumeration(strata):
     assert exact_p_value(np.stack((n1, n2)), np.stack((c1, c2))) == pytest.approx(
         float(naive.exact_by_enumeration(flat)), rel=1e-10
     )
+
+
+@pytest.mark.parametrize(("few", "many"), [(60, 2000), (500, 16_500)])
+@pytest.mark.parametrize("level", [0.05, 0.01, 0.001])
+def test_a_level_holds_where_one_was_shown_far_more_often(few, many, level):
+    """The chance of a preference among documents that are clicked alike, by going through the counts of both."""
+    rate = 0.1
+    own, other = (
+        np.arange(int(stats.binom.ppf(1e-7, n, rate)), int(stats.binom.isf(1e-7, n, rate)) + 1, max(1, n // 800))
+        for n in (few, many)
+    )
+    n_own, n_docs = own.size, own.size + other.size
+    is_own = np.arange(n_docs) < n_own
+    shown = np.where(np.stack((~is_own, is_own), axis=1), np.where(is_own, few, many)[:, None], 0)
+    clicked = np.where(shown > 0, np.concatenate((own, other))[:, None], 0)
+    query = ShownQuery(
+        documents=np.arange(n_docs), of_robots=np.zeros(n_docs, dtype=bool), shown=shown, clicked=clicked
+    )
+    p_values = Pairwise.of(query).test(True, is_own[:, None] & ~is_own, level)[1][:n_own, n_own:]
+    weights = [stats.binom.pmf(counts, n, rate) for counts, n in ((own, few), (other, many))]
+    chances = np.outer(*(own / own.sum() for own in weights))
+    said = chances[p_values <= level / 2].sum()
+    assert 0.5 < said / (level / 2) <= 1
+    normal = Strata.of((few, own[:, None]), (many, other)).p_values()
+    assert chances[normal <= level / 2].sum() > 1.1 * level / 2  # or there were nothing to mend
 
 
 def test_large_counts_keep_their_digits():
