@@ -7,6 +7,7 @@ import click
 from activeeval.cli.campaign.judging import claim, import_, judge, next_, retract, submit
 from activeeval.cli.campaign.making import create, list_, redraw, top_up, upgrade
 from activeeval.cli.campaign.reading import estimate, export, status, verify
+from activeeval.cli.campaign.reporting import report
 
 
 @click.group()
@@ -23,10 +24,11 @@ def campaign() -> None:
     activeeval campaign import week1 week1.csv --judge ann
     activeeval campaign status week1
     activeeval campaign estimate week1
+    activeeval campaign report week1                       one HTML file: what the team reads
     """
 
 
 for _command in (create, next_, claim, submit, judge, import_, retract, status, estimate, top_up, redraw, export):
     campaign.add_command(_command)
-for _command in (verify, list_, upgrade):
+for _command in (report, verify, list_, upgrade):
     campaign.add_command(_command)
