@@ -55,8 +55,8 @@ def _head(summary: Summary) -> list[Block]:
     waits = ", ".join(f"{plural(one['items'], 'item')} of block {one['block']}" for one in head["waiting_by_block"])
     rows = [
         ["complete blocks", f"{head['block']} of {head['blocks']}"],
-        ["budget", number(head["budget"], 1)],
-        ["spent", f"{number(head['spent'], 1)} (left to judge: {number(head['left'], 1)})"],
+        ["budget", amount_of(head["budget"])],
+        ["spent", f"{number(head['spent'], 1)} (left to judge: {amount_of(head['left'])})"],
         ["items", f"{count(head['judged'])} judged, {count(head['cannot'])} cannot be judged"],
         ["what waits", waits or "nothing"],
         ["judges", f"{head['judges']}, {judged_by(head['judges_per_item'])}"],
@@ -107,7 +107,8 @@ def _at_once(found: Sequence[Summary], level: str) -> list[Block]:
 def _cautions(found: Sequence[Summary]) -> list[Block]:
     """Return what to be wary of; what is true of all questions once."""
     shared = [text for text in found[0]["cautions"] if all(text in one["cautions"] for one in found)]
-    lines = [*shared, *(f"{name_of(one)}: {text}" for one in found for text in one["cautions"] if text not in shared)]
+    own = [(one, [text for text in one["cautions"] if text not in shared]) for one in found]
+    lines = [*shared, *(f"{name_of(one)}: {'; '.join(texts)}" for one, texts in own if texts)]
     return [Paragraph("What to be wary of:"), Lines(lines)] if lines else []
 
 
@@ -136,7 +137,7 @@ def _over_time(summary: Summary) -> list[Block]:
                 f"{row['block']} of {row['blocks']}",
                 count(row["as_of"]),
                 row["date"],
-                number(row["spent"], 1),
+                amount_of(row["spent"]),
                 number(row["answers"][k]["value"]),
                 interval_of(row["answers"][k]["low"], row["answers"][k]["high"]),
                 interval_of(row["answers"][k]["low_every_look"], row["answers"][k]["high_every_look"]),
@@ -181,14 +182,13 @@ def _calibration(summary: Summary) -> list[Block]:
     for found in summary["calibration"]:
         of_round = f", round {found['round']}" if summary["head"]["rounds"] > 1 else ""
         chart = calibration_chart(f"calibration{found['round']}", found["bins"])
-        header = ["expected grades", "expected mean", "observed mean", "std error", "difference", "items", "queries"]
+        header = ["expected grades", "expected mean", "observed mean", "difference", "items", "queries"]
         rows = [
             [
                 f"{number(row['lowest'], 2)} to {number(row['highest'], 2)}",
                 number(row["expected"], 3),
-                number(row["observed"], 3),
-                number(row["std_error"], 3),
-                f"{row['gap']:+.3f}",
+                f"{number(row['observed'], 3)} ± {number(row['std_error'], 3)}",
+                f"{row['gap']:+.3f} ± {number(row['gap_std_error'], 3)}",
                 count(row["items"]),
                 count(row["queries"]),
             ]
@@ -202,7 +202,8 @@ def _calibration(summary: Summary) -> list[Block]:
             Table(header, rows),
             Paragraph(
                 "Items of complete blocks, each counted by 1 / its inclusion probability, so that a row stands for all "
-                "items of the pool like these; errors take the items of a query together. A model that is off costs "
+                "items of the pool like these; ± is a standard error, with the items of a query together, and of the "
+                "difference not below what the model itself says of its grades. A model that is off costs "
                 "precision: the estimates do not rest on its being right."
             ),
         ]
@@ -275,8 +276,8 @@ def _blocks(own: Summary) -> list[Block]:
             estimate_of(one["threshold"]),
             count(one["items"]),
             count(one["settled"]),
-            number(one["cost"], 1),
-            number(one["spent"], 1),
+            amount_of(one["cost"]),
+            amount_of(one["spent"]),
             "not yet" if one["complete_as_of"] is None else f"event {count(one['complete_as_of'])}, {one['date']}",
         ]
         for one in own["blocks"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from activeeval.report.campaign_words import count, estimate_of, interval_of, number, percent, plural
+from activeeval.report.campaign_words import amount_of, count, estimate_of, interval_of, number, percent, plural
 from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
 
 Summary = dict[str, Any]
@@ -17,7 +17,7 @@ def cost(summary: Summary) -> list[Block]:
     own, blocks = summary["cost"], list[Block]([Heading("Cost")])
     if not own["judges"]:
         return [*blocks, Paragraph("Nobody has judged anything yet.")]
-    rows = [[str(one["block"]), number(one["cost"], 1), number(one["spent"], 1)] for one in summary["design"]["blocks"]]
+    rows = [[str(one["block"]), amount_of(one["cost"]), amount_of(one["spent"])] for one in summary["design"]["blocks"]]
     blocks += [Table(["block", f"cost in {summary['head']['unit']}", "spent"], rows)]
     header = ["judge", "judged", "cannot", "changed", "put off", "late", "seconds: median", "mean", "timed", "hours"]
     rows = [
@@ -142,9 +142,9 @@ def _warning(one: Summary) -> str:
     """Return what a judge skips, and what that does."""
     relevant, other = _share(one["skipped_relevant"], one["n_relevant"]), _share(one["skipped_other"], one["n_other"])
     return (
-        f"{one['judge']} skips relevant items more often than others: {relevant} of those with a grade above 0, {other} "
-        "of the others. Where nobody else judges them the estimate is too low, and its interval misses more often than "
-        "it says: see what waits, and what cannot be judged."
+        f"{one['judge']} skips relevant items more often than others: {relevant} of those with a grade above 0, {other}"
+        " of the others. Where nobody else judges them the estimate is too low, and its interval misses more often "
+        "than it says: see what waits, and what cannot be judged."
     )
 
 

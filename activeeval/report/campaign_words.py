@@ -13,12 +13,9 @@ def number(value: float | None, places: int = 4) -> str:
     Examples
     --------
     >>> number(12.34567), number(1200.0, 1), number(None)
-    ('12.3457', '1,200', 'n/a')
+    ('12.3457', '1,200.0', 'n/a')
     """
-    if value is None:
-        return "n/a"
-    text = f"{value:,.{places}f}"
-    return text.removesuffix(".0") if places == 1 else text
+    return "n/a" if value is None else f"{value:,.{places}f}"
 
 
 def estimate_of(value: float | None) -> str:
@@ -27,8 +24,14 @@ def estimate_of(value: float | None) -> str:
 
 
 def amount_of(value: float | None) -> str:
-    """Return a budget."""
-    return number(value, 1)
+    """Return a budget or a cost.
+
+    Examples
+    --------
+    >>> amount_of(120.0), amount_of(0.25)
+    ('120', '0.2')
+    """
+    return number(value, 1).removesuffix(".0")
 
 
 def count(value: int) -> str:

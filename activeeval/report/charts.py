@@ -84,8 +84,8 @@ def calibration_chart(name: str, bins: Sequence[Row]) -> str:
             x, y = ([one[what] for one in lone] for what in ("expected", "observed"))
             axis.plot(x, y, "o", mfc="none", color=_BLUE, ms=5, label="observed, error not known")
         axis.set(xlabel="mean grade that the model expected", ylabel="mean grade observed")
-        axis.set_xlim(0, None)
-        axis.set_ylim(min(0.0, axis.get_ylim()[0]) if largest == 0 else 0.0, None)
+        axis.set_xlim(0, 1.15 * max(one["expected"] for one in bins) or 1.0)
+        axis.set_ylim(0, 1.05 * largest or 1.0)
         axis.legend(frameon=False, fontsize=8, loc="best")
         return _svg(figure, name)
 

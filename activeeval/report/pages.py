@@ -61,7 +61,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells as text; a column whose cells all look like numbers is set to the right."""
+    """Cells as text; with a header, a column whose cells all look like numbers is set to the right."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -138,7 +138,8 @@ def _html(block: Block) -> str:
 
 
 def _html_table(table: Table) -> str:
-    are_numbers = [all(_is_number(row[k]) for row in table.rows) for k in range(len(table.header))]
+    is_headed = any(table.header)
+    are_numbers = [is_headed and all(_is_number(row[k]) for row in table.rows) for k in range(len(table.header))]
 
     def line(cells: Sequence[str], tag: str) -> str:
         parts = (
@@ -147,13 +148,13 @@ def _html_table(table: Table) -> str:
         )
         return f"<tr>{''.join(parts)}</tr>"
 
-    head = f"<thead>{line(table.header, 'th')}</thead>\n" if any(table.header) else ""
+    head = f"<thead>{line(table.header, 'th')}</thead>\n" if is_headed else ""
     rows = "\n".join(line(row, "td") for row in table.rows)
     return f'<div class="wide"><table>\n{head}<tbody>\n{rows}\n</tbody>\n</table></div>'
 
 
 def _is_number(cell: str) -> bool:
-    return cell in ("", "n/a") or re.fullmatch(r"[-+±−]?[\d,.]+( ?%)?( .*)?", cell) is not None
+    return cell in ("", "n/a") or re.fullmatch(r"[-+±]*[\d,.]+%?( (to|of|±) [-+\d,.]+)?( \(.*\))?", cell) is not None
 
 
 def _markdown(block: Block) -> str:

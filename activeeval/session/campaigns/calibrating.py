@@ -110,13 +110,15 @@ def _compared(columns: Floats, queries: Ints) -> Row:
         np.asarray(np.bincount(code, weights * left) ** 2, dtype=np.float64)
         for left in (observed - means["observed"], observed - expected - gap)
     )
-    by_model = float(weights**2 @ variances)
+    spread = _clustered(gaps)
+    spread = max(spread, float(weights**2 @ variances)) if spread > 0 else math.nan
     return means | {
         "lowest": float(expected.min()),
         "highest": float(expected.max()),
         "gap": gap,
         "std_error": finite(math.sqrt(_clustered(squares)) / total) or None,  # 0 where all grades are alike: not known
-        "p_value": _p_value(gap * total, gaps, by_model),
+        "gap_std_error": finite(math.sqrt(spread) / total),
+        "p_value": _p_value(gap * total / math.sqrt(spread), gaps),
         "items": int(expected.size),
         "queries": int(squares.size),
     }
@@ -128,15 +130,12 @@ def _clustered(squares: Floats) -> float:
     return n / (n - 1) * float(squares.sum()) if n > 1 else math.nan
 
 
-def _p_value(gap: float, squares: Floats, by_model: float) -> float | None:
-    """Return the p-value of a gap; None where too few queries, or equal ones, do not tell."""
-    total = float(squares.sum())
-    if squares.size < FEWEST_QUERIES or total <= 0:
+def _p_value(errors: float, squares: Floats) -> float | None:
+    """Return the p-value of a gap of so many standard errors; None where too few queries tell of it."""
+    if squares.size < FEWEST_QUERIES or math.isnan(errors):
         return None
-    freedom = total**2 / float(squares @ squares) - 1
-    if freedom < 1:
-        return None
-    return 2 * float(t.sf(abs(gap) / math.sqrt(max(_clustered(squares), by_model)), freedom))
+    freedom = float(squares.sum()) ** 2 / float(squares @ squares) - 1
+    return 2 * float(t.sf(abs(errors), freedom)) if freedom >= 1 else None
 
 
 def _judged_off(tested: list[Row]) -> Row:
