@@ -85,7 +85,7 @@ def _estimates(summary: Summary) -> list[Block]:
         ]
         for one in found
     ]
-    header = ["question", "estimate", f"{level} interval", "half width", "expected at the end", "p that it is 0"]
+    header = ["question", "estimate", f"{level} interval", "half width", "expected at the end", "p value"]
     head = summary["head"]
     read = f"Read from blocks 1 to {head['block']} of {head['blocks']}."
     about = f"The intervals are about {_SCOPES[summary['scope']]}."
@@ -121,7 +121,8 @@ def _over_time(summary: Summary) -> list[Block]:
         Paragraph(
             "A reading is valid at the end of a block: here is each, as of the event at which the block became "
             "complete, and the last. Each plain interval holds by itself. Whoever looks at all of them and stops at "
-            "one that looks good goes by the wider ones, which hold at every look (group-sequential)."
+            "one that looks good goes by the wider ones, which hold at every look (group-sequential); beyond the planned budget, and "
+            "with several rounds, there are none."
         ),
         Charts(
             [

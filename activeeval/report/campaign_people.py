@@ -143,7 +143,7 @@ def _warning(one: Summary) -> str:
     relevant, other = _share(one["skipped_relevant"], one["n_relevant"]), _share(one["skipped_other"], one["n_other"])
     return (
         f"{one['judge']} skips relevant items more often than others: {relevant} of those with a grade above 0, {other}"
-        " of the others. Where nobody else judges them the estimate is too low, and its interval misses more often "
+        " of the others. Where nobody else judges them the estimate is biased, and its interval misses more often "
         "than it says: see what waits, and what cannot be judged."
     )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from activeeval.campaign.reading import carried
 from activeeval.campaign.rounds import planned_weights
-from activeeval.errors import StateError
+from activeeval.errors import InputError, StateError
 from activeeval.measures import Target
 from activeeval.session.answers import Answer
 from activeeval.session.campaigns.standing import History, Pair, Standing, answered, grades_of
@@ -110,11 +110,12 @@ def _reading(history: History, seq: int, scope: str, level: float) -> Row | None
     found = history.at(seq)
     try:
         told, _ = answered(found, scope=scope, level=level)
-        always = None
-        if len(found.read) == 1:
-            always, _ = answered(found, scope=scope, level=level, kind="group-sequential")
     except StateError:
         return None
+    try:
+        always, _ = answered(found, scope=scope, level=level, kind="group-sequential")
+    except InputError:  # of several rounds, and beyond the budget that the looks were planned for, there is none
+        always = None
     progress = progress_of(found)
     return {
         "as_of": seq,
