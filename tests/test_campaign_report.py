@@ -23,9 +23,22 @@ from activeeval.session.campaigns.standing import labels_of, standing
 from activeeval.session.campaigns.summary import summary
 from activeeval.store import Said, open_store
 
-KEYS = (
-    "format head scope level estimates notes readings queries cost calibration agreement skipped design log"
-).split()
+KEYS = [
+    "format",
+    "head",
+    "scope",
+    "level",
+    "estimates",
+    "notes",
+    "readings",
+    "queries",
+    "cost",
+    "calibration",
+    "agreement",
+    "skipped",
+    "design",
+    "log",
+]
 NASTY = "<script>alert('x')</script> & \"more\" | *b* `c`"
 
 
@@ -105,7 +118,7 @@ def test_a_report_as_of_an_event_is_the_one_that_was_written_then():
 
 
 def test_readings_are_at_the_events_at_which_blocks_became_complete():
-    case = finished(judges_per_item=2, *("ann", "bob", "cyd"))
+    case = finished("ann", "bob", "cyd", judges_per_item=2)
     found, blocks = report_of(case), {}
     for event in case.store.events("week"):
         if event.kind == "judged":
@@ -177,12 +190,13 @@ def test_a_topped_up_campaign_has_one_more_block():
     assert len(found["readings"]) == len(before["readings"]) + 1
     assert found["readings"][-1]["answers"][0]["low_every_look"] is None
     assert [one["version"] for one in found["design"]["versions"]] == [1, 2]
-    assert found["head"]["budget"] == 68.0 and len(found["design"]["blocks"]) == found["head"]["block"]
+    assert found["head"]["budget"] == 68.0
+    assert len(found["design"]["blocks"]) == found["head"]["block"]
 
 
 def test_rounds_are_read_together():
     case = finished()
-    known = {pair: grade for pair, grade in labels_of(standing(case.store, "week")).items()}
+    known = dict(labels_of(standing(case.store, "week")).items())
     ids = zip(case.pool.query_texts[case.pool.item_queries], case.pool.item_texts, strict=True)
     redraw(case.store, "week", case.drawn(20.0, np.array([known.get(pair, -1) for pair in ids])))
     case.judge("ann", upto=4)
@@ -205,7 +219,8 @@ def assert_shares(case, found):
     """Fail unless the shares of all queries are those of the variance that is reported."""
     rows = found["queries"][0]["queries"]
     assert [row["share"] for row in rows] == sorted((row["share"] for row in rows), reverse=True)
-    assert 0 < sum(row["share"] for row in rows) <= 1 + 1e-12 and len(rows) <= 15
+    assert 0 < sum(row["share"] for row in rows) <= 1 + 1e-12
+    assert len(rows) <= 15
 
 
 def test_shares_of_draws_with_replacement_are_those_of_a_plain_loop():
@@ -257,7 +272,8 @@ def test_cost_by_judge_and_day_is_that_of_plain_loops():
 
 def test_without_times_there_is_no_cost_model():
     found = report_of(finished())
-    assert found["cost"]["model"] is None and found["head"]["hours"] is None
+    assert found["cost"]["model"] is None
+    assert found["head"]["hours"] is None
     assert "No judgment has a time" in campaign_text(found, ".md")
 
 
@@ -310,7 +326,8 @@ def test_a_model_that_is_off_is_told_and_one_that_is_right_is_not(probs, is_off)
 @pytest.mark.parametrize("method", ["random", "passive"])
 def test_without_a_model_nothing_is_said_of_one(method):
     found = report_of(finished(method=method))
-    assert found["calibration"] == [] and found["design"]["has_model"] is False
+    assert found["calibration"] == []
+    assert found["design"]["has_model"] is False
     assert "grade model right" not in campaign_text(found, ".html")
 
 
@@ -327,7 +344,7 @@ def test_agreement_is_that_of_plain_loops():
     assert found["alpha"]["value"] == pytest.approx(float(naive_agreement.alpha(table, "ordinal")))
     assert found["alpha"]["n"] == found["n_items"] == len(items)
     for pair in found["pairs"]:
-        rows = [table["ann bob cyd".split().index(judge)] for judge in pair["judges"]]
+        rows = [table[["ann", "bob", "cyd"].index(judge)] for judge in pair["judges"]]
         both = [(a, b) for a, b in zip(*rows, strict=True) if a is not None and b is not None]
         counts = Counter(both)
         assert pair["table"] == [[counts[a, b] for b in found["grades"]] for a in found["grades"]]
@@ -343,7 +360,8 @@ def test_what_is_not_defined_is_not_given_as_full_agreement():
     assert found["agreement"]["alpha"]["value"] is None
     assert found["agreement"]["pairs"][0]["kappa"]["value"] is None
     text = campaign_text(found, ".md")
-    assert "alpha (ordinal) is n/a" in text and "| n/a | n/a |" in text
+    assert "alpha (ordinal) is n/a" in text
+    assert "| n/a | n/a |" in text
 
 
 def test_one_judge_has_a_histogram_and_no_agreement():
@@ -358,7 +376,8 @@ def test_late_answers_tell_of_agreement_where_one_judge_was_asked_for():
     pairs = [(e.query_id, e.doc_id, e.grade) for e in case.store.events("week") if e.kind == "judged"][:12]
     case.store.record("week", "bob", [(q, d, Said(kind="judged", grade=g), None) for q, d, g in pairs])
     found = report_of(case)
-    assert found["agreement"]["n_items"] == 12 and found["agreement"]["alpha"]["value"] == 1
+    assert found["agreement"]["n_items"] == 12
+    assert found["agreement"]["alpha"]["value"] == 1
     assert found["log"]["late"] == [{"judge": "bob", "reason": "all judges asked for have judged it", "n": 12}]
     assert "have a second answer that came late" in campaign_text(found, ".html")
 
@@ -384,7 +403,8 @@ def test_a_judge_who_skips_relevant_items_is_named_and_others_are_not():
     }
     text = campaign_text(found, ".html")
     assert "bob skips relevant items more often than others" in text
-    assert "ann skips relevant" not in text and "cyd skips relevant" not in text
+    assert "ann skips relevant" not in text
+    assert "cyd skips relevant" not in text
 
 
 @pytest.mark.parametrize("whole_queries", [False, True])
@@ -426,7 +446,8 @@ def test_ids_and_texts_of_others_are_escaped_everywhere():
     found = report_of(case)
     page, text = (campaign_text(found, suffix) for suffix in (".html", ".md"))
     assert NASTY in [one["judge"] for one in found["cost"]["judges"]]
-    assert "<script" not in page.lower() and "<script" not in text.lower()
+    assert "<script" not in page.lower()
+    assert "<script" not in text.lower()
     assert page.count("&lt;script&gt;") >= 10
     for table in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
@@ -436,7 +457,8 @@ def test_ids_and_texts_of_others_are_escaped_everywhere():
 def test_a_page_needs_nothing_but_itself():
     page = campaign_text(report_of(finished()), ".html")
     assert not re.findall(r'(?:src|href)="(?!#)[^"]*"', page)
-    assert "@import" not in page and "<link" not in page
+    assert "@import" not in page
+    assert "<link" not in page
     assert re.sub(r'xmlns(:xlink)?="[^"]*"', "", page).count("http") == 0
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))

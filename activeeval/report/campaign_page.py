@@ -121,8 +121,8 @@ def _over_time(summary: Summary) -> list[Block]:
         Paragraph(
             "A reading is valid at the end of a block: here is each, as of the event at which the block became "
             "complete, and the last. Each plain interval holds by itself. Whoever looks at all of them and stops at "
-            "one that looks good goes by the wider ones, which hold at every look (group-sequential); beyond the planned budget, and "
-            "with several rounds, there are none."
+            "one that looks good goes by the wider ones, which hold at every look (group-sequential); "
+            "beyond the planned budget, and with several rounds, there are none."
         ),
         Charts(
             [
