@@ -24,20 +24,8 @@ from activeeval.session.campaigns.summary import summary
 from activeeval.store import Said, open_store
 
 KEYS = [
-    "format",
-    "head",
-    "scope",
-    "level",
-    "estimates",
-    "notes",
-    "readings",
-    "queries",
-    "cost",
-    "calibration",
-    "agreement",
-    "skipped",
-    "design",
-    "log",
+    *("format", "head", "scope", "level", "estimates", "notes", "readings", "queries"),
+    *("cost", "calibration", "agreement", "skipped", "design", "log"),
 ]
 NASTY = "<script>alert('x')</script> & \"more\" | *b* `c`"
 
