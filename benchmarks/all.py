@@ -179,6 +179,12 @@ STEPS = (
         "benchmarks.whole_process",
         ("results/whole-process.json",),
     ),
+    Step(
+        "campaigns",
+        "campaigns through the store: coverage with unreliable judges, kills, nights",
+        "benchmarks.campaigns",
+        ("results/campaigns.json",),
+    ),
     Step("replication", "campaigns replayed a second", "benchmarks.replication", ("results/replication.json",)),
     Step("depth", "designs for a pool of MSLR-WEB30K's size", "benchmarks.depth", ("results/depth.json",)),
     Step(

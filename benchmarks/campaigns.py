@@ -5,7 +5,8 @@ MQ2008, parts 2 to 5, a forest that learned on part 1; DCG@10 of one ranking by 
 way; one crashes again and again with an item in hand; one puts off a fifth of the relevant items. *Coverage*: so many
 whole campaigns in memory, a seed each; the estimate through the store against the library called directly with the
 same seed, and how often the interval holds the truth, early readings too. *Kills*: the same by `activeeval campaign
-judge` processes that SIGKILL ends at random moments, on SQLite and on PostgreSQL (--url). Stores
+judge` processes that SIGKILL ends at random moments, on SQLite and on PostgreSQL (--url). *Nights*: ten updates of an
+index as in `benchmarks.nights`, each a campaign that knows the labels of those before. Stores
 benchmarks/results/campaigns.json.
 """
 
@@ -33,10 +34,12 @@ from activeeval.io.trec import Qrels, write_qrels
 from activeeval.methods import METHODS, default_method
 from activeeval.pool.texts import Texts
 from activeeval.session.campaigns.making import Rules, create
+from activeeval.session.campaigns.oracle import judge_all
 from activeeval.session.campaigns.standing import answered, standing
 from activeeval.session.samples import Sample
 from activeeval.store import Claimed, Said, Store, open_store
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
+from benchmarks.nights import MODELS, MOST, chain
 from benchmarks.pools import JudgedPool, load
 
 MODULE = "benchmarks.campaigns"
@@ -226,6 +229,28 @@ def killed(pool: JudgedPool, url: str | None, kills: int, seed: int = 0) -> Row:
     }
 
 
+def nightly(pool: JudgedPool, share: float = 0.1, repetitions: int = 200) -> list[Row]:
+    """Return what each of ten nights through the store takes, and how far it is from the library."""
+    truth, differences = truth_of(pool), []
+
+    def judge(design: Design, seed: int, grades: np.ndarray) -> np.ndarray:
+        with open_store("sqlite://", create=True) as db:
+            sample = Sample(campaign=Campaign(design, rng=seed), questions=("difference",), seed=seed)
+            create(db, "night", sample, Rules())
+            for _ in judge_all(db, "night", "a", truth):
+                pass
+            found = standing(db, "night")
+        direct = Campaign(design, rng=seed).run(lambda query, docs: [truth[query, doc] for doc in docs])
+        differences.append(abs(direct.value - answered(found)[0][0].estimate.value))
+        return found.sample.campaign.grades
+
+    nights = chain(pool, MODELS[0], share, repetitions, 1, judge)
+    return [
+        {"night": k, "fresh": one.fresh, "labels": one.labels, "covered": 100 * one.covered, "difference": differs}
+        for k, (one, differs) in enumerate(zip(nights, differences, strict=True), 1)
+    ]
+
+
 def _write_oracle(truth: dict[tuple[str, str], int], path: str) -> None:
     queries, docs = (Texts.from_list(list(column)) for column in zip(*truth, strict=True))
     write_qrels(Qrels(queries, docs, np.array(list(truth.values()))), path)
@@ -241,7 +266,7 @@ def _whole_lines(path: str) -> list[str]:
     return [line for line in Path(path).read_text().splitlines(keepends=True) if line.endswith("\n")]
 
 
-def figures_of(rows: list[Row], kills: list[Row]) -> list[Row]:
+def figures_of(rows: list[Row], kills: list[Row], nights: list[Row]) -> list[Row]:
     """Return what is to be reached."""
     found = []
     for row in rows:
@@ -255,6 +280,11 @@ def figures_of(rows: list[Row], kills: list[Row]) -> list[Row]:
         note = f"of {row['acknowledged']} over {row['kills']} kills"
         found.append(figure(f"{row['store']}: acknowledged judgments lost", row["lost"], "", note=note, at_most=0))
         found.append(figure(f"{row['store']}: estimate against library", row["difference"], "", at_most=1e-12))
+    if nights:
+        last = nights[-1]
+        note = f"{last['labels']:.0f} labels, a fresh sample {last['fresh']:.0f}"
+        found.append(figure("night 10: labels", last["labels"] / last["fresh"], "of fresh", note=note, at_most=MOST))
+        found.append(figure("nights: store against library", max(n["difference"] for n in nights), "", at_most=1e-12))
     return found
 
 
@@ -269,14 +299,17 @@ def main() -> None:
     parser.add_argument("--campaigns", type=int, default=500)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--url", action="append", default=[], help="a PostgreSQL database for the kills; repeatable")
-    parser.add_argument("--only", choices=("coverage", "kills"))
+    parser.add_argument("--only", choices=("coverage", "kills", "nights"))
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks/results/campaigns.json")
     args = parser.parse_args()
     about = describe(MODULE, ("sqlalchemy", "psycopg"))
     pool = load("mq2008")
-    rows = [] if args.only == "kills" else coverage(pool, args.campaigns)
-    kills = [] if args.only == "coverage" else [killed(pool, url, args.kills) for url in (None, *args.url)]
-    result = about | {"coverage": rows, "kills": kills, "figures": figures_of(rows, kills)}
+    wanted = {args.only} if args.only else {"coverage", "kills", "nights"}
+    rows = coverage(pool, args.campaigns) if "coverage" in wanted else []
+    kills = [killed(pool, url, args.kills) for url in (None, *args.url)] if "kills" in wanted else []
+    nights = nightly(pool) if "nights" in wanted else []
+    figures = figures_of(rows, kills, nights)
+    result = about | {"coverage": rows, "kills": kills, "nights": nights, "figures": figures}
     show("campaigns", result["figures"])
     store(args.json, result)
 

@@ -10,6 +10,7 @@ repetitions on each night, given what is known. Stores benchmarks/results/nights
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import groupby, product
 from pathlib import Path
@@ -34,6 +35,7 @@ MODELS = ("uniform, then learned from what is known", "a forest trained elsewher
 SHARES = (0.1, 0.2)
 MOST, COVERED = 0.6, (93, 97)
 Row = dict[str, Any]
+Judging = Callable[[Design, int, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,14 @@ def equal_budget(budgets: np.ndarray, found: np.ndarray, width: float) -> float:
 
 
 def one_night(
-    pool: JudgedPool, model: str, target: Target, known: np.ndarray, share: float, repetitions: int, seed: int
+    pool: JudgedPool,
+    model: str,
+    target: Target,
+    known: np.ndarray,
+    share: float,
+    repetitions: int,
+    seed: int,
+    judge: Judging,
 ) -> tuple[Night, np.ndarray]:
     """Return what a night took, and what is known after it."""
     workload, nothing = pool.workload, np.full(known.size, -1)
@@ -92,13 +101,20 @@ def one_night(
     found = replicate(design, grades, [equal], repetitions, seed + 2, n_jobs=-1)
     truth = float(workload.pool.query_probs @ target.values(grades))
     held = float(np.mean((found.lows <= truth) & (truth <= found.highs)))
-    campaign = Campaign(design.with_budget(equal), rng=seed)
+    return Night(float(budget), float(equal), held), np.maximum(known, judge(design.with_budget(equal), seed, grades))
+
+
+def by_library(design: Design, seed: int, grades: np.ndarray) -> np.ndarray:
+    """Return what a sample asks for, judged, shape (n_items,); −1 where it asks for nothing."""
+    campaign = Campaign(design, rng=seed)
     while (unit := campaign.ask()) is not None:
         campaign.tell(unit, grades[list(unit.items)].tolist())
-    return Night(float(budget), float(equal), held), np.maximum(known, campaign.grades)
+    return campaign.grades
 
 
-def chain(pool: JudgedPool, model: str, share: float, repetitions: int, seed: int) -> list[Night]:
+def chain(
+    pool: JudgedPool, model: str, share: float, repetitions: int, seed: int, judge: Judging = by_library
+) -> list[Night]:
     """Return ten nights, one after the other."""
     workload = pool.workload
     known, nights = np.full(workload.pool.n_items, -1), []
@@ -107,7 +123,7 @@ def chain(pool: JudgedPool, model: str, share: float, repetitions: int, seed: in
     measure = parse_measure("DCG@10").bound_to(pool.max_grade)
     for night in range(1, NIGHTS + 1):
         target = Target(measure, lists[night], lists[night - 1])
-        done, known = one_night(pool, model, target, known, share, repetitions, 1000 * seed + 10 * night)
+        done, known = one_night(pool, model, target, known, share, repetitions, 1000 * seed + 10 * night, judge)
         nights.append(done)
     return nights
 

@@ -1,4 +1,4 @@
-"""What `a-week.md` and `gate.md` take for granted: three runs, texts, segments, and two people who judge.
+"""What the pages beside it take for granted: three runs, texts, segments, and two people who judge.
 
 ``python week.py files`` writes the runs and texts of a small generated collection, ``python week.py qrels`` judgments
 of all of it. ``python week.py judge ann FROM TO`` fills in what Ann (odd rows) or Bob (even rows) would have graded, up

@@ -7,7 +7,7 @@ import numba
 import pytest
 from threadpoolctl import threadpool_limits
 
-from tests.databases import database_url, postgresql, postgresql_url, sqlite_url  # noqa: F401  # fixtures
+from tests.databases import database_url, made_url, maker, postgresql, postgresql_url, sqlite_url  # noqa: F401
 
 hypothesis.settings.register_profile("no deadline", deadline=None)  # machines are shared: a slow second is no bug
 hypothesis.settings.load_profile("no deadline")

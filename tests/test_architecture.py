@@ -27,7 +27,7 @@ BELOW_REPORT = BELOW_CAMPAIGN | {
     "judging",
     "rankers",
 }
-EVERYTHING = BELOW_REPORT | {"judging", "report", "scoring", "session", "demonstration"}
+EVERYTHING = BELOW_REPORT | {"judging", "report", "scoring", "session", "demonstration", "store"}
 ALLOWED = {
     # ground
     "errors": set(),
@@ -59,7 +59,7 @@ ALLOWED = {
     "report": BELOW_REPORT,
     # assembly
     "session": BELOW_CAMPAIGN
-    | {"judging", "rankers", "preferences", "campaign", "generated", "significance", "simulation", "planning"},
+    | {"judging", "rankers", "preferences", "campaign", "generated", "significance", "simulation", "planning", "store"},
     "demonstration": BELOW_REPORT | {"session"},
     # faces
     "cli": EVERYTHING,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ import click
 from activeeval.cli.inputs import (
     BUDGET,
     BUDGET_HELP,
+    POSITIVE,
+    SHARE,
     drawn_pool_options,
     judging_option,
     measures_option,
@@ -23,6 +25,8 @@ from activeeval.cli.waiting import tell
 from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
+    from activeeval.planning import Goal
+    from activeeval.session.budgets import Budget
     from activeeval.session.cases import Case
     from activeeval.session.samples import Sample
 
@@ -30,6 +34,8 @@ QUESTION = click.Choice(("difference", "run", "versus"))
 QUESTIONS = "The first ranking less the second, the first alone, or the second; of more systems their differences, or "
 QUESTIONS += "each alone"
 _SEED_BITS = 31
+_ASKED = ("measures", "judging", "questions", "weights", "method", "budget", "expected")
+_GOAL = ("half_width", "difference", "power")
 method_option = click.option(
     "--method", help="See `activeeval methods`. Default: the best for the measures that a bad model cannot spoil."
 )
@@ -54,11 +60,29 @@ _OPTIONS = (
     ),
     weights_option,
     method_option,
-    click.option("--budget", type=BUDGET, required=True, help=f"{BUDGET_HELP}; never exceeded."),
     click.option(
         "--expected", is_flag=True, help="Draws with replacement meet the budget in expectation, not as a hard limit."
     ),
 )
+
+
+budget_option = click.option("--budget", type=BUDGET, required=True, help=f"{BUDGET_HELP}; never exceeded.")
+_TARGETS = (
+    click.option("--budget", type=BUDGET, help=f"{BUDGET_HELP}; never exceeded. Or, in its place, what to reach:"),
+    click.option("--half-width", type=POSITIVE, metavar="E", help="The budget that should bring the intervals to ± E."),
+    click.option(
+        "--difference",
+        type=POSITIVE,
+        metavar="D",
+        help="The budget that should detect a difference of D, with --power.",
+    ),
+    click.option("--power", type=SHARE, default=0.8, show_default=True, help="Chance that the interval leaves out 0."),
+)
+
+
+def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add a budget, or what to reach in its place."""
+    return with_options(command, _TARGETS)
 
 
 def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,9 +99,9 @@ def drawn(options: Mapping[str, Any], told: Mapping[str, Any] | None = None) -> 
     from activeeval.session.cases import check_fits
     from activeeval.session.samples import draw
 
-    names = ("measures", "judging", "questions", "weights", "method", "budget", "expected")
-    asked = {name: options[name] for name in names}
-    of_pool = {name: value for name, value in options.items() if name not in names}
+    asked = {name: options[name] for name in _ASKED}
+    goal = goal_of(options)
+    of_pool = {name: value for name, value in options.items() if name not in (*_ASKED, *_GOAL)}
     method = asked["method"]
     if asked["expected"] and not (method and find_method(method).with_replacement):
         raise click.UsageError("--expected is for draws with replacement: passive, active, active_uniC, active_uniD")
@@ -85,18 +109,41 @@ def drawn(options: Mapping[str, Any], told: Mapping[str, Any] | None = None) -> 
     of_pool["seed"] = secrets.randbits(_SEED_BITS) if options["seed"] is None else options["seed"]
     case = prepared(of_pool, asked["measures"], judging=asked["judging"], use_labels=False, told=told)
     tell("choosing what to judge")
+    share = options["defensive_share"]
     with budget_told():
+        budget = asked["budget"] if goal is None else _reaching(case, asked["measures"], goal, method, share)
         sample = draw(
             case,
             asked["measures"],
             asked["questions"],
-            asked["budget"],
+            budget,
             method=method,
             expected=asked["expected"],
-            defensive_share=options["defensive_share"],
+            defensive_share=share,
             weights=asked["weights"],
         )
     return case, sample
+
+
+def goal_of(options: Mapping[str, Any]) -> Goal | None:
+    """Return what is to be reached where that is given in place of a budget; raises where not one of them is."""
+    from activeeval.planning import Goal
+
+    given = [name for name in ("budget", "half_width", "difference") if options.get(name) is not None]
+    if len(given) != 1:
+        raise click.UsageError("give one of --budget, --half-width and --difference")
+    if given == ["budget"]:
+        return None
+    return Goal(half_width=options["half_width"], difference=options["difference"], power=options["power"])
+
+
+def _reaching(case: Case, measures: Sequence[str], goal: Goal, method: str | None, share: float | None) -> Budget:
+    from activeeval.cli.output import say
+    from activeeval.session.plans import budget_for
+
+    budget = budget_for(case, list(dict.fromkeys(measures)), goal, method, share)
+    say(f"{goal} takes a budget of {budget}, as far as the grade model is right about how uncertain it is")
+    return budget
 
 
 @contextmanager

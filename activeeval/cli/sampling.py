@@ -12,6 +12,7 @@ from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_i
 from activeeval.cli.drawing import (
     QUESTION,
     QUESTIONS,
+    budget_option,
     budget_told,
     documents_option,
     drawing_options,
@@ -59,6 +60,7 @@ _sheet_option = click.option(
 
 @click.command()
 @drawing_options
+@budget_option
 @_out_option
 @_sheet_option
 @documents_option

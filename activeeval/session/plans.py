@@ -82,6 +82,27 @@ def plan_measure(
     return plans
 
 
+def budget_for(
+    case: Case, measures: Sequence[str], goal: Goal, method: str | None = None, defensive_share: float | None = None
+) -> Budget:
+    """Return the budget with which every measure of a case should reach a goal, each by its default method or one.
+
+    Raises
+    ------
+    InputError
+        Where no budget in the pool does.
+    """
+    found = []
+    for measure in measures:
+        name = method or default_method(case.target(measure).measure).name
+        for plan in plan_measure(case, measure, [name], goals=[goal], defensive_share=defensive_share):
+            own = [row.prospect.budget for row in plan.rows_of({name}) if row.goal is not None]
+            if not own:
+                raise InputError(f"{plan.name}: no budget in this pool reaches {goal} by {name}")
+            found += own
+    return Budget(float(math.ceil(max(found) - 1e-6)))
+
+
 def _shown(
     case: Case, targets: Sequence[Target], forecast: Forecast, budgets: Sequence[Budget], *, must_work: bool
 ) -> list[float]:

@@ -199,6 +199,8 @@ class Sample:
         paid = f"cost {spent:.6g} of {budget}{met}; 1 is the judging of one mean item"
         if design.pool.cost_unit == "judgments":
             paid = f"{spent:.6g} of {budget} judgments{met}"
+        if not units and not self.n_before:
+            return ["nothing is to be judged: all that can change an answer is known"]
         what = "everything is to be judged, " if everything else ""
         which = (
             f"{n_items} new items of {n_queries} queries; with those before"

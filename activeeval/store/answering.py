@@ -6,19 +6,20 @@ An answer is never thrown away: one that no longer counts is stored as ``late``,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from activeeval.errors import InputError, StateError, shown
 from activeeval.store import tables
 from activeeval.store.claiming import hashed
 from activeeval.store.fold import ANSWERS
-from activeeval.store.log import LARGEST, append, check_text, events, lock_log, with_key
+from activeeval.store.log import LARGEST, append, check_text, check_whole, events, lock_log, with_key
 from activeeval.store.rows import Acknowledged, CampaignRow, EventRow, Said
 
 slot, event = tables.slot, tables.event
 
+_HELD = select(slot.c.id).where(slot.c.token_hash == bindparam("of_hash")).with_for_update()
 FREED = {"state": "free", "judge": None, "token_hash": None, "lease_until": None}
 GONE = "the item had gone to another judge"
 RECLAIMED = "a later claim took its place"
@@ -38,12 +39,12 @@ def check_said(said: Said, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWE
         raise InputError(f"a judge says {', '.join(kinds)}, got {shown(str(said.kind))}")
     check_text("reason", said.reason)
     if said.kind == "judged":
-        _check_whole("grade", said.grade, LARGEST if campaign.max_grade is None else campaign.max_grade)
+        check_whole("grade", said.grade, LARGEST if campaign.max_grade is None else campaign.max_grade)
     elif said.grade is not None:
         raise InputError(f"{said.kind} goes without a grade, got {said.grade!r}")
     for name in ("active_ms", "idle_ms"):
         if getattr(said, name) is not None:
-            _check_whole(name, getattr(said, name), 2**62)
+            check_whole(name, getattr(said, name), 2**62)
 
 
 def check_key(key: str | None) -> None:
@@ -61,11 +62,8 @@ def claim_of(connection: Connection, campaign_id: int, token: str) -> EventRow:
 
 def submit(connection: Connection, campaign_id: int, claimed: EventRow, answer: Answer, at: int) -> Acknowledged:
     """Store what was said of an item that was shown."""
-    mine = select(slot.c.id).where(
-        slot.c.token_hash == (claimed.key or "").removeprefix("shown:"), slot.c.campaign_id == campaign_id
-    )
     # a racing submit of the same token waits here, and finds that the token is no more
-    held = connection.execute(mine.with_for_update()).scalar()
+    held = connection.execute(_HELD, {"of_hash": (claimed.key or "").removeprefix("shown:")}).scalar()
     lock_log(connection, campaign_id)
     stored = with_key(connection, campaign_id, answer.key)
     if stored is not None:
@@ -118,6 +116,7 @@ def says_the_same(stored: EventRow, said: Said) -> bool:
 
 def retract(connection: Connection, campaign_id: int, seq: int, judge: str, reason: str, at: int) -> Acknowledged:
     """Take an answer back, so that its item waits again."""
+    check_whole("seq", seq, 2**62)
     found = events(connection, campaign_id, event.c.seq == seq)
     if not found or found[0].kind not in ANSWERS:
         what = found[0].kind if found else "not there"
@@ -133,11 +132,6 @@ def retract(connection: Connection, campaign_id: int, seq: int, judge: str, reas
     item = {name: getattr(answer, name) for name in names}
     taken_back = EventRow(seq=0, kind="retracted", at=at, judge=judge, reason=reason, supersedes=seq, **item)
     return _acknowledged(connection, campaign_id, taken_back)
-
-
-def _check_whole(name: str, value: Any, largest: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= largest:
-        raise InputError(f"{name} must be a whole number from 0 to {largest}, got {value!r}")
 
 
 def _repeated(stored: EventRow, item: EventRow, answer: Answer) -> Acknowledged:

@@ -72,12 +72,16 @@ def hashed(token: str) -> str:
 
 
 def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -> None:
-    """Let a judge do one thing at a time; he is entered where he is new."""
+    """Let a judge do one thing at a time, and nobody take the item that he has; he is entered where he is new.
+
+    This comes before the lock of the log: whoever has that waits for nobody.
+    """
     values = {"of_campaign": campaign_id, "of_judge": judge}
     if connection.execute(_judge(), values).first() is None:
         row = {"campaign_id": campaign_id, "name": judge, "created_at": now}
         insert_missing(connection, tables.judge, [row], "name")
         connection.execute(_judge(), values)
+    connection.execute(_places()["own"].with_for_update(), values)
 
 
 def is_takeable(slots: Any, now: Any) -> ColumnElement[bool]:

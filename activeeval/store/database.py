@@ -58,6 +58,8 @@ class Database:
         self.path = _path_of(parsed) if self.is_sqlite else None
         self._wait_s = wait_s
         self._engine = self._sqlite(parsed) if self.is_sqlite else self._postgresql(parsed)
+        # a driver also fails where SQLAlchemy does not stand around it, and over letters of a damaged file
+        self._errors = (exc.SQLAlchemyError, UnicodeDecodeError, self._engine.dialect.loaded_dbapi.Error)
         # an export must not see half of what is written meanwhile
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._writer = _writer_of(self.path)
@@ -96,7 +98,7 @@ class Database:
             try:
                 with lock:
                     return _once(engine, work, commit)
-            except (exc.SQLAlchemyError, sqlite3.Error) as error:
+            except self._errors as error:
                 is_safe = was_rolled_back(error) or (is_disconnect(error) and (is_repeatable or not commit.has_begun))
                 if attempt == TRIES - 1 or not is_safe:
                     raise said_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite) from error

@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from activeeval.errors import InputError, StateError, shown
 from activeeval.store import tables
 from activeeval.store.fold import Slot, slots_of
-from activeeval.store.log import append, canonical, check_text, chunks, digest_of, lock_log, tail
+from activeeval.store.log import append, canonical, check_text, check_whole, chunks, digest_of, lock_log, tail
 from activeeval.store.rows import CampaignRow, EventRow, SampleRow, UnitRow
 
 
@@ -163,18 +163,20 @@ def _insert(connection: Connection, table: Table) -> Any:
 def _check_campaign(campaign: CampaignRow) -> None:
     check_text("the name of a campaign", campaign.name, may_be_empty=False)
     for name in ("judges_per_item", "lease_s"):
-        if getattr(campaign, name) < 1:
-            raise InputError(f"{name} must be at least 1, got {getattr(campaign, name)!r}")
-    if campaign.max_grade is not None and campaign.max_grade < 0:
-        raise InputError(f"max_grade must not be negative, got {campaign.max_grade!r}")
+        check_whole(name, getattr(campaign, name), least=1)
+    if campaign.max_grade is not None:
+        check_whole("max_grade", campaign.max_grade)
 
 
 def _check_units(sample: SampleRow, units: Sequence[UnitRow]) -> None:
+    check_whole("the version of a sample", sample.version, least=1)
     for name in ("digest", "reason"):
         check_text(f"the sample's {name}", getattr(sample, name))
     if len({unit.number for unit in units}) < len(units):
         raise InputError("two units have the same number")
     for unit in units:
+        check_whole("the number of a unit", unit.number, least=1)
+        check_whole(f"the block of unit {unit.number}", unit.block, least=1)
         if unit.version != sample.version:
             raise InputError(f"unit {unit.number} is of version {unit.version}, its sample of {sample.version}")
         check_text("query_id", unit.query_id, may_be_empty=False)

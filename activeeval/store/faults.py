@@ -19,6 +19,7 @@ _SQLITE: tuple[tuple[str, type[ActiveEvalError], str], ...] = (
     ("unsupported file format", InputError, _DAMAGED),
     ("malformed", InputError, _DAMAGED),
     ("decode to utf-8", InputError, _DAMAGED),
+    ("codec can't decode", InputError, _DAMAGED),
     ("no such table", InputError, _DAMAGED),
     ("no such column", InputError, _DAMAGED),
     ("append-only", StateError, "keeps what it has: no row of it is changed or deleted"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 from sqlalchemy.engine import Row
 
 from activeeval.errors import InputError, StateError, shown
@@ -17,6 +17,13 @@ from activeeval.store.rows import EventRow
 
 _FIELDS = tuple(f.name for f in fields(EventRow))
 _COLUMNS = [tables.event.c[name] for name in _FIELDS]
+# what every answer asks is built once: building a statement takes longer than running it
+_OF_CAMPAIGN: Any = bindparam("of_campaign")
+_OF_LOG = tables.event.c.campaign_id == _OF_CAMPAIGN
+_WITH_KEY = select(*_COLUMNS).where(_OF_LOG, tables.event.c.key == bindparam("of_key"))
+_LAST = tables.event.c.seq.desc()
+_TAIL = select(tables.event.c.seq, tables.event.c.digest).where(_OF_LOG).order_by(_LAST).limit(1)
+_LOCKED = select(tables.campaign.c.id).where(tables.campaign.c.id == _OF_CAMPAIGN).with_for_update(key_share=True)
 LARGEST = 2**31 - 1
 """Of a number that PostgreSQL keeps in four bytes."""
 
@@ -51,6 +58,12 @@ def check_text(name: str, value: object, *, may_be_empty: bool = True) -> None:
         raise InputError(f"{name} has a letter that cannot be stored: {shown(value)}")
 
 
+def check_whole(name: str, value: object, largest: int = LARGEST, least: int = 0) -> None:
+    """Raise InputError where a value is no whole number of a range."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= largest:
+        raise InputError(f"{name} must be a whole number from {least} to {largest}, got {value!r}")
+
+
 def chained(event: EventRow, before: str) -> str:
     """Return the digest of an event that follows one with the digest ``before``."""
     return digest_of(before + canonical({name: _plain(event, name) for name in _FIELDS if name != "digest"}))
@@ -76,14 +89,12 @@ def lock_log(connection: Connection, campaign_id: int) -> None:
     Whoever holds this waits for no other lock: slots and judges are locked before, or passed over where they are.
     """
     # SQLite has a single writer anyway, and its SELECT knows no FOR UPDATE
-    chosen = select(tables.campaign.c.id).where(tables.campaign.c.id == campaign_id)
-    connection.execute(chosen.with_for_update(key_share=True))
+    connection.execute(_LOCKED, {"of_campaign": campaign_id})
 
 
 def tail(connection: Connection, campaign_id: int) -> tuple[int, str]:
     """Return number and digest of the last event; 0 and "" of an empty log."""
-    chosen = select(tables.event.c.seq, tables.event.c.digest).where(tables.event.c.campaign_id == campaign_id)
-    row = connection.execute(chosen.order_by(tables.event.c.seq.desc()).limit(1)).first()
+    row = connection.execute(_TAIL, {"of_campaign": campaign_id}).first()
     return (row[0], row[1]) if row else (0, "")
 
 
@@ -94,8 +105,8 @@ def events(connection: Connection, campaign_id: int, *conditions: Any) -> list[E
 
 
 def with_key(connection: Connection, campaign_id: int, key: str) -> EventRow | None:
-    found = events(connection, campaign_id, tables.event.c.key == key)
-    return found[0] if found else None
+    row = connection.execute(_WITH_KEY, {"of_campaign": campaign_id, "of_key": key}).first()
+    return None if row is None else _event(row)
 
 
 def parsed(text: str, what: str) -> Any:

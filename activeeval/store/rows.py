@@ -50,7 +50,7 @@ class SampleRow:
     payload : bytes
         The sample itself.
     seq : int
-        The last event before it was there: as of this event and later ones it is the sample.
+        The last event before it was there: as of later ones it is the sample.
     reason : str
         created, topped up, …
     """

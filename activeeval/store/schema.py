@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
@@ -60,6 +61,24 @@ def _check_file(database: Database) -> None:
         raise InputError(f"{database.place}: there is no such file; campaign create makes it")
     if database.path is not None and os.path.isdir(database.path):
         raise InputError(f"{database.place}: is a folder, not a file")
+    if database.path is not None and _is_cut_short(database.path):
+        raise InputError(f"{database.place}: was cut short; take a backup, or what can be read of it")
+
+
+def _is_cut_short(path: str) -> bool:
+    """Whether a file of SQLite that nobody writes to has fewer pages than its header says.
+
+    SQLite itself takes what is missing of the last page for zeros.
+    """
+    log = path + "-wal"
+    if os.path.exists(log) and os.path.getsize(log):  # pages may be on their way from there
+        return False
+    with suppress(OSError), open(path, "rb") as file:
+        header = file.read(100)
+        page_size, n_pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
+        is_counted = header.startswith(b"SQLite format 3\0") and header[24:28] == header[92:96]
+        return is_counted and os.path.getsize(path) < n_pages * (65536 if page_size == 1 else page_size)
+    return False
 
 
 def _check_folder(database: Database) -> None:

@@ -14,6 +14,6 @@ def clock():
 
 
 @pytest.fixture
-def store(database_url, clock):
-    with open_store(database_url, create=True, clock=clock) as opened:
+def store(made_url, clock):
+    with open_store(made_url, clock=clock) as opened:
         yield opened

@@ -6,7 +6,7 @@ import click
 
 from activeeval.cli.campaign.judging import claim, import_, judge, next_, retract, submit
 from activeeval.cli.campaign.making import create, list_, redraw, top_up, upgrade
-from activeeval.cli.campaign.reading import estimate, export, status, verify
+from activeeval.cli.campaign.reading import cost, estimate, export, status, verify
 from activeeval.cli.campaign.reporting import report
 
 
@@ -30,5 +30,5 @@ def campaign() -> None:
 
 for _command in (create, next_, claim, submit, judge, import_, retract, status, estimate, top_up, redraw, export):
     campaign.add_command(_command)
-for _command in (report, verify, list_, upgrade):
+for _command in (cost, report, verify, list_, upgrade):
     campaign.add_command(_command)

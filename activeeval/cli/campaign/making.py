@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.campaign.options import of_campaign, opened, url_of
-from activeeval.cli.drawing import budget_told, documents_option, drawing_options, drawn, queries_option
+from activeeval.cli.campaign.options import check_free, of_campaign, opened, url_of
+from activeeval.cli.drawing import (
+    budget_option,
+    budget_told,
+    documents_option,
+    drawing_options,
+    drawn,
+    queries_option,
+    target_options,
+)
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP
 from activeeval.cli.output import emit, output_option, say, warn_of_weights
 from activeeval.cli.waiting import tell
@@ -22,6 +30,7 @@ _MINUTES = 60
 @click.command()
 @of_campaign
 @drawing_options
+@target_options
 @click.option(
     "--use-labels", is_flag=True, help="Labels of --letor and --qrels are known grades: they cost nothing. Default: no "
     "label of the pool is looked at.",
@@ -80,6 +89,7 @@ def create(
     from activeeval.session.texts import texts_of
 
     checked_name(name)
+    check_free(name, db)
     rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=max(1, math.ceil(lease * _MINUTES)))
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
@@ -89,7 +99,9 @@ def create(
     for note in [*sample.notes(), *notes]:
         say(note)
     with opened(name, db, create=True) as store:
-        seq = make(store, name, sample, rules, texts=texts, beside={"seed": sample.seed})
+        seq = make(
+            store, name, sample, rules, texts=texts, beside={"seed": sample.seed, "half_width": options["half_width"]}
+        )
     say(f"seed {sample.seed}: campaign {name} is in {url_of(name, db)}, {seq} events")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
 
@@ -138,6 +150,7 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
 @click.command()
 @of_campaign
 @drawing_options
+@budget_option
 @documents_option
 @queries_option
 def redraw(name: str, db: str | None, documents: str | None, queries: str | None, **options: Any) -> None:
@@ -150,9 +163,12 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     \b
     activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 100
     """
+    from activeeval.session.campaigns.making import check_judged
     from activeeval.session.campaigns.making import redraw as grow
     from activeeval.session.texts import texts_of
 
+    with opened(name, db) as store:
+        check_judged(store, name)
     told = {f"campaign {name}": _labels(name, db)}
     _, sample = drawn(options | {"judged_from": (name,)}, told)
     texts, notes = texts_of(sample.pairs, name, documents, queries)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.errors import InputError
+
 if TYPE_CHECKING:
     from activeeval.store import Store
 
@@ -40,6 +42,17 @@ def opened(name: str, db: str | None, *, create: bool = False) -> Iterator[Store
 
     with open_store(url_of(name, db), create=create) as store:
         yield store
+
+
+def check_free(name: str, db: str | None) -> None:
+    """Raise where a campaign of that name is stored already, before anything is computed."""
+    try:
+        with opened(name, db) as store:
+            taken = name in store.campaigns()
+    except InputError:  # there is nothing yet, or whoever makes it says why it cannot be opened
+        return
+    if taken:
+        raise InputError(f"there is a campaign {name!r} already in {url_of(name, db)}")
 
 
 def of_campaign(command: Callable[..., Any]) -> Callable[..., Any]:

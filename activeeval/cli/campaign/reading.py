@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import click
@@ -39,7 +41,7 @@ def status(name: str, db: str | None, as_of: int | None, level: float, places: i
     \b
     activeeval campaign status week1 -o jsonl
     """
-    from activeeval.session.campaigns.status import intervals
+    from activeeval.session.campaigns.status import intervals, reached
     from activeeval.session.campaigns.status import status as status_of
 
     with opened(name, db) as store:
@@ -61,6 +63,8 @@ def status(name: str, db: str | None, as_of: int | None, level: float, places: i
             emit(now, form, places)
     else:
         emit([row | one for one in now] or [row], form, places)
+    if told := reached(found):
+        say(told)
     if found.block == 0:
         say("no block is complete yet: there is nothing that may be read")
 
@@ -165,11 +169,14 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
 
     if out is not None:
         check_new(out, (), force)
-    with opened(name, db) as store:
-        found = standing(store, name, as_of)
-        settle()
-        for note in write(found, store, kind, out or "/dev/stdout"):
-            say(note)
+    with opened(name, db) as store, tempfile.TemporaryDirectory() as folder:
+        found, whole = standing(store, name, as_of), out or f"{folder}/{kind}"
+        notes = write(found, store, kind, whole)
+        if out is None:
+            settle()
+            click.echo(Path(whole).read_text("utf-8"), nl=False)
+    for note in notes:
+        say(note)
 
 
 @click.command()
@@ -193,3 +200,45 @@ def verify(name: str, db: str | None) -> None:
     if problems:
         raise StateError(problems[0])
     say(f"campaign {name}: {seq} events, the log is whole and replay is identical")
+
+
+@click.command()
+@of_campaign
+@click.option("--out", metavar="FILE", help="Write what each item of the pool should take, for --cost: .csv, .tsv …")
+@force_option
+@places_option
+@output_option
+def cost(name: str, db: str | None, out: str | None, force: bool, places: int, form: str) -> None:
+    """Say what judging takes by the judges' clocks: seconds for an item, its length, its grade, and for a new query.
+
+    Fitted to the judgments whose time was taken, held to a prior while they are few. The next design takes it: the
+    file as --cost, the overhead that is said as --overhead.
+
+    \b
+    activeeval campaign cost week1 --out seconds.csv
+    activeeval campaign create week2 … --cost seconds.csv --overhead 1.4
+    """
+    from activeeval.io.export import write_columns
+    from activeeval.io.sheets import SUFFIXES
+    from activeeval.session.campaigns.clock import fitted, item_costs
+    from activeeval.session.campaigns.standing import standing
+
+    if out is not None:
+        check_new(out, SUFFIXES, force)
+    tell("reading the log")
+    with opened(name, db) as store:
+        found, units = standing(store, name), store.units(name)
+        model = fitted(units, store.events(name))
+    queries, items, seconds, overhead = item_costs(model, units, found.sample)
+    names = ("item", "length", "grade", "query")
+    rows = [
+        {"seconds for": what, "value": getattr(model, key), "std_error": error, "judgments": model.n_items}
+        for key, what, error in zip(
+            names, ("an item", "1,000 letters", "a grade more", "a new query"), model.std_errors, strict=True
+        )
+    ]
+    emit(rows, form, places)
+    if out is not None:
+        write_columns({"query_id": queries, "doc_id": items, "cost": seconds}, out)
+        say(f"wrote {out}: seconds for each of {len(items)} items of the pool")
+    say(f"--overhead {overhead:.3g} is what turning to a query costs, in mean items of {seconds.mean():.3g} s")

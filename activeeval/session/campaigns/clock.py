@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
+from activeeval.session.samples import Sample
 from activeeval.store import EventRow, UnitRow
 
 Floats = NDArray[np.float64]
@@ -86,6 +87,28 @@ def fitted(units: Iterable[UnitRow], events: Iterable[EventRow], prior: CostMode
     )
 
 
+def item_costs(
+    model: CostModel, units: Iterable[UnitRow], sample: Sample
+) -> tuple[list[str], list[str], Floats, float]:
+    """Return query and item ids, the seconds of each item of a sample's pool, and the overhead in mean items.
+
+    The length is that of the texts the campaign holds, the mean of those elsewhere; the grade that which the grade
+    model expects.
+    """
+    design = sample.campaign.design
+    pool, letters = design.pool, _letters(units)
+    queries, items = pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist()
+    mean = float(np.mean(list(letters.values()))) if letters else 0.0
+    lengths = np.array([letters.get(pair, mean) for pair in zip(queries, items, strict=True)])
+    expected = np.zeros(pool.n_items)
+    if design.beliefs is not None:
+        given = design.beliefs.given
+        probs = given if given.ndim == 2 else np.tensordot(design.beliefs.given_weights, given, axes=1)
+        expected = probs @ np.arange(probs.shape[1], dtype=np.float64)
+    seconds = model.item_seconds(lengths, expected)
+    return queries, items, seconds, model.overhead(seconds)
+
+
 def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return coefficients and their standard errors; those that are not free stay what they were."""
     x, left = rows[:, free], seconds - rows @ before
@@ -101,9 +124,7 @@ def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool
 
 def _observations(units: Iterable[UnitRow], events: Iterable[EventRow]) -> tuple[Floats, Floats]:
     """Return what was known of each timed judgment, shape (n, 4), and its active seconds."""
-    letters = {
-        (unit.query_id, place.doc_id): sum(map(len, place.text.values())) for unit in units for place in unit.places
-    }
+    letters = _letters(units)
     met: set[tuple[str, str]] = set()
     rows, seconds = [], []
     for event in events:
@@ -115,3 +136,9 @@ def _observations(units: Iterable[UnitRow], events: Iterable[EventRow]) -> tuple
             rows.append([1.0, letters.get((event.query_id, event.doc_id), 0) / 1000, event.grade or 0, is_first])
             seconds.append(event.active_ms / 1000)
     return np.array(rows, dtype=np.float64).reshape(-1, 4), np.array(seconds, dtype=np.float64)
+
+
+def _letters(units: Iterable[UnitRow]) -> dict[tuple[str, str], int]:
+    return {
+        (unit.query_id, place.doc_id): sum(map(len, place.text.values())) for unit in units for place in unit.places
+    }

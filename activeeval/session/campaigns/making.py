@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -123,11 +123,16 @@ def redraw(store: Store, name: str, sample: Sample, texts: Texts | None = None) 
     StateError
         Where the round before is not judged to its end.
     """
-    waiting = store.waiting(name)
-    if waiting["free"] or waiting["leased"]:
-        n = waiting["free"] + waiting["leased"]
-        raise StateError(f"campaign {name}: {n} items wait: a round is drawn once those before are judged to their end")
+    check_judged(store, name)
     return _grow(store, name, sample, REDRAWN, texts or {})
+
+
+def check_judged(store: Store, name: str) -> None:
+    """Raise StateError where an item of a campaign waits."""
+    waiting = store.waiting(name)
+    n = waiting["free"] + waiting["leased"]
+    if n:
+        raise StateError(f"campaign {name}: {n} items wait: a round is drawn once those before are judged to their end")
 
 
 def _grow(store: Store, name: str, sample: Sample, reason: str, texts: Texts) -> int:
@@ -136,7 +141,22 @@ def _grow(store: Store, name: str, sample: Sample, reason: str, texts: Texts) ->
     last = units[-1] if reason == REDRAWN and units else None
     offsets = (0, 0) if last is None else (last.number, last.block)
     row = SampleRow(version=version, digest=digest, payload=payload, reason=reason)
-    return store.grow(name, row, _units(sample, version, texts, *offsets), sample.campaign.planned_end)
+    new = _with_texts(_units(sample, version, texts, *offsets), units)
+    return store.grow(name, row, new, sample.campaign.planned_end)
+
+
+def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitRow]:
+    """Return units with the texts that are stored already of their queries and documents, where there are any."""
+    queries = {unit.query_id: unit.query_text for unit in before if unit.query_text}
+    docs = {place.doc_id: place.text for unit in before for place in unit.places if place.text}
+    return [
+        replace(
+            unit,
+            query_text=queries.get(unit.query_id, unit.query_text),
+            places=tuple(replace(place, text=place.text or docs.get(place.doc_id, {})) for place in unit.places),
+        )
+        for unit in new
+    ]
 
 
 def rounds_of(versions: Sequence[SampleRow]) -> list[list[SampleRow]]:

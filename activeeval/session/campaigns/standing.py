@@ -167,7 +167,7 @@ class History:
 
     def at(self, as_of: int) -> Standing:
         """Return the campaign as of an event; raises StateError where nothing had been drawn yet."""
-        versions = [one for one in self.versions if one.seq <= as_of]
+        versions = [one for one in self.versions if one.seq < as_of]
         if not versions:
             raise StateError(f"campaign {self.campaign.name}: nothing had been drawn as of event {as_of}")
         ledger = Ledger.of(self.events[:as_of])

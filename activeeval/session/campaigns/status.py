@@ -56,6 +56,20 @@ def spent_by_block(found: Standing) -> dict[int, float]:
     return spent
 
 
+def reached(found: Standing) -> str:
+    """Return whether the half-width that the campaign was made for is reached, in words; nothing where it has none.
+
+    Whoever stops as soon as it is has looked at the end of every block: the group-sequential interval is valid then.
+    """
+    wanted = found.campaign.config.get("half_width")
+    if wanted is None or found.block == 0 or found.version > 1:  # looks are planned for the first budget
+        return ""
+    told, _ = answered(found, kind="group-sequential")
+    widest = max((one.interval.high - one.interval.low) / 2 for one in told)
+    state = "reached: judging may stop" if widest <= wanted else "not reached yet"
+    return f"± {wanted:g} is {state}; by the interval that may be looked at after every block it is ± {widest:.3g}"
+
+
 def intervals(found: Standing, level: float = 0.95) -> list[dict[str, Any]]:
     """Return the estimate of each question that the campaign was made for, now and expected at the end.
 

@@ -1,0 +1,335 @@
+"""`activeeval campaign`: made, judged in several ways, read as of any event, written out; and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_cases import RUN, answer, campaign_of, files, grade_of, judge_file
+from cli_files import csv_rows, json_rows, write_csv, write_lines
+
+from activeeval.io.trec import read_prels, read_qrels
+
+MADE = (*RUN, "--measure", "DCG@5", "--budget", "60", "--seed", 3)
+OPTIONS = {"runs": ("a.run",), "max_grade": 3, "seed": 3}
+
+
+@pytest.fixture
+def oracle(folder):
+    """Write the grade of everything."""
+    names = [(f"q{q}", f"d{j}") for q in [*range(1, 41), "X"] for j in range(30)]
+    write_lines(folder / "all.qrels", [f"{q} 0 {d} {grade_of(q, d)}" for q, d in names])
+    return "all.qrels"
+
+
+@pytest.fixture
+def campaign(call, oracle):
+    """Make a campaign and return a function that calls one of its commands."""
+    made = call("campaign", "create", "w", *MADE)
+    assert made.code == 0, made.err
+
+    def run(command, *arguments):
+        return call("campaign", command, "w", *arguments)
+
+    return run
+
+
+def estimate_row(campaign, *options):
+    return campaign("estimate", *options, "-o", "jsonl", "-p", -1).rows[0]
+
+
+@pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("nDCG@5", "random")])
+def test_the_estimate_is_that_of_the_library_called_directly(call, oracle, measure, method):
+    assert call("campaign", "create", "w", *RUN, "--measure", measure, "--method", method, "--budget", 60, "--seed", 3)
+    judged = call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle)
+    direct = campaign_of(measure, method, 60, runs=("a.run",), max_grade=3, seed=3)
+    expected = direct.run(answer)
+    assert len(judged.rows) == expected.n_items
+    row = call("campaign", "estimate", "w", "-o", "jsonl", "-p", -1).rows[0]
+    assert (row["value"], row["std_error"]) == (expected.value, expected.std_error)
+    interval = expected.interval(0.95)
+    assert (row["low"], row["high"], row["scope"], row["method"]) == (interval.low, interval.high, "pool", method)
+    assert (row["waiting"], row["as_of"]) == (0, judged.rows[-1]["seq"])
+
+
+def test_events_are_those_that_were_acknowledged(campaign, oracle):
+    rows = campaign("judge", "--judge", "ann", "--oracle", oracle, "--limit", 7).rows
+    assert len(rows) == 7
+    for row in rows:
+        assert row["grade"] == grade_of(row["query_id"], row["doc_id"])
+        assert row["token"]
+    events = json_rows(campaign("export", "--format", "jsonl").out)
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    names = ("seq", "kind", "judge", "query_id", "doc_id", "grade")
+    assert [tuple(e[n] for n in names) for e in events if e["kind"] == "judged"] == [
+        tuple(row[n] for n in names) for row in rows
+    ]
+    assert {event["kind"] for event in events} == {"drawn", "ended", "shown", "judged"}
+
+
+def test_a_reading_is_of_complete_blocks_as_of_any_event(campaign, oracle):
+    assert "the first block is not complete" in campaign("estimate").err
+    assert campaign("estimate").code == 1
+    status = campaign("status", "-o", "jsonl").rows[0]
+    first = status["waiting"] // 4
+    campaign("judge", "--judge", "ann", "--oracle", oracle, "--limit", first)
+    early = estimate_row(campaign)
+    assert early["block"] == 1
+    direct = campaign_of("DCG@5", "items", 60, **OPTIONS)
+    while (unit := direct.ask()) is not None and unit.block == 1:
+        direct.tell(unit, answer(unit.query_id, unit.item_ids))
+    assert early["value"] == direct.estimate().value
+    campaign("judge", "--judge", "bob", "--oracle", oracle)
+    assert estimate_row(campaign)["block"] == 4
+    assert estimate_row(campaign, "--as-of", early["as_of"]) == early
+    assert "got 9999" in campaign("estimate", "--as-of", 9999).err
+
+
+def test_another_question_of_the_same_sample(campaign, oracle):
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    assert estimate_row(campaign, "--measure", "P@3")["measure"] == "P(rel=1)@3"
+    assert "out of this sample's reach" in campaign("estimate", "--measure", "DCG@12").err
+
+
+def test_one_item_at_a_time(campaign):
+    item = json.loads(campaign("claim", "--judge", "Ann ").out)
+    again = json.loads(campaign("claim", "--judge", "ann").out)
+    assert (item["query_id"], item["doc_id"]) == (again["query_id"], again["doc_id"])
+    assert item["token"] != again["token"]
+    late = json.loads(campaign("submit", "--token", item["token"], "--grade", 1).out)
+    assert late["kind"] == "late"
+    done = json.loads(campaign("submit", "--token", again["token"], "--grade", 2).out)
+    assert (done["kind"], done["grade"], done["judge"]) == ("judged", 2, "ann")
+    assert json.loads(campaign("submit", "--token", again["token"], "--grade", 2).out)["repeated"] is True
+    assert campaign("submit", "--token", again["token"], "--grade", 3).code == 1
+    other = json.loads(campaign("claim", "--judge", "ann").out)
+    one, following = campaign("submit", "--token", other["token"], "--cannot", "gone", "--then-claim").out.splitlines()
+    assert (json.loads(one)["kind"], json.loads(one)["reason"]) == ("cannot", "gone")
+    assert json.loads(following)["doc_id"] != other["doc_id"]
+    retracted = json.loads(campaign("retract", "--seq", done["seq"], "--judge", "ann", "--reason", "slip").out)
+    assert retracted["kind"] == "retracted"
+    assert campaign("status", "-o", "jsonl").rows[0]["cannot"] == 1
+    assert campaign("verify").code == 0
+
+
+def test_a_sheet_goes_out_and_comes_back(campaign):
+    done = campaign("next", "--out", "b1.csv")
+    assert done.code == 0
+    judge_file("b1.csv")
+    assert "names no judge" in campaign("import", "b1.csv").err
+    n = len(csv_rows("b1.csv"))
+    assert f"b1.csv: {n} judgments stored" in campaign("import", "b1.csv", "--judge", "ann").err
+    assert f"{n} were there already" in campaign("import", "b1.csv", "--judge", "ann").err
+    assert f"{n} kept that do not count" in campaign("import", "b1.csv", "--judge", "bob").err
+    assert estimate_row(campaign)["block"] == 1
+    assert campaign("next", "--out", "b2.csv").code == 0
+    assert {row["block"] for row in csv_rows("b2.csv")} == {"2"}
+    assert campaign("next", "--out", "b2.csv").code == 1  # is there already
+
+
+def test_judgments_of_other_forms(campaign, folder):
+    assert campaign("next", "--out", "b1.csv", "--items", 5).code == 0
+    rows = csv_rows("b1.csv")
+    assert len(rows) == 5
+    write_lines(folder / "some.qrels", [f"{rows[0]['query_id']} 0 {rows[0]['doc_id']} 1", "q1 0 never-drawn 2"])
+    told = campaign("import", "some.qrels", "--judge", "ann").err
+    assert "1 judgments stored" in told
+    assert "1 kept that do not count (never drawn)" in told
+    cells = [f"{r['query_id']},{r['doc_id']},2" for r in rows[1:3]]
+    write_lines(folder / "some.csv", ["query_id,doc_id,grade", *cells])
+    assert "2 judgments stored" in campaign("import", "some.csv", "--judge", "bob").err
+    cells = [json.dumps({"query_id": rows[3]["query_id"], "doc_id": rows[3]["doc_id"], "grade": 9})]
+    write_lines(folder / "some.jsonl", cells)
+    assert "9" in campaign("import", "some.jsonl", "--judge", "bob").err
+    assert campaign("status", "-o", "jsonl").rows[0]["judged"] == 3
+
+
+def test_the_sheet_of_another_campaign_is_refused(call, campaign):
+    assert call("campaign", "create", "other", *MADE[:-1], 4).code == 0
+    assert call("campaign", "next", "other", "--out", "o.csv").code == 0
+    judge_file("o.csv")
+    refused = campaign("import", "o.csv", "--judge", "ann")
+    assert refused.code == 1
+    assert "o.csv: the sheet is of sample" in refused.err
+
+
+def test_what_is_written_out(campaign, folder, oracle):
+    total = campaign("status", "-o", "jsonl").rows[0]["waiting"]
+    assert campaign("export", "--format", "prels").code == 1  # no block is complete
+    campaign("judge", "--judge", "ann", "--oracle", oracle, "--limit", total // 2 + 1)
+    assert campaign("export", "--format", "qrels", "--out", "w.qrels").code == 0
+    qrels = read_qrels("w.qrels")
+    assert qrels.grades.size == total // 2 + 1
+    assert campaign("export", "--format", "prels", "--out", "w.prels").code == 0
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    assert campaign("export", "--format", "prels", "--out", "w.prels", "--force").code == 0
+    prels, row = read_prels("w.prels"), estimate_row(campaign)
+    # of a pool of which everything is below the threshold Σ p g d / π is the Horvitz-Thompson estimate
+    design = campaign_of("DCG@5", "items", 60, **OPTIONS).design
+    ranks = dict(zip(design.target.ranking.items.tolist(), _ranks(design.target.ranking), strict=True))
+    places, queries = design.pool.item_positions(), list(design.pool.query_texts)
+    total = 0.0
+    for query, doc, grade, prob in zip(prels.query_ids, prels.doc_ids, prels.grades, prels.probs, strict=True):
+        rank = ranks[places[queries.index(query), doc]]
+        total += (2.0**grade - 1) / np.log2(rank + 1) / prob / design.pool.n_queries
+    assert abs(total - row["value"]) < 5 * row["std_error"]
+    for form in ("csv", "weights", "quepid", "rank-eval"):
+        assert campaign("export", "--format", form, "--out", f"{form}.csv").code == 0, form
+    weights = csv_rows("weights.csv")
+    assert len(weights) == prels.grades.size
+    shown = {(r["query_id"], r["doc_id"]): float(r["inclusion_prob"]) for r in weights}
+    assert shown == pytest.approx(
+        dict(zip(zip(prels.query_ids, prels.doc_ids, strict=True), prels.probs.tolist(), strict=True))
+    )
+    request = json.loads((folder / "rank-eval.csv").read_text())
+    assert request["metric"] == {"dcg": {"k": 5, "normalize": False}}
+    assert sum(len(one["ratings"]) for one in request["requests"]) == prels.grades.size
+    assert csv_rows("quepid.csv")[0].keys() == {"query", "docid", "rating"}
+
+
+def _ranks(ranking):
+    return (
+        np.arange(ranking.items.size) - ranking.offsets[np.repeat(np.arange(ranking.lengths.size), ranking.lengths)] + 1
+    )
+
+
+def test_several_judges_and_their_policy(call, oracle):
+    assert call("campaign", "create", "w", *MADE, "--judges-per-item", 2, "--policy", "mean-gain").code == 0
+    item = json.loads(call("campaign", "claim", "w", "--judge", "ann").out)
+    call("campaign", "submit", "w", "--token", item["token"], "--grade", 0)
+    other = json.loads(call("campaign", "claim", "w", "--judge", "bob").out)
+    assert (item["doc_id"], other["k"]) == (other["doc_id"], 2)
+    call("campaign", "submit", "w", "--token", other["token"], "--grade", 3)
+    for judge in ("ann", "bob"):
+        call("campaign", "judge", "w", "--judge", judge, "--oracle", oracle)
+    row = call("campaign", "estimate", "w", "-o", "jsonl", "-p", -1).rows[0]
+    assert row["policy"] == "mean-gain"
+    assert call("sample", *MADE, *files("ann.csv")).code == 0
+    rows = judge_file("ann.csv")
+    pair = (item["query_id"], item["doc_id"])
+    for judge, grade in (("ann", 0), ("bob", 3)):
+        own = [r | {"grade": grade} if (r["query_id"], r["doc_id"]) == pair else r for r in rows]
+        write_csv(f"{judge}.csv", own)
+    sheets = ("ann.csv.sample.npz", "ann.csv", "bob.csv")
+    expected = call("estimate", *sheets, "--policy", "mean-gain", "-o", "jsonl", "-p", -1).rows[0]
+    assert (row["value"], row["std_error"]) == (expected["value"], expected["std_error"])
+    told = call("campaign", "export", "w", "--format", "qrels", "--out", "w.qrels")
+    assert "the mean-gain of its 2 judges" in told.err
+    assert {line.split()[1] for line in Path("w.qrels").read_text().splitlines()} == {"mean-gain"}
+
+
+def test_a_top_up_is_the_larger_sample(call, campaign, oracle):
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    before = estimate_row(campaign)
+    assert campaign("top-up", "--budget", 40).code == 0
+    assert estimate_row(campaign)["value"] == before["value"]
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    larger = campaign_of("DCG@5", "items", 100, **OPTIONS)
+    expected = larger.run(answer)
+    row = estimate_row(campaign)
+    assert (row["value"], row["std_error"]) == pytest.approx((expected.value, expected.std_error), abs=1e-12)
+    assert estimate_row(campaign, "--as-of", before["as_of"]) == before
+    assert campaign("verify").code == 0
+
+
+def test_rounds_are_read_together_and_ask_nothing_twice(call, campaign, oracle):
+    again = ("redraw", *RUN, "--measure", "DCG@5", "--budget", "40", "--seed", 5)
+    assert "a round is drawn once those before are judged" in campaign(*again).err
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    assert campaign(*again).code == 0
+    rows = campaign("judge", "--judge", "bob", "--oracle", oracle).rows
+    pairs = [(e["query_id"], e["doc_id"]) for e in json_rows(campaign("export", "--format", "jsonl").out)]
+    judged = [
+        pair
+        for pair, e in zip(pairs, json_rows(campaign("export", "--format", "jsonl").out), strict=True)
+        if e["kind"] == "judged"
+    ]
+    assert len(judged) == len(set(judged))
+    assert rows
+    told = campaign("estimate", "-o", "jsonl")
+    assert "2 rounds, planned weights" in told.err
+    assert campaign("verify").code == 0
+    assert "redraw it" in campaign("top-up", "--budget", 10).err
+
+
+def test_known_grades_of_another_campaign_cost_nothing(call, campaign, oracle):
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    judged = {(e["query_id"], e["doc_id"]) for e in json_rows(campaign("export", "--format", "jsonl").out)}
+    assert call("campaign", "create", "next", *MADE, "--judged-from", "w").code == 0
+    rows = call("campaign", "judge", "next", "--judge", "ann", "--oracle", oracle).rows
+    assert not {(r["query_id"], r["doc_id"]) for r in rows} & judged
+    assert call("campaign", "create", "third", *MADE, "--judged-from", "nobody").code == 1
+
+
+def test_the_gate_reads_a_campaign(call, oracle):
+    both = ("--run", "b.run", "--versus-run", "a.run", "--max-grade", 3, "--measure", "DCG@5")
+    assert call("campaign", "create", "g", *both, "--budget", 40, "--seed", 1).code == 0
+    call("campaign", "judge", "g", "--judge", "ann", "--oracle", oracle)
+    done = call("compare", "a.run", "b.run", "--campaign", "g", "-o", "jsonl")
+    assert done.code in (0, 10, 11)
+    row = json.loads(done.out)
+    assert (row["campaign"], row["as_of"]) == ("g", call("campaign", "status", "g", "-o", "jsonl").rows[0]["as_of"])
+    if "top-up" in done.err:
+        assert "activeeval campaign next g --out batch.csv" in done.err
+
+
+def test_labels_of_the_pool_are_not_used_unless_asked_for(call):
+    letor = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt", "--measure", "DCG@5", "--budget", "20")
+    assert call("campaign", "create", "l", *letor, "--max-grade", 3).code == 0
+    used = call("campaign", "create", "m", *letor, "--max-grade", 3, "--use-labels")
+    assert "nothing is to be judged" in used.err
+    row = call("campaign", "estimate", "m", "-o", "jsonl").rows[0]
+    assert row["std_error"] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("claim nobody --judge ann", "there is no such file"),
+        ("claim v --db w.activeeval --judge ann", "'w'"),
+        ("create w {made}", "'w'"),
+        ("create a/b {made}", "a campaign's name"),
+        ("submit w --token nonsense --grade 1", "token"),
+        ("submit w --token x --grade 1 --later", "give one of --grade, --cannot and --later"),
+        ("judge w --judge ann --oracle b.qrels", "b.qrels: no such file"),
+        ("judge w --judge ann --oracle few.qrels", "is asked for and has no grade"),
+        ("retract w --seq 1 --judge ann", "1"),
+        ("estimate w --db mysql://x/y", "mysql"),
+        ("status w --db text.activeeval", "text.activeeval"),
+        ("import w missing.csv --judge ann", "missing.csv: no such file"),
+        ("export w --format qrels --out all.qrels", "all.qrels: is there already"),
+        ("claim w --judge ' '", "--judge must be a name"),
+    ],
+)
+def test_a_broken_call_is_one_line_and_changes_nothing(call, campaign, folder, line, said):
+    write_lines(folder / "few.qrels", ["q1 0 d1 1"])
+    (folder / "text.activeeval").write_text("hello " * 300)
+    before = campaign("export", "--format", "jsonl").out
+    words = (
+        [word for part in line.split("' '") for word in part.split()]
+        if "' '" not in line
+        else [*line.split("' '")[0].split(), " "]
+    )
+    given = [str(one) for word in words for one in (MADE if word == "{made}" else (word,))]
+    done = call("campaign", *given)
+    assert done.code in (1, 2)
+    assert said in done.err
+    assert len(done.err.strip().splitlines()) == 1 or done.code == 2
+    after = json_rows(campaign("export", "--format", "jsonl").out)
+    assert [e for e in after if e["kind"] != "shown"] == [e for e in json_rows(before) if e["kind"] != "shown"]
+
+
+def test_what_was_tampered_with_is_found(campaign, folder, oracle):
+    campaign("judge", "--judge", "ann", "--oracle", oracle, "--limit", 5)
+    assert campaign("verify").code == 0
+    with sqlite3.connect(folder / "w.activeeval") as raw:
+        with pytest.raises(sqlite3.IntegrityError):
+            raw.execute("UPDATE event SET grade = 3 WHERE kind = 'judged'")
+        for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            raw.execute(f"DROP TRIGGER {name}")
+        raw.execute("UPDATE event SET grade = 3 - grade WHERE kind = 'judged'")
+    raw.close()
+    assert campaign("verify").code == 1

@@ -1,0 +1,313 @@
+"""Databases that are not there, damaged, full, locked, of another version: one line each, and nothing lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from store_cases import grade, make_campaign, make_units, work_off
+
+from activeeval.errors import ActiveEvalError, InputError, StateError
+from activeeval.store import Said, open_store, upgrade
+from activeeval.store.tables import APPEND_ONLY
+from tests.databases import free_port, missing
+
+
+def path_of(url):
+    return Path(url.removeprefix("sqlite:///"))
+
+
+def complaint(kind, ask):
+    """Return the one line that something ends with."""
+    with pytest.raises(kind) as caught:
+        ask()
+    says = str(caught.value)
+    assert "\n" not in says
+    assert len(says) < 400
+    return says
+
+
+def run_sql(url, *statements):
+    """Run statements past the store."""
+    with open_store(url) as store:
+        for statement in statements:
+            store._database.write(lambda connection, statement=statement: connection.execute(text(statement)))
+
+
+# Not there
+
+
+def test_a_file_that_is_not_there(sqlite_url):
+    for ask in (open_store, upgrade):
+        assert "there is no such file" in complaint(InputError, lambda ask=ask: ask(sqlite_url))
+    assert not path_of(sqlite_url).exists()
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    url = f"sqlite:///{tmp_path}/none/here"
+    assert "there is no folder" in complaint(InputError, lambda: open_store(url, create=True))
+    assert "is a folder" in complaint(InputError, lambda: open_store(f"sqlite:///{tmp_path}"))
+    assert "is a folder" in complaint(InputError, lambda: open_store(f"sqlite:///{tmp_path}", create=True))
+
+
+def test_a_database_without_campaigns(postgresql_url, sqlite_url):
+    path_of(sqlite_url).touch()
+    for url in (postgresql_url, sqlite_url):
+        for ask in (open_store, upgrade):
+            assert "no campaigns are kept there" in complaint(InputError, lambda ask=ask, url=url: ask(url))
+
+
+def test_a_database_of_something_else_is_left_alone(sqlite_url):
+    with contextlib.closing(sqlite3.connect(path_of(sqlite_url))) as connection:
+        connection.execute("CREATE TABLE songs (name TEXT)")
+    before = path_of(sqlite_url).read_bytes()
+    assert "holds tables of something else" in complaint(InputError, lambda: open_store(sqlite_url, create=True))
+    assert "no campaigns are kept there" in complaint(InputError, lambda: open_store(sqlite_url))
+    assert path_of(sqlite_url).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "night.activeeval", "mysql://host/db", "sqlite+aiosqlite:///x", "postgresql://[", "postgresql://host:port/db"],
+)
+def test_what_is_no_url_of_a_database(url):
+    complaint(InputError, lambda: open_store(url))
+
+
+def test_a_server_that_is_not_there():
+    pytest.importorskip("psycopg")
+    url = f"postgres://ann:secret@127.0.0.1:{free_port()}/night"
+    says = complaint(InputError, lambda: open_store(url))
+    assert "cannot be reached" in says
+    assert "secret" not in says
+
+
+def test_a_server_that_goes_away_and_comes_back(postgresql, postgresql_url):
+    with open_store(postgresql_url, create=True) as store:
+        make_campaign(store)
+        got = store.claim("night", "ann")
+        postgresql.stop()
+        try:
+            complaint(ActiveEvalError, lambda: store.submit("night", got.token, grade()))
+        finally:
+            postgresql.start()
+        assert store.submit("night", got.token, grade()).event.kind == "judged"
+        postgresql.stop("immediate")
+        postgresql.start()
+        assert store.submit("night", got.token, grade()).is_repeated  # the broken connections are made anew
+        assert store.verify("night") == []
+
+
+def test_without_psycopg_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert "pip install 'activeeval-ir[postgresql]'" in complaint(InputError, lambda: open_store("postgresql://h/db"))
+
+
+# Damaged
+
+
+def full_file(url):
+    with open_store(url, create=True) as store:
+        make_campaign(store, make_units(40, 4))
+        work_off(store, "ann")
+        log = store.events("night")
+    return path_of(url).read_bytes(), log
+
+
+def read_all(url):
+    """Return what can be got out of a file, or the line that says why nothing can."""
+    try:
+        with open_store(url, wait_s=1) as store:
+            store.campaigns()
+            problems = store.verify("night")
+            store.claim("night", "bob")
+            return problems or store.events("night")
+    except ActiveEvalError as error:
+        return str(error)
+
+
+def test_a_file_cut_short_is_noticed(sqlite_url):
+    whole, log = full_file(sqlite_url)
+    rng = random.Random(1)
+    lengths = [0, 1, 15, 16, 99, 100, 1023, 4095, 4096, 4097, len(whole) - 4096, len(whole) - 1]
+    for length in lengths + [rng.randrange(len(whole)) for _ in range(20)]:
+        path_of(sqlite_url).write_bytes(whole[:length])
+        for more in ("-wal", "-shm"):
+            path_of(sqlite_url + more).unlink(missing_ok=True)
+        said = read_all(sqlite_url)
+        assert said != log
+        assert "\n" not in said if isinstance(said, str) else all("\n" not in line for line in said)
+    path_of(sqlite_url).write_bytes(whole)
+    assert read_all(sqlite_url) == log
+
+
+def test_random_bytes_are_no_database(sqlite_url):
+    path_of(sqlite_url).write_bytes(random.Random(2).randbytes(20_000))
+    for create in (False, True):
+        says = complaint(InputError, lambda create=create: open_store(sqlite_url, create=create))
+        assert "is no database" in says
+
+
+def test_bytes_changed_anywhere_end_in_one_line(sqlite_url):
+    """Half of the changes hit free space or texts that verify finds; none may end in a trace."""
+    whole, _ = full_file(sqlite_url)
+    rng = random.Random(3)
+    for _ in range(25):
+        start = rng.randrange(len(whole))
+        damaged = bytearray(whole)
+        damaged[start : start + 64] = rng.randbytes(64)
+        path_of(sqlite_url).write_bytes(damaged[: len(whole)])
+        read_all(sqlite_url)
+
+
+# Locked, read-only, full
+
+
+def test_a_database_that_another_process_writes(sqlite_url):
+    with open_store(sqlite_url, create=True, wait_s=0.2) as store:
+        make_campaign(store)
+        with contextlib.closing(sqlite3.connect(path_of(sqlite_url), isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            says = complaint(StateError, lambda: store.claim("night", "ann"))
+            assert "another process has been writing to it for 0.2 s" in says
+            assert store.last_seq("night") == 4  # who reads need not wait
+            other.execute("ROLLBACK")
+        assert store.claim("night", "ann") is not None
+
+
+def test_a_campaign_that_another_process_holds(postgresql_url):
+    with open_store(postgresql_url, create=True) as holder, open_store(postgresql_url, wait_s=0.2) as store:
+        make_campaign(holder)
+
+        def while_held(connection):
+            connection.execute(text("SELECT id FROM campaign FOR UPDATE"))
+            return complaint(StateError, lambda: store.claim("night", "ann"))
+
+        assert "another process has been writing to it for 0.2 s" in holder._database.write(while_held)
+        assert store.claim("night", "ann") is not None
+
+
+def test_a_file_that_may_only_be_read(sqlite_url):
+    with open_store(sqlite_url, create=True) as store:
+        make_campaign(store)
+    url = sqlite_url.replace("sqlite:///", "sqlite:///file:") + "?mode=ro&uri=true"
+    with open_store(url) as store:
+        assert store.last_seq("night") == 4
+        assert "may only be read; nothing of this was stored" in complaint(
+            InputError, lambda: store.claim("night", "a")
+        )
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = shutil.which("mount")
+    options = ["-t", "tmpfs", "-o", "size=600k", "tmpfs", str(folder)]
+    if os.geteuid() or mount is None or subprocess.run([mount, *options], capture_output=True).returncode:
+        missing("mount", "a small disk can be mounted by root alone")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk(small_disk):
+    with open_store(f"sqlite:///{small_disk}/night", create=True) as store:
+        make_campaign(store, make_units(20, 2))
+        acknowledged = []
+
+        def fill():
+            for i in range(5000):
+                got = store.claim("night", "ann")
+                acknowledged.append(store.submit("night", got.token, put_off(i)).event)
+
+        assert "the disk is full; nothing of this was stored" in complaint(StateError, fill)
+        log = store.events("night")
+        assert [event for event in log if event.kind == "later"] == acknowledged
+        assert store.verify("night") == []
+
+
+def put_off(i):
+    return Said(kind="later", reason=f"{i} " + "x" * 500)
+
+
+# Changed behind the store's back
+
+
+@pytest.mark.parametrize("table", [table.name for table in APPEND_ONLY])
+def test_raw_sql_changes_nothing(store, database_url, table):
+    make_campaign(store)
+    work_off(store, "ann")
+    column = {"document": "content", "campaign": "name", "judge": "name", "query": "text"}.get(table)
+    column = column or {"sample": "reason", "place": "doc_id", "unit": "cost", "event": "grade"}[table]
+    statements = [f"UPDATE {table} SET {column} = {column}", f"DELETE FROM {table}"]
+    if database_url.startswith("sqlite"):
+        statements.append(f"REPLACE INTO {table} SELECT * FROM {table}")
+    else:
+        statements.append(f"TRUNCATE {table} CASCADE")
+    log = store.events("night")
+    for statement in statements:
+        says = complaint(StateError, lambda statement=statement: run_sql(database_url, statement))
+        assert "append-only" in says or "no row of it is changed or deleted" in says
+    assert store.events("night") == log
+    assert store.verify("night") == []
+
+
+def no_triggers(url, table):
+    if url.startswith("sqlite"):
+        return [f"DROP TRIGGER {table}_no_{verb}" for verb in ("update", "delete", "replace")]
+    return [f"DROP TRIGGER {table}_no_change ON {table}"]
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "says"),
+    [
+        ("event", "DELETE FROM event WHERE seq = 6", ["event 6 is missing: after 5 comes 7"]),
+        ("event", "UPDATE event SET grade = 3 WHERE seq = 6", ["event 6 is not what was written"]),
+        ("event", "UPDATE event SET body = '{' WHERE seq = 6", ["event 6 is damaged"]),
+        ("event", "UPDATE event SET reason = 'x', digest = 'y' WHERE seq = 4", ["event 4 is not", "event 5 is not"]),
+        ("event", "DELETE FROM event WHERE seq > 10", ["slot 1 of place 1 of unit 2 is not what the log comes to"]),
+        (
+            "",
+            "UPDATE slot SET state = 'free', judge = NULL WHERE unit = 2 AND position = 0",
+            ["slot 1 of place 0 of unit 2 is not"],
+        ),
+        ("", "UPDATE slot SET judge = 'bob' WHERE unit = 1 AND position = 0", ["slot 1 of place 0 of unit 1 is not"]),
+        ("", "DELETE FROM slot WHERE unit = 4 AND position = 1", ["slot 1 of place 1 of unit 4 is not"]),
+        ("unit", "UPDATE unit SET cost = 2 WHERE number = 3", ["unit 3 is not what event 3 says was drawn"]),
+        ("place", "UPDATE place SET probability = 0.9 WHERE unit = 2", ["unit 2 is not what event 2 says was drawn"]),
+        ("document", "UPDATE document SET content = '{}'", ["the text of document"]),
+        ("judge", "DELETE FROM judge", ["event 5 is of judge 'ann', who is not entered"]),
+    ],
+)
+def test_verify_finds_what_was_changed(store, database_url, table, change, says):
+    make_campaign(store)
+    for _ in range(4):
+        store.submit("night", store.claim("night", "ann").token, grade(1))
+    store.claim("night", "bob")
+    assert store.verify("night") == []
+    run_sql(database_url, *(no_triggers(database_url, table) if table else []), change)
+    problems = store.verify("night")
+    for expected in says:
+        assert any(problem.startswith(expected) for problem in problems), problems
+    assert all("\n" not in problem for problem in problems)
+
+
+def test_a_log_with_a_hole_is_not_rebuilt_from(store, database_url):
+    make_campaign(store)
+    work_off(store, "ann")
+    run_sql(database_url, *no_triggers(database_url, "event"), "DELETE FROM event WHERE seq = 6")
+    assert "the log is not whole: event 6 is missing" in complaint(StateError, lambda: store.rebuild("night"))
+
+
+def test_a_document_of_two_campaigns_is_stored_once(store):
+    for name in ("one", "two"):
+        make_campaign(store, name=name)
+    n = store._database.read(lambda connection: connection.execute(text("SELECT count(*) FROM document")).scalar())
+    assert n == 4
