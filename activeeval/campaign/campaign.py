@@ -144,12 +144,9 @@ class Campaign:
     def complete_block(self) -> tuple[int, float]:
         """The highest block of which nothing waits, from 1, and its threshold level; 0 and 0 where there is none."""
         complete = [k for k in range(len(self.design.blocks)) if self._is_complete(k)]
-        return (complete[-1] + 1, self.thresholds[complete[-1]]) if complete else (0, 0.0)
-
-    @property
-    def thresholds(self) -> tuple[float, ...]:
-        """The level at which each block ends."""
-        return tuple(self._drawing.selection(end).level for end in self._drawing.block_ends)
+        if not complete:
+            return 0, 0.0
+        return complete[-1] + 1, self._drawing.selection(self._drawing.block_ends[complete[-1]]).level
 
     def ask(self) -> Unit | None:
         """Return the next unit that somebody has to judge, lowest level first; None when there is none left.
@@ -334,10 +331,12 @@ class Campaign:
 
     def _readable(self, by_level: bool) -> tuple[int, float]:
         """Return how many units may be read, and the part of the planned budget that they are."""
-        blocks, n_complete = self.design.blocks, self.complete_block[0]
-        n_units, share = 0, 0.0
-        if n_complete:
-            n_units, share = self._drawing.block_ends[n_complete - 1], blocks[n_complete - 1] / blocks[-1]
+        blocks = self.design.blocks
+        complete = [k for k in range(len(blocks)) if self._is_complete(k)]
+        if complete:
+            n_units, share = self._drawing.block_ends[complete[-1]], blocks[complete[-1]] / blocks[-1]
+        else:
+            n_units, share = 0, 0.0
         if by_level and n_units < self._drawing.block_ends[-1] and self.design.scheme.can_be_topped_up:
             waits = (k for k, unit in enumerate(self._state.units) if self._state.waits(unit))
             n_units = next(waits, len(self._state.units))

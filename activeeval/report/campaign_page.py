@@ -48,10 +48,10 @@ def blocks_of(summary: Summary) -> list[Block]:
 
 def _head(summary: Summary) -> list[Block]:
     head = summary["head"]
-    told = [
+    told = (
         f"True as of event {count(head['as_of'])} of the log ({head['date']} UTC), with version {head['version']} of "
         f"the sample. Costs are in {head['unit']}."
-    ]
+    )
     waits = ", ".join(f"{plural(one['items'], 'item')} of block {one['block']}" for one in head["waiting_by_block"])
     rows = [
         ["complete blocks", f"{head['block']} of {head['blocks']}"],
@@ -65,8 +65,9 @@ def _head(summary: Summary) -> list[Block]:
             "n/a: no times were taken" if head["hours"] is None else f"{head['hours']:.1f}",
         ],
     ]
+    rows += [["the goal", head["goal"]]] if head["goal"] else []
     rows += [["rounds", f"{head['rounds']}, of which {head['rounds_read']} can be read"]] if head["rounds"] > 1 else []
-    return [Paragraph(told[0]), Table(["", ""], rows)]
+    return [Paragraph(told), Table(["", ""], rows)]
 
 
 def _estimates(summary: Summary) -> list[Block]:

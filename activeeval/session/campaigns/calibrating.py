@@ -9,8 +9,10 @@ in a bin, the standard error is that of a ratio with queries as clusters, as gra
 which takes queries for drawn with replacement and so is rather too large. Where few grades differ it is too small: 25
 items of which a model expects little all have grade 0. So a test takes what the model itself says of the spread of
 grades, Σ w² Var(grade) / (Σ w)², where that is more. The model is called off where a bin, or all items together, have
-|D| / SE beyond the t quantile at 5 % shared out among them (Bonferroni), degrees of freedom (Σ v)² / Σ v² − 1 of
-v = e_q².
+|D| / SE beyond the t quantile at 5 % shared out among them (Bonferroni), with as many degrees of freedom as queries of
+equal weight tell as much, less one: (Σ W_q)² / Σ W_q², W_q = Σ w of q. With a model that is right, with and without a
+factor of the query that it does not know, 1,000 campaigns each of 40 queries by 3 and 100 by 4 items called it off in
+0.2 to 1.2 %.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from activeeval.session.campaigns.readings import finite
 from activeeval.session.campaigns.standing import Standing
 from activeeval.session.samples import Sample
 
-MOST_BINS, FEWEST_ITEMS, FEWEST_QUERIES = 8, 20, 8
+MOST_BINS, FEWEST_ITEMS, FEWEST_QUERIES = 6, 20, 8
 """Bins; judged items in a bin; queries below which no bin is tested. With 20 items a standard error is known to a sixth
 at best; of 8 queries t still holds its level roughly."""
 FALSE_ALARMS = 0.05
@@ -118,7 +120,7 @@ def _compared(columns: Floats, queries: Ints) -> Row:
         "gap": gap,
         "std_error": finite(math.sqrt(_clustered(squares)) / total) or None,  # 0 where all grades are alike: not known
         "gap_std_error": finite(math.sqrt(spread) / total),
-        "p_value": _p_value(gap * total / math.sqrt(spread), gaps),
+        "p_value": _p_value(gap * total / math.sqrt(spread), np.bincount(code, weights)),
         "items": int(expected.size),
         "queries": int(squares.size),
     }
@@ -130,11 +132,11 @@ def _clustered(squares: Floats) -> float:
     return n / (n - 1) * float(squares.sum()) if n > 1 else math.nan
 
 
-def _p_value(errors: float, squares: Floats) -> float | None:
+def _p_value(errors: float, weights: Floats) -> float | None:
     """Return the p-value of a gap of so many standard errors; None where too few queries tell of it."""
-    if squares.size < FEWEST_QUERIES or math.isnan(errors):
+    if weights.size < FEWEST_QUERIES or math.isnan(errors):
         return None
-    freedom = float(squares.sum()) ** 2 / float(squares @ squares) - 1
+    freedom = float(weights.sum()) ** 2 / float(weights @ weights) - 1
     return 2 * float(t.sf(abs(errors), freedom)) if freedom >= 1 else None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.campaign import drawing_of
 from activeeval.design import Replacement
 from activeeval.session.answers import Answer
 from activeeval.session.campaigns.calibrating import calibrations
@@ -31,7 +32,7 @@ from activeeval.session.campaigns.readings import (
     readings_of,
 )
 from activeeval.session.campaigns.standing import History, Standing, answered
-from activeeval.session.campaigns.status import progress_of, spent_by_block
+from activeeval.session.campaigns.status import progress_of, reached, spent_by_block
 from activeeval.session.samples import Sample
 from activeeval.store import EventRow, Store, UnitRow
 
@@ -99,7 +100,7 @@ def _head(found: Standing, history: History) -> Row:
         "unit": found.sample.campaign.design.pool.cost_unit,
         "judges_per_item": found.campaign.judges_per_item,
         "waiting_by_block": [{"block": block, "items": n} for block, n in sorted(waiting.items())],
-        "clock_ms": sum(found.ledger.clock_ms) if found.ledger.clock_ms else None,
+        "goal": reached(found),
     }
 
 
@@ -186,8 +187,9 @@ def _blocks(found: Standing, events: Sequence[EventRow]) -> list[Row]:
     """Return every block, of all rounds one after another."""
     spent, ends, rows = spent_by_block(found), block_ends(events, found.campaign.judges_per_item), list[Row]()
     for k, one in enumerate(found.rounds):
-        campaign = one.campaign
-        for number, (budget, level) in enumerate(zip(campaign.design.blocks, campaign.thresholds, strict=True), 1):
+        campaign, drawing = one.campaign, drawing_of(one.campaign.design, one.campaign.key)
+        levels = [drawing.selection(end).level for end in drawing.block_ends]
+        for number, (budget, level) in enumerate(zip(campaign.design.blocks, levels, strict=True), 1):
             own = [unit for unit in campaign.units if unit.block == number]
             block = len(rows) + 1
             items = {item for unit in own for item in unit.items}
