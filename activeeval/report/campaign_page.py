@@ -14,6 +14,7 @@ from activeeval.report.campaign_words import (
     judged_by,
     name_of,
     number,
+    p_of,
     percent,
     plural,
 )
@@ -56,7 +57,7 @@ def _head(summary: Summary) -> list[Block]:
     rows = [
         ["complete blocks", f"{head['block']} of {head['blocks']}"],
         ["budget", amount_of(head["budget"])],
-        ["spent", f"{number(head['spent'], 1)} (left to judge: {amount_of(head['left'])})"],
+        ["spent", f"{amount_of(head['spent'])} (left to judge: {amount_of(head['left'])})"],
         ["items", f"{count(head['judged'])} judged, {count(head['cannot'])} cannot be judged"],
         ["what waits", waits or "nothing"],
         ["judges", f"{head['judges']}, {judged_by(head['judges_per_item'])}"],
@@ -82,13 +83,16 @@ def _estimates(summary: Summary) -> list[Block]:
             interval_of(one["low"], one["high"]),
             number(one["half_width"]),
             number(one["half_width_at_end"]),
-            number(one["p_value"], 3) if one["question"] == "difference" else "",
+            p_of(one["p_value"]) if one["question"] == "difference" else "",
         ]
         for one in found
     ]
-    header = ["question", "estimate", f"{level} interval", "half width", "expected at the end", "p value"]
+    header = ["question", "estimate", f"{level} interval", "half width", "expected at the end", "test of 0"]
+    if not any(one["question"] == "difference" for one in found):
+        header, rows = header[:-1], [row[:-1] for row in rows]
     head = summary["head"]
-    read = f"Read from blocks 1 to {head['block']} of {head['blocks']}."
+    last = head["block_read"]
+    read = f"Read from {'block 1' if last == 1 else f'blocks 1 to {last}'} of {head['blocks']}."
     about = f"The intervals are about {_SCOPES[summary['scope']]}."
     blocks += [Paragraph(f"{read} {about}"), Table(header, rows), *_at_once(found, level)]
     return [*blocks, *_cautions(found), *(Paragraph(note) for note in summary["notes"])]
@@ -182,7 +186,7 @@ def _queries(summary: Summary) -> list[Block]:
 def _calibration(summary: Summary) -> list[Block]:
     blocks: list[Block] = []
     for found in summary["calibration"]:
-        of_round = f", round {found['round']}" if summary["head"]["rounds"] > 1 else ""
+        of_round = f" of round {found['round']}" if summary["head"]["rounds"] > 1 else ""
         chart = calibration_chart(f"calibration{found['round']}", found["bins"])
         header = ["expected grades", "expected mean", "observed mean", "difference", "items", "queries"]
         rows = [
@@ -198,7 +202,7 @@ def _calibration(summary: Summary) -> list[Block]:
         ]
         rows[-1][0] = "all"
         blocks += [
-            Heading(f"Is the grade model right?{of_round}"),
+            Heading(f"Is the grade model{of_round} right?"),
             Paragraph(_verdict(found), bool(found["is_off"])),
             Charts([Chart(chart, "Mean grades, expected and observed")]),
             Table(header, rows),
@@ -216,7 +220,7 @@ def _verdict(found: Summary) -> str:
     """Return in one sentence whether the grade model is off."""
     if found["is_off"] is None:
         return "Too few queries are judged to say whether the grade model is off."
-    told = f"p = {estimate_of(found['p_value'])} for all rows together"
+    told = f"{p_of(found['p_value'])} for all rows together"
     if not found["is_off"]:
         return f"The grades that came are within chance of what the grade model expected ({told})."
     row = found["all"] if found["worst"] == "all" else found["bins"][found["worst"]]

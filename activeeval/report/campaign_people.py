@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from activeeval.report.campaign_words import amount_of, count, estimate_of, interval_of, number, percent, plural
+from activeeval.report.campaign_words import amount_of, count, interval_of, number, p_of, percent, plural
 from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
 
 Summary = dict[str, Any]
@@ -108,7 +108,7 @@ def skipped(summary: Summary) -> list[Block]:
     for one in own["judges"]:
         if one["is_named"]:
             blocks += [Paragraph(_warning(one), is_warning=True)]
-    header = ["judge", "put off", "cannot", "skipped of relevant items", "skipped of others", "p"]
+    header = ["judge", "put off", "cannot", "skipped of relevant items", "skipped of others", "test"]
     rows = [
         [
             one["judge"],
@@ -116,7 +116,7 @@ def skipped(summary: Summary) -> list[Block]:
             count(one["cannot"]),
             _share(one["skipped_relevant"], one["n_relevant"]),
             _share(one["skipped_other"], one["n_other"]),
-            estimate_of(one["p_value"]),
+            p_of(one["p_value"]),
         ]
         for one in own["judges"]
     ]

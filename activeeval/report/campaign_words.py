@@ -23,6 +23,19 @@ def estimate_of(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.3g}"
 
 
+def p_of(value: float | None) -> str:
+    """Return a p-value.
+
+    Examples
+    --------
+    >>> p_of(0.04123), p_of(1e-9), p_of(None)
+    ('p = 0.041', 'p < 0.001', 'p n/a')
+    """
+    if value is None:
+        return "p n/a"
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
 def amount_of(value: float | None) -> str:
     """Return a budget or a cost.
 

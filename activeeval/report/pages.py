@@ -154,7 +154,11 @@ def _html_table(table: Table) -> str:
 
 
 def _is_number(cell: str) -> bool:
-    return cell in ("", "n/a") or re.fullmatch(r"[-+±]*[\d,.]+%?( (to|of|±) [-+\d,.]+)?( \(.*\))?", cell) is not None
+    return (
+        cell in ("", "n/a")
+        or cell.startswith("p ")
+        or re.fullmatch(r"[-+±]*[\d,.]+%?( (to|of|±) [-+\d,.]+)?( \(.*\))?", cell) is not None
+    )
 
 
 def _markdown(block: Block) -> str:

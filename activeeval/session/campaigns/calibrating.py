@@ -120,7 +120,7 @@ def _compared(columns: Floats, queries: Ints) -> Row:
         "gap": gap,
         "std_error": finite(math.sqrt(_clustered(squares)) / total) or None,  # 0 where all grades are alike: not known
         "gap_std_error": finite(math.sqrt(spread) / total),
-        "p_value": _p_value(gap * total / math.sqrt(spread), np.bincount(code, weights)),
+        "p_value": _p_value(gap * total / math.sqrt(spread), np.asarray(np.bincount(code, weights), dtype=np.float64)),
         "items": int(expected.size),
         "queries": int(squares.size),
     }

@@ -97,6 +97,7 @@ def _head(found: Standing, history: History) -> Row:
         "created": date_of(history.campaign.created_at),
         "rounds": len(found.rounds),
         "rounds_read": len(found.read) if found.block else 0,
+        "block_read": sum(one.campaign.complete_block[0] for one in found.read),
         "unit": found.sample.campaign.design.pool.cost_unit,
         "judges_per_item": found.campaign.judges_per_item,
         "waiting_by_block": [{"block": block, "items": n} for block, n in sorted(waiting.items())],
