@@ -10,8 +10,9 @@ from activeeval.store import Store
 
 def status(found: Standing, store: Store) -> dict[str, Any]:
     """Return how far a campaign is as a row: `progress_of`, and what is ``free`` and ``in_hand`` as of now."""
-    slots = store.waiting(found.campaign.name)
-    return progress_of(found) | {"free": slots["free"], "in_hand": slots["leased"]}
+    slots, row = store.waiting(found.campaign.name), list(progress_of(found).items())
+    middle = [name for name, _ in row].index("late")
+    return dict([*row[:middle], ("free", slots["free"]), ("in_hand", slots["leased"]), *row[middle:]])
 
 
 def progress_of(found: Standing) -> dict[str, Any]:
