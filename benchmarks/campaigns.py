@@ -129,7 +129,7 @@ def one_campaign(
     direct = Campaign(design, rng=seed)
     found = direct.run(lambda query, docs: [truth[query, doc] for doc in docs])
     differs = max(abs(found.value - late.estimate.value), abs(found.std_error - late.estimate.std_error))
-    row = {"value": found.value, "late": n_late, "put_off": whole.ledger.put_off}
+    row = {"value": found.value, "late": n_late, "put_off": len(whole.ledger.put_off)}
     for name, one in (("early", early), ("end", late)):
         row |= {f"{name}_low": one.interval.low, f"{name}_high": one.interval.high}
     return row, float(differs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from activeeval.estimation import (
 from activeeval.measures import Target
 from activeeval.results import Cannot, Estimate
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MOST_OF_ONE = 0.25
@@ -99,11 +101,8 @@ def _carried(design: Design, reading: Reading, selection: Selection, sample: Jud
     """
     if sample.values.size < FEWEST_OPEN or not math.isfinite(evaluate(sample).variance):
         return ()
-    squares = variance_shares(sample)
-    rows = selection.queries
-    if isinstance(design.scheme, Levels):
-        rows = rows[reading.chosen_by_chance(selection)]
-    of_query = np.bincount(rows, squares, minlength=design.order.n_queries) / max(squares.sum(), np.finfo(float).tiny)
+    of_query = _by_query(design, reading, selection, variance_shares(sample))
+    of_query = of_query / max(of_query.sum(), np.finfo(float).tiny)
     shares = [(f"{of_query[q]:.0%}", str(design.pool.query_texts[q])) for q in np.flatnonzero(of_query > SHARE_OF_ONE)]
     if not shares:
         return ()
@@ -114,6 +113,38 @@ def _carried(design: Design, reading: Reading, selection: Selection, sample: Jud
     more = f"{math.ceil(selection.cost):,} more {design.pool.cost_unit}, as many as so far,"
     grow = f"a top-up of {more}" if design.scheme.can_be_topped_up else f"a new sample of {more}"
     return (f"single judged queries carry much of the variance ({named}): check their grades; {grow} spreads it",)
+
+
+def _by_query(design: Design, reading: Reading, selection: Selection, of_rows: Floats) -> Floats:
+    """Return the sums by query, shape (n_queries,), of what the rows of an estimator come to."""
+    rows = selection.queries
+    if isinstance(design.scheme, Levels):
+        rows = rows[reading.chosen_by_chance(selection)]
+    return np.asarray(np.bincount(rows, of_rows, minlength=design.order.n_queries), dtype=np.float64)
+
+
+class Carried(NamedTuple):
+    """What each query of a pool does to an estimate for it; both of shape (n_queries,).
+
+    Attributes
+    ----------
+    variances : ndarray
+        What it adds to the estimated variance.
+    shifts : ndarray
+        What its judgments add to the estimate beyond what was expected of it.
+    """
+
+    variances: Floats
+    shifts: Floats
+
+
+def carried(design: Design, selection: Selection, grades: Ints, target: Target | None = None) -> Carried:
+    """Return what each query does to the estimate of a target; zeros where nothing was left to chance."""
+    reading = design.reading(target)
+    selection = of_target(reading, selection)
+    sample = judged_sample(design, reading, reading.judge(grades), selection)
+    told = (variance_shares(sample), evaluate(sample).contributions)
+    return Carried(*(_by_query(design, reading, selection, of_rows) for of_rows in told))
 
 
 def _estimate(design: Design, reading: Reading, selection: Selection, grades: Ints, scope: str) -> Estimate:

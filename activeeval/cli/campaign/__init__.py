@@ -7,6 +7,7 @@ import click
 from activeeval.cli.campaign.judging import claim, import_, judge, label, next_, retract, submit
 from activeeval.cli.campaign.making import create, list_, redraw, top_up, upgrade
 from activeeval.cli.campaign.reading import cost, estimate, export, status, verify
+from activeeval.cli.campaign.reporting import report
 
 
 @click.group()
@@ -23,6 +24,7 @@ def campaign() -> None:
     activeeval campaign import week1 week1.csv --judge ann
     activeeval campaign status week1
     activeeval campaign estimate week1
+    activeeval campaign report week1                       one HTML file: what the team reads
     """
 
 
@@ -42,5 +44,5 @@ for _command in (
     export,
 ):
     campaign.add_command(_command)
-for _command in (cost, verify, list_, upgrade):
+for _command in (cost, report, verify, list_, upgrade):
     campaign.add_command(_command)

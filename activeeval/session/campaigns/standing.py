@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.campaign import Unit
+from activeeval.campaign import Campaign, Unit
 from activeeval.campaign.policies import Agreement, one_grade
 from activeeval.campaign.sheet import Progress, heard
 from activeeval.errors import InputError, StateError
@@ -34,13 +34,16 @@ class Ledger:
         By item, a query and a document, and judge: the event that counts, of a grade or of one that cannot be given.
     late : list of EventRow
         Answers that are kept and do not count.
-    put_off : int
-        How often somebody has said ``later``.
+    put_off : list of EventRow
+        When somebody has said ``later``.
+    clock_ms : list of int
+        The active time of all answers whose time was taken, also of those that do not count (any more).
     """
 
     standing: dict[Pair, dict[str, EventRow]] = field(default_factory=dict)
     late: list[EventRow] = field(default_factory=list)
-    put_off: int = 0
+    put_off: list[EventRow] = field(default_factory=list)
+    clock_ms: list[int] = field(default_factory=list)
 
     @classmethod
     def of(cls, events: Iterable[EventRow]) -> Ledger:
@@ -56,7 +59,9 @@ class Ledger:
             elif event.kind == "late":
                 ledger.late.append(event)
             elif event.kind == "later":
-                ledger.put_off += 1
+                ledger.put_off.append(event)
+            if event.active_ms is not None:
+                ledger.clock_ms.append(event.active_ms)
         return ledger
 
     def said(self, unit: Unit, judges_per_item: int) -> dict[int, dict[str, int]]:
@@ -153,6 +158,64 @@ class Standing:
         return [unit for one in self.rounds for unit in one.campaign.units]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class History:
+    """A campaign's log and its samples, at hand to be read as of any event.
+
+    Attributes
+    ----------
+    campaign : CampaignRow
+    versions : list of SampleRow
+    events : list of EventRow
+        From the first on, without a gap.
+    samples : dict of int to Sample
+        Of the versions that have been looked at, not yet judged.
+    """
+
+    campaign: CampaignRow
+    versions: list[SampleRow]
+    events: list[EventRow]
+    samples: dict[int, Sample] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, store: Store, name: str, as_of: int | None = None) -> History:
+        """Return a campaign up to an event; raises InputError where there is no such campaign or event."""
+        return cls(campaign=store.campaign(name), versions=store.samples(name), events=store.events(name, as_of))
+
+    def at(self, as_of: int) -> Standing:
+        """Return the campaign as of an event; raises StateError where nothing had been drawn yet."""
+        versions = [one for one in self.versions if one.seq < as_of]
+        if not versions:
+            raise StateError(f"campaign {self.campaign.name}: nothing had been drawn as of event {as_of}")
+        ledger = Ledger.of(self.events[:as_of])
+        found = [self._judged(own[-1], ledger) for own in rounds_of(versions)]
+        return Standing(
+            campaign=self.campaign,
+            rounds=tuple(sample for sample, *_ in found),
+            version=versions[-1].version,
+            as_of=as_of,
+            progress=Progress(*(sum(counts) for counts in zip(*(own for _, own, _ in found), strict=True))),
+            agreement=Agreement(*(sum(counts) for counts in zip(*(own for *_, own in found), strict=True))),
+            ledger=ledger,
+        )
+
+    def _judged(self, kept: SampleRow, ledger: Ledger) -> tuple[Sample, Progress, Agreement]:
+        """Return a round with what its judges say."""
+        row = self.campaign
+        if kept.version not in self.samples:
+            self.samples[kept.version] = unpacked_sample(kept.payload, f"campaign {row.name}")[0]
+        sample = self.samples[kept.version]
+        campaign = Campaign(sample.campaign.design, key=int(sample.campaign.key))
+        while campaign.ask() is not None:
+            pass
+        said: dict[int, dict[str, int]] = {}
+        k = row.config.get("top_k")
+        for unit in campaign.units:
+            said |= ledger.said(unit, row.judges_per_item) if k is None else ledger.ranked(unit, int(k))
+        judged, progress, agreement = heard(campaign, said, str(row.config["policy"]))
+        return replace(sample, campaign=judged), progress, agreement
+
+
 def standing(store: Store, name: str, as_of: int | None = None) -> Standing:
     """Return a campaign as of an event, by default the last.
 
@@ -163,36 +226,8 @@ def standing(store: Store, name: str, as_of: int | None = None) -> Standing:
     StateError
         Where nothing had been drawn yet.
     """
-    row, events = store.campaign(name), store.events(name, as_of)
-    last = events[-1].seq if events else 0
-    versions = [one for one in store.samples(name) if one.seq < last]
-    if not versions:
-        raise StateError(f"campaign {name}: nothing had been drawn as of event {last}")
-    ledger = Ledger.of(events)
-    found = [_judged(own[-1], name, ledger, row) for own in rounds_of(versions)]
-    return Standing(
-        campaign=row,
-        rounds=tuple(sample for sample, *_ in found),
-        version=versions[-1].version,
-        as_of=last,
-        progress=Progress(*(sum(counts) for counts in zip(*(own for _, own, _ in found), strict=True))),
-        agreement=Agreement(*(sum(counts) for counts in zip(*(own for *_, own in found), strict=True))),
-        ledger=ledger,
-    )
-
-
-def _judged(kept: SampleRow, name: str, ledger: Ledger, row: CampaignRow) -> tuple[Sample, Progress, Agreement]:
-    """Return a round with what its judges say."""
-    sample, _ = unpacked_sample(kept.payload, f"campaign {name}")
-    campaign = sample.campaign
-    while campaign.ask() is not None:
-        pass
-    said: dict[int, dict[str, int]] = {}
-    k = row.config.get("top_k")
-    for unit in campaign.units:
-        said |= ledger.said(unit, row.judges_per_item) if k is None else ledger.ranked(unit, int(k))
-    judged, progress, agreement = heard(campaign, said, str(row.config["policy"]))
-    return replace(sample, campaign=judged), progress, agreement
+    history = History.of(store, name, as_of)
+    return history.at(len(history.events))
 
 
 def grades_of(found: Standing) -> dict[Pair, int]:

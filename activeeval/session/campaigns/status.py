@@ -9,36 +9,52 @@ from activeeval.store import Store
 
 
 def status(found: Standing, store: Store) -> dict[str, Any]:
-    """Return how far a campaign is as a row; costs in the pool's mean items.
+    """Return how far a campaign is as a row: `progress_of`, and what is ``free`` and ``in_hand`` as of now."""
+    slots, row = store.waiting(found.campaign.name), list(progress_of(found).items())
+    middle = [name for name, _ in row].index("late")
+    return dict([*row[:middle], ("free", slots["free"]), ("in_hand", slots["leased"]), *row[middle:]])
 
-    ``spent`` counts a unit by the share of its items that are judged; ``in_hand`` and ``free`` are as of now.
+
+def progress_of(found: Standing) -> dict[str, Any]:
+    """Return how far a campaign was as of an event; costs in the pool's mean items.
+
+    ``spent`` counts a unit by the share of its items that are judged; ``hours`` are those of all answers whose time was
+    taken, also of those that do not count.
     """
-    slots = store.waiting(found.campaign.name)
     campaigns = [one.campaign for one in found.rounds]
-    units = [(unit, one.settled.intersection(unit.items)) for one in campaigns for unit in one.units]
-    shares = [(unit.cost, len(settled) / len(unit.items)) for unit, settled in units]
-    spent = sum(cost * share for cost, share in shares)
+    costs = [unit.cost for unit in found.units]
+    spent = sum(spent_by_block(found).values())
     events = [e for own in found.ledger.standing.values() for e in own.values()]
-    timed = [e.active_ms for e in events if e.active_ms is not None]
+    clock = found.ledger.clock_ms
     return {
         "campaign": found.campaign.name,
         "as_of": found.as_of,
         "version": found.version,
         "budget": sum(one.design.budget or 0.0 for one in campaigns),
         "spent": spent,
-        "left": sum(cost for cost, _ in shares) - spent,
+        "left": sum(costs) - spent,
         "block": found.block,
         "blocks": found.n_blocks,
         "judged": found.progress.judged,
         "waiting": found.progress.waiting,
         "cannot": found.progress.cannot,
-        "free": slots["free"],
-        "in_hand": slots["leased"],
         "late": len(found.ledger.late),
-        "put_off": found.ledger.put_off,
+        "put_off": len(found.ledger.put_off),
         "judges": len({e.judge for e in events}),
-        "hours": sum(timed) / 3.6e6 if timed else None,
+        "hours": sum(clock) / 3.6e6 if clock else None,
     }
+
+
+def spent_by_block(found: Standing) -> dict[int, float]:
+    """Return what is spent in each block, of all rounds one after another, in the pool's mean items."""
+    spent, before = dict.fromkeys(range(1, found.n_blocks + 1), 0.0), 0
+    for one in found.rounds:
+        settled = one.campaign.settled
+        for unit in one.campaign.units:
+            share = len(settled.intersection(unit.items)) / len(unit.items)
+            spent[before + unit.block] += unit.cost * share
+        before += len(one.campaign.design.blocks)
+    return spent
 
 
 def reached(found: Standing) -> str:

@@ -1,0 +1,48 @@
+"""``activeeval campaign report``: what a team reads of its campaign, week by week."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
+from activeeval.cli.inputs import level_option, scope_option
+from activeeval.cli.output import check_new, force_option, say
+from activeeval.cli.waiting import settle, tell
+
+
+@click.command()
+@of_campaign
+@click.option("--out", metavar="FILE", help="Report to write: .html, .md or .json. Default: NAME.html in this folder.")
+@as_of_option
+@scope_option("pool")
+@level_option
+@force_option
+def report(
+    name: str, db: str | None, out: str | None, as_of: int | None, scope: str, level: float, force: bool
+) -> None:
+    """Write the report of a campaign: estimates now and over time, queries that matter most, cost, judges, design.
+
+    One HTML file that needs nothing else, for the screen and for print; or the same as markdown, without charts, or as
+    JSON, with all its numbers. It says as of which event of the log it is true, and the same log gives the same bytes.
+    It tells how far judges agree, whether the grade model is right, and who skips relevant items more than others.
+
+    \b
+    activeeval campaign report week1
+    activeeval campaign report week1 --db postgresql://team@db/judging --as-of 812 --out week1.json
+    """
+    from activeeval.io.writing import write_atomically
+    from activeeval.report.campaign_page import SUFFIXES, campaign_text
+    from activeeval.session.campaigns.summary import summary
+
+    path = f"{name}.html" if out is None else out
+    check_new(path, SUFFIXES, force)
+    tell("reading the log")
+    with opened(name, db) as store:
+        found = summary(store, name, as_of, scope=scope, level=level)
+    text = campaign_text(found, Path(path.lower().removesuffix(".gz")).suffix)
+    with write_atomically(path) as handle:
+        handle.write(text)
+    settle()
+    say(f"wrote {path}, as of event {found['head']['as_of']}")

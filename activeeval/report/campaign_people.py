@@ -1,0 +1,152 @@
+"""The sections of a campaign's report that are about judges: cost, agreement, what they skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from activeeval.report.campaign_words import amount_of, count, interval_of, number, p_of, percent, plural
+from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
+
+Summary = dict[str, Any]
+_KINDS = {"later": "put off", "cannot": "cannot be judged"}
+
+
+def cost(summary: Summary) -> list[Block]:
+    """Return what was spent and how long it took."""
+    own, blocks = summary["cost"], list[Block]([Heading("Cost")])
+    if not own["judges"]:
+        return [*blocks, Paragraph("Nobody has judged anything yet.")]
+    rows = [[str(one["block"]), amount_of(one["cost"]), amount_of(one["spent"])] for one in summary["design"]["blocks"]]
+    blocks += [Table(["block", f"cost in {summary['head']['unit']}", "spent"], rows)]
+    header = ["judge", "judged", "cannot", "changed", "put off", "late", "seconds: median", "mean", "timed", "hours"]
+    rows = [
+        [
+            one["judge"],
+            *(count(one[name]) for name in ("judged", "cannot", "changed", "later", "late")),
+            number(one["seconds_median"], 1),
+            number(one["seconds_mean"], 1),
+            count(one["timed"]),
+            number(one["hours"], 2),
+        ]
+        for one in own["judges"]
+    ]
+    blocks += [Table(header, rows), *_days(own["days"]), *_model(own)]
+    return blocks
+
+
+def _days(days: Sequence[Summary]) -> list[Block]:
+    judges = sorted({one["judge"] for one in days})
+    counts = {(one["day"], one["judge"]): one["answers"] for one in days}
+    rows = [
+        [day, *(count(counts.get((day, judge), 0)) for judge in judges)] for day in sorted({one["day"] for one in days})
+    ]
+    return [Paragraph("Answers by day (UTC):"), Table(["day", *judges], rows)] if rows else []
+
+
+def _model(own: Summary) -> list[Block]:
+    model, of_all = own["model"], own["all"]
+    if model is None:
+        return [Paragraph("No judgment has a time: judges' clocks come with the answers, so no cost model is fitted.")]
+    named = {
+        "item": "an item",
+        "length": "each thousand letters of its text",
+        "grade": "each grade above 0",
+        "query": "the first item of a query",
+    }
+    rows = [[text, number(model[name], 1), number(model[f"{name}_std_error"], 1)] for name, text in named.items()]
+    told = (
+        f"An item took {number(of_all['seconds_median'], 1)} s (median; mean {number(of_all['seconds_mean'], 1)} s, "
+        f"{count(of_all['timed'])} timed). What the clocks of {count(model['items'])} judgments say, drawn towards "
+        "what is usual where they are few:"
+    )
+    return [Paragraph(told), Table(["what takes time", "seconds", "std error"], rows)]
+
+
+def agreement(summary: Summary) -> list[Block]:
+    """Return how far judges agree."""
+    own, blocks = summary["agreement"], list[Block]([Heading("Agreement")])
+    if not own["histogram"]:
+        return []
+    rows = [[one["judge"], *map(count, one["counts"]), count(sum(one["counts"]))] for one in own["histogram"]]
+    blocks += [Table(["grades given by", *map(str, own["grades"]), "all"], rows)]
+    if not own["n_items"]:
+        return [*blocks, Paragraph("No item was graded by two judges: there is no agreement to tell.")]
+    alpha, level = own["alpha"], f"{own['level']:.0%}"
+    ends = interval_of(alpha["low"], alpha["high"])
+    how = ""
+    if summary["head"]["judges_per_item"] == 1:
+        how = " One judge an item was asked for: these have a second answer that came late."
+    told = f"Krippendorff's alpha (ordinal) is {number(alpha['value'], 3)}, {level} interval {ends}"
+    blocks += [
+        Paragraph(f"{told}, of {plural(own['n_items'], 'item')} of {plural(own['n_queries'], 'query')}.{how}"),
+        Paragraph("1 is full agreement, 0 what chance would give; n/a is where it is not defined."),
+        Table(["two judges", "weighted kappa", f"{level} interval", "items"], [_kappa(pair) for pair in own["pairs"]]),
+    ]
+    for pair in own["pairs"]:
+        one, two = pair["judges"]
+        blocks += [Heading(f"{one} (rows) and {two} (columns)", is_part=True), _confusion(pair, own["grades"])]
+    return blocks
+
+
+def _kappa(pair: Summary) -> list[str]:
+    kappa = pair["kappa"] or {"value": None, "low": None, "high": None}
+    ends = interval_of(kappa["low"], kappa["high"])
+    return [" and ".join(pair["judges"]), number(kappa["value"], 3), ends, count(pair["n"])]
+
+
+def _confusion(pair: Summary, grades: Sequence[int]) -> Table:
+    rows = [[f"grade {grade}", *map(count, line)] for grade, line in zip(grades, pair["table"], strict=True)]
+    return Table(["", *map(str, grades)], rows)
+
+
+def skipped(summary: Summary) -> list[Block]:
+    """Return what judges put off or could not judge, and who does so with relevant items."""
+    own, blocks = summary["skipped"], list[Block]([Heading("Put off, or cannot be judged")])
+    if not any(one["later"] or one["cannot"] for one in own["judges"]):
+        return [*blocks, Paragraph("Nobody has put an item off or could not judge one.")]
+    for one in own["judges"]:
+        if one["is_named"]:
+            blocks += [Paragraph(_warning(one), is_warning=True)]
+    header = ["judge", "put off", "cannot", "skipped of relevant items", "skipped of others", "test"]
+    rows = [
+        [
+            one["judge"],
+            count(one["later"]),
+            count(one["cannot"]),
+            _share(one["skipped_relevant"], one["n_relevant"]),
+            _share(one["skipped_other"], one["n_other"]),
+            p_of(one["p_value"]),
+        ]
+        for one in own["judges"]
+    ]
+    reasons = [
+        f"{one['judge']}, {_KINDS[one['kind']]}: {one['reason'] or 'no reason given'} ({count(one['n'])})"
+        for one in own["reasons"]
+    ]
+    n = len(own["judges"])
+    return [
+        *blocks,
+        Table(header, rows),
+        Paragraph(
+            "Of the items that a judge was shown and that have a grade by now; relevant is a grade above 0. A judge is "
+            "named where relevant items are skipped more often than others, by a test of the items and one of the "
+            f"queries, each with p below 5 % / {n}: where nobody does, that names somebody in fewer than one report in "
+            "twenty. An item that was put off and then judged by anybody does no harm."
+        ),
+        Lines(reasons),
+    ]
+
+
+def _warning(one: Summary) -> str:
+    """Return what a judge skips, and what that does."""
+    relevant, other = _share(one["skipped_relevant"], one["n_relevant"]), _share(one["skipped_other"], one["n_other"])
+    return (
+        f"{one['judge']} skips relevant items more often than others: {relevant} of those with a grade above 0, {other}"
+        " of the others. Where nobody else judges them the estimate is biased, and its interval misses more often "
+        "than it says: see what waits, and what cannot be judged."
+    )
+
+
+def _share(n: int, of: int) -> str:
+    return f"{percent(n / of)} ({count(n)} of {count(of)})" if of else "n/a"

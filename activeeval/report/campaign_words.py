@@ -1,0 +1,94 @@
+"""Numbers and questions of a campaign as its report words them; what is not known is n/a."""
+
+from __future__ import annotations
+
+from activeeval.report.rendering import Row
+
+_QUESTIONS = {"difference": "first ranking minus second", "run": "first ranking", "versus": "second ranking"}
+
+
+def number(value: float | None, places: int = 4) -> str:
+    """Return a number with so many decimal places.
+
+    Examples
+    --------
+    >>> number(12.34567), number(1200.0, 1), number(None)
+    ('12.3457', '1,200.0', 'n/a')
+    """
+    return "n/a" if value is None else f"{value:,.{places}f}"
+
+
+def estimate_of(value: float | None) -> str:
+    """Return a number to three digits, whatever its size."""
+    return "n/a" if value is None else f"{value:.3g}"
+
+
+def p_of(value: float | None) -> str:
+    """Return a p-value.
+
+    Examples
+    --------
+    >>> p_of(0.04123), p_of(1e-9), p_of(None)
+    ('p = 0.041', 'p < 0.001', 'p n/a')
+    """
+    if value is None:
+        return "p n/a"
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def amount_of(value: float | None) -> str:
+    """Return a budget or a cost.
+
+    Examples
+    --------
+    >>> amount_of(120.0), amount_of(0.25)
+    ('120', '0.2')
+    """
+    return number(value, 1).removesuffix(".0")
+
+
+def count(value: int) -> str:
+    """Return a count."""
+    return f"{value:,}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share as per cent."""
+    return "n/a" if share is None else f"{share:.1%}"
+
+
+def plural(n: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "query"), plural(2, "query"), plural(2, "item")
+    ('1 query', '2 queries', '2 items')
+    """
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n:,} {noun[:-1]}ies" if noun.endswith("y") else f"{n:,} {noun}s"
+
+
+def interval_of(low: float | None, high: float | None) -> str:
+    """Return the ends of an interval; one that has none says so.
+
+    Examples
+    --------
+    >>> interval_of(0.1, 0.25), interval_of(None, None)
+    ('0.1000 to 0.2500', 'n/a')
+    """
+    return "n/a" if low is None or high is None else f"{low:.4f} to {high:.4f}"
+
+
+def judged_by(judges_per_item: int) -> str:
+    """Return how many judge an item."""
+    return "each item by one" if judges_per_item == 1 else f"each item by {judges_per_item}"
+
+
+def name_of(one: Row) -> str:
+    """Return what a question is called: its measure and whom it is about."""
+    about = _QUESTIONS.get(one["question"], one["question"])
+    if one["system"]:
+        about = f"{one['system']} minus {one['versus']}" if one["versus"] else one["system"]
+    return f"{one['measure']}, {about}"

@@ -1,0 +1,72 @@
+"""``activeeval campaign report``: what it writes, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+CREATE = (
+    *("campaign", "create", "week", "--run", "a.run", "--versus-run", "b.run", "--max-grade", 3),
+    *("--measure", "DCG@5", "--budget", 40, "--seed", 1),
+)
+
+
+@pytest.fixture
+def judged(call):
+    assert call(*CREATE).code == 0
+    oracle = ("--oracle", "q.qrels", "--unjudged", "irrelevant")
+    assert call("campaign", "judge", "week", "--judge", "ann", *oracle).code == 0
+    return call
+
+
+def test_the_report_is_one_html_file_of_the_campaigns_name(judged, folder):
+    answer = judged("campaign", "report", "week")
+    assert (answer.code, answer.out) == (0, "")
+    assert "wrote week.html, as of event" in answer.err
+    page = (folder / "week.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert page.endswith("</html>\n")
+    assert "<svg" in page
+
+
+def test_the_json_says_what_estimate_says(judged, folder):
+    options = ("--scope", "population", "--level", "0.9")
+    assert judged("campaign", "report", "week", "--out", "week.json", *options).code == 0
+    found = json.loads((folder / "week.json").read_text(encoding="utf-8"))
+    (row,) = judged("campaign", "estimate", "week", *options, "-o", "jsonl").rows
+    (one,) = found["estimates"]
+    assert [one[name] for name in ("value", "low", "high")] == [row[name] for name in ("value", "low", "high")]
+    assert (found["scope"], found["level"], found["head"]["as_of"]) == ("population", 0.9, row["as_of"])
+
+
+def test_what_is_there_stays_unless_forced(judged, folder):
+    (folder / "week.md").write_text("mine")
+    answer = judged(*["campaign", "report", "week", "--out", "week.md"])
+    assert answer.code == 1
+    assert "is there already, --force overwrites it" in answer.err
+    assert (folder / "week.md").read_text() == "mine"
+    assert judged(*["campaign", "report", "week", "--out", "week.md", "--force"]).code == 0
+    assert (folder / "week.md").read_text(encoding="utf-8").startswith("# Campaign week\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("report week --out week.pdf", "expected a name that ends in .html, .md, .json"),
+        ("report week --as-of 100000", "the last event is"),
+        ("report weak --db week.activeeval", "there is no campaign 'weak'"),
+    ],
+)
+def test_what_cannot_be_written_leaves_no_file(judged, folder, arguments, says):
+    before = sorted(path.name for path in folder.iterdir())
+    answer = judged("campaign", *arguments.split())
+    assert answer.code == 1
+    assert says in answer.err
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_campaign_without_a_judgment_has_a_report(call, folder):
+    assert call(*CREATE).code == 0
+    assert call("campaign", "report", "week").code == 0
+    assert "there is nothing that may be read yet" in (folder / "week.html").read_text(encoding="utf-8")
