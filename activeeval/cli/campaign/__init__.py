@@ -28,21 +28,7 @@ def campaign() -> None:
     """
 
 
-for _command in (
-    create,
-    next_,
-    claim,
-    submit,
-    label,
-    judge,
-    import_,
-    retract,
-    status,
-    estimate,
-    top_up,
-    redraw,
-    export,
-):
-    campaign.add_command(_command)
-for _command in (cost, report, verify, list_, upgrade):
+_JUDGING = (next_, claim, submit, label, judge, import_, retract)
+_READING = (status, estimate, report, export, cost, verify)
+for _command in (create, *_JUDGING, *_READING, top_up, redraw, list_, upgrade):
     campaign.add_command(_command)
