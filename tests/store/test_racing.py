@@ -110,6 +110,25 @@ def test_an_answer_sent_by_all_at_once_is_stored_once(store, n_items):
     assert store.verify("night") == []
 
 
+def test_of_an_answer_and_a_claim_at_once_one_wins(store, clock):
+    """A lease is over: the judge answers while another claims. Whoever comes first, the log says so.
+
+    Without the lock of the slot three of four runs of these thirty rounds give the item to both.
+    """
+    make_campaign(store, make_units(1, 60))
+    for _ in range(30):
+        ann = store.claim("night", "ann")
+        clock.sleep(901)
+        asks = [lambda ann=ann: store.submit("night", ann.token, grade()), lambda: store.claim("night", "bob")]
+        answered, bob = in_threads(lambda i, asks=asks: asks[i](), 2)
+        if bob is not None and bob.doc_id == ann.doc_id:
+            assert answered.event.kind == "late"
+        else:
+            assert answered.event.kind == "judged"
+        if bob is not None:
+            assert store.submit("night", bob.token, grade()).event.kind == "judged"
+
+
 def test_everything_at_once_ends(store):
     """Claims, files, corrections, rebuilding: no two of them wait for each other for ever."""
     make_campaign(store, make_units(20, 2, per_block=10), k=2, lease_s=1)
@@ -146,5 +165,5 @@ def test_two_make_a_campaign_of_one_name_and_one_does(database_url):
         except InputError as error:
             return str(error)
 
-    made = in_threads(make, 4)
-    assert Counter(map(str, made)) == {"4": 1, "there is a campaign 'night' already": 3}
+    made = in_threads(make, 8)
+    assert Counter(map(str, made)) == {"4": 1, "there is a campaign 'night' already": 7}
