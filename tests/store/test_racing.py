@@ -64,7 +64,7 @@ def test_no_slot_goes_to_two(store, k, n_units):
 def test_leases_in_another_table_are_given_twice(postgresql_url):
     """The mutant: who has a slot stands elsewhere, so that two find it free and both write that they have it.
 
-    That none of 240 claims of 16 threads collides has not been seen in 50 runs.
+    In 20 runs between 1,360 and 1,858 of the claims of these 240 slots were of one that somebody had.
     """
     with open_store(postgresql_url, create=True) as store:
         make_campaign(store, make_units(60, 4))
