@@ -10,6 +10,7 @@ import importlib.util
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, TypeVar
@@ -84,10 +85,20 @@ class Database:
 
     def write_ahead(self) -> None:
         """Let a file of SQLite be read while it is written; the file remembers."""
-        if self.path is not None:
-            with self._engine.connect() as connection:
-                # not within a transaction: SQLAlchemy would begin one
-                connection.connection.cursor().execute("PRAGMA journal_mode=WAL").close()
+        if self.path is None:
+            return
+        until = time.monotonic() + self._wait_s
+        while True:
+            try:
+                with self._writer, self._engine.connect() as connection:
+                    # not within a transaction: SQLAlchemy would begin one
+                    connection.connection.cursor().execute("PRAGMA journal_mode=WAL").close()
+                return
+            except self._errors as error:
+                # SQLite itself does not wait here while somebody else has the file open
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise said_of(error, self.place, self._wait_s, is_sqlite=True) from error
+                time.sleep(0.02)
 
     def close(self) -> None:
         self._engine.dispose()

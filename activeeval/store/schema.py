@@ -44,6 +44,7 @@ def migrate(database: Database, *, create: bool) -> None:
     if _is_there(database):
         found = database.read(_found)
         if found is not None and _known(database, found) == VERSIONS[-1]:
+            database.write_ahead()  # whoever made the tables may have ended before he came to that
             return
         if found is None and not create:
             raise InputError(f"{database.place}: no campaigns are kept there")

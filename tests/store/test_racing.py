@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -63,7 +64,7 @@ def test_no_slot_goes_to_two(store, k, n_units):
 def test_leases_in_another_table_are_given_twice(postgresql_url):
     """The mutant: who has a slot stands elsewhere, so that two find it free and both write that they have it.
 
-    That none of 240 claims of 16 threads collides has not been seen in 50 runs.
+    In 20 runs between 1,360 and 1,858 of the claims of these 240 slots were of one that somebody had.
     """
     with open_store(postgresql_url, create=True) as store:
         make_campaign(store, make_units(60, 4))
@@ -110,6 +111,27 @@ def test_an_answer_sent_by_all_at_once_is_stored_once(store, n_items):
     assert store.verify("night") == []
 
 
+def test_of_an_answer_and_a_claim_at_once_one_wins(store, clock):
+    """A lease is over: the judge answers while another claims. Whoever comes first, the log says so."""
+    make_campaign(store, make_units(1, 60))
+    for round_ in range(30):
+        ann = store.claim("night", "ann")
+        clock.sleep(901)
+
+        def answer(ann=ann, wait_s=round_ / 4000):  # a claim takes some milliseconds longer than an answer
+            time.sleep(wait_s)
+            return store.submit("night", ann.token, grade())
+
+        asks = [answer, lambda: store.claim("night", "bob")]
+        answered, bob = in_threads(lambda i, asks=asks: asks[i](), 2)
+        if bob is not None and bob.doc_id == ann.doc_id:
+            assert answered.event.kind == "late"
+        else:
+            assert answered.event.kind == "judged"
+        if bob is not None:
+            assert store.submit("night", bob.token, grade()).event.kind == "judged"
+
+
 def test_everything_at_once_ends(store):
     """Claims, files, corrections, rebuilding: no two of them wait for each other for ever."""
     make_campaign(store, make_units(20, 2, per_block=10), k=2, lease_s=1)
@@ -146,5 +168,5 @@ def test_two_make_a_campaign_of_one_name_and_one_does(database_url):
         except InputError as error:
             return str(error)
 
-    made = in_threads(make, 4)
-    assert Counter(map(str, made)) == {"4": 1, "there is a campaign 'night' already": 3}
+    made = in_threads(make, 8)
+    assert Counter(map(str, made)) == {"4": 1, "there is a campaign 'night' already": 7}

@@ -188,6 +188,14 @@ def test_judges_stay_in_their_unit(store):
         assert ann.unit == 1
 
 
+def test_a_judge_stays_in_his_unit_when_an_earlier_one_is_left(store):
+    make_campaign(store, make_units(2, 3, per_block=2))
+    ann, bob = store.claim("night", "ann"), store.claim("night", "bob")
+    store.submit("night", ann.token, grade())
+    _, bob = store.submit_and_claim("night", bob.token, grade())
+    assert bob.unit == 2
+
+
 def test_open_leases_do_not_hold_back_the_next_block(store):
     make_campaign(store, make_units(2, 1, per_block=1))
     assert store.claim("night", "ann").block == 1
