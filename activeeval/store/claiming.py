@@ -53,7 +53,7 @@ class Claim(NamedTuple):
 def claim(connection: Connection, asked: Claim) -> Claimed | None:
     """Give a judge the item that he has, or else the next one; None where there is none for him.
 
-    The judge's row must be locked (`lock_judge`).
+    The judge and what he has must be locked (`lock_judge`, `lock_own`).
     """
     token = secrets.token_urlsafe(16)
     values = {
@@ -72,16 +72,21 @@ def hashed(token: str) -> str:
 
 
 def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -> None:
-    """Let a judge do one thing at a time, and nobody take the item that he has; he is entered where he is new.
-
-    This comes before the lock of the log: whoever has that waits for nobody.
-    """
+    """Let a judge do one thing at a time; he is entered where he is new."""
     values = {"of_campaign": campaign_id, "of_judge": judge}
     if connection.execute(_judge(), values).first() is None:
         row = {"campaign_id": campaign_id, "name": judge, "created_at": now}
         insert_missing(connection, tables.judge, [row], "name")
         connection.execute(_judge(), values)
-    connection.execute(_places()["own"].with_for_update(), values)
+
+
+def lock_own(connection: Connection, campaign_id: int, judge: str) -> None:
+    """Let nobody take the item that a judge has.
+
+    This comes before the lock of the log: whoever has that waits for nobody. Files lock their slots by number and
+    must not hold this one before.
+    """
+    connection.execute(_places()["own"].with_for_update(), {"of_campaign": campaign_id, "of_judge": judge})
 
 
 def is_takeable(slots: Any, now: Any) -> ColumnElement[bool]:

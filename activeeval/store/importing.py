@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select, text, update
 
 from activeeval.errors import InputError, StateError, shown
 from activeeval.store import tables
@@ -138,6 +138,9 @@ class _Desk:
 def _locked_slots(
     connection: Connection, campaign_id: int, given: Sequence[Given]
 ) -> dict[tuple[str, str], list[_Place]]:
+    if connection.dialect.name == "postgresql":
+        # rebuilding gives the slots new numbers: not between reading these and locking them
+        connection.execute(text("LOCK TABLE slot IN ROW SHARE MODE"))
     items = _items(connection, campaign_id, given)
     slots: dict[tuple[str, str], list[_Place]] = {}
     columns = (slot.c.id, slot.c.unit, slot.c.k, slot.c.state, slot.c.judge)

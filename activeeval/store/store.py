@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from activeeval.errors import InputError
 from activeeval.store import answering, checking, drawing, importing, reading, tables
-from activeeval.store.claiming import Claim, claim, hashed, lock_judge
+from activeeval.store.claiming import Claim, claim, hashed, lock_judge, lock_own
 from activeeval.store.database import Database, T
 from activeeval.store.log import check_text, events, tail
 from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, EventRow, Said, SampleRow, UnitRow
@@ -169,6 +169,7 @@ class Store:
         def work(connection: Connection, number: int, campaign: CampaignRow) -> Claimed | None:
             now = self._clock()
             lock_judge(connection, number, judge, now)
+            lock_own(connection, number, judge)
             return claim(connection, Claim(number, campaign, judge, now))
 
         return self._write(name, work, is_repeatable=True)
@@ -266,6 +267,7 @@ class Store:
             shown = answering.claim_of(connection, number, token)
             if goes_on:
                 lock_judge(connection, number, shown.judge, self._clock())
+                lock_own(connection, number, shown.judge)
             stored = answering.submit(connection, number, shown, answer, self._clock(), campaign.lease_s)
             asked = Claim(number, campaign, shown.judge, self._clock())
             return stored, claim(connection, asked) if goes_on else None
