@@ -133,8 +133,9 @@ def make_files(work: Path, python: Path) -> dict[tuple[str, str], int]:
     )
     write_preferences(work, rng)
     place = np.arange(owners.size) - np.searchsorted(owners, owners)
-    shown = [pairs[k] for k in np.flatnonzero((owners < N_JUDGED) & (place < MOST_SHOWN))]
-    rates = rng.random(len(shown))
+    rows_shown = np.flatnonzero((owners < N_JUDGED) & (place < MOST_SHOWN))
+    shown, liked = [pairs[k] for k in rows_shown], made["features"][rows_shown, 3]
+    rates = np.argsort(np.argsort(liked)) / liked.size  # users like a feature that judges care less for
     clicks = [
         f"{q},{d},{1 + k % 10},1000,{int(900 * rate)}"
         for k, ((q, d), rate) in enumerate(zip(shown, rates, strict=True))
