@@ -22,7 +22,8 @@ from activeeval.campaign.policies import (
     one_grade,
 )
 from activeeval.errors import InputError
-from activeeval.io.draws import CANNOT, EMPTY, Draws, judge_name
+from activeeval.io.draws import CANNOT, EMPTY, Draws
+from activeeval.io.judges import judge_name
 from activeeval.pool.texts import Texts
 
 

@@ -164,17 +164,6 @@ def draws_of(sheet: Sheet, path: PathLike) -> Draws:
     )
 
 
-def judge_name(text: str) -> str:
-    """Return the name of a judge, however it is written: blanks and capitals tell nobody apart.
-
-    Examples
-    --------
-    >>> judge_name(" Ann  Lee ")
-    'ann lee'
-    """
-    return " ".join(text.split()).casefold()
-
-
 def _guarded(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 

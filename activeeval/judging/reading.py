@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from activeeval.io.comparisons import comparisons_of, truths_of
-from activeeval.io.draws import judge_name, read_draws_if_any
+from activeeval.io.draws import read_draws_if_any
 from activeeval.io.files import PathLike, bare_suffix
+from activeeval.io.judges import judge_name
 from activeeval.io.sheets import TABLES, Sheet, read_sheet
 from activeeval.io.tables import DOCUMENT, GRADE, QUERY
 from activeeval.io.trec import read_qrels

@@ -11,8 +11,9 @@ from activeeval.campaign.policies import add_grade, agreement_of, given_grades, 
 from activeeval.campaign.sample import read_campaign
 from activeeval.errors import InputError
 from activeeval.io.arrays import is_arrays
-from activeeval.io.draws import judge_name, read_draws_if_any
+from activeeval.io.draws import read_draws_if_any
 from activeeval.io.files import bare_suffix
+from activeeval.io.judges import judge_name
 from activeeval.io.sheets import SPREADSHEETS
 from activeeval.io.tables import load_grades
 from activeeval.pool import QueryPool

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,11 @@ import pytest
 from cli_cases import RUN, answer, campaign_of, files, grade_of, judge_file
 from cli_files import csv_rows, json_rows, write_csv, write_lines
 
+from activeeval.errors import InputError
+from activeeval.io.tables import load_grades
 from activeeval.io.trec import read_prels, read_qrels
 from activeeval.judging import TopKLabelling
+from activeeval.session.campaigns.oracle import read_oracle
 
 MADE = (*RUN, "--measure", "DCG@5", "--budget", "60", "--seed", 3)
 OPTIONS = {"runs": ("a.run",), "max_grade": 3, "seed": 3}
@@ -389,3 +394,18 @@ def test_a_judge_at_a_terminal_resumes_and_takes_back(start, call, oracle):
     assert [e["body"]["what"] for e in events if e["kind"] == "preferred"] == ["compared"] * 2 + ["undone", "compared"]
     assert call("campaign", "claim", "t", "--judge", "ann").code == 1
     assert call("campaign", "create", "v", *RANKED, "--judges-per-item", 2).code == 1
+
+
+def test_a_scripted_judge_reads_what_the_other_readers_read_and_starts_without_them(folder, oracle, tmp_path):
+    (tmp_path / "l.txt").write_text("2 qid:q1 1:0.5 #docid = a b\n0 qid:q1 1:0.1 # docid=c\n1 qid:q2 2:3 #docid = d\n")
+    for path in (oracle, str(tmp_path / "l.txt"), "a.txt"):
+        told = load_grades(path)
+        columns = (told.query_ids.tolist(), told.doc_ids.tolist(), told.grades.tolist())
+        assert read_oracle(path) == {(q, d): g for q, d, g in zip(*columns, strict=True)}
+    write_lines(tmp_path / "twice.qrels", ["q1 0 d1 1", "q1 0 d1 1"])
+    with pytest.raises(InputError, match=r"twice\.qrels:2"):
+        read_oracle(str(tmp_path / "twice.qrels"))
+    asked = "import sys; from activeeval.session.campaigns import oracle; oracle.read_oracle('all.qrels'); "
+    asked += "print([name for name in ('numba', 'polars', 'scipy', 'sklearn', 'alembic') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", asked], cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -62,7 +62,7 @@ def of_campaign(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def judge_of(text: str) -> str:
     """Return a judge's name as it is kept; blanks and capitals tell nobody apart."""
-    from activeeval.io.draws import judge_name
+    from activeeval.io.judges import judge_name
 
     name = judge_name(text)
     if not name:

@@ -8,7 +8,8 @@ import numpy as np
 
 from activeeval.errors import InputError
 from activeeval.io.comparisons import holds_truths, truths_of
-from activeeval.io.draws import CANNOT, EMPTY, TEXTS, Draws, judge_name, read_draws_if_any, write_draws
+from activeeval.io.draws import CANNOT, EMPTY, TEXTS, Draws, read_draws_if_any, write_draws
+from activeeval.io.judges import judge_name
 from activeeval.io.sheets import read_sheet
 from activeeval.io.tables import load_grades
 from activeeval.pool.texts import Texts
