@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-all lint types nojit notebooks experiments readme bench figures clean
+.PHONY: demo test test-all lint types nojit notebooks experiments pages readme bench figures clean
 
 demo: $(VENV)/installed
 	$(BIN)/activeeval demo
@@ -29,6 +29,9 @@ notebooks: $(VENV)/installed-dev
 
 experiments: $(VENV)/installed-dev
 	$(BIN)/python -m pytest tests/test_paper.py
+
+pages: $(VENV)/installed-dev
+	$(BIN)/python -m pytest tests/test_pages.py
 
 readme: $(VENV)/installed-dev
 	$(BIN)/python tests/follow_readme.py --here

@@ -66,6 +66,7 @@ def plain(text):
     return DIGITS.sub(lambda number: f"{float(number[0]):.12f}", SAMPLE.sub("<sample>", text or ""))
 
 
+@pytest.mark.slow  # CI runs this module by itself: `make pages`
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_is_what_its_commands_say(page):
     blocks = list(run_page(page.read_text()))
