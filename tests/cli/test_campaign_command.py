@@ -223,7 +223,7 @@ def test_several_judges_and_their_policy(call, oracle):
     expected = call("estimate", *sheets, "--policy", "mean-gain", "-o", "jsonl", "-p", -1).rows[0]
     assert (row["value"], row["std_error"]) == (expected["value"], expected["std_error"])
     told = call("campaign", "export", "w", "--format", "qrels", "--out", "w.qrels")
-    assert "the mean-gain of its 2 judges" in told.err
+    assert "the lower median (estimates take the mean gain) of its 2 judges" in told.err
     assert {line.split()[1] for line in Path("w.qrels").read_text().splitlines()} == {"mean-gain"}
 
 
@@ -409,3 +409,35 @@ def test_a_scripted_judge_reads_what_the_other_readers_read_and_starts_without_t
     asked += "print([name for name in ('numba', 'polars', 'scipy', 'sklearn', 'alembic') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", asked], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_round_that_could_not_be_read_is_refused_before_anyone_judges_it(call, campaign, oracle):
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    other = campaign("redraw", *RUN, "--measure", "P@3", "--budget", "40", "--seed", 5)
+    assert "answers the questions that the campaign was made for" in other.err
+    assert "rankings" in campaign(
+        "redraw", "--run", "b.run", "--max-grade", 3, "--measure", "DCG@5", "--budget", "40", "--seed", 5
+    ).err.replace("pool", "rankings")
+    assert campaign("redraw", *RUN, "--measure", "DCG@5", "--budget", "40", "--seed", 5).code == 0
+    campaign("judge", "--judge", "bob", "--oracle", oracle)
+    value = estimate_row(campaign)
+    first = next(e for e in json_rows(campaign("export", "--format", "jsonl").out) if e["kind"] == "judged")
+    write_lines(Path("fix.qrels"), [f"{first['query_id']} 0 {first['doc_id']} {3 - first['grade']}"])
+    assert campaign("import", "fix.qrels", "--judge", "ann").code == 0
+    assert "1 grades were changed since round 2 was drawn" in campaign("estimate").err
+    assert estimate_row(campaign, "--as-of", value["as_of"])["value"] == value["value"]
+
+
+def test_what_is_no_grade_is_not_known_elsewhere(call, oracle):
+    assert call("campaign", "create", "t", *RANKED).code == 0
+    assert "holds ranks" in call("campaign", "create", "x", *MADE, "--judged-from", "t").err
+    assert "campaign label" in call("campaign", "next", "t", "--out", "t.csv").err
+    assert "in memory" in call("campaign", "create", "x", *MADE, "--db", "sqlite://").err
+
+
+def test_an_id_that_a_spreadsheet_changed_is_never_read_as_another(campaign):
+    assert campaign("next", "--out", "b1.csv").code == 0
+    rows = judge_file("b1.csv")
+    write_csv("b1.csv", [rows[0] | {"doc_id": "d999"}, *rows[1:]])
+    assert "did a spreadsheet change an id?" in campaign("import", "b1.csv", "--judge", "ann").err
+    assert campaign("status", "-o", "jsonl").rows[0]["judged"] == 0

@@ -165,6 +165,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     """
     from activeeval.session.campaigns.making import check_judged
     from activeeval.session.campaigns.making import redraw as grow
+    from activeeval.session.campaigns.standing import check_next_round, standing
     from activeeval.session.texts import texts_of
 
     with opened(name, db) as store:
@@ -175,6 +176,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     for note in [*sample.notes(), *notes]:
         say(note)
     with opened(name, db) as store:
+        check_next_round(standing(store, name), sample)
         seq = grow(store, name, sample, texts)
     say(f"seed {sample.seed}: a further round of campaign {name}, as of event {seq}")
 

@@ -32,7 +32,10 @@ def url_of(name: str, db: str | None) -> str:
     """Return the address of a campaign's store."""
     if db is None:
         return f"sqlite:///{name}.activeeval"
-    return db if _URL.match(db) else f"sqlite:///{db}"
+    url = db if _URL.match(db) else f"sqlite:///{db}"
+    if url.removeprefix("sqlite://").strip("/") in ("", ":memory:"):
+        raise InputError(f"{db}: what is in memory is gone with the command, expected the name of a file")
+    return url
 
 
 @contextmanager

@@ -30,6 +30,8 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None) -> 
         Where nothing waits.
     """
     found = standing(store, name)
+    if found.campaign.config.get("top_k") is not None:
+        raise InputError(f"campaign {name}: queries are judged by comparisons, which `campaign label` asks for")
     graded = grades_of(found)
     waits = {(unit.query_id, doc) for unit in found.units for doc in unit.item_ids} - set(graded)
     rows = [(u, p) for u in store.units(name) for p in _items(u) if (u.query_id, p.doc_id) in waits]
@@ -76,9 +78,11 @@ def take_files(store: Store, name: str, paths: Sequence[str], judge: str | None 
         item twice.
     """
     ids, k = [row.digest for row in store.samples(name)], store.campaign(name).config.get("top_k")
-    docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in store.units(name)}
+    units = store.units(name)
+    docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in units}
+    blocks = {(u.query_id, place.doc_id): u.block for u in units for place in u.places}
     # nothing is stored where one cannot be read
-    read = {path: _answers(path, ids, judge) if k is None else _truths(path, docs, k, judge) for path in paths}
+    read = {path: _answers(path, ids, blocks, judge) if k is None else _truths(path, docs, k, judge) for path in paths}
     notes = []
     for path, by_judge in read.items():
         done = [one for who, said in by_judge.items() for one in store.record(name, who, said)]
@@ -97,10 +101,12 @@ def _told(done: Sequence[Acknowledged]) -> str:
     return ", ".join([*parts, *(f"{n} kept that do not count ({why})" for why, n in late.items())])
 
 
-def _answers(path: str, samples: Sequence[str], judge: str | None) -> dict[str, list[Answer]]:
+def _answers(
+    path: str, samples: Sequence[str], blocks: Mapping[tuple[str, str], int], judge: str | None
+) -> dict[str, list[Answer]]:
     """Return what each judge says in a file."""
     found: dict[str, dict[tuple[str, str], Said]] = {}
-    for place, query, doc, grade, who in _rows(path, samples):
+    for place, query, doc, grade, who in _rows(path, samples, blocks):
         name = who or judge
         if name is None:
             raise InputError(f"{place}: names no judge: say with --judge whose judgments they are")
@@ -127,7 +133,9 @@ def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None)
     return {judge: [(query, WHOLE, Said(kind="judged", body=body), None) for query, body in bodies.items()]}
 
 
-def _rows(path: str, samples: Sequence[str]) -> Iterable[tuple[str, str, str, int, str]]:
+def _rows(
+    path: str, samples: Sequence[str], blocks: Mapping[tuple[str, str], int]
+) -> Iterable[tuple[str, str, str, int, str]]:
     """Yield the place, query, item, grade and judge of all that a file says."""
     sheet = read_draws_if_any(path)
     if sheet is None:
@@ -141,5 +149,8 @@ def _rows(path: str, samples: Sequence[str]) -> Iterable[tuple[str, str, str, in
         raise InputError(f"{path}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(samples)}")
     rows = zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), sheet.judge.tolist(), strict=True)
     for row, (query, doc, grade, who) in enumerate(rows):
+        if blocks.get((query, doc)) != sheet.block[row]:
+            where = f"{sheet.place(path, row)}: item {doc!r} of query {query!r} is not in block {sheet.block[row]}"
+            raise InputError(f"{where} of the campaign; did a spreadsheet change an id?")
         if grade != EMPTY:
             yield sheet.place(path, row), query, doc, grade, judge_name(who)

@@ -125,7 +125,9 @@ def _weights(found: Standing, store: Store, path: PathLike) -> list[str]:
         },
         path,
     )
-    return [f"{len(rows)} items of the sample, with the probabilities of all of it"]
+    n_known = int((found.sample.campaign.design.known >= 0).sum())
+    notes = [f"{len(rows)} items of the sample, with the probabilities of all of it"]
+    return [*notes, *([f"{n_known} grades known before are not in it, prels has them"] if n_known else [])]
 
 
 def _write_table(columns: Mapping[str, Any], path: PathLike) -> None:
@@ -163,7 +165,8 @@ def _rank_eval(found: Standing, store: Store, path: PathLike) -> list[str]:
     with write_atomically(path) as handle:
         json.dump({"requests": requests, "metric": _metric(found)}, handle, ensure_ascii=False, indent=1)
         handle.write("\n")
-    biased = "its metric is of the judged documents as they are, without weights: for relative looks, no estimate"
+    near = f"the metric is the nearest that the engines have to {found.sample.campaign.design.target.measure}"
+    biased = f"{near}, of the judged documents as they are, without weights: for relative looks, no estimate"
     return [f"{len(requests)} queries; set INDEX and the query for your index", biased]
 
 
@@ -200,7 +203,6 @@ def export(found: Standing, store: Store, form: str, path: PathLike) -> list[str
     """
     notes = FORMATS[form](found, store, path)
     several = found.campaign.judges_per_item > 1 and form not in ("jsonl", "csv")
-    policy = (
-        [f"an item's grade is the {found.policy} of its {found.campaign.judges_per_item} judges"] if several else []
-    )
-    return [f"as of event {found.as_of}: {notes[0]}", *notes[1:], *policy]
+    counted = "lower median (estimates take the mean gain)" if found.policy == "mean-gain" else found.policy
+    policy = [f"an item's grade is the {counted} of its {found.campaign.judges_per_item} judges"]
+    return [f"as of event {found.as_of}: {notes[0]}", *notes[1:], *(policy if several else [])]

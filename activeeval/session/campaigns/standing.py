@@ -10,6 +10,7 @@ import numpy as np
 
 from activeeval.campaign import Campaign, Unit
 from activeeval.campaign.policies import Agreement, one_grade
+from activeeval.campaign.rounds import check_rounds
 from activeeval.campaign.sheet import Progress, heard
 from activeeval.errors import InputError, StateError
 from activeeval.io.comparisons import Truth
@@ -248,7 +249,18 @@ def grades_of(found: Standing) -> dict[Pair, int]:
 
 
 def labels_of(found: Standing) -> dict[Pair, int]:
-    """Return the grade of each item that a campaign has judged or knew before it was drawn."""
+    """Return the grade of each item that a campaign has judged or knew before it was drawn.
+
+    Raises
+    ------
+    InputError
+        Where what it holds are no grades: ranks, or the mean of what several grades are worth.
+    """
+    name = f"campaign {found.campaign.name}"
+    if found.campaign.config.get("top_k") is not None:
+        raise InputError(f"{name}: holds ranks, which are no known grades")
+    if any(one.campaign.design.groups for one in found.rounds):
+        raise InputError(f"{name}: items count the mean gain of grades that differ, which is no known grade")
     design = found.rounds[0].campaign.design
     queries = design.pool.query_texts[design.pool.item_queries]
     known = {(queries[z], design.pool.item_texts[z]): int(design.known[z]) for z in np.flatnonzero(design.known >= 0)}
@@ -275,6 +287,7 @@ def answered(
         Where a sample does not reach a question, or rounds are asked for an interval other than t.
     """
     read = found.read
+    _check_unchanged(read)
     if len(read) > 1:
         if kind != "t":
             raise InputError("several rounds are read with t intervals")
@@ -282,3 +295,38 @@ def answered(
     told, notes = answers(read[0], read[0].asked(measures, questions, contrasts), scope=scope, kind=kind, level=level)
     n_later = len(found.rounds) - 1
     return told, notes + ([f"read from the first round alone: {n_later} more wait for judgments"] if n_later else [])
+
+
+def check_next_round(found: Standing, sample: Sample) -> None:
+    """Raise where a sample cannot be a further round of a campaign, before anything of it is stored.
+
+    Raises
+    ------
+    StateError, InputError
+        Where it asks other questions or is of another pool, or items could not be judged: a further round would ask
+        for them again.
+    """
+    if found.progress.cannot:
+        n = found.progress.cannot
+        raise StateError(f"{n} items could not be judged, which a further round would ask for again: judge them first")
+    asked = [[(one.title, str(one.target.measure)) for one in own.made_for] for own in (found.rounds[0], sample)]
+    if asked[0] != asked[1]:
+        raise InputError("a further round answers the questions that the campaign was made for, expected the same ones")
+    campaigns = [*(one.campaign for one in found.rounds), sample.campaign]
+    check_rounds(campaigns, [None] * len(campaigns))
+    _check_unchanged((*found.rounds, sample))
+
+
+def _check_unchanged(rounds: Sequence[Sample]) -> None:
+    """Raise where a grade was changed after a later round was drawn, which takes the earlier one for known."""
+    for k, later in enumerate(rounds[1:], 2):
+        known = later.campaign.design.known
+        for earlier in rounds[: k - 1]:
+            grades = earlier.campaign.grades
+            changed = np.flatnonzero((grades >= 0) & (known >= 0) & (grades != known))
+            if changed.size:
+                place = later.campaign.design.pool.place(int(changed[0]))
+                raise StateError(
+                    f"{changed.size} grades were changed since round {k} was drawn with them, the first is {place}: "
+                    "read as of an event before that, or change them back"
+                )

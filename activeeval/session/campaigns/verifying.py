@@ -19,6 +19,8 @@ def verify(store: Store, name: str) -> list[str]:
     """
     problems = list(store.verify(name))
     versions, units = store.samples(name), store.units(name)
+    lost = sorted({unit.version for unit in units} - {row.version for row in versions})
+    problems += [f"version {version} of the sample is gone, units of it are there" for version in lost]
     offset = (0, 0)
     for own in rounds_of(versions):
         for row in own:
