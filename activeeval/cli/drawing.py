@@ -80,6 +80,28 @@ _TARGETS = (
 )
 
 
+_OF_A_READING = (
+    click.option(
+        "--measure",
+        "measures",
+        multiple=True,
+        help="Any that the sample reaches; repeatable. Default: what it was made for.",
+    ),
+    click.option(
+        "--question",
+        "questions",
+        multiple=True,
+        type=QUESTION,
+        help=f"{QUESTIONS}; repeatable. Default: what it was made for.",
+    ),
+)
+
+
+def asked_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what a drawn sample is asked: measures and questions."""
+    return with_options(command, _OF_A_READING)
+
+
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add a budget, or what to reach in its place."""
     return with_options(command, _TARGETS)

@@ -10,8 +10,7 @@ import click
 
 from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_if_few, show_systems
 from activeeval.cli.drawing import (
-    QUESTION,
-    QUESTIONS,
+    asked_options,
     budget_option,
     budget_told,
     documents_option,
@@ -158,19 +157,7 @@ def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries:
 @click.command()
 @click.argument("path", metavar="SAMPLE")
 @click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
-@click.option(
-    "--measure",
-    "measures",
-    multiple=True,
-    help="Any that the sample reaches; repeatable. Default: what it was made for.",
-)
-@click.option(
-    "--question",
-    "questions",
-    multiple=True,
-    type=QUESTION,
-    help=f"{QUESTIONS}; repeatable. Default: what it was made for.",
-)
+@asked_options
 @contrasts_option
 @policy_option
 @scope_option("pool")

@@ -123,9 +123,7 @@ class Labelling:
         found = {}
         for query, part in self.parts.items():
             if part.ask() is None:
-                names, best = self.docs[query], part.top()
-                rest = [item for item in range(len(names)) if item not in {*best, *part.discarded}]
-                found[query] = Truth(*(tuple(names[item] for item in own) for own in (best, rest, part.discarded)))
+                found[query] = truth_of(part, self.docs[query])
         return found
 
     def is_own(self, path: str) -> bool:
@@ -170,6 +168,13 @@ class Labelling:
             part.discard(docs.index(told.first))
         else:
             part.tell(None if told.preferred is None else docs.index(told.preferred))
+
+
+def truth_of(settled: TopKLabelling, docs: Sequence[str]) -> Truth:
+    """Return what a settled labelling of documents came to."""
+    best = settled.top()
+    rest = [item for item in range(len(docs)) if item not in {*best, *settled.discarded}]
+    return Truth(*(tuple(docs[item] for item in own) for own in (best, rest, settled.discarded)))
 
 
 def arrival_number(query: str, doc: str) -> bytes:

@@ -10,7 +10,7 @@ import click
 
 from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_if_few, show_systems
 from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
-from activeeval.cli.drawing import QUESTION, QUESTIONS
+from activeeval.cli.drawing import asked_options
 from activeeval.cli.inputs import SCOPES, contrasts_option, level_option, scope_option
 from activeeval.cli.output import (
     check_new,
@@ -41,13 +41,12 @@ def status(name: str, db: str | None, as_of: int | None, level: float, places: i
     \b
     activeeval campaign status week1 -o jsonl
     """
+    from activeeval.session.campaigns.standing import standing
     from activeeval.session.campaigns.status import intervals, reached
     from activeeval.session.campaigns.status import status as status_of
 
+    tell("reading the log")
     with opened(name, db) as store:
-        from activeeval.session.campaigns.standing import standing
-
-        tell("reading the log")
         found = standing(store, name, as_of)
         row = status_of(found, store)
     now = intervals(found, level)
@@ -72,19 +71,7 @@ def status(name: str, db: str | None, as_of: int | None, level: float, places: i
 @click.command()
 @of_campaign
 @as_of_option
-@click.option(
-    "--measure",
-    "measures",
-    multiple=True,
-    help="Any that the sample reaches; repeatable. Default: what it was made for.",
-)
-@click.option(
-    "--question",
-    "questions",
-    multiple=True,
-    type=QUESTION,
-    help=f"{QUESTIONS}; repeatable. Default: what it was made for.",
-)
+@asked_options
 @contrasts_option
 @scope_option("pool")
 @click.option(

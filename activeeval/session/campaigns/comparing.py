@@ -13,7 +13,7 @@ from activeeval.errors import InputError
 from activeeval.io.comparisons import Truth
 from activeeval.io.labelling import Told
 from activeeval.judging import Remaining, TopKLabelling
-from activeeval.session.labelling import Question
+from activeeval.session.labelling import Question, truth_of
 from activeeval.store import Acknowledged, Claimed, EventRow, Said, Store
 
 Pair = tuple[str, str]
@@ -125,7 +125,7 @@ class Comparing:
         pair = labelling.ask()
         if pair is not None:
             return self._docs[pair[0]], self._docs[pair[1]]
-        self._store.submit(self._name, item.token, Said(kind="judged", body=_parts(truth(labelling, self._docs))))
+        self._store.submit(self._name, item.token, Said(kind="judged", body=_parts(truth_of(labelling, self._docs))))
         self.item = self._labelling = None
         self.n_settled += 1
         return None
@@ -155,13 +155,6 @@ def bodies_of(events: list[EventRow], judge: str, unit: int) -> list[dict[str, A
         elif event.kind == "preferred" and event.judge == judge:
             found.append(dict(event.body))
     return found
-
-
-def truth(labelling: TopKLabelling, docs: list[str]) -> Truth:
-    """Return what a settled labelling of documents came to."""
-    best = labelling.top()
-    rest = [item for item in range(len(docs)) if item not in {*best, *labelling.discarded}]
-    return Truth(*(tuple(docs[item] for item in own) for own in (best, rest, labelling.discarded)))
 
 
 def compare_all(

@@ -159,7 +159,7 @@ def _design(found: Standing, history: History) -> Row:
         "queries": design.pool.n_queries,
         "items": design.pool.n_items,
         "open_items": int((design.order.roots > 0).sum()),
-        "known": int((found.rounds[0].campaign.design.known >= 0).sum()),
+        "known": _known(found.rounds[0]),
         "rounds": [_round(one) for one in found.rounds],
         "blocks": _blocks(found, history.events),
         "judges_per_item": found.campaign.judges_per_item,
