@@ -6,12 +6,14 @@ Tokens are given, not made, so that both can be asked the same.
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, replace
 
 from activeeval.errors import InputError, StateError
 from activeeval.store import Acknowledged, Claimed, EventRow
 
 ANSWERS = ("judged", "cannot")
+PLAIN = {"ensure_ascii": False, "separators": (",", ":")}
 
 
 @dataclass
@@ -49,17 +51,19 @@ class NaiveStore:
         self.log.append(event)
         return event
 
-    def draw(self, units, ended=""):
+    def draw(self, units, ended="", sample="abc"):
         for unit in units:
+            texts = json.dumps([unit.query_text, *(place.text for place in unit.places)], sort_keys=True, **PLAIN)
             body = {"items": [place.doc_id for place in unit.places]}
             body |= {"probabilities": [place.probability for place in unit.places]}
             body |= {"level": unit.level, "cost": unit.cost, "block": unit.block, "version": unit.version}
+            body |= {"sample": sample, "texts": hashlib.blake2b(texts.encode(), digest_size=16).hexdigest()}
             self.add(kind="drawn", unit=unit.number, query_id=unit.query_id, body=body)
             for position, place in enumerate(unit.places):
                 for k in range(1, self.campaign.judges_per_item + 1):
                     self.slots.append(Slot(unit, position, place.doc_id, k))
         if ended:
-            self.add(kind="ended", reason=ended)
+            self.add(kind="ended", reason=ended, body={"sample": sample})
 
     def event_of(self, key):
         return next((event for event in self.log if key is not None and event.key == key), None)
@@ -109,6 +113,9 @@ class NaiveStore:
             (slot.unit.number, slot.k) for slot in self.slots if slot.state == "leased" and slot.lease_until >= now
         }
 
+        if self.campaign.by_level:
+            return min(may, key=lambda slot: slot.order)
+
         def rank(slot):
             laters = self.laters(judge, slot)
             if laters:
@@ -134,6 +141,8 @@ class NaiveStore:
         shown = self.event_of("shown:" + hashed(token))
         if shown is None:
             raise InputError("unknown token")
+        if said.kind == "later" and self.campaign.by_level:
+            raise InputError("nothing is put off")
         key = key or "token:" + hashed(token)
         stored = self.event_of(key)
         item = {name: getattr(shown, name) for name in ("judge", "query_id", "doc_id", "unit", "k", "shown_at")}
@@ -172,6 +181,8 @@ class NaiveStore:
         return "the item had been answered already"
 
     def record(self, judge, lines):
+        if self.campaign.by_level:
+            raise InputError("one at a time")
         kept = len(self.log), [replace(slot) for slot in self.slots]
         try:
             return [self.record_line(judge, *line) for line in lines]

@@ -37,6 +37,8 @@ def check_said(said: Said, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWE
     """Raise InputError where nobody can say that."""
     if said.kind not in tuple(kinds):
         raise InputError(f"a judge says {', '.join(kinds)}, got {shown(str(said.kind))}")
+    if said.kind == "later" and campaign.by_level:
+        raise InputError("this campaign goes strictly by level: no item is put off; judge it, or say why it cannot be")
     check_text("reason", said.reason)
     canonical(dict(said.body))
     if said.kind == "preferred" and not said.body:
@@ -131,6 +133,8 @@ def retract(connection: Connection, campaign_id: int, seq: int, judge: str, reas
         what = found[0].kind if found else "not there"
         raise StateError(f"event {seq} is {what}: only judged and cannot can be retracted")
     answer = found[0]
+    if judge != answer.judge and not reason:
+        raise InputError(f"event {seq} is what {shown(answer.judge)} says: whoever takes back another's says why")
     held = _slot_of(connection, campaign_id, answer)
     lock_log(connection, campaign_id)
     by = events(connection, campaign_id, event.c.supersedes == seq)
@@ -146,7 +150,9 @@ def retract(connection: Connection, campaign_id: int, seq: int, judge: str, reas
 def _repeated(stored: EventRow, item: EventRow, answer: Answer) -> Acknowledged:
     is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (item.query_id, item.doc_id, item.judge)
     if not is_of_item or not says_the_same(stored, answer.said):
-        raise StateError(f"the key {shown(answer.key)} is that of event {stored.seq}, which says something else")
+        is_own = not answer.key.startswith("token:")
+        what = f"the key {shown(answer.key)} is that of" if is_own else "the token was answered by"
+        raise StateError(f"{what} event {stored.seq}, which says something else")
     return Acknowledged(event=stored, is_repeated=True)
 
 

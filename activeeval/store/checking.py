@@ -11,9 +11,11 @@ from activeeval.errors import StateError
 from activeeval.store import tables
 from activeeval.store.drawing import drawn, insert_slots
 from activeeval.store.fold import ANSWERS, Slot, slots_of
-from activeeval.store.log import chained, digest_of, events, lock_log
-from activeeval.store.reading import units_of
-from activeeval.store.rows import CampaignRow, EventRow, UnitRow
+from activeeval.store.log import chained, digest_of, events, genesis, lock_log
+from activeeval.store.reading import samples_of, units_of
+from activeeval.store.rows import CampaignRow, EventRow, SampleRow, UnitRow
+
+_ADDED = ("sample", "texts")
 
 
 def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow) -> list[str]:
@@ -38,7 +40,7 @@ def rebuild(connection: Connection, campaign_id: int, campaign: CampaignRow) -> 
     lock_log(connection, campaign_id)
     log = events(connection, campaign_id)
     slots, problems = slots_of(campaign, log)
-    problems = [*_chain(log), *problems]
+    problems = [*_chain(log, genesis(connection, campaign_id)), *problems]
     if problems:
         raise StateError(f"the log is not whole: {problems[0]}")
     connection.execute(delete(tables.slot).where(tables.slot.c.campaign_id == campaign_id))
@@ -71,7 +73,7 @@ def _matches(one: Any, other: Any, *columns: tuple[str, str]) -> Any:
 
 def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
     log = events(connection, campaign_id)
-    yield from _chain(log)
+    yield from _chain(log, genesis(connection, campaign_id))
     yield from _references(log)
     names = select(tables.judge.c.name).where(tables.judge.c.campaign_id == campaign_id)
     judges = set(connection.execute(names).scalars())
@@ -80,11 +82,16 @@ def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[s
             yield f"event {event.seq} is of judge {event.judge!r}, who is not entered"
 
 
-def _chain(log: Sequence[EventRow]) -> Iterator[str]:
-    before, seq = "", 0
+def _chain(log: Sequence[EventRow], start: str) -> Iterator[str]:
+    before, seq = start, 0
+    # the first release's logs began with nothing, so that a set-up that was changed looks the same as a first event
+    if log and log[0].digest == chained(log[0], ""):
+        before = ""
     for event in log:
         if event.seq != seq + 1:
             yield f"event {seq + 1} is missing: after {seq} comes {event.seq}"
+        elif seq == 0 and event.digest != chained(event, before):
+            yield "event 1 or the campaign's set-up is not what was written: its digest does not fit"
         elif event.digest != chained(event, before):
             yield f"event {event.seq} is not what was written: its digest does not fit"
         before, seq = event.digest, event.seq
@@ -101,21 +108,33 @@ def _references(log: Sequence[EventRow]) -> Iterator[str]:
 
 def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
     said = {event.unit: event for event in events(connection, campaign_id, tables.event.c.kind == "drawn")}
+    samples = {sample.version: sample for sample in samples_of(connection, campaign_id)}
+    first: dict[int, int] = {}
     for unit in units_of(connection, campaign_id):
         event = said.pop(unit.number, None)
         if event is None:
             yield f"unit {unit.number} was never drawn"
-        elif not _is_as_drawn(unit, event):
+        elif unit.version not in samples or not _is_as_drawn(unit, event, samples[unit.version]):
             yield f"unit {unit.number} is not what event {event.seq} says was drawn"
+        else:
+            first[unit.version] = min(event.seq, first.get(unit.version, event.seq))
     yield from (f"unit {number} was drawn and is not there" for number in said)
+    for end in events(connection, campaign_id, tables.event.c.kind == "ended"):
+        if end.body and end.body["sample"] not in {sample.digest for sample in samples.values()}:
+            yield f"event {end.seq} is the end of a sample that is not there"
+    for version, seq in first.items():
+        if samples[version].seq != seq - 1:
+            yield f"version {version} of the sample is as of event {samples[version].seq}, its units as of {seq - 1}"
     for digest, content in connection.execute(_documents(campaign_id)):
         if digest_of(content) != digest:
             yield f"the text of document {digest} is not what was written"
 
 
-def _is_as_drawn(unit: UnitRow, event: EventRow) -> bool:
-    expected = drawn(unit, event.at)
-    return (expected.body, expected.query_id) == (event.body, event.query_id)
+def _is_as_drawn(unit: UnitRow, event: EventRow, sample: SampleRow) -> bool:
+    expected = drawn(unit, event.at, sample.digest)
+    # the first release said nothing of the sample and the texts; what an event says the chain keeps
+    said = {name: value for name, value in expected.body.items() if name in event.body or name not in _ADDED}
+    return (said, expected.query_id) == (dict(event.body), event.query_id)
 
 
 def _documents(campaign_id: int) -> Any:

@@ -61,6 +61,7 @@ def claim(connection: Connection, asked: Claim) -> Claimed | None:
         "of_judge": asked.judge,
         "as_of": asked.now,
         "new_hash": hashed(token),
+        "by_level": asked.campaign.by_level,
         "new_lease": asked.now + asked.campaign.lease_s * MICROSECONDS,
     }
     taken = connection.execute(_taking("own"), values).scalar() or _next(connection, values)
@@ -100,6 +101,7 @@ def _next(connection: Connection, values: Mapping[str, Any]) -> int | None:
     has_put_off = connection.execute(_laters().limit(1), values).first() is not None
     unit = connection.execute(_last_unit(), values).scalar()
     places = ["unit", "alone", "any"] if unit is not None else ["alone", "any"]
+    places = ["any"] if values["by_level"] else places
     block = 0
     while (found := connection.execute(_lowest_block(), {**values, "above": block}).scalar()) is not None:
         block = found

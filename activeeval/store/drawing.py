@@ -24,7 +24,7 @@ def create(
     table = tables.campaign
     if connection.execute(select(table.c.id).where(table.c.name == campaign.name)).first():
         raise InputError(f"there is a campaign {shown(campaign.name)} already")
-    values = {name: getattr(campaign, name) for name in ("name", "judges_per_item", "lease_s", "max_grade")}
+    values = {name: getattr(campaign, name) for name in ("name", "judges_per_item", "lease_s", "max_grade", "by_level")}
     values |= {"config": canonical(dict(campaign.config)), "created_at": campaign.created_at}
     # two processes may both have found that there is none
     made = connection.execute(_insert(connection, table).values(values).on_conflict_do_nothing().returning(table.c.id))
@@ -76,8 +76,9 @@ def insert_slots(connection: Connection, campaign_id: int, slots: Iterable[Slot]
         connection.execute(insert(tables.slot), rows)
 
 
-def drawn(unit: UnitRow, at: int) -> EventRow:
-    """Return the event of a unit that was drawn; it says all of the unit but the texts."""
+def drawn(unit: UnitRow, at: int, sample: str) -> EventRow:
+    """Return the event of a unit that was drawn of the sample of an id; it says all of the unit, texts as a digest."""
+    texts = [unit.query_text, *(dict(place.text) for place in unit.places)]
     members = [place.members for place in unit.places]
     body = {
         "items": [place.doc_id for place in unit.places],
@@ -86,6 +87,8 @@ def drawn(unit: UnitRow, at: int) -> EventRow:
         "cost": float(unit.cost),
         "block": unit.block,
         "version": unit.version,
+        "sample": sample,
+        "texts": digest_of(canonical(texts)),
     } | ({"members": members} if any(members) else {})
     return EventRow(seq=0, kind="drawn", at=at, unit=unit.number, query_id=unit.query_id, body=body)
 
@@ -105,8 +108,9 @@ def _add(
     _insert_sample(connection, campaign_id, replace(sample, seq=before))
     _insert_queries(connection, campaign_id, units)
     _insert_units(connection, campaign_id, units)
-    new = [drawn(unit, at) for unit in units]
-    new += [EventRow(seq=0, kind="ended", at=at, reason=ended)] if ended else []
+    new = [drawn(unit, at, sample.digest) for unit in units]
+    end = EventRow(seq=0, kind="ended", at=at, reason=ended, body={"sample": sample.digest})
+    new += [end] if ended else []
     stored = append(connection, campaign_id, new)
     insert_slots(connection, campaign_id, slots_of(campaign, stored)[0])
     if connection.dialect.name == "postgresql":
@@ -182,7 +186,7 @@ def _check_units(sample: SampleRow, units: Sequence[UnitRow]) -> None:
             raise InputError(f"unit {unit.number} is of version {unit.version}, its sample of {sample.version}")
         check_text("query_id", unit.query_id, may_be_empty=False)
         check_text("query_text", unit.query_text)
-        canonical(dict(drawn(unit, 0).body))
+        canonical(dict(drawn(unit, 0, sample.digest).body))
         for place in unit.places:
             check_text("doc_id", place.doc_id, may_be_empty=False)
         if len({place.doc_id for place in unit.places}) < len(unit.places):

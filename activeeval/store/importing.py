@@ -25,6 +25,8 @@ ALL_DONE = "all judges asked for have judged it"
 
 def check_given(given: Sequence[Given], campaign: CampaignRow) -> None:
     """Raise InputError, or StateError for a key twice, where a line of a file says what nobody can say."""
+    if campaign.by_level:
+        raise InputError("this campaign goes strictly by level: answers come one at a time, by claim and submit")
     for query_id, doc_id, said, key in given:
         check_text("query_id", query_id, may_be_empty=False)
         check_text("doc_id", doc_id, may_be_empty=False)

@@ -1,4 +1,7 @@
-"""The log of a campaign: events in a row, each with a digest over itself and the digest of the one before."""
+"""The log of a campaign: events in a row, each with a digest over itself and the digest of the one before.
+
+The first follows the digest of the campaign's set-up, so that the last digest stands for all that was ever written.
+"""
 
 from __future__ import annotations
 
@@ -93,9 +96,15 @@ def lock_log(connection: Connection, campaign_id: int) -> None:
 
 
 def tail(connection: Connection, campaign_id: int) -> tuple[int, str]:
-    """Return number and digest of the last event; 0 and "" of an empty log."""
+    """Return number and digest of the last event; of an empty log 0 and the digest of the campaign's set-up."""
     row = connection.execute(_TAIL, {"of_campaign": campaign_id}).first()
-    return (row[0], row[1]) if row else (0, "")
+    return (row[0], row[1]) if row else (0, genesis(connection, campaign_id))
+
+
+def genesis(connection: Connection, campaign_id: int) -> str:
+    """Return what the chain starts with: the digest of the campaign as it was set up."""
+    row = connection.execute(select(tables.campaign).where(tables.campaign.c.id == campaign_id)).one()
+    return digest_of(canonical({name: value for name, value in row._mapping.items() if name != "id"}))
 
 
 def events(connection: Connection, campaign_id: int, *conditions: Any) -> list[EventRow]:

@@ -25,6 +25,9 @@ class CampaignRow:
         Seconds for which an item belongs to the judge who has it.
     max_grade : int or None
         The largest grade that is taken; None takes any.
+    by_level : bool
+        Items go out strictly in the order of their units, and nobody passes one over: below the lowest that waits
+        the sample may be read.
     created_at : int
         UTC, microseconds.
     """
@@ -34,6 +37,7 @@ class CampaignRow:
     judges_per_item: int = 1
     lease_s: int = 900
     max_grade: int | None = None
+    by_level: bool = False
     created_at: int = 0
 
 

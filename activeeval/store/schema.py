@@ -13,7 +13,7 @@ from activeeval.errors import InputError
 from activeeval.store.database import Database
 from activeeval.store.tables import metadata
 
-VERSIONS = ("0001",)
+VERSIONS = ("0001", "0002")
 """Of the schema, oldest first; the last is this release's. They are the revisions of the migrations."""
 VERSION_TABLE = "activeeval_schema"
 

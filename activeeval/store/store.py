@@ -233,6 +233,8 @@ class Store:
         ------
         StateError
             Where it is not an answer that stands.
+        InputError
+            Where it is another's and there is no reason.
         """
         check_text("judge", judge)
         check_text("reason", reason)

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     Double,
@@ -23,6 +24,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     literal_column,
 )
 
@@ -53,6 +55,7 @@ campaign = Table(
     Column("lease_s", Integer, nullable=False),
     Column("max_grade", Integer),
     Column("created_at", BigInteger, nullable=False),
+    Column("by_level", Boolean, nullable=False, server_default=false()),
 )
 
 sample = Table(

@@ -34,16 +34,17 @@ COMMANDS = st.one_of(
     st.tuples(st.just("grow")),
     st.tuples(st.just("rebuild")),
 )
+BY_LEVEL = st.sampled_from([False, False, True])
 NAMES = (f"campaign {i}" for i in itertools.count())
 
 
 class Pair:
     """A campaign in the store and in plain lists, asked the same."""
 
-    def __init__(self, store, clock, k):
+    def __init__(self, store, clock, k, by_level):
         self.store, self.clock, self.name = store, clock, next(NAMES)
         units = make_units(4, 2)
-        make_campaign(store, units, k=k, name=self.name)
+        make_campaign(store, units, k=k, name=self.name, by_level=by_level)
         self.naive = NaiveStore(store.campaign(self.name), units, clock)
         self.tokens = []
         self.versions = 1
@@ -79,7 +80,7 @@ class Pair:
         self.same(lambda: self.store.record(self.name, judge, said), lambda: self.naive.record(judge, said))
 
     def retract(self, seq):
-        self.same(lambda: self.store.retract(self.name, seq, "x"), lambda: self.naive.retract(seq, "x", ""))
+        self.same(lambda: self.store.retract(self.name, seq, "x", "y"), lambda: self.naive.retract(seq, "x", "y"))
 
     def sleep(self, seconds):
         self.clock.sleep(seconds)
@@ -87,8 +88,10 @@ class Pair:
     def grow(self):
         self.versions += 1
         more = make_units(1, 2, first=3 + self.versions, version=self.versions)
-        last = self.store.grow(self.name, SampleRow(version=self.versions, digest="", payload=b""), more)
-        self.naive.draw(more)
+        last = self.store.grow(
+            self.name, SampleRow(version=self.versions, digest=f"sample {self.versions}", payload=b""), more
+        )
+        self.naive.draw(more, sample=f"sample {self.versions}")
         assert last == len(self.naive.log)
 
     def rebuild(self):
@@ -132,13 +135,13 @@ few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scop
 
 
 @few
-@given(k=st.integers(1, 3), commands=st.lists(COMMANDS, max_size=25))
-def test_the_store_is_its_naive_form(store, clock, k, commands):
-    follow(Pair(store, clock, k), commands)
+@given(k=st.integers(1, 3), by_level=BY_LEVEL, commands=st.lists(COMMANDS, max_size=25))
+def test_the_store_is_its_naive_form(store, clock, k, by_level, commands):
+    follow(Pair(store, clock, k, by_level), commands)
 
 
 @pytest.mark.slow
 @settings(few, max_examples=250)
-@given(k=st.integers(1, 3), commands=st.lists(COMMANDS, min_size=20, max_size=80))
-def test_the_store_is_its_naive_form_for_long(store, clock, k, commands):
-    follow(Pair(store, clock, k), commands)
+@given(k=st.integers(1, 3), by_level=BY_LEVEL, commands=st.lists(COMMANDS, min_size=20, max_size=80))
+def test_the_store_is_its_naive_form_for_long(store, clock, k, by_level, commands):
+    follow(Pair(store, clock, k, by_level), commands)

@@ -283,6 +283,12 @@ def no_triggers(url, table):
         ("unit", "UPDATE unit SET cost = 2 WHERE number = 3", ["unit 3 is not what event 3 says was drawn"]),
         ("place", "UPDATE place SET probability = 0.9 WHERE unit = 2", ["unit 2 is not what event 2 says was drawn"]),
         ("document", "UPDATE document SET content = '{}'", ["the text of document"]),
+        ("place", "UPDATE place SET document = (SELECT min(digest) FROM document)", ["unit "]),
+        ("query", "UPDATE query SET text = 'x' WHERE query_id = 'q0'", ["unit 3 is not what event 3 says was drawn"]),
+        ("campaign", "UPDATE campaign SET config = '{}'", ["event 1 or the campaign's set-up is not what was written"]),
+        ("campaign", "UPDATE campaign SET max_grade = 9", ["event 1 or the campaign's set-up is not what was written"]),
+        ("sample", "UPDATE sample SET seq = 3", ["version 1 of the sample is as of event 3, its units as of 0"]),
+        ("sample", "UPDATE sample SET digest = 'x'", ["unit 1 is not what event 1 says was drawn"]),
         ("judge", "DELETE FROM judge", ["event 5 is of judge 'ann', who is not entered"]),
     ],
 )

@@ -162,7 +162,7 @@ def test_everything_at_once_ends(store, made_url, request):
 
 def try_retract(store, seq):
     with contextlib.suppress(StateError):  # somebody said something else meanwhile
-        store.retract("night", seq, "boss")
+        store.retract("night", seq, "boss", "at random")
 
 
 def test_two_make_a_campaign_of_one_name_and_one_does(database_url):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
-from store_cases import make_campaign
+from store_cases import grade, make_campaign, make_units
 
 from activeeval.errors import InputError
-from activeeval.store import open_store, schema, upgrade
+from activeeval.store import SampleRow, open_store, schema, upgrade
 from activeeval.store.tables import metadata
 
 
@@ -55,21 +58,62 @@ def test_a_newer_version_is_not_touched(database_url):
             ask(database_url)
 
 
-def test_an_older_version_says_how_to_bring_it_up(database_url, monkeypatch):
-    open_store(database_url, create=True).close()
-    monkeypatch.setattr(schema, "VERSIONS", ("0001", "0002"))
+@pytest.fixture
+def first_release(database_url, monkeypatch):
+    """A database with a campaign as the first version of the tables had it: two of four items judged, one in hand."""
+    monkeypatch.setattr(schema, "VERSIONS", ("0001",))
+
+    def put(connection):
+        for name, rows in json.loads((Path(__file__).parent / "first_release.json").read_text("utf-8")).items():
+            for row in rows:
+                values = {column: value for column, value in row.items() if column != "id"}
+                values |= {"payload": base64.b64decode(row["payload"])} if "payload" in row else {}
+                columns = ", ".join(values)
+                places = ", ".join(f":{column}" for column in values)
+                connection.execute(text(f"INSERT INTO {name} ({columns}) VALUES ({places})"), values)
+
+    with open_store(database_url, create=True) as store:
+        store._database.write(put)
+    monkeypatch.undo()
+    return database_url
+
+
+def test_an_older_version_says_how_to_bring_it_up(first_release):
     with pytest.raises(InputError, match="was written by an older release; activeeval campaign upgrade brings it up"):
-        open_store(database_url)
+        open_store(first_release)
 
 
-def test_upgrading_runs_the_migrations_that_are_missing(database_url, monkeypatch):
-    ran = []
-    open_store(database_url, create=True).close()
-    monkeypatch.setattr(schema, "VERSIONS", ("0001", "0002"))
-    monkeypatch.setattr(schema, "_upgrade", ran.append)
-    upgrade(database_url)
-    open_store(database_url, create=True).close()
-    assert len(ran) == 2
+@pytest.mark.parametrize("bring_up", [upgrade, lambda url: open_store(url, create=True).close()])
+def test_a_campaign_of_an_older_version_goes_on(first_release, clock, bring_up):
+    """As of a moment, as it left off: log, slots and leases are those of before, and its chain goes on."""
+    bring_up(first_release)
+    with open_store(first_release, clock=clock) as store:
+        log = store.events("night")
+        assert [event.kind for event in log] == [
+            "drawn",
+            "drawn",
+            "ended",
+            *["shown", "judged", "shown", "cannot", "shown"],
+        ]
+        assert store.verify("night") == []
+        assert not store.campaign("night").by_level
+        got = store.claim("night", "bob")
+        assert (got.query_id, got.doc_id) == (log[-1].query_id, log[-1].doc_id)
+        store.submit("night", got.token, grade(2))
+        more = make_units(1, 1, first=3, version=2)
+        store.grow("night", SampleRow(version=2, digest="def", payload=b"more"), more)
+        assert store.verify("night") == []
+        store.rebuild("night")
+        assert store.events("night")[: len(log)] == log
+
+
+def test_what_was_changed_in_a_campaign_of_an_older_version_is_found(first_release):
+    upgrade(first_release)
+    with open_store(first_release) as store:
+        store._database.write(
+            lambda connection: connection.execute(text("UPDATE slot SET state = 'free' WHERE state = 'leased'"))
+        )
+        assert [problem.split(" is ")[0] for problem in store.verify("night")] == ["slot 1 of place 0 of unit 2"]
 
 
 def test_opening_and_claiming_loads_no_migrations(sqlite_url):

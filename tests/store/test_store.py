@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, replace
 
@@ -49,6 +50,8 @@ def test_what_goes_in_comes_out(store):
         "cost": 1.25,
         "block": 1,
         "version": 1,
+        "sample": "abc",
+        "texts": hashlib.blake2b(b'["text 2",{}]', digest_size=16).hexdigest(),
     }
     assert store.last_seq("night") == 5
     assert store.verify("night") == []
@@ -243,7 +246,7 @@ def test_said_again_is_stored_once(store):
     assert (first.is_repeated, again.is_repeated) == (False, True)
     assert first.event == again.event == store.events("night")[-1]
     assert (first.event.active_ms, first.event.idle_ms, first.event.shown_at) == (1200, 5, first.event.at)
-    with pytest.raises(StateError, match=r"the key 'token:[0-9a-f]*…' is that of event 6, which says something else"):
+    with pytest.raises(StateError, match="the token was answered by event 6, which says something else"):
         store.submit("night", got.token, grade(3))
     assert store.last_seq("night") == 6
 
@@ -372,6 +375,8 @@ def test_only_an_answer_that_stands_can_be_taken_back(store):
     make_campaign(store)
     got = store.claim("night", "ann")
     judged = store.submit("night", got.token, grade(2)).event
+    with pytest.raises(InputError, match="event 6 is what 'ann' says: whoever takes back another's says why"):
+        store.retract("night", judged.seq, "bob")
     for seq, says in ((1, "event 1 is drawn"), (5, "event 5 is shown"), (99, "event 99 is not there")):
         with pytest.raises(StateError, match=says):
             store.retract("night", seq, "ann")
@@ -393,7 +398,7 @@ def busy(store, clock):
     _, ann = store.submit_and_claim("night", ann.token, grade(2))
     _, ann = store.submit_and_claim("night", ann.token, LATER)
     store.record("night", "cyd", [("q2", "d2-0", grade(1), None), ("q2", "no", CANNOT, "x")])
-    store.retract("night", store.events("night")[9].seq, "boss")
+    store.retract("night", store.events("night")[9].seq, "boss", "spam")
     clock.sleep(1000)
     store.claim("night", "dan")
     store.submit("night", bob.token, CANNOT)
