@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from numbers import Integral, Real
 from typing import Self
 
@@ -81,6 +82,17 @@ class Campaign:
         self._log: list[Event] = []
         self._state = State()
         self._drawn_items: set[int] = set()
+        self._by_level = False
+
+    def by_level(self) -> Self:
+        """Return the same campaign, read up to the lowest unit that waits and not at ends of blocks alone.
+
+        Only where units are judged strictly in the order they are asked for: to pass over some of them, and to read
+        below the first that was, would bias the estimate. Of draws with replacement it is the campaign itself.
+        """
+        found = copy(self)
+        found._by_level = True
+        return found
 
     @property
     def log(self) -> tuple[Event, ...]:
@@ -133,7 +145,7 @@ class Campaign:
     @property
     def selection(self) -> Selection:
         """What an estimate is read from: the highest complete block; raises StateError where none is complete."""
-        return self._drawing.selection(self._readable(False)[0])
+        return self._drawing.selection(self._readable()[0])
 
     @property
     def whole_selection(self) -> Selection:
@@ -142,11 +154,14 @@ class Campaign:
 
     @property
     def complete_block(self) -> tuple[int, float]:
-        """The highest block of which nothing waits, from 1, and its threshold level; 0 and 0 where there is none."""
+        """The highest block of which nothing waits, from 1, and its threshold level; 0 and 0 where there is none.
+
+        Read by level, the threshold is that of the lowest unit that waits.
+        """
         complete = [k for k in range(len(self.design.blocks)) if self._is_complete(k)]
-        if not complete:
+        if not complete and not self._by_level:
             return 0, 0.0
-        return complete[-1] + 1, self._drawing.selection(self._drawing.block_ends[complete[-1]]).level
+        return max(complete, default=-1) + 1, self.selection.level
 
     def ask(self) -> Unit | None:
         """Return the next unit that somebody has to judge, lowest level first; None when there is none left.
@@ -218,7 +233,7 @@ class Campaign:
             self.tell(unit, judge(unit.query_id, list(unit.item_ids)))
         return self.estimate()
 
-    def estimate(self, target: Target | None = None, *, scope: str = "pool", by_level: bool = False) -> Estimate:
+    def estimate(self, target: Target | None = None, *, scope: str = "pool") -> Estimate:
         """Return what the sample says of a question: from all of it, or from its highest complete block.
 
         Parameters
@@ -227,8 +242,6 @@ class Campaign:
             Any that the sample reaches; by default the first that it was made for.
         scope : {"pool", "population"}
             See `activeeval.estimation.evaluate`.
-        by_level : bool
-            Where units are judged strictly in the order they are asked for: read up to the lowest that waits.
 
         Raises
         ------
@@ -237,7 +250,7 @@ class Campaign:
         InputError
             Where an item whose label can change the target's value could not be drawn.
         """
-        n_units, share = self._readable(by_level)
+        n_units, share = self._readable()
         cannot = sorted(self._state.cannot)
         return read(self.design, self._drawing.selection(n_units), self.grades, cannot, target, scope, share)
 
@@ -246,9 +259,13 @@ class Campaign:
     ) -> Interval:
         """Return the interval of a kind, or the name of one, other than t, which `estimate` has; else as `estimate`."""
         kind = find_interval(kind)() if isinstance(kind, str) else kind
-        self._readable(False)
+        n_units, share = self._readable()
         ends = [end for k, end in enumerate(self._drawing.block_ends) if self._is_complete(k)]
         shares = [budget / (self.design.planned or budget) for budget in self.design.blocks]
+        if n_units not in ends:
+            if kind.name == "group-sequential":
+                raise InputError("group-sequential intervals are planned for the ends of blocks")
+            ends, shares = [n_units], [share]
         selections = [self._drawing.selection(end) for end in ends]
         looks = looks_at(self.design, selections, shares, self.grades, target, scope)
         return kind.interval(looks, level)
@@ -329,7 +346,7 @@ class Campaign:
         end = self._drawing.block_ends[block]
         return len(self._state.units) >= end and not any(map(self._state.waits, self._state.units[:end]))
 
-    def _readable(self, by_level: bool) -> tuple[int, float]:
+    def _readable(self) -> tuple[int, float]:
         """Return how many units may be read, and the part of the planned budget that they are."""
         blocks = self.design.blocks
         complete = [k for k in range(len(blocks)) if self._is_complete(k)]
@@ -337,7 +354,7 @@ class Campaign:
             n_units, share = self._drawing.block_ends[complete[-1]], blocks[complete[-1]] / blocks[-1]
         else:
             n_units, share = 0, 0.0
-        if by_level and n_units < self._drawing.block_ends[-1] and self.design.scheme.can_be_topped_up:
+        if self._by_level and n_units < self._drawing.block_ends[-1] and self.design.scheme.can_be_topped_up:
             waits = (k for k, unit in enumerate(self._state.units) if self._state.waits(unit))
             n_units = next(waits, len(self._state.units))
             share = self._drawing.selection(n_units).cost / blocks[-1]

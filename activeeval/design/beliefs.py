@@ -151,6 +151,22 @@ class Beliefs:
         known_kernel.settle_known(probs, self.known)
         return probs
 
+    def expected_grades(self) -> tuple[Floats, Floats]:
+        """Return mean and variance of every item's grade as the model sees it before the sample is judged.
+
+        Of beliefs that hedge the model (`defended`) the model itself.
+
+        Returns
+        -------
+        tuple of two ndarrays, shape (n_items,)
+        """
+        nodes = _own_nodes(self.given, self.factor)
+        prior = self.given_weights if self.factor is None else self.factor.node_weights
+        weights = _informed(self.query_offsets, nodes, prior, self.known)
+        grades, of_items = np.arange(nodes.shape[2]), np.repeat(weights, np.diff(self.query_offsets), axis=0).T
+        mean, square = ((of_items * (nodes @ grades**power)).sum(axis=0) for power in (1, 2))
+        return mean, np.maximum(square - mean**2, 0.0)
+
     @property
     def max_grade(self) -> int:
         """The largest grade of the model's scale."""

@@ -158,7 +158,7 @@ def draws_of(sheet: Sheet, path: PathLike) -> Draws:
         block=sheet.wholes("block", least=1),
         query_id=_ids(sheet, "query_id", path),
         doc_id=_ids(sheet, "doc_id", path),
-        grade=_grades(sheet),
+        grade=grade_cells(sheet, "grade"),
         judge=Texts.from_list(sheet.words("judge")) if "judge" in sheet.columns else _NOBODY,
         lines=sheet.lines,
     )
@@ -200,11 +200,12 @@ def _only(sheet: Sheet, name: str) -> str:
     return words[0]
 
 
-def _grades(sheet: Sheet) -> Ints:
-    cells, words = sheet.columns["grade"], [word.strip().lower() for word in sheet.words("grade")]
+def grade_cells(sheet: Sheet, name: str) -> Ints:
+    """Return a column of grades as judges write them: `EMPTY` of an empty cell, `CANNOT` of that word."""
+    cells, words = sheet.columns[name], [word.strip().lower() for word in sheet.words(name)]
     numbers = [None if word in ("", _CANNOT) else cell for word, cell in zip(words, cells, strict=True)]
-    grades = replace(sheet, columns={"grade": numbers}).grades("grade", EMPTY)
+    grades = replace(sheet, columns={name: numbers}).grades(name, EMPTY)
     for row in np.flatnonzero(grades < 0).tolist():
         if numbers[row] is not None:
-            sheet.fail(row, "grade", f"holds {grades[row]}, {_EXPECTED}")
+            sheet.fail(row, name, f"holds {grades[row]}, {_EXPECTED}")
     return np.where(np.array(words) == _CANNOT, CANNOT, grades)

@@ -315,8 +315,9 @@ def _load(choices: Choices) -> tuple[Workload, Workload | None]:
 def _with_model_inputs(choices: Choices, workload: Workload, *, with_costs: bool = True) -> Workload:
     """Return the workload with item costs and what models look at beside the features."""
     kind = choices.cost if with_costs else "uniform"
-    is_file = kind != "uniform" and not kind.startswith("log-length")
-    workload = workload.with_costs(item_costs(read_costs(kind) if is_file else kind, workload), 0.0)
+    if isinstance(kind, str) and kind != "uniform" and not kind.startswith("log-length"):
+        kind = read_costs(kind)
+    workload = workload.with_costs(item_costs(kind, workload), 0.0)
     for name in choices.models:
         workload = given_columns(workload, name)
     return workload

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from activeeval.errors import ChoiceError
 from activeeval.session.systems import CONTRASTS
+
+if TYPE_CHECKING:
+    from activeeval.io.tables import Costs
 
 POOL_DEPTH = 100
 """As deep as the field pools runs: a thousand ranks of two runs make a pool of which the ideal of nDCG needs all."""
@@ -55,8 +59,8 @@ class Choices:
     unjudged : {"error", "irrelevant"}
     overhead : float
         Cost of turning to a query, in mean item costs.
-    cost : str
-        uniform, log-length:FEATURE or a file.
+    cost : str or Costs
+        uniform, log-length:FEATURE, a file, or what one would hold.
     top_k : int or None
         Queries are judged whole, by comparisons of two items, for the best so many; ``cost`` then follows from that.
     traffic : str or None
@@ -89,7 +93,7 @@ class Choices:
     max_grade: int | None = None
     unjudged: str = "error"
     overhead: float = 0.0
-    cost: str = "uniform"
+    cost: str | Costs = "uniform"
     top_k: int | None = None
     traffic: str | None = None
     defensive_share: float | None = None

@@ -165,8 +165,13 @@ def judge(name: str, db: str | None, judge: str, oracle: str, limit: int | None,
 @of_campaign
 @click.option("--out", required=True, metavar="FILE", help="Sheet to write: .csv, .tsv, .jsonl or .parquet.")
 @click.option("--items", type=click.IntRange(1), metavar="N", help="At most so many. Default: what waits of its block.")
+@click.option(
+    "--judge",
+    metavar="JUDGE",
+    help="Whose sheet it is: without what he has judged. Needed with several judges an item.",
+)
 @force_option
-def next_(name: str, db: str | None, out: str, items: int | None, force: bool) -> None:
+def next_(name: str, db: str | None, out: str, items: int | None, judge: str | None, force: bool) -> None:
     """Write the sheet of what waits in the lowest open block, for a spreadsheet; `import` takes it back.
 
     Nothing is reserved: what another judge does meanwhile stays theirs, and a second answer is kept and does not count.
@@ -179,7 +184,7 @@ def next_(name: str, db: str | None, out: str, items: int | None, force: bool) -
 
     check_new(out, SUFFIXES, force)
     with opened(name, db) as store:
-        for note in write_batch(store, name, out, items):
+        for note in write_batch(store, name, out, items, None if judge is None else judge_of(judge)):
             say(note)
 
 
@@ -188,7 +193,11 @@ def next_(name: str, db: str | None, out: str, items: int | None, force: bool) -
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a file names no judge.")
 def import_(name: str, db: str | None, files: tuple[str, ...], judge: str | None) -> None:
-    """Take judgments from sheets, qrels, LETOR files or tables of query_id, doc_id and grade (CSV, JSONL, parquet).
+    """Take judgments from sheets, qrels, LETOR files, tables, Quepid's ratings and logs of campaigns.
+
+    A table (CSV, TSV, JSONL, parquet, xlsx, ods) has columns query_id, doc_id, grade and, if it likes, judge; a grade
+    may be `cannot`, or nothing while the item waits. Of Quepid's (query, docid, rating) queries are known by their
+    texts. A log is what `export --format jsonl` has written.
 
     All of a file, or nothing of it. What is there already is not stored twice, another grade of the same judge takes
     the earlier one's place, and what was never drawn, or is judged already, is kept and does not count.

@@ -23,6 +23,7 @@ from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
     from activeeval.session.budgets import Budget
+    from activeeval.store import Store
 
 _MINUTES = 60
 
@@ -63,6 +64,12 @@ _MINUTES = 60
     metavar="MINUTES",
     help="For so long an item belongs to the judge who has it; then another may get it.",
 )
+@click.option(
+    "--by-level",
+    is_flag=True,
+    help="Items are claimed strictly in their order and none is put off: `estimate --by-level` may then read at any "
+    "time. Default: any order within a block, sheets too; read at the ends of blocks.",
+)
 def create(
     name: str,
     db: str | None,
@@ -73,6 +80,7 @@ def create(
     judges_per_item: int,
     policy: str,
     lease: float,
+    by_level: bool,
     **options: Any,
 ) -> None:
     """Draw a sample and put it into the store, ready for judges; no label of the pool is looked at.
@@ -90,7 +98,8 @@ def create(
 
     checked_name(name)
     check_free(name, db)
-    rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=max(1, math.ceil(lease * _MINUTES)))
+    seconds = max(1, math.ceil(lease * _MINUTES))
+    rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=seconds, by_level=by_level)
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
     told = {f"campaign {other}": _labels(other, db) for other in judged_from}
@@ -160,6 +169,9 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     known: it costs nothing and is not asked for again. Every round must be judged to its end before the next is drawn;
     `estimate` reads the rounds together, by weights that their budgets alone decide: set the budgets beforehand.
 
+    Where answers came with the judges' times, items and queries cost what these say, fitted again to all of them
+    (`campaign cost`); --cost or --overhead say otherwise.
+
     \b
     activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 100
     """
@@ -170,8 +182,9 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
 
     with opened(name, db) as store:
         check_judged(store, name)
+        by_clock = _by_clock(store, name, documents)
     told = {f"campaign {name}": _labels(name, db)}
-    _, sample = drawn(options | {"judged_from": (name,)}, told)
+    _, sample = drawn(options | by_clock | {"judged_from": (name,)}, told)
     texts, notes = texts_of(sample.pairs, name, documents, queries)
     for note in [*sample.notes(), *notes]:
         say(note)
@@ -179,6 +192,20 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
         check_next_round(standing(store, name), sample)
         seq = grow(store, name, sample, texts)
     say(f"seed {sample.seed}: a further round of campaign {name}, as of event {seq}")
+
+
+def _by_clock(store: Store, name: str, documents: str | None) -> dict[str, Any]:
+    """Return the costs that judges' clocks tell as options, nothing where others are asked for or no time was taken."""
+    from activeeval.session.campaigns.clock import clocked, is_timed
+
+    source = click.get_current_context().get_parameter_source
+    if any(source(option) is not click.core.ParameterSource.DEFAULT for option in ("cost", "overhead")):
+        return {}
+    if not is_timed(store.events(name)):
+        return {}
+    found = clocked(store, name, documents)
+    say(f"costs by the judges' clocks: {found.model.words}; --cost uniform leaves them out")
+    return {"cost": found.costs, "overhead": found.overhead}
 
 
 @click.command("list")

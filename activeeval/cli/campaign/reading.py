@@ -10,7 +10,7 @@ import click
 
 from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_if_few, show_systems
 from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
-from activeeval.cli.drawing import asked_options
+from activeeval.cli.drawing import asked_options, documents_option
 from activeeval.cli.inputs import SCOPES, contrasts_option, level_option, scope_option
 from activeeval.cli.output import (
     check_new,
@@ -83,6 +83,11 @@ def status(name: str, db: str | None, as_of: int | None, level: float, places: i
     help="group-sequential: valid at the end of every block, for those who look again.",
 )
 @level_option
+@click.option(
+    "--by-level",
+    is_flag=True,
+    help="Read up to the lowest item that waits, not at ends of blocks alone: of a campaign made with --by-level.",
+)
 @places_option
 @output_option
 def estimate(
@@ -95,6 +100,7 @@ def estimate(
     scope: str,
     kind: str,
     level: float,
+    by_level: bool,
     places: int,
     form: str,
 ) -> None:
@@ -110,6 +116,7 @@ def estimate(
     tell("reading the log")
     with opened(name, db) as store:
         found = standing(store, name, as_of)
+    found = found.by_level() if by_level else found
     tell("estimating")
     told, notes = answered(found, measures, questions, contrasts, scope=scope, kind=kind, level=level)
     say_cautions([(one.title, one.estimate) for one in told])
@@ -118,7 +125,8 @@ def estimate(
     for note in notes:
         say(note)
     if form == "text":
-        say(f"as of event {found.as_of}, block {found.block} of {found.n_blocks}")
+        where = f"up to level {found.level:.4g}" if by_level else f"block {found.block} of {found.n_blocks}"
+        say(f"as of event {found.as_of}, {where}")
         say(f"the intervals are about {SCOPES[scope]}")
         say_sizes([one.estimate for one in told])
     reading: dict[str, Any] = {"as_of": found.as_of, "block": found.block, "threshold": found.level}
@@ -192,40 +200,41 @@ def verify(name: str, db: str | None) -> None:
 @click.command()
 @of_campaign
 @click.option("--out", metavar="FILE", help="Write what each item of the pool should take, for --cost: .csv, .tsv …")
+@documents_option
 @force_option
 @places_option
 @output_option
-def cost(name: str, db: str | None, out: str | None, force: bool, places: int, form: str) -> None:
+def cost(
+    name: str, db: str | None, out: str | None, documents: str | None, force: bool, places: int, form: str
+) -> None:
     """Say what judging takes by the judges' clocks: seconds for an item, its length, its grade, and for a new query.
 
-    Fitted to the judgments whose time was taken, held to a prior while they are few. The next design takes it: the
-    file as --cost, the overhead that is said as --overhead.
+    Fitted to the judgments whose time was taken, held to a prior while they are few. `campaign redraw` does it by
+    itself; another campaign takes the file as --cost, the overhead that is said as --overhead. How long documents are
+    that were not drawn is read from --documents, or else taken for the mean.
 
     \b
-    activeeval campaign cost week1 --out seconds.csv
+    activeeval campaign cost week1 --out seconds.csv --documents documents.jsonl
     activeeval campaign create week2 … --cost seconds.csv --overhead 1.4
     """
     from activeeval.io.export import write_columns
     from activeeval.io.sheets import SUFFIXES
-    from activeeval.session.campaigns.clock import fitted, item_costs
-    from activeeval.session.campaigns.standing import standing
+    from activeeval.session.campaigns.clock import clocked
 
     if out is not None:
         check_new(out, SUFFIXES, force)
     tell("reading the log")
     with opened(name, db) as store:
-        found, units = standing(store, name), store.units(name)
-        model = fitted(units, store.events(name))
-    queries, items, seconds, overhead = item_costs(model, units, found.sample)
-    names = ("item", "length", "grade", "query")
+        found = clocked(store, name, documents)
+    model, costs = found.model, found.costs
+    what = {"item": "an item", "length": "1,000 letters", "grade": "a grade more", "query": "a new query"}
     rows = [
-        {"seconds for": what, "value": getattr(model, key), "std_error": error, "judgments": model.n_items}
-        for key, what, error in zip(
-            names, ("an item", "1,000 letters", "a grade more", "a new query"), model.std_errors, strict=True
-        )
+        {"seconds for": words, "value": getattr(model, key), "std_error": error, "judgments": model.n_items}
+        for (key, words), error in zip(what.items(), model.std_errors, strict=True)
     ]
     emit(rows, form, places)
     if out is not None:
-        write_columns({"query_id": queries, "doc_id": items, "cost": seconds}, out)
-        say(f"wrote {out}: seconds for each of {len(items)} items of the pool")
-    say(f"--overhead {overhead:.3g} is what turning to a query costs, in mean items of {seconds.mean():.3g} s")
+        write_columns({"query_id": costs.query_ids, "doc_id": costs.doc_ids, "cost": costs.values}, out)
+        say(f"wrote {out}: seconds for each of {costs.values.size} items of the pool")
+    mean = f"in mean items of {costs.values.mean():.3g} s"
+    say(f"--overhead {found.overhead:.3g} is what turning to a query costs, {mean}")

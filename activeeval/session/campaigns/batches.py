@@ -9,38 +9,59 @@ import numpy as np
 from activeeval.errors import InputError
 from activeeval.io.comparisons import holds_truths, truths_of
 from activeeval.io.draws import CANNOT, EMPTY, TEXTS, Draws, read_draws_if_any, write_draws
+from activeeval.io.files import bare_suffix
+from activeeval.io.judged import read_judged
 from activeeval.io.judges import judge_name
-from activeeval.io.sheets import read_sheet
+from activeeval.io.sheets import TABLES, read_sheet
 from activeeval.io.tables import load_grades
 from activeeval.pool.texts import Texts
 from activeeval.session.campaigns.making import WHOLE
-from activeeval.session.campaigns.standing import grades_of, standing
+from activeeval.session.campaigns.standing import Standing, grades_of, standing
 from activeeval.session.ranked_sheets import check_held
 from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
 
 Answer = tuple[str, str, Said, str | None]
 
 
-def write_batch(store: Store, name: str, path: str, most: int | None = None) -> list[str]:
+def write_batch(store: Store, name: str, path: str, most: int | None = None, judge: str | None = None) -> list[str]:
     """Write the sheet of what waits in the lowest block that is not complete; return what to know of it.
+
+    Parameters
+    ----------
+    judge : str, optional
+        Whose sheet it is: it has his name, and nothing that he has judged already. Needed where items have several
+        judges.
 
     Raises
     ------
     InputError
-        Where nothing waits.
+        Where nothing waits, or the campaign does not take sheets.
     """
     found = standing(store, name)
-    if found.campaign.config.get("top_k") is not None:
-        raise InputError(f"campaign {name}: queries are judged by comparisons, which `campaign label` asks for")
+    _check_takes_sheets(found, judge)
     graded = grades_of(found)
     waits = {(unit.query_id, doc) for unit in found.units for doc in unit.item_ids} - set(graded)
+    waits -= {pair for pair, own in found.ledger.standing.items() if judge in own}
     rows = [(u, p) for u in store.units(name) for p in _items(u) if (u.query_id, p.doc_id) in waits]
     if not rows:
-        raise InputError(f"campaign {name}: nothing waits, all is judged")
+        done = "all is judged" if judge is None else f"all is judged, or waits for others than {judge}"
+        raise InputError(f"campaign {name}: nothing waits, {done}")
     block = rows[0][0].block
     rows = [row for row in rows if row[0].block == block][:most]
-    write_draws(_sheet(store.samples(name)[-1].digest, rows), path, texts=_texts(rows))
+    write_draws(_sheet(store.samples(name)[-1].digest, rows, judge or ""), path, texts=_texts(rows))
     return [f"wrote {path}: {len(rows)} items of block {block}, as of event {found.as_of}"]
+
+
+def _check_takes_sheets(found: Standing, judge: str | None) -> None:
+    row = found.campaign
+    if row.config.get("top_k") is not None:
+        raise InputError(f"campaign {row.name}: queries are judged by comparisons, which `campaign label` asks for")
+    if row.by_level:
+        raise InputError(f"campaign {row.name}: goes strictly by level: items are claimed one at a time, not by sheets")
+    if judge is None and row.judges_per_item > 1:
+        raise InputError(
+            f"campaign {row.name}: each item has {row.judges_per_item} judges: say with --judge whose sheet it is"
+        )
 
 
 def _items(unit: UnitRow) -> list[PlaceRow]:
@@ -52,13 +73,14 @@ def _items(unit: UnitRow) -> list[PlaceRow]:
     ] or list(unit.places)
 
 
-def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]]) -> Draws:
+def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]], judge: str) -> Draws:
     return Draws(
         sample=sample,
         block=np.array([unit.block for unit, _ in rows], dtype=np.int64),
         query_id=Texts.from_list([unit.query_id for unit, _ in rows]),
         doc_id=Texts.from_list([place.doc_id for _, place in rows]),
         grade=np.full(len(rows), EMPTY, dtype=np.int64),
+        judge=Texts.from_list([judge] * len(rows)),
     )
 
 
@@ -80,9 +102,9 @@ def take_files(store: Store, name: str, paths: Sequence[str], judge: str | None 
     ids, k = [row.digest for row in store.samples(name)], store.campaign(name).config.get("top_k")
     units = store.units(name)
     docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in units}
-    blocks = {(u.query_id, place.doc_id): u.block for u in units for place in u.places}
+    drawn = _Drawn(ids, units)
     # nothing is stored where one cannot be read
-    read = {path: _answers(path, ids, blocks, judge) if k is None else _truths(path, docs, k, judge) for path in paths}
+    read = {path: _answers(path, drawn, judge) if k is None else _truths(path, docs, k, judge) for path in paths}
     notes = []
     for path, by_judge in read.items():
         done = [one for who, said in by_judge.items() for one in store.record(name, who, said)]
@@ -101,12 +123,30 @@ def _told(done: Sequence[Acknowledged]) -> str:
     return ", ".join([*parts, *(f"{n} kept that do not count ({why})" for why, n in late.items())])
 
 
-def _answers(
-    path: str, samples: Sequence[str], blocks: Mapping[tuple[str, str], int], judge: str | None
-) -> dict[str, list[Answer]]:
+class _Drawn:
+    """What sheets and tables may be about: the samples, the block of each item, and queries by their texts."""
+
+    def __init__(self, samples: Sequence[str], units: Sequence[UnitRow]) -> None:
+        self.samples = samples
+        self.blocks = {(u.query_id, place.doc_id): u.block for u in units for place in u.places}
+        self.ids = {u.query_id for u in units}
+        self._by_text: dict[str, set[str]] = {}
+        for unit in units:
+            self._by_text.setdefault(unit.query_text, set()).add(unit.query_id)
+
+    def query(self, place: str, named: str) -> str:
+        """Return the id of a query that is named by its text, or by its id."""
+        found = self._by_text.get(named, set()) - self.ids.intersection({named}) if named else set()
+        if len(found) > 1:
+            ids = ", ".join(sorted(found))
+            raise InputError(f"{place}: the query {named!r} is the text of several ({ids}), expected their ids")
+        return named if named in self.ids or not found else found.pop()
+
+
+def _answers(path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answer]]:
     """Return what each judge says in a file."""
     found: dict[str, dict[tuple[str, str], Said]] = {}
-    for place, query, doc, grade, who in _rows(path, samples, blocks):
+    for place, query, doc, grade, who in _rows(path, drawn):
         name = who or judge
         if name is None:
             raise InputError(f"{place}: names no judge: say with --judge whose judgments they are")
@@ -133,11 +173,15 @@ def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None)
     return {judge: [(query, WHOLE, Said(kind="judged", body=body), None) for query, body in bodies.items()]}
 
 
-def _rows(
-    path: str, samples: Sequence[str], blocks: Mapping[tuple[str, str], int]
-) -> Iterable[tuple[str, str, str, int, str]]:
+def _rows(path: str, drawn: _Drawn) -> Iterable[tuple[str, str, str, int, str]]:
     """Yield the place, query, item, grade and judge of all that a file says."""
     sheet = read_draws_if_any(path)
+    if sheet is None and bare_suffix(path) in TABLES:
+        rows, by_text = read_judged(path)
+        for row in rows:
+            query = drawn.query(row.place, row.query) if by_text else row.query
+            yield row.place, query, row.doc, row.grade, judge_name(row.judge)
+        return
     if sheet is None:
         told = load_grades(path)
         columns = (told.query_ids.tolist(), told.doc_ids.tolist(), told.grades.tolist())
@@ -145,12 +189,12 @@ def _rows(
             if grade >= 0:
                 yield path, query, doc, grade, ""
         return
-    if sheet.sample not in samples:
-        raise InputError(f"{path}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(samples)}")
-    rows = zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), sheet.judge.tolist(), strict=True)
-    for row, (query, doc, grade, who) in enumerate(rows):
-        if blocks.get((query, doc)) != sheet.block[row]:
-            where = f"{sheet.place(path, row)}: item {doc!r} of query {query!r} is not in block {sheet.block[row]}"
+    if sheet.sample not in drawn.samples:
+        raise InputError(f"{path}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(drawn.samples)}")
+    cells = zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), sheet.judge.tolist(), strict=True)
+    for k, (query, doc, grade, who) in enumerate(cells):
+        if drawn.blocks.get((query, doc)) != sheet.block[k]:
+            where = f"{sheet.place(path, k)}: item {doc!r} of query {query!r} is not in block {sheet.block[k]}"
             raise InputError(f"{where} of the campaign; did a spreadsheet change an id?")
         if grade != EMPTY:
-            yield sheet.place(path, row), query, doc, grade, judge_name(who)
+            yield sheet.place(path, k), query, doc, grade, judge_name(who)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from activeeval.design import Beliefs, Design
+from activeeval.design import Design
 from activeeval.session.campaigns.making import item_probabilities
 from activeeval.session.campaigns.readings import finite
 from activeeval.session.campaigns.standing import Standing
@@ -60,7 +60,7 @@ def _of_round(number: int, sample: Sample) -> Row | None:
     items = items[campaign.grades[items] >= 0] if items.size else items
     if items.size == 0:
         return None
-    expected, variances = expected_grades(design)
+    expected, variances = design.beliefs.expected_grades()
     columns = np.stack(
         (
             expected[items],
@@ -73,21 +73,6 @@ def _of_round(number: int, sample: Sample) -> Row | None:
     bins = [_compared(columns[:, codes == k], queries[codes == k]) for k in range(int(codes.max()) + 1)]
     whole = _compared(columns, queries)
     return {"round": number, "bins": bins, "all": whole, **_judged_off([whole, *bins])}
-
-
-def expected_grades(design: Design) -> tuple[Floats, Floats]:
-    """Return mean and variance of every item's grade as the grade model sees it before the sample is judged.
-
-    Of a design that hedges its model (`Beliefs.defended`) the model itself.
-    """
-    own = design.beliefs
-    if own is None:
-        raise ValueError("the design has no grade model")
-    weights = own.given_weights if own.given.ndim == 3 else None
-    plain = Beliefs.of(design.pool, own.given, weights, factor=own.factor, known=own.known)
-    grades, of_items = np.arange(plain.nodes.shape[2]), plain.weights[design.pool.item_queries].T
-    mean, square = ((of_items * (plain.nodes @ power)).sum(axis=0) for power in (grades, grades**2))
-    return mean, np.maximum(square - mean**2, 0.0)
 
 
 def _observed(design: Design, grades: Ints) -> Floats:

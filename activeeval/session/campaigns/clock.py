@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
-from activeeval.session.samples import Sample
-from activeeval.store import EventRow, UnitRow
+from activeeval.io.tables import Costs
+from activeeval.io.texts import DOCUMENTS, read_texts
+from activeeval.session.samples import unpacked_sample
+from activeeval.store import EventRow, Store, UnitRow
 
 Floats = NDArray[np.float64]
 
@@ -49,9 +51,32 @@ class CostModel:
         """Return what each item takes, given its letters and the grade to expect of it."""
         return self.item + self.length * lengths / 1000 + self.grade * expected_grades
 
-    def overhead(self, item_seconds: Floats) -> float:
-        """Return what turning to a query costs, in mean items."""
-        return self.query / float(item_seconds.mean())
+    @property
+    def words(self) -> str:
+        """What it says, in a line."""
+        parts = [f"{self.item:.3g} s an item", f"{self.length:.3g} s each 1,000 letters"]
+        parts += [f"{self.grade:.3g} s each grade", f"{self.query:.3g} s a new query"]
+        return f"{', '.join(parts)}, of {self.n_items} timed judgments"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Clocked:
+    """What the next design is to take for costs.
+
+    Attributes
+    ----------
+    model : CostModel
+    costs : Costs
+        Seconds, of each item of the campaign's pool.
+    """
+
+    model: CostModel
+    costs: Costs
+
+    @property
+    def overhead(self) -> float:
+        """What turning to a query costs, in mean items."""
+        return self.model.query / float(self.costs.values.mean())
 
 
 def fitted(units: Iterable[UnitRow], events: Iterable[EventRow], prior: CostModel | None = None) -> CostModel:
@@ -87,26 +112,41 @@ def fitted(units: Iterable[UnitRow], events: Iterable[EventRow], prior: CostMode
     )
 
 
-def item_costs(
-    model: CostModel, units: Iterable[UnitRow], sample: Sample
-) -> tuple[list[str], list[str], Floats, float]:
-    """Return query and item ids, the seconds of each item of a sample's pool, and the overhead in mean items.
+def clocked(store: Store, name: str, documents: str | None = None) -> Clocked:
+    """Return what judging takes by the clocks of a campaign's judges, fitted to all of them so far.
 
-    The length is that of the texts the campaign holds, the mean of those elsewhere; the grade that which the grade
-    model expects.
+    The length is that of the texts that the campaign or ``documents`` holds, the mean of those elsewhere; the grade
+    that which the grade model of the last design expects.
+
+    Parameters
+    ----------
+    documents : str, optional
+        A table as `activeeval.io.texts.read_texts` reads it.
+
+    Raises
+    ------
+    InputError
+        Where no judgment's time was taken.
     """
-    design = sample.campaign.design
-    pool, letters = design.pool, _letters(units)
-    queries, items = pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist()
-    mean = float(np.mean(list(letters.values()))) if letters else 0.0
-    lengths = np.array([letters.get(pair, mean) for pair in zip(queries, items, strict=True)])
-    expected = np.zeros(pool.n_items)
-    if design.beliefs is not None:
-        given = design.beliefs.given
-        probs = given if given.ndim == 2 else np.tensordot(design.beliefs.given_weights, given, axes=1)
-        expected = probs @ np.arange(probs.shape[1], dtype=np.float64)
-    seconds = model.item_seconds(lengths, expected)
-    return queries, items, seconds, model.overhead(seconds)
+    sample, _ = unpacked_sample(store.samples(name)[-1].payload, f"campaign {name}")
+    design, units = sample.campaign.design, store.units(name)
+    model, pool = fitted(units, store.events(name)), design.pool
+    queries, items = pool.query_texts[pool.item_queries], pool.item_texts
+    known, ids = _letters(units), items.tolist()
+    found = read_texts(documents, DOCUMENTS, set(ids)).by_id if documents is not None else {}
+    elsewhere = {doc: sum(map(len, texts.values())) for doc, texts in found.items() if texts}
+    letters = [known.get(pair) or elsewhere.get(pair[1]) for pair in zip(queries.tolist(), ids, strict=True)]
+    there = [n for n in letters if n]
+    mean = float(np.mean(there)) if there else 0.0
+    lengths = np.array([n or mean for n in letters], dtype=np.float64)
+    grades = np.zeros(pool.n_items) if design.beliefs is None else design.beliefs.expected_grades()[0]
+    seconds = model.item_seconds(lengths, grades)
+    return Clocked(model=model, costs=Costs(seconds, queries, items, "the judges' clocks"))
+
+
+def is_timed(events: Iterable[EventRow]) -> bool:
+    """Whether the time of a judgment was taken."""
+    return bool(_observations((), events)[1].size)
 
 
 def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -114,7 +154,7 @@ def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool
     x, left = rows[:, free], seconds - rows @ before
     gram = x.T @ x
     gram = gram + PRIOR_ITEMS * np.diag(np.diag(gram)) / seconds.size
-    found, errors = before.copy(), np.zeros(before.size)
+    found, errors = before.copy(), np.full(before.size, np.nan)
     found[free] += np.linalg.solve(gram, x.T @ left)
     rest = seconds - rows @ found
     inverse = np.linalg.inv(gram)

@@ -39,11 +39,15 @@ class Rules:
         What their grades count as.
     lease_s : int
         Seconds for which an item belongs to the judge who has it.
+    by_level : bool
+        Items go out strictly in their order and nobody passes one over, so that the sample may be read at any time,
+        below the lowest that waits; otherwise in any order within a block, and it is read at the ends of blocks.
     """
 
     judges_per_item: int = 1
     policy: str = "majority"
     lease_s: int = 900
+    by_level: bool = False
 
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:
@@ -80,6 +84,8 @@ def create(
     k = judged_k([target.measure for target in design.targets])
     if k is not None and rules.judges_per_item > 1:
         raise InputError("of ranks one judge's count: a query of top-k judging has one judge, not several")
+    if rules.by_level and not design.scheme.can_be_topped_up:
+        raise InputError(f"method {design.name!r} draws with replacement: it has no levels to go by")
     digest, payload = sample.packed()
     config = {"policy": rules.policy, "cost_unit": design.pool.cost_unit, "top_k": k} | dict(beside or {})
     row = CampaignRow(
@@ -88,6 +94,7 @@ def create(
         judges_per_item=rules.judges_per_item,
         lease_s=rules.lease_s,
         max_grade=design.max_grade,
+        by_level=rules.by_level,
     )
     units = _units(sample, 1, texts or {})
     ended = sample.campaign.planned_end

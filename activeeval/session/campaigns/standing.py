@@ -148,6 +148,24 @@ class Standing:
         """The threshold of what is read in the last round that is."""
         return self.read[-1].campaign.complete_block[1]
 
+    def by_level(self) -> Standing:
+        """Return the same standing, read up to the lowest unit that waits.
+
+        Raises
+        ------
+        InputError
+            Where items may be passed over.
+        """
+        name = f"campaign {self.campaign.name}"
+        if not self.campaign.by_level:
+            raise InputError(
+                f"{name}: judges may pass items over, so that it is read at the ends of blocks; one made with "
+                "--by-level may be read below the lowest item that waits"
+            )
+        if len(self.rounds) > 1:
+            raise InputError(f"{name}: rounds are read once they are judged to their ends")
+        return replace(self, rounds=(replace(self.sample, campaign=self.sample.campaign.by_level()),))
+
     @property
     def policy(self) -> str:
         """What several judges' grades count as."""
