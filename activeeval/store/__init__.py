@@ -11,7 +11,7 @@ from activeeval.store.rows import (
     SampleRow,
     UnitRow,
 )
-from activeeval.store.store import Store, open_store, upgrade
+from activeeval.store.store import Store, is_made, open_store, upgrade
 
 __all__ = [
     "KINDS",
@@ -24,6 +24,7 @@ __all__ = [
     "SampleRow",
     "Store",
     "UnitRow",
+    "is_made",
     "open_store",
     "upgrade",
 ]

@@ -32,6 +32,18 @@ def check_schema(database: Database) -> None:
         raise InputError(f"{database.place}: was written by an older release; activeeval campaign upgrade brings it up")
 
 
+def is_made(database: Database) -> bool:
+    """Return whether there are tables; InputError where there are none and none can be made."""
+    _check_folder(database)
+    if database.path is not None:
+        is_there = _is_there(database)
+        if not os.access(database.path if is_there else os.path.dirname(database.path), os.W_OK):
+            raise InputError(f"{database.place}: nothing can be written there")
+        if not is_there:
+            return False
+    return database.read(_found) is not None
+
+
 def migrate(database: Database, *, create: bool) -> None:
     """Bring the tables of a database to this release's version.
 

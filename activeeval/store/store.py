@@ -12,12 +12,11 @@ from typing import Self
 from sqlalchemy import Connection
 
 from activeeval.errors import InputError
-from activeeval.store import answering, checking, drawing, importing, reading, tables
+from activeeval.store import answering, checking, drawing, importing, reading, schema, tables
 from activeeval.store.claiming import Claim, claim, hashed, lock_judge, lock_own
 from activeeval.store.database import Database, T
 from activeeval.store.log import check_text, events, tail
 from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, EventRow, Said, SampleRow, UnitRow
-from activeeval.store.schema import check_schema, migrate
 
 Clock = Callable[[], int]
 
@@ -54,11 +53,26 @@ def open_store(url: str, *, create: bool = False, clock: Clock = utc_now, wait_s
     """
     database = Database(url, wait_s)
     try:
-        migrate(database, create=True) if create else check_schema(database)
+        schema.migrate(database, create=True) if create else schema.check_schema(database)
     except BaseException:
         database.close()
         raise
     return Store(database, clock)
+
+
+def is_made(url: str, *, wait_s: float = 30.0) -> bool:
+    """Return whether a database has a store.
+
+    Raises
+    ------
+    InputError
+        Where it has none and none can be made there.
+    """
+    database = Database(url, wait_s)
+    try:
+        return schema.is_made(database)
+    finally:
+        database.close()
 
 
 def upgrade(url: str, *, wait_s: float = 30.0) -> None:
@@ -71,7 +85,7 @@ def upgrade(url: str, *, wait_s: float = 30.0) -> None:
     """
     database = Database(url, wait_s)
     try:
-        migrate(database, create=False)
+        schema.migrate(database, create=False)
     finally:
         database.close()
 

@@ -17,7 +17,10 @@ from activeeval.errors import InputError
 from activeeval.io.tables import load_grades
 from activeeval.io.trec import read_prels, read_qrels
 from activeeval.judging import TopKLabelling
+from activeeval.session.campaigns.clock import fitted
 from activeeval.session.campaigns.oracle import read_oracle
+from activeeval.session.samples import unpacked_sample
+from activeeval.store import open_store
 
 MADE = (*RUN, "--measure", "DCG@5", "--budget", "60", "--seed", 3)
 OPTIONS = {"runs": ("a.run",), "max_grade": 3, "seed": 3}
@@ -441,3 +444,198 @@ def test_an_id_that_a_spreadsheet_changed_is_never_read_as_another(campaign):
     write_csv("b1.csv", [rows[0] | {"doc_id": "d999"}, *rows[1:]])
     assert "did a spreadsheet change an id?" in campaign("import", "b1.csv", "--judge", "ann").err
     assert campaign("status", "-o", "jsonl").rows[0]["judged"] == 0
+
+
+# Clocks, levels, sheets of one judge, other tools' tables
+
+
+def timed(call, oracle, name="w", seconds=lambda letters, grade: 20.0 + 2.0 * grade):
+    """Judge all that is left with a clock."""
+    grades = read_oracle(oracle)
+    item = call("campaign", "claim", name, "--judge", "ann").rows[0]
+    while item["token"]:
+        grade = grades[item["query_id"], item["doc_id"]]
+        ms = round(1000 * seconds(sum(map(len, item["text"].values())), grade))
+        said = ("--token", item["token"], "--grade", grade, "--active-ms", ms, "--then-claim")
+        item = call("campaign", "submit", name, *said).rows[1]
+
+
+def test_a_further_round_costs_what_the_judges_clocks_say(call, oracle):
+    call("campaign", "create", "w", *RUN, "--measure", "DCG@5", "--budget", "30", "--seed", 3)
+    timed(call, oracle)
+    again = ("redraw", "w", *RUN, "--measure", "DCG@5", "--budget", "20", "--seed", 5)
+    told = call("campaign", *again)
+    assert "costs by the judges' clocks: " in told.err
+    assert "of 30 timed judgments; --cost uniform leaves them out" in told.err
+    assert call("campaign", "cost", "w", "--out", "s.csv").code == 0
+    with open_store("sqlite:///w.activeeval") as store:
+        first, second = (unpacked_sample(row.payload, "w")[0].campaign.design for row in store.samples("w"))
+        model = fitted(store.units("w"), store.events("w"))
+    assert set(first.pool.item_costs) == {1.0}
+    means = first.beliefs.expected_grades()[0]
+    assert second.pool.item_costs == pytest.approx(model.item + model.grade * means)
+    assert second.pool.query_costs == pytest.approx(np.full(second.pool.n_queries, model.query))
+    assert [float(row["cost"]) for row in csv_rows("s.csv")] == pytest.approx(
+        model.item + model.grade * second.beliefs.expected_grades()[0]
+    )
+    call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle)
+    assert "2 rounds, planned weights" in call("campaign", "estimate", "w").err
+    assert call("campaign", "verify", "w").code == 0
+
+
+def test_a_round_that_is_told_its_costs_asks_no_clock(call, oracle):
+    call("campaign", "create", "w", *RUN, "--measure", "DCG@5", "--budget", "30", "--seed", 3)
+    timed(call, oracle)
+    again = ("redraw", "w", *RUN, "--measure", "DCG@5", "--budget", "20", "--seed", 5, "--cost", "uniform")
+    assert "clocks" not in call("campaign", *again).err
+    with open_store("sqlite:///w.activeeval") as store:
+        assert set(unpacked_sample(store.samples("w")[-1].payload, "w")[0].campaign.design.pool.item_costs) == {1.0}
+
+
+def test_strictly_by_level_the_sample_is_read_at_any_time(call, oracle):
+    assert call("campaign", "create", "w", *MADE, "--by-level").code == 0
+    judged = call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle, "--limit", 20).rows
+    direct = campaign_of("DCG@5", "items", 60, **OPTIONS)
+    units = [direct.ask() for _ in range(60)]
+    assert [(row["query_id"], row["doc_id"]) for row in judged] == [(u.query_id, u.item_ids[0]) for u in units[:20]]
+    for unit in units[:20]:
+        direct.tell(unit, answer(unit.query_id, unit.item_ids))
+    expected = direct.by_level().estimate()
+    told = call("campaign", "estimate", "w", "--by-level", "-o", "jsonl", "-p", -1)
+    row = told.rows[0]
+    assert (row["value"], row["std_error"], row["items"]) == (expected.value, expected.std_error, 20)
+    assert row["threshold"] == direct.by_level().selection.level
+    interval = expected.interval(0.95)
+    assert (row["low"], row["high"]) == (interval.low, interval.high)
+    assert call("campaign", "estimate", "w", "-o", "jsonl").rows[0]["items"] == 15
+    refused = call("campaign", "estimate", "w", "--by-level", "--interval", "group-sequential").err
+    assert "planned for the ends of blocks" in refused
+
+
+def test_strictly_by_level_nothing_is_passed_over(call, oracle, folder):
+    call("campaign", "create", "w", *MADE, "--by-level")
+    got = call("campaign", "claim", "w", "--judge", "ann").rows[0]
+    assert "no item is put off" in call("campaign", "submit", "w", "--token", got["token"], "--later").err
+    assert "not by sheets" in call("campaign", "next", "w", "--out", "b.csv").err
+    assert "by claim and submit" in call("campaign", "import", "w", oracle, "--judge", "bob").err
+    assert call("campaign", "create", "v", *MADE).code == 0
+    assert "one made with --by-level" in call("campaign", "estimate", "v", "--by-level").err
+    levels = ("--measure", "DCG@5", "--budget", "60", "--method", "active")
+    assert "it has no levels to go by" in call("campaign", "create", "u", *RUN, *levels, "--by-level").err
+    assert not Path("u.activeeval").exists()
+
+
+def test_each_judge_has_a_sheet_of_his_own(call, folder):
+    call("campaign", "create", "w", *MADE, "--judges-per-item", 2)
+    assert "say with --judge whose sheet it is" in call("campaign", "next", "w", "--out", "b.csv").err
+    for name in ("ann", "bob"):
+        assert call("campaign", "next", "w", "--judge", name, "--out", f"{name}.csv").code == 0
+        judge_file(f"{name}.csv")
+        assert {row["judge"] for row in csv_rows(f"{name}.csv")} == {name}
+    first = {(row["query_id"], row["doc_id"]) for row in csv_rows("ann.csv")}
+    assert "15 judgments stored" in call("campaign", "import", "w", "ann.csv").err
+    assert call("campaign", "next", "w", "--judge", "ann", "--out", "more.csv").code == 0
+    assert not first & {(row["query_id"], row["doc_id"]) for row in csv_rows("more.csv")}
+    assert "15 judgments stored" in call("campaign", "import", "w", "bob.csv").err
+    row = call("campaign", "status", "w", "-o", "jsonl").rows[0]
+    assert (row["judged"], row["judges"], row["block"]) == (15, 2, 1)
+
+
+def exported(campaign, form, path):
+    assert campaign("export", "--format", form, "--out", path, "--force").code == 0
+
+
+@pytest.mark.parametrize(("form", "path"), [("csv", "w.csv"), ("jsonl", "w.jsonl")])
+def test_what_a_campaign_has_written_out_goes_into_another(call, campaign, oracle, form, path):
+    campaign("judge", "--judge", "ann", "--oracle", oracle, "--limit", 9)
+    got = campaign("claim", "--judge", "bob").rows[0]
+    campaign("submit", "--token", got["token"], "--cannot", "gone")
+    rows = json_rows(campaign("export", "--format", "jsonl").out)
+    first = next(e for e in rows if e["kind"] == "judged")
+    write_lines(Path("fix.csv"), ["query_id,doc_id,grade,judge", f"{first['query_id']},{first['doc_id']},0,ann"])
+    campaign("import", "fix.csv")
+    second = [e for e in rows if e["kind"] == "judged"][1]
+    campaign("retract", "--seq", second["seq"], "--judge", "ann")
+    exported(campaign, form, path)
+    assert call("campaign", "create", "other", *MADE).code == 0
+    assert call("campaign", "import", "other", path).err.strip().endswith("9 judgments stored")
+    for form in ("qrels", "csv"):
+        exported(campaign, form, "one")
+        assert call("campaign", "export", "other", "--format", form, "--out", "two", "--force").code == 0
+        one, two = (Path(name).read_text().splitlines() for name in ("one", "two"))
+        if form == "csv":  # the last are note, seq and time
+            one, two = ([line.split(",")[:4] for line in lines] for lines in (one, two))
+        assert one == two
+
+
+def test_quepids_ratings_come_by_the_texts_of_queries(call, oracle, folder):
+    write_lines(folder / "q.csv", ["query_id,text", *(f"q{q},words of {q % 20}" for q in range(1, 41))])
+    assert call("campaign", "create", "w", *MADE, "--queries", "q.csv").code == 0
+    call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle)
+    assert "queries have the text of another" in call("campaign", "export", "w", "--format", "quepid").err
+    write_lines(folder / "one.csv", ["query_id,text", *(f"q{q},words of {q}" for q in range(1, 41))])
+    for name in ("a", "b"):
+        assert call("campaign", "create", name, *MADE, "--queries", "one.csv").code == 0
+    call("campaign", "judge", "a", "--judge", "ann", "--oracle", oracle)
+    assert call("campaign", "export", "a", "--format", "quepid", "--out", "case.csv").code == 0
+    assert "60 judgments stored" in call("campaign", "import", "b", "case.csv", "--judge", "ann").err
+    values = [call("campaign", "estimate", name, "-o", "jsonl").rows[0]["value"] for name in ("a", "b")]
+    assert values[0] == values[1]
+
+
+def test_a_query_named_by_a_text_of_several_is_refused(call, folder):
+    write_lines(folder / "q.csv", ["query_id,text", *(f"q{q},the same" for q in range(1, 41))])
+    assert call("campaign", "create", "w", *MADE, "--queries", "q.csv").code == 0
+    write_lines(folder / "case.csv", ["query,docid,rating", "the same,d1,2"])
+    told = call("campaign", "import", "w", "case.csv", "--judge", "ann")
+    assert "case.csv:2: the query 'the same' is the text of several (q1, q10, " in told.err
+    assert told.code == 1
+
+
+def test_cells_of_a_table_are_read_as_judges_write_them(campaign, folder):
+    got = [campaign("claim", "--judge", name).rows[0] for name in ("ann", "bob", "cyd")]
+    lines = [
+        f"{item['query_id']},{item['doc_id']},{cell}" for item, cell in zip(got, ("2.0", "", "Cannot"), strict=True)
+    ]
+    write_lines(folder / "t.csv", ["qid,docid,label", *lines])
+    assert "2 judgments stored" in campaign("import", "t.csv", "--judge", "dan").err
+    row = campaign("status", "-o", "jsonl").rows[0]
+    assert (row["judged"], row["cannot"]) == (1, 1)
+    write_lines(folder / "t.csv", ["qid,docid,label", lines[0].replace("2.0", "2,5")])
+    assert campaign("import", "t.csv", "--judge", "dan").code == 1
+
+
+def test_whoever_takes_back_anothers_judgment_says_why(campaign, oracle):
+    seq = campaign("judge", "--judge", "ann", "--oracle", oracle, "--limit", 1).rows[0]["seq"]
+    assert "whoever takes back another's says why" in campaign("retract", "--seq", seq, "--judge", "bob").err
+    assert campaign("retract", "--seq", seq, "--judge", "bob", "--reason", "wrong query").code == 0
+
+
+def test_the_head_of_a_log_shows_that_its_end_was_cut_off(campaign, oracle):
+    campaign("judge", "--judge", "ann", "--oracle", oracle, "--limit", 5)
+    head = campaign("verify").out.strip()
+    campaign("judge", "--judge", "ann", "--oracle", oracle, "--limit", 1)
+    assert campaign("verify", "--head", head).code == 0
+    assert "is not the one that was the head" in campaign("verify", "--head", head[:-1] + "x").err
+    assert "SEQ:DIGEST" in campaign("verify", "--head", "x").err
+    with sqlite3.connect("w.activeeval") as file:
+        file.execute("DROP TRIGGER event_no_delete")
+        file.execute("DELETE FROM event WHERE seq > 61")
+        file.execute("UPDATE slot SET state = 'free', judge = NULL, token_hash = NULL, lease_until = NULL")
+    file.close()
+    assert campaign("verify").code == 0
+    assert f"event {head.split(':')[0]}, its head once, is gone" in campaign("verify", "--head", head).err
+
+
+def test_of_top_k_judging_what_is_free_are_queries(call, oracle):
+    assert call("campaign", "create", "t", *RANKED).code == 0
+    row = call("campaign", "status", "t", "-o", "jsonl").rows[0]
+    assert "free" not in row
+    assert row["queries_free"] < row["waiting"]
+
+
+def test_where_nothing_can_be_stored_is_said_before_anything_is_drawn(call):
+    said = call("campaign", "create", "w", *MADE, "--db", "nowhere/w.activeeval")
+    assert said.code == 1
+    assert "there is no folder" in said.err
+    assert "judgments" not in said.err

@@ -92,7 +92,7 @@ def create(
     activeeval campaign create week1 --db postgresql://team@db/judging --letor S2.txt --scores ranker.S2 \\
                                --train S1.txt --budget 10% --judges-per-item 3 --policy median
     """
-    from activeeval.session.campaigns.making import Rules, checked_name
+    from activeeval.session.campaigns.making import Rules, check_rules, checked_name
     from activeeval.session.campaigns.making import create as make
     from activeeval.session.texts import texts_of
 
@@ -104,6 +104,7 @@ def create(
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
     told = {f"campaign {other}": _labels(other, db) for other in judged_from}
     _, sample = drawn(options | {"judged_from": judged_from}, told)
+    check_rules(sample, rules)
     texts, notes = texts_of(sample.pairs, name, documents, queries)
     for note in [*sample.notes(), *notes]:
         say(note)

@@ -48,14 +48,14 @@ def opened(name: str, db: str | None, *, create: bool = False) -> Iterator[Store
 
 
 def check_free(name: str, db: str | None) -> None:
-    """Raise where a campaign of that name is stored already, before anything is computed."""
-    try:
-        with opened(name, db) as store:
-            taken = name in store.campaigns()
-    except InputError:  # there is nothing yet, or whoever makes it says why it cannot be opened
+    """Raise where a campaign of that name is stored already or none can be, before anything is computed."""
+    from activeeval.store import is_made
+
+    if not is_made(url_of(name, db)):
         return
-    if taken:
-        raise InputError(f"there is a campaign {name!r} already in {url_of(name, db)}")
+    with opened(name, db) as store:
+        if name in store.campaigns():
+            raise InputError(f"there is a campaign {name!r} already in {url_of(name, db)}")
 
 
 def of_campaign(command: Callable[..., Any]) -> Callable[..., Any]:

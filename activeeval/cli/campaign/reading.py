@@ -176,25 +176,33 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
 
 @click.command()
 @of_campaign
-def verify(name: str, db: str | None) -> None:
+@click.option(
+    "--head", metavar="SEQ:DIGEST", help="Of an earlier `verify`: the log of then must be where this one began."
+)
+def verify(name: str, db: str | None, head: str | None) -> None:
     """Check that the log is whole, and that the sample, drawn again from its seed and ids, is the one that was judged.
 
-    Exit code 0 where all is well, 1 where not, each problem a line.
+    Exit code 0 where all is well, 1 where not, each problem a line. Prints the head of the log: kept elsewhere, it
+    shows later that nothing was cut off or written anew.
 
     \b
     activeeval campaign verify week1
     """
+    from activeeval.session.campaigns.verifying import head_of
     from activeeval.session.campaigns.verifying import verify as verified
 
     tell("verifying")
     with opened(name, db) as store:
-        problems = verified(store, name)
-        seq = store.last_seq(name)
+        problems = verified(store, name, head)
+        last = head_of(store, name)
     for problem in problems[1:]:
         say(problem)
     if problems:
         raise StateError(problems[0])
-    say(f"campaign {name}: {seq} events, the log is whole and replay is identical")
+    settle()
+    click.echo(last)
+    seq = last.partition(":")[0]
+    say(f"campaign {name}: {seq} events, the log is whole and replay is identical; above is its head")
 
 
 @click.command()
@@ -234,7 +242,8 @@ def cost(
     ]
     emit(rows, form, places)
     if out is not None:
-        write_columns({"query_id": costs.query_ids, "doc_id": costs.doc_ids, "cost": costs.values}, out)
+        columns = {"query_id": list(costs.query_ids or ()), "doc_id": list(costs.doc_ids or ()), "cost": costs.values}
+        write_columns(columns, out)
         say(f"wrote {out}: seconds for each of {costs.values.size} items of the pool")
     mean = f"in mean items of {costs.values.mean():.3g} s"
     say(f"--overhead {found.overhead:.3g} is what turning to a query costs, {mean}")

@@ -13,6 +13,7 @@ from activeeval.errors import StateError
 from activeeval.io.comparisons import write_truth
 from activeeval.io.export import write_columns
 from activeeval.io.files import PathLike, bare_suffix
+from activeeval.io.sheets import TABLES
 from activeeval.io.trec import Prels, Qrels, write_prels, write_qrels
 from activeeval.io.writing import write_atomically
 from activeeval.pool.texts import Texts
@@ -131,7 +132,8 @@ def _weights(found: Standing, store: Store, path: PathLike) -> list[str]:
 
 
 def _write_table(columns: Mapping[str, Any], path: PathLike) -> None:
-    write_columns(columns, path, suffix=bare_suffix(path) or ".csv")
+    suffix = bare_suffix(path)
+    write_columns(columns, path, suffix=suffix if suffix in TABLES else ".csv")
 
 
 def _shown(grade: int | None) -> str | None:
@@ -142,13 +144,16 @@ def _quepid(found: Standing, store: Store, path: PathLike) -> list[str]:
     """Write a Quepid case's ratings: ``query,docid,rating``, the query's text where there is one."""
     texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(found.campaign.name)}
     judged = sorted((pair, grade) for pair, grade in grades_of(found).items() if grade >= 0)
+    there = {query for (query, _), _ in judged}
+    n_shared = len(there) - len({texts[query] for query in there})
+    notes = [f"{n_shared} queries have the text of another: Quepid takes them for one"] if n_shared else []
     columns = {
         "query": [texts[query] for (query, _), _ in judged],
         "docid": [doc for (_, doc), _ in judged],
         "rating": [str(grade) for _, grade in judged],
     }
     _write_table(columns, path)
-    return [f"{len(judged)} ratings"]
+    return [f"{len(judged)} ratings", *notes]
 
 
 def _rank_eval(found: Standing, store: Store, path: PathLike) -> list[str]:

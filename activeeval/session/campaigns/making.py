@@ -80,12 +80,8 @@ def create(
     InputError
         Where the name is taken.
     """
+    k = check_rules(sample, rules)
     design = sample.campaign.design
-    k = judged_k([target.measure for target in design.targets])
-    if k is not None and rules.judges_per_item > 1:
-        raise InputError("of ranks one judge's count: a query of top-k judging has one judge, not several")
-    if rules.by_level and not design.scheme.can_be_topped_up:
-        raise InputError(f"method {design.name!r} draws with replacement: it has no levels to go by")
     digest, payload = sample.packed()
     config = {"policy": rules.policy, "cost_unit": design.pool.cost_unit, "top_k": k} | dict(beside or {})
     row = CampaignRow(
@@ -99,6 +95,17 @@ def create(
     units = _units(sample, 1, texts or {})
     ended = sample.campaign.planned_end
     return store.create(row, SampleRow(version=1, digest=digest, payload=payload), units, ended)
+
+
+def check_rules(sample: Sample, rules: Rules) -> int | None:
+    """Raise InputError where a sample cannot be judged so; return the k of top-k judging, None of grades."""
+    design = sample.campaign.design
+    k = judged_k([target.measure for target in design.targets])
+    if k is not None and rules.judges_per_item > 1:
+        raise InputError("of ranks one judge's count: a query of top-k judging has one judge, not several")
+    if rules.by_level and not design.scheme.can_be_topped_up:
+        raise InputError(f"method {design.name!r} draws with replacement: it has no levels to go by")
+    return k
 
 
 def checked_name(name: str) -> str:

@@ -9,10 +9,15 @@ from activeeval.store import Store
 
 
 def status(found: Standing, store: Store) -> dict[str, Any]:
-    """Return how far a campaign is as a row: `progress_of`, and what is ``free`` and ``in_hand`` as of now."""
+    """Return how far a campaign is as a row: `progress_of`, and what is ``free`` and ``in_hand`` as of now.
+
+    These count answers, several an item where it has several judges; of top-k judging queries, as they are called.
+    """
     slots, row = store.waiting(found.campaign.name), list(progress_of(found).items())
     middle = [name for name, _ in row].index("late")
-    return dict([*row[:middle], ("free", slots["free"]), ("in_hand", slots["leased"]), *row[middle:]])
+    prefix = "" if found.campaign.config.get("top_k") is None else "queries_"
+    now = [(prefix + "free", slots["free"]), (prefix + "in_hand", slots["leased"])]
+    return dict([*row[:middle], *now, *row[middle:]])
 
 
 def progress_of(found: Standing) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from activeeval.campaign import Campaign
-from activeeval.errors import ActiveEvalError
+from activeeval.errors import ActiveEvalError, InputError
 from activeeval.session.campaigns.making import item_probabilities, rounds_of
 from activeeval.session.samples import unpacked_sample
 from activeeval.store import Store, UnitRow
@@ -11,13 +11,25 @@ from activeeval.store import Store, UnitRow
 _MOST = 5
 
 
-def verify(store: Store, name: str) -> list[str]:
+def head_of(store: Store, name: str) -> str:
+    """Return ``SEQ:DIGEST`` of the last event: the digest stands for all that was written up to it."""
+    events = store.events(name)
+    return f"{events[-1].seq}:{events[-1].digest}" if events else "0:"
+
+
+def verify(store: Store, name: str, head: str | None = None) -> list[str]:
     """Return what is wrong with a campaign, a line each; nothing where the log is whole and replay is identical.
 
     The sample is read from what is kept of it, which its digest proves, and drawn again from its key and ids; every
     unit must be the one that is stored.
+
+    Parameters
+    ----------
+    head : str, optional
+        What `head_of` returned earlier: the log of then must be the beginning of that of now. Without, a log whose end
+        was cut off, or that somebody wrote anew from its first event on, looks whole.
     """
-    problems = list(store.verify(name))
+    problems = list(store.verify(name)) + ([] if head is None else _since(store, name, head))
     versions, units = store.samples(name), store.units(name)
     lost = sorted({unit.version for unit in units} - {row.version for row in versions})
     problems += [f"version {version} of the sample is gone, units of it are there" for version in lost]
@@ -35,6 +47,19 @@ def verify(store: Store, name: str) -> list[str]:
             problems += _differences(sample.campaign, stored, row.version, *offset)
         offset = (units[-1].number, units[-1].block) if not stored else (stored[-1].number, stored[-1].block)
     return problems
+
+
+def _since(store: Store, name: str, head: str) -> list[str]:
+    """Return whether the log does not begin with the one that had a head."""
+    number, _, digest = head.partition(":")
+    if not number.isdecimal():
+        raise InputError(f"the head of a log is SEQ:DIGEST, as `campaign verify` prints it, got {head!r}")
+    events, seq = store.events(name), int(number)
+    if seq > len(events):
+        return [f"the log ends with event {len(events)}: event {seq}, its head once, is gone"]
+    if seq and events[seq - 1].digest != digest:
+        return [f"event {seq} is not the one that was the head of the log"]
+    return []
 
 
 def _differences(campaign: Campaign, stored: list[UnitRow], version: int, n_units: int, n_blocks: int) -> list[str]:
