@@ -200,6 +200,7 @@ class NaiveStore:
             (slot for slot in self.slots if (slot.unit.query_id, slot.doc_id) == (query_id, doc_id)),
             key=lambda slot: (slot.unit.number, slot.k),
         )
+        slots = [slot for slot in slots if slot.unit.number == slots[-1].unit.number]
         own = [slot for slot in slots if slot.judge == judge]
         if own and own[0].state == "done":
             place = {"unit": own[0].unit.number, "k": own[0].k}

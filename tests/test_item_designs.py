@@ -402,3 +402,28 @@ def test_the_fitted_form_is_least_squares_over_what_was_seen():
         assert found.degrees_of_freedom <= (n - 2) * (1 + 1e-9)
         n_checked += 1
     assert n_checked >= 5
+
+
+@pytest.mark.parametrize("method", ["items", "items_plain"])
+@pytest.mark.parametrize("level", [0.8, 1.6])
+def test_with_corrected_grades_of_known_items_all_samples_together_give_the_truth_of_now(level, method):
+    """Probabilities stay those that the grades of then gave; −1 is no grade, and no item comes or goes."""
+    _, design = case_of(4, 2, method=method)
+    order, labels = design.order, np.array([2, 0, 1, 2, 0])
+    then, now = np.full(5, -1), np.full(5, -1)
+    then[order.items[order.offsets[1]]], now[order.items[order.offsets[1]]] = 0, 2
+    labels[order.items[order.offsets[1]]] = 2
+    order = replace(order, roots=np.where(then[order.items] >= 0, 0.0, order.roots))
+    old = design.stage.reading(design.target, order, design.beliefs, then)
+    known = replace(design, order=order, known=then, readings=(old,)).corrected(now)
+    (reading,) = known.readings
+    truth, judge, mean = order.query_probs @ reading.target.values(labels), reading.judge(labels), 0.0
+    for chance, below in fixed_samples(roots_of(order), level):
+        selection = selection_of(order, below, level)
+        sample = judged_sample(known, reading, judge, selection)
+        is_told = sample.n_queries > 0 or sample.is_census
+        mean += chance * (evaluate(sample).value if is_told else order.query_probs @ reading.predictions)
+    assert mean == pytest.approx(truth, rel=1e-10)
+    for wrong in (then * 0 - 1, np.zeros(5, dtype=np.int64)):
+        with pytest.raises(InputError, match="no item may come or go"):
+            known.corrected(wrong)

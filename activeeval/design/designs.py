@@ -129,6 +129,27 @@ class Design:
         found = self.stage.reading(target, self.order, self.beliefs, self.known)
         return replace(found, gathered_totals=reading.gathered_totals)
 
+    def corrected(self, known: Ints) -> Design:
+        """Return the design read with other grades of the items that were known beforehand.
+
+        Who is judged stays as it was chosen with the grades of then; whatever they were, an estimate is as unbiased
+        with those of now.
+
+        Raises
+        ------
+        InputError
+            Where other items are known, or what their grades are worth is not.
+        """
+        if not np.array_equal(known >= 0, self.known >= 0) or self.groups:
+            raise InputError("grades that were known beforehand may be corrected; no item may come or go")
+        beliefs, own = None, self.beliefs
+        if own is not None:
+            weights = own.given_weights if own.given.ndim == 3 else None
+            again = Beliefs.of(self.pool, own.given, weights, own.factor, known, tuple(own.further))
+            beliefs = self.stage.model(again)
+        readings = tuple(self.stage.reading(target, self.order, beliefs, known) for target in self.targets)
+        return replace(self, known=known, beliefs=beliefs, readings=readings)
+
     def with_budget(self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False) -> Design:
         """Return the design for a budget.
 

@@ -150,9 +150,11 @@ def _locked_slots(
         chosen = select(*columns).where(slot.c.id.in_(some)).order_by(slot.c.id).with_for_update()
         for row in connection.execute(chosen):
             slots.setdefault(items[row.id], []).append(_Place(*row))
-    for places in slots.values():
-        places.sort(key=lambda p: (p.unit, p.k))
-    return slots
+    # a later round asks once more for what could not be judged in an earlier one: that is the one that is meant
+    last = {item: max(p.unit for p in places) for item, places in slots.items()}
+    return {
+        item: sorted((p for p in places if p.unit == last[item]), key=lambda p: p.k) for item, places in slots.items()
+    }
 
 
 def _items(connection: Connection, campaign_id: int, given: Sequence[Given]) -> dict[int, tuple[str, str]]:

@@ -423,12 +423,66 @@ def test_a_round_that_could_not_be_read_is_refused_before_anyone_judges_it(call,
     ).err.replace("pool", "rankings")
     assert campaign("redraw", *RUN, "--measure", "DCG@5", "--budget", "40", "--seed", 5).code == 0
     campaign("judge", "--judge", "bob", "--oracle", oracle)
-    value = estimate_row(campaign)
-    first = next(e for e in json_rows(campaign("export", "--format", "jsonl").out) if e["kind"] == "judged")
-    write_lines(Path("fix.qrels"), [f"{first['query_id']} 0 {first['doc_id']} {3 - first['grade']}"])
+    assert campaign("verify").code == 0
+
+
+def test_a_grade_that_a_later_round_knew_may_be_corrected(campaign, oracle):
+    """Of a second round that reaches everything the answer is the census, with the grades of now and of then."""
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    assert campaign("redraw", *RUN, "--measure", "DCG@5", "--budget", "140", "--seed", 5).code == 0
+    campaign("judge", "--judge", "bob", "--oracle", oracle)
+    before = estimate_row(campaign)
+    census = campaign_of("DCG@5", "items", 200, **OPTIONS)
+    truth = census.run(answer)
+    assert truth.std_error == before["std_error"] == 0
+    assert before["value"] == pytest.approx(truth.value, abs=1e-12)
+    log = json_rows(campaign("export", "--format", "jsonl").out)
+    first = next(e for e in log if e["kind"] == "judged" and e["grade"] == 0)
+    pair, fixed = (first["query_id"], first["doc_id"]), 3
+    write_lines(Path("fix.qrels"), [f"{pair[0]} 0 {pair[1]} {fixed}"])
     assert campaign("import", "fix.qrels", "--judge", "ann").code == 0
-    assert "1 grades were changed since round 2 was drawn" in campaign("estimate").err
-    assert estimate_row(campaign, "--as-of", value["as_of"])["value"] == value["value"]
+    assert "1 grades were corrected since a later round was drawn, and count as now" in campaign("estimate").err
+    again = campaign_of("DCG@5", "items", 200, **OPTIONS)
+    expected = again.run(lambda q, docs: [fixed if (q, d) == pair else grade_of(q, d) for d in docs])
+    assert estimate_row(campaign)["value"] == pytest.approx(expected.value, abs=1e-12)
+    assert expected.value > truth.value
+    assert estimate_row(campaign, "--as-of", before["as_of"]) == before
+    write_lines(Path("gone.csv"), ["query_id,doc_id,grade", f"{pair[0]},{pair[1]},cannot"])
+    campaign("import", "gone.csv", "--judge", "ann")
+    assert "1 items that round 2 takes for known have no one grade any more" in campaign("estimate").err
+    told = campaign("status", "-o", "jsonl")
+    assert told.rows[0]["cannot"] == 1
+    assert "no one grade any more" in told.err
+
+
+def test_what_could_not_be_judged_may_be_asked_again_by_a_later_round(campaign, oracle):
+    """Another judge may know; whatever he says, the first round keeps what was said in it."""
+    dead = []
+    for _ in range(3):
+        got = campaign("claim", "--judge", "ann").rows[0]
+        dead.append((got["query_id"], got["doc_id"]))
+        campaign("submit", "--token", got["token"], "--cannot", "a dead link")
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    first = estimate_row(campaign)
+    assert campaign("redraw", *RUN, "--measure", "DCG@5", "--budget", "140", "--seed", 5).code == 0
+    assert campaign("next", "--out", "r2.csv").code == 0
+    blocks = [row["block"] for row in csv_rows("r2.csv")]
+    assert set(blocks) == {"5"}
+    sheets = []
+    while (told := campaign("next", "--out", "r2.csv", "--force")).code == 0:
+        rows = judge_file("r2.csv")
+        sheets += [(row["query_id"], row["doc_id"]) for row in rows]
+        # the very judge who could not judge them then can now
+        assert campaign("import", "r2.csv", "--judge", "ann").code == 0
+    assert "nothing waits" in told.err
+    assert set(dead) < set(sheets)
+    row = estimate_row(campaign)
+    assert row["waiting"] == 0
+    truth = campaign_of("DCG@5", "items", 200, **OPTIONS).run(answer)
+    assert len(sheets) == len(set(sheets)) == truth.n_items - 57
+    assert row["value"] == pytest.approx(truth.value, abs=1e-12)
+    assert estimate_row(campaign, "--as-of", first["as_of"]) == first
+    assert campaign("verify").code == 0
 
 
 def test_what_is_no_grade_is_not_known_elsewhere(call, oracle):

@@ -347,6 +347,17 @@ def test_a_file_leaves_items_to_those_who_look_at_them(store):
     assert store.submit("night", ann.token, grade()).event.kind == "judged"
 
 
+def test_a_file_is_about_the_last_unit_that_an_item_was_drawn_in(store):
+    """A later round asks once more for what could not be judged."""
+    first, again = make_units(1, 1), [replace(make_units(1, 1)[0], number=2, block=2, version=2)]
+    make_campaign(store, first)
+    assert store.record("night", "ann", [("q1", "d1-0", CANNOT, None)])[0].event.unit == 1
+    store.grow("night", SampleRow(version=2, digest="", payload=b""), again)
+    said = store.record("night", "ann", [("q1", "d1-0", grade(2), None)])[0].event
+    assert (said.unit, said.supersedes, store.waiting("night")["free"]) == (2, None, 0)
+    assert store.verify("night") == []
+
+
 def test_a_file_is_stored_whole_or_not_at_all(store):
     make_campaign(store)
     with pytest.raises(InputError, match=r"from 0 to 4, got 9 \(query 'q1', document 'd1-1'\)"):

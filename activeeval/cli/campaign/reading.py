@@ -49,7 +49,11 @@ def status(name: str, db: str | None, as_of: int | None, level: float, places: i
     with opened(name, db) as store:
         found = standing(store, name, as_of)
         row = status_of(found, store)
-    now = intervals(found, level)
+    now, told = [], []
+    try:
+        now, told = intervals(found, level), [reached(found)]
+    except StateError as problem:  # what is spent and what waits is known all the same
+        told = [str(problem)]
     if form == "text":
         settle()
         for label, value in row.items():
@@ -62,8 +66,8 @@ def status(name: str, db: str | None, as_of: int | None, level: float, places: i
             emit(now, form, places)
     else:
         emit([row | one for one in now] or [row], form, places)
-    if told := reached(found):
-        say(told)
+    for one in filter(None, told):
+        say(one)
     if found.block == 0:
         say("no block is complete yet: there is nothing that may be read")
 

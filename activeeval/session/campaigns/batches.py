@@ -16,7 +16,7 @@ from activeeval.io.sheets import TABLES, read_sheet
 from activeeval.io.tables import load_grades
 from activeeval.pool.texts import Texts
 from activeeval.session.campaigns.making import WHOLE
-from activeeval.session.campaigns.standing import Standing, grades_of, standing
+from activeeval.session.campaigns.standing import Standing, standing
 from activeeval.session.ranked_sheets import check_held
 from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
 
@@ -39,10 +39,8 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None, jud
     """
     found = standing(store, name)
     _check_takes_sheets(found, judge)
-    graded = grades_of(found)
-    waits = {(unit.query_id, doc) for unit in found.units for doc in unit.item_ids} - set(graded)
-    waits -= {pair for pair, own in found.ledger.standing.items() if judge in own}
-    rows = [(u, p) for u in store.units(name) for p in _items(u) if (u.query_id, p.doc_id) in waits]
+    waits = found.waiting - {place for place, own in found.ledger.by_unit.items() if judge in own}
+    rows = [(u, p) for u in store.units(name) for p in _items(u) if (u.number, p.doc_id) in waits]
     if not rows:
         done = "all is judged" if judge is None else f"all is judged, or waits for others than {judge}"
         raise InputError(f"campaign {name}: nothing waits, {done}")
@@ -128,7 +126,7 @@ class _Drawn:
 
     def __init__(self, samples: Sequence[str], units: Sequence[UnitRow]) -> None:
         self.samples = samples
-        self.blocks = {(u.query_id, place.doc_id): u.block for u in units for place in u.places}
+        self.blocks = {(u.query_id, place.doc_id, u.block) for u in units for place in u.places}
         self.ids = {u.query_id for u in units}
         self._by_text: dict[str, set[str]] = {}
         for unit in units:
@@ -193,7 +191,7 @@ def _rows(path: str, drawn: _Drawn) -> Iterable[tuple[str, str, str, int, str]]:
         raise InputError(f"{path}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(drawn.samples)}")
     cells = zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), sheet.judge.tolist(), strict=True)
     for k, (query, doc, grade, who) in enumerate(cells):
-        if drawn.blocks.get((query, doc)) != sheet.block[k]:
+        if (query, doc, int(sheet.block[k])) not in drawn.blocks:
             where = f"{sheet.place(path, k)}: item {doc!r} of query {query!r} is not in block {sheet.block[k]}"
             raise InputError(f"{where} of the campaign; did a spreadsheet change an id?")
         if grade != EMPTY:

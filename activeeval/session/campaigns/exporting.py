@@ -17,8 +17,9 @@ from activeeval.io.sheets import TABLES
 from activeeval.io.trec import Prels, Qrels, write_prels, write_qrels
 from activeeval.io.writing import write_atomically
 from activeeval.pool.texts import Texts
+from activeeval.session.campaigns.ledger import truth_of
 from activeeval.session.campaigns.making import POLICIES, item_probabilities
-from activeeval.session.campaigns.standing import Standing, grades_of, truth_of
+from activeeval.session.campaigns.standing import Standing, grades_of
 from activeeval.store import EventRow, Store
 
 _METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciprocal_rank", "R": "recall"}

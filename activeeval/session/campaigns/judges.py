@@ -15,8 +15,9 @@ from activeeval.judging import Coefficient, Graded, Grades, grade_agreement
 from activeeval.judging.coefficients import confusion
 from activeeval.judging.skipping import skipping_of
 from activeeval.session.campaigns.clock import fitted
+from activeeval.session.campaigns.ledger import Ledger, Pair
 from activeeval.session.campaigns.readings import date_of, finite
-from activeeval.session.campaigns.standing import Ledger, Pair, Standing, grades_of
+from activeeval.session.campaigns.standing import Standing, grades_of
 from activeeval.store import EventRow, UnitRow
 
 RESAMPLES = 500

@@ -15,7 +15,8 @@ from activeeval.campaign.rounds import planned_weights
 from activeeval.errors import InputError, StateError
 from activeeval.measures import Target
 from activeeval.session.answers import Answer
-from activeeval.session.campaigns.standing import History, Pair, Standing, answered, grades_of
+from activeeval.session.campaigns.ledger import Pair
+from activeeval.session.campaigns.standing import History, Standing, answered, grades_of
 from activeeval.session.campaigns.status import progress_of
 from activeeval.store import EventRow
 

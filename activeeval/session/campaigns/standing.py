@@ -2,91 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign, Unit
 from activeeval.campaign.policies import Agreement, one_grade
 from activeeval.campaign.rounds import check_rounds
 from activeeval.campaign.sheet import Progress, heard
+from activeeval.design import Design
 from activeeval.errors import InputError, StateError
-from activeeval.io.comparisons import Truth
-from activeeval.io.draws import CANNOT
 from activeeval.session.answers import Answer, answers
-from activeeval.session.campaigns.making import WHOLE, rounds_of
+from activeeval.session.campaigns.ledger import Ledger, Pair
+from activeeval.session.campaigns.making import rounds_of
 from activeeval.session.rounds import round_answers
 from activeeval.session.samples import Sample, unpacked_sample
-from activeeval.session.truths import graded
 from activeeval.store import CampaignRow, EventRow, SampleRow, Store
-
-Pair = tuple[str, str]
-
-
-@dataclass(slots=True, kw_only=True)
-class Ledger:
-    """What judges have said, event by event.
-
-    Attributes
-    ----------
-    standing : dict
-        By item, a query and a document, and judge: the event that counts, of a grade or of one that cannot be given.
-    late : list of EventRow
-        Answers that are kept and do not count.
-    put_off : list of EventRow
-        When somebody has said ``later``.
-    clock_ms : list of int
-        The active time of all answers whose time was taken, also of those that do not count (any more).
-    """
-
-    standing: dict[Pair, dict[str, EventRow]] = field(default_factory=dict)
-    late: list[EventRow] = field(default_factory=list)
-    put_off: list[EventRow] = field(default_factory=list)
-    clock_ms: list[int] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, events: Iterable[EventRow]) -> Ledger:
-        """Return what a log comes to."""
-        ledger, said = cls(), dict[int, EventRow]()
-        for event in events:
-            if event.kind in ("judged", "cannot"):
-                said[event.seq] = event
-                ledger.standing.setdefault((event.query_id, event.doc_id), {})[event.judge] = event
-            elif event.kind == "retracted" and event.supersedes in said:
-                gone = said[event.supersedes]
-                ledger.standing[gone.query_id, gone.doc_id].pop(gone.judge, None)
-            elif event.kind == "late":
-                ledger.late.append(event)
-            elif event.kind == "later":
-                ledger.put_off.append(event)
-            if event.active_ms is not None:
-                ledger.clock_ms.append(event.active_ms)
-        return ledger
-
-    def said(self, unit: Unit, judges_per_item: int) -> dict[int, dict[str, int]]:
-        """Return what judges say of a unit's items; of one that too few have judged nothing yet."""
-        found = {}
-        for item, doc in zip(unit.items, unit.item_ids, strict=True):
-            events = self.standing.get((unit.query_id, doc), {})
-            grades = {judge: CANNOT if one.grade is None else one.grade for judge, one in events.items()}
-            found[item] = grades if len(grades) >= judges_per_item else {}
-        return found
-
-    def ranked(self, unit: Unit, k: int) -> dict[int, dict[str, int]]:
-        """Return what the judge of a whole query says of its items, as κ-grades; nothing while it waits."""
-        found: dict[int, dict[str, int]] = {item: {} for item in unit.items}
-        for judge, event in self.standing.get((unit.query_id, WHOLE), {}).items():
-            grades = graded(truth_of(event.body), k) if event.kind == "judged" else {}
-            for item, doc in zip(unit.items, unit.item_ids, strict=True):
-                found[item][judge] = grades.get(doc, CANNOT)
-        return found
-
-
-def truth_of(body: Mapping[str, Any]) -> Truth:
-    """Return the truth that the event of a settled query holds."""
-    return Truth(*(tuple(body.get(part, ())) for part in Truth._fields))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,6 +38,8 @@ class Standing:
     progress : Progress
     agreement : Agreement
     ledger : Ledger
+    n_corrected : int
+        Grades that a later round took for known and that are others now.
     """
 
     campaign: CampaignRow
@@ -114,6 +49,7 @@ class Standing:
     progress: Progress
     agreement: Agreement
     ledger: Ledger
+    n_corrected: int = 0
 
     @property
     def sample(self) -> Sample:
@@ -176,6 +112,18 @@ class Standing:
         """The units of all rounds."""
         return [unit for one in self.rounds for unit in one.campaign.units]
 
+    @property
+    def waiting(self) -> set[tuple[int, str]]:
+        """The unit, as the store numbers them, and the document of each item that waits."""
+        found, n_before = set(), 0
+        for one in self.rounds:
+            settled = one.campaign.settled
+            for unit in one.campaign.units:
+                items = zip(unit.items, unit.item_ids, strict=True)
+                found |= {(n_before + unit.number, doc) for item, doc in items if item not in settled}
+            n_before += len(one.campaign.units)
+        return found
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class History:
@@ -207,7 +155,9 @@ class History:
         if not versions:
             raise StateError(f"campaign {self.campaign.name}: nothing had been drawn as of event {as_of}")
         ledger = Ledger.of(self.events[:as_of])
-        found = [self._judged(own[-1], ledger) for own in rounds_of(versions)]
+        found: list[tuple[Sample, Progress, Agreement]] = []
+        for own in rounds_of(versions):
+            found.append(self._judged(own[-1], ledger, [sample for sample, *_ in found]))
         return Standing(
             campaign=self.campaign,
             rounds=tuple(sample for sample, *_ in found),
@@ -216,21 +166,31 @@ class History:
             progress=Progress(*(sum(counts) for counts in zip(*(own for _, own, _ in found), strict=True))),
             agreement=Agreement(*(sum(counts) for counts in zip(*(own for *_, own in found), strict=True))),
             ledger=ledger,
+            n_corrected=self._n_corrected(versions, [sample for sample, *_ in found]),
         )
 
-    def _judged(self, kept: SampleRow, ledger: Ledger) -> tuple[Sample, Progress, Agreement]:
-        """Return a round with what its judges say."""
+    def _n_corrected(self, versions: Sequence[SampleRow], rounds: Sequence[Sample]) -> int:
+        drawn = (self.samples[own[-1].version].campaign.design.known for own in rounds_of(versions))
+        return sum(int((then != one.campaign.design.known).sum()) for then, one in zip(drawn, rounds, strict=True))
+
+    def _judged(self, kept: SampleRow, ledger: Ledger, before: list[Sample]) -> tuple[Sample, Progress, Agreement]:
+        """Return a round with what its judges say, and what they say now of items it takes for known."""
         row = self.campaign
         if kept.version not in self.samples:
             self.samples[kept.version] = unpacked_sample(kept.payload, f"campaign {row.name}")[0]
         sample = self.samples[kept.version]
-        campaign = Campaign(sample.campaign.design, key=int(sample.campaign.key))
+        n_before = sum(len(one.campaign.units) for one in before)
+        design = sample.campaign.design
+        known = _known_now(design, before)
+        if known is not design.known:
+            design = design.corrected(known)
+        campaign = Campaign(design, key=int(sample.campaign.key))
         while campaign.ask() is not None:
             pass
         said: dict[int, dict[str, int]] = {}
-        k = row.config.get("top_k")
+        k = int(row.config.get("top_k") or 0)
         for unit in campaign.units:
-            said |= ledger.said(unit, row.judges_per_item) if k is None else ledger.ranked(unit, int(k))
+            said |= ledger.ranked(unit, k) if k else ledger.said(unit, n_before, row.judges_per_item)
         judged, progress, agreement = heard(campaign, said, str(row.config["policy"]))
         return replace(sample, campaign=judged), progress, agreement
 
@@ -305,11 +265,14 @@ def answered(
         Where a sample does not reach a question, or rounds are asked for an interval other than t.
     """
     read = found.read
-    _check_unchanged(read)
     if len(read) > 1:
         if kind != "t":
             raise InputError("several rounds are read with t intervals")
-        return round_answers(read, measures, questions, contrasts, scope=scope, level=level)
+        _check_not_withdrawn(read)
+        told, notes = round_answers(read, measures, questions, contrasts, scope=scope, level=level)
+        n = found.n_corrected
+        corrected = f"{n} grades were corrected since a later round was drawn, and count as now"
+        return told, notes + ([corrected] if n else [])
     told, notes = answers(read[0], read[0].asked(measures, questions, contrasts), scope=scope, kind=kind, level=level)
     n_later = len(found.rounds) - 1
     return told, notes + ([f"read from the first round alone: {n_later} more wait for judgments"] if n_later else [])
@@ -320,31 +283,37 @@ def check_next_round(found: Standing, sample: Sample) -> None:
 
     Raises
     ------
-    StateError, InputError
-        Where it asks other questions or is of another pool, or items could not be judged: a further round would ask
-        for them again.
+    InputError
+        Where it asks other questions or is of another pool.
     """
-    if found.progress.cannot:
-        n = found.progress.cannot
-        raise StateError(f"{n} items could not be judged, which a further round would ask for again: judge them first")
     asked = [[(one.title, str(one.target.measure)) for one in own.made_for] for own in (found.rounds[0], sample)]
     if asked[0] != asked[1]:
         raise InputError("a further round answers the questions that the campaign was made for, expected the same ones")
     campaigns = [*(one.campaign for one in found.rounds), sample.campaign]
     check_rounds(campaigns, [None] * len(campaigns))
-    _check_unchanged((*found.rounds, sample))
 
 
-def _check_unchanged(rounds: Sequence[Sample]) -> None:
-    """Raise where a grade was changed after a later round was drawn, which takes the earlier one for known."""
+def _known_now(design: Design, before: Sequence[Sample]) -> NDArray[np.int64]:
+    """Return the grades that a round takes for known as its judges give them now."""
+    known, top = design.known, design.max_grade
+    for earlier in before:
+        grades = earlier.campaign.grades
+        changed = (grades >= 0) & (known >= 0) & (grades != known) & (top is None or grades <= top)
+        if changed.any():
+            known = np.where(changed, grades, known)
+    return known
+
+
+def _check_not_withdrawn(rounds: Sequence[Sample]) -> None:
+    """Raise where what a later round takes for known is no grade any more: it cannot be judged, or judges differ."""
     for k, later in enumerate(rounds[1:], 2):
         known = later.campaign.design.known
         for earlier in rounds[: k - 1]:
             grades = earlier.campaign.grades
-            changed = np.flatnonzero((grades >= 0) & (known >= 0) & (grades != known))
-            if changed.size:
-                place = later.campaign.design.pool.place(int(changed[0]))
+            gone = [item for item in earlier.campaign.settled if 0 <= known[item] != grades[item]]
+            if gone:
+                place = later.campaign.design.pool.place(gone[0])
                 raise StateError(
-                    f"{changed.size} grades were changed since round {k} was drawn with them, the first is {place}: "
-                    "read as of an event before that, or change them back"
+                    f"{len(gone)} items that round {k} takes for known have no one grade any more, the first is "
+                    f"{place}: judge them again, or read as of an event before that"
                 )
