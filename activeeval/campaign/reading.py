@@ -111,8 +111,8 @@ def _carried(design: Design, reading: Reading, selection: Selection, sample: Jud
         f"{name!r} {share}" for share, name in sorted(shares, key=lambda one: (-int(one[0][:-1]), one[1]))
     )
     more = f"{math.ceil(selection.cost):,} more {design.pool.cost_unit}, as many as so far,"
-    grow = f"a top-up of {more}" if design.scheme.can_be_topped_up else f"a new sample of {more}"
-    return (f"single judged queries carry much of the variance ({named}): check their grades; {grow} spreads it",)
+    grow = f"{more} spread it" if design.scheme.can_be_topped_up else f"a new sample of {more} spreads it"
+    return (f"single judged queries carry much of the variance ({named}): check their grades; {grow}",)
 
 
 def _by_query(design: Design, reading: Reading, selection: Selection, of_rows: Floats) -> Floats:

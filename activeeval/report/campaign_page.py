@@ -95,7 +95,18 @@ def _estimates(summary: Summary) -> list[Block]:
     read = f"Read from {'block 1' if last == 1 else f'blocks 1 to {last}'} of {head['blocks']}."
     about = f"The intervals are about {_SCOPES[summary['scope']]}."
     blocks += [Paragraph(f"{read} {about}"), Table(header, rows), *_at_once(found, level)]
+    blocks += _whatever(found, level)
     return [*blocks, *_cautions(found), *(Paragraph(note) for note in summary["notes"])]
+
+
+def _whatever(found: Sequence[Summary], level: str) -> list[Block]:
+    rows = [
+        [name_of(one), interval_of(one["low_whatever"], one["high_whatever"])]
+        for one in found
+        if one["low_whatever"] is not None
+    ]
+    told = f"The {level} intervals with room for whatever the items may be worth that cannot be judged:"
+    return [Paragraph(told), Table(["question", "interval"], rows)] if rows else []
 
 
 def _at_once(found: Sequence[Summary], level: str) -> list[Block]:

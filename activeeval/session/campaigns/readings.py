@@ -15,7 +15,6 @@ from activeeval.campaign.rounds import planned_weights
 from activeeval.errors import InputError, StateError
 from activeeval.measures import Target
 from activeeval.session.answers import Answer
-from activeeval.session.campaigns.ledger import Pair
 from activeeval.session.campaigns.standing import History, Standing, answered, grades_of
 from activeeval.session.campaigns.status import progress_of
 from activeeval.store import EventRow
@@ -23,6 +22,7 @@ from activeeval.store import EventRow
 MOST_QUERIES = 15
 """Of those that matter most to an estimate."""
 Row = dict[str, Any]
+_Place = tuple[int | None, str]
 
 
 def date_of(microseconds: int) -> str:
@@ -46,38 +46,31 @@ def block_ends(events: Iterable[EventRow], judges_per_item: int) -> dict[int, in
 
     One fold of the log: an item counts once enough judges have answered it, and no longer when one takes it back.
     """
-    blocks: dict[Pair, list[int]] = {}
+    blocks: dict[int | None, int] = {}
     left: dict[int, int] = {}
-    answers: dict[Pair, dict[str, int]] = {}
-    said: dict[int, tuple[Pair, str]] = {}
+    answers: dict[_Place, dict[str, int]] = {}
+    said: dict[int, tuple[_Place, str]] = {}
     ends: dict[int, int] = {}
     for event in events:
-        pair = event.query_id, event.doc_id
+        place = event.unit, event.doc_id
         if event.kind == "drawn":
-            block = int(event.body["block"])
-            for doc in event.body["items"]:
-                blocks.setdefault((event.query_id, doc), []).append(block)
-                left[block] = left.get(block, 0) + 1
-        elif event.kind in ("judged", "cannot") and pair in blocks:
-            said[event.seq] = pair, event.judge
-            own = answers.setdefault(pair, {})
+            block = blocks[event.unit] = int(event.body["block"])
+            left[block] = left.get(block, 0) + len(event.body["items"])
+        elif event.kind in ("judged", "cannot"):
+            said[event.seq] = place, event.judge
+            own = answers.setdefault(place, {})
             is_done = len(own) >= judges_per_item
             own[event.judge] = event.seq
             if not is_done and len(own) >= judges_per_item:
-                _move(left, blocks[pair], -1)
+                left[blocks[event.unit]] -= 1
                 _close(ends, left, event.seq)
         elif event.kind == "retracted" and event.supersedes in said:
-            pair, judge = said[event.supersedes]
-            was_done = len(answers[pair]) >= judges_per_item
-            answers[pair].pop(judge, None)
-            if was_done and len(answers[pair]) < judges_per_item:
-                _move(left, blocks[pair], 1)
+            place, judge = said[event.supersedes]
+            was_done = len(answers[place]) >= judges_per_item
+            answers[place].pop(judge, None)
+            if was_done and len(answers[place]) < judges_per_item:
+                left[blocks[event.unit]] += 1
     return ends
-
-
-def _move(left: dict[int, int], blocks: Sequence[int], by: int) -> None:
-    for block in blocks:
-        left[block] += by
 
 
 def _close(ends: dict[int, int], left: dict[int, int], seq: int) -> None:
@@ -132,13 +125,16 @@ def _reading(history: History, seq: int, scope: str, level: float) -> Row | None
 
 
 def _ends_of(one: Answer) -> Row:
-    low, high = one.estimate.bounds(one.interval)
-    return {"value": finite(one.estimate.value), "low": finite(low), "high": finite(high)}
+    return {
+        "value": finite(one.estimate.value),
+        "low": finite(one.interval.low),
+        "high": finite(one.interval.high),
+    }
 
 
 def _always(one: Answer | None) -> Row:
     """Return the ends of an interval that holds at every look, where there is one."""
-    low, high = (math.nan, math.nan) if one is None else one.estimate.bounds(one.interval)
+    low, high = (math.nan, math.nan) if one is None else (one.interval.low, one.interval.high)
     return {"low_every_look": finite(low), "high_every_look": finite(high)}
 
 

@@ -106,8 +106,9 @@ def _head(found: Standing, history: History) -> Row:
 
 
 def _estimate(one: Answer, level: float) -> Row:
-    """Return an answer; the interval has room for items that cannot be judged."""
-    low, high = one.estimate.bounds(one.interval)
+    """Return an answer; ``low_whatever`` to ``high_whatever`` has room for items that cannot be judged."""
+    low, high = one.interval.low, one.interval.high
+    whatever = one.estimate.bounds(one.interval) if one.estimate.cannot is not None else None
     found: Row = {
         "measure": one.target.name,
         "question": one.question,
@@ -117,6 +118,8 @@ def _estimate(one: Answer, level: float) -> Row:
         "std_error": finite(one.estimate.std_error),
         "low": finite(low),
         "high": finite(high),
+        "low_whatever": whatever and finite(whatever[0]),
+        "high_whatever": whatever and finite(whatever[1]),
         "level": level,
         "half_width": finite((high - low) / 2),
         "half_width_at_end": finite(one.half_width_at_end),
