@@ -6,8 +6,8 @@ way; one crashes again and again with an item in hand; one puts off a fifth of t
 whole campaigns in memory, a seed each; the estimate through the store against the library called directly with the
 same seed, and how often the interval holds the truth, early readings too. *Kills*: the same by `activeeval campaign
 judge` processes that SIGKILL ends at random moments, on SQLite and on PostgreSQL (--url). *Nights*: ten updates of an
-index as in `benchmarks.nights`, each a campaign that knows the labels of those before. Stores
-benchmarks/results/campaigns.json.
+index as in `benchmarks.nights`, each a campaign that knows the labels of those before. *Start*: how long a scripted
+judge takes from its start to its first line, beside a bare interpreter. Stores benchmarks/results/campaigns.json.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from activeeval import Campaign
 from activeeval.design import Design
@@ -48,6 +49,8 @@ BUDGET, LEASE_S = 200.0, 900
 PUT_OFF, CRASHES, SLOW = 0.2, 0.05, 0.3
 SECOND = 1_000_000
 COVERED = (93, 97)
+AT_ONCE = 10
+STARTS = 7
 Row = dict[str, Any]
 
 
@@ -135,6 +138,13 @@ def one_campaign(
     return row, float(differs)
 
 
+def campaigns_of(
+    design: Design, seeds: Sequence[int], truth: dict[tuple[str, str], int], grades: np.ndarray
+) -> list[tuple[dict[str, float], float]]:
+    """Return `one_campaign` of each seed."""
+    return [one_campaign(design, seed, truth, grades) for seed in seeds]
+
+
 def _ends(db: Store, units: Sequence[Any]) -> list[int]:
     """Return the event at which the second block was complete."""
     left = {(unit.query_id, doc) for unit in units if unit.block <= 2 for doc in unit.item_ids}
@@ -166,7 +176,9 @@ def coverage(pool: JudgedPool, repetitions: int) -> list[Row]:
     for measure, case in CASES:
         design, started = designed(pool, measure, case), time.perf_counter()
         exact = float(design.pool.query_probs @ design.target.values(grades))
-        found = [one_campaign(design, seed, truth, grades) for seed in range(repetitions)]
+        parts = [range(first, min(first + AT_ONCE, repetitions)) for first in range(0, repetitions, AT_ONCE)]
+        work = (delayed(campaigns_of)(design, part, truth, grades) for part in parts)
+        found = [one for part in Parallel(n_jobs=-1)(work) for one in part]
         told = [row for row, _ in found]
         held = {
             name: np.mean([row[f"{name}_low"] <= exact <= row[f"{name}_high"] for row in told])
@@ -251,6 +263,27 @@ def nightly(pool: JudgedPool, share: float = 0.1, repetitions: int = 200) -> lis
     ]
 
 
+def started(pool: JudgedPool) -> Row:
+    """Return the median seconds to the first line of a scripted judge, and those of a bare interpreter."""
+    design, truth = designed(pool, *CASES[0]), truth_of(pool)
+    with tempfile.TemporaryDirectory() as folder:
+        home, oracle = f"sqlite:///{folder}/c.activeeval", f"{folder}/all.qrels"
+        _write_oracle(truth, oracle)
+        with open_store(home, create=True) as db:
+            create(db, "c", Sample(campaign=Campaign(design, rng=0), questions=("difference",), seed=0), Rules())
+        judge = [sys.executable, "-m", "activeeval", "campaign", "judge", "c", "--db", home, "--judge", "a"]
+        commands = {"judge": [*judge, "--oracle", oracle, "--limit", "1"], "bare": [sys.executable, "-c", "print(1)"]}
+        times: dict[str, list[float]] = {name: [] for name in commands}
+        for _ in range(STARTS):
+            for name, command in commands.items():
+                began = time.perf_counter()
+                with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+                    assert process.stdout is not None
+                    process.stdout.readline()
+                    times[name].append(time.perf_counter() - began)
+    return {name: float(np.median(own)) for name, own in times.items()}
+
+
 def _write_oracle(truth: dict[tuple[str, str], int], path: str) -> None:
     queries, docs = (Texts.from_list(list(column)) for column in zip(*truth, strict=True))
     write_qrels(Qrels(queries, docs, np.array(list(truth.values()))), path)
@@ -266,9 +299,12 @@ def _whole_lines(path: str) -> list[str]:
     return [line for line in Path(path).read_text().splitlines(keepends=True) if line.endswith("\n")]
 
 
-def figures_of(rows: list[Row], kills: list[Row], nights: list[Row]) -> list[Row]:
+def figures_of(rows: list[Row], kills: list[Row], nights: list[Row], start: Row) -> list[Row]:
     """Return what is to be reached."""
     found = []
+    if start:
+        note = f"{start['judge'] / start['bare']:.0f} times a bare interpreter"
+        found.append(figure("a scripted judge's first line", start["judge"], "s", note=note, at_most=1.0))
     for row in rows:
         name = f"{row['measure']}, {row['case']}"
         note = f"± {row['coverage_se']:.1f}, early {row['coverage_early']:.1f}"
@@ -290,7 +326,7 @@ def figures_of(rows: list[Row], kills: list[Row], nights: list[Row]) -> list[Row
 
 def markdown(result: dict[str, Any]) -> str:
     """Return the table of a result."""
-    return figures_table(result["figures"])
+    return "\n".join(figures_table(result["figures"]))
 
 
 def main() -> None:
@@ -299,17 +335,18 @@ def main() -> None:
     parser.add_argument("--campaigns", type=int, default=500)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--url", action="append", default=[], help="a PostgreSQL database for the kills; repeatable")
-    parser.add_argument("--only", choices=("coverage", "kills", "nights"))
+    parser.add_argument("--only", choices=("coverage", "kills", "nights", "start"))
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks/results/campaigns.json")
     args = parser.parse_args()
     about = describe(MODULE, ("sqlalchemy", "psycopg"))
     pool = load("mq2008")
-    wanted = {args.only} if args.only else {"coverage", "kills", "nights"}
+    wanted = {args.only} if args.only else {"coverage", "kills", "nights", "start"}
+    start = started(pool) if "start" in wanted else {}
     rows = coverage(pool, args.campaigns) if "coverage" in wanted else []
     kills = [killed(pool, url, args.kills) for url in (None, *args.url)] if "kills" in wanted else []
     nights = nightly(pool) if "nights" in wanted else []
-    figures = figures_of(rows, kills, nights)
-    result = about | {"coverage": rows, "kills": kills, "nights": nights, "figures": figures}
+    figures = figures_of(rows, kills, nights, start)
+    result = about | {"coverage": rows, "kills": kills, "nights": nights, "start": start, "figures": figures}
     show("campaigns", result["figures"])
     store(args.json, result)
 
