@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from activeeval.errors import InputError, shown
-from activeeval.store.faults import is_disconnect, said_of, was_rolled_back
+from activeeval.store.faults import Broken, is_disconnect, said_of, was_rolled_back
 
 T = TypeVar("T")
 
@@ -104,15 +104,22 @@ class Database:
         self._engine.dispose()
 
     def _transaction(self, engine: Engine, lock: Any, work: Callable[[Connection], T], is_repeatable: bool) -> T:
+        broken = Broken(self.place, is_repeatable)
+        writes = engine.get_execution_options().get("writes", False)
         for attempt in range(TRIES):
             commit = _Commit()
             try:
                 with lock:
                     return _once(engine, work, commit)
             except self._errors as error:
+                if is_disconnect(error):
+                    broken.note(error, in_commit=writes and commit.has_begun)
                 is_safe = was_rolled_back(error) or (is_disconnect(error) and (is_repeatable or not commit.has_begun))
                 if attempt == TRIES - 1 or not is_safe:
-                    raise said_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite) from error
+                    cause = broken.cause_of(error)
+                    raise broken.unknown() or said_of(
+                        cause, self.place, self._wait_s, is_sqlite=self.is_sqlite
+                    ) from error
         raise AssertionError("the last try returns or raises")
 
     def _sqlite(self, url: URL) -> Engine:
