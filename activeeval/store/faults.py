@@ -76,8 +76,9 @@ class Broken:
             self._in_commit = self._in_commit or error
 
     def cause_of(self, error: BaseException) -> BaseException:
-        """Return the error that says why: after a server stopped over a full disk it is only known not to be there."""
-        return self._first if self._first is not None and sqlstate(self._first) and not sqlstate(error) else error
+        """Return the error that says why: a server that stopped over a full disk is itself only found to be gone."""
+        first = self._first
+        return first if first is not None and sqlstate(first) in _POSTGRESQL else error
 
     def unknown(self) -> ActiveEvalError | None:
         """Return that nobody knows what became of a commit, None where all is known to be undone."""

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 from disks import Disk
+from sqlalchemy import exc
 from store_cases import grade, make_campaign, make_units
 
 from activeeval.errors import StateError
 from activeeval.store import Said, open_store
+from activeeval.store.faults import Broken, said_of
 from tests.databases import started_server
 
 NOTHING_STORED = "the disk is full; nothing of this was stored"
@@ -145,3 +147,18 @@ def test_a_full_disk_under_the_log_of_postgresql(server_with_small_log):
         server.bring_back()
         assert len(filling.unacknowledged()) <= 1
         filling.check_goes_on()
+
+
+def test_a_server_that_stopped_over_a_full_disk_before_the_commit():
+    """Catches a message that only says that the server is gone, which is all that the second try finds.
+
+    When a server writes its log before a commit is its own affair: the errors are made by hand.
+    """
+    psycopg = pytest.importorskip("psycopg")
+    stopped = exc.OperationalError("INSERT", {}, psycopg.errors.DiskFull("no space"), connection_invalidated=True)
+    gone = exc.OperationalError(None, None, psycopg.OperationalError("connection failed"))
+    broken = Broken("here", is_repeatable=True)
+    assert broken.cause_of(gone) is gone
+    broken.note(stopped, in_commit=False)
+    assert broken.unknown() is None
+    assert NOTHING_STORED in str(said_of(broken.cause_of(gone), "here", 1, is_sqlite=False))
