@@ -6,6 +6,7 @@ The server comes from Debian's package. Where it is missing tests skip; where AC
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import pwd
@@ -35,7 +36,7 @@ def missing(what, why):
 class Server:
     """A PostgreSQL server in a temporary folder, on a free port of this machine alone."""
 
-    def __init__(self, binaries):
+    def __init__(self, binaries, *options):
         self.binaries = Path(binaries)
         self.folder = Path(tempfile.mkdtemp(prefix="activeeval-pg-"))
         # the server refuses to run as root
@@ -43,7 +44,8 @@ class Server:
         if self.user:
             os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
         self.port = free_port()
-        self._run("initdb", "-D", self.data, "-U", "tester", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N")
+        options = ["-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N", *options]
+        self._run("initdb", "-D", self.data, "-U", "tester", *options)
         self.start()
 
     @property
@@ -57,6 +59,16 @@ class Server:
 
     def stop(self, mode="fast"):
         self._run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
+
+    def bring_back(self):
+        """Start anew, whatever became of the server."""
+        with contextlib.suppress(AssertionError):  # it may have ended by itself
+            self.stop("immediate")
+        self.start()
+
+    @property
+    def main_process(self):
+        return int((self.folder / "data" / "postmaster.pid").read_text().splitlines()[0])
 
     def remove(self):
         try:
@@ -106,14 +118,14 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def started_server():
-    """Return a server that has just been started; skip where there is none to start."""
+def started_server(*options):
+    """Return a server that has just been made with options of initdb; skip where there is none to start."""
     if importlib.util.find_spec("psycopg") is None:
         missing("postgresql", "psycopg is not installed")
     found = sorted(glob("/usr/lib/postgresql/*/bin/initdb")) or [shutil.which("initdb") or ""]
     if not found[-1]:
         missing("postgresql", "no server is installed (Debian: apt install postgresql)")
-    return Server(Path(found[-1]).parent)
+    return Server(Path(found[-1]).parent, *options)
 
 
 @pytest.fixture(scope="session")

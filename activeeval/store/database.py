@@ -2,6 +2,9 @@
 
 A commit returns after the data are on the disk, on both: SQLite with ``synchronous=FULL``, as ``NORMAL`` does not
 wait for the log of a commit and a power cut would take acknowledged judgments back.
+
+A file of SQLite that nobody can write, nor its folder, is an archive: it is read without the files that SQLite else
+keeps beside it.
 """
 
 from __future__ import annotations
@@ -13,14 +16,15 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, exc, make_url
 from sqlalchemy.engine import URL
-from sqlalchemy.pool import QueuePool, StaticPool
+from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
-from activeeval.errors import InputError, shown
-from activeeval.store.faults import is_disconnect, said_of, was_rolled_back
+from activeeval.errors import ActiveEvalError, InputError, shown
+from activeeval.store.faults import Broken, is_disconnect, said_of, was_rolled_back
 
 T = TypeVar("T")
 
@@ -50,6 +54,8 @@ class Database:
         How messages name it: its URL without the password.
     path : str or None
         The file of SQLite; None in memory and elsewhere.
+    is_archive : bool
+        It can only be read.
     """
 
     def __init__(self, url: str, wait_s: float) -> None:
@@ -57,6 +63,7 @@ class Database:
         self.place = parsed.render_as_string(hide_password=True)
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.path = _path_of(parsed) if self.is_sqlite else None
+        self.is_archive = self.path is not None and "uri" not in parsed.query and _is_archive(self.path)
         self._wait_s = wait_s
         self._engine = self._sqlite(parsed) if self.is_sqlite else self._postgresql(parsed)
         # a driver also fails where SQLAlchemy does not stand around it, and over letters of a damaged file
@@ -85,7 +92,7 @@ class Database:
 
     def write_ahead(self) -> None:
         """Let a file of SQLite be read while it is written; the file remembers."""
-        if self.path is None:
+        if self.path is None or self.is_archive:
             return
         until = time.monotonic() + self._wait_s
         while True:
@@ -97,33 +104,63 @@ class Database:
             except self._errors as error:
                 # SQLite itself does not wait here while somebody else has the file open
                 if "locked" not in str(error) or time.monotonic() > until:
-                    raise said_of(error, self.place, self._wait_s, is_sqlite=True) from error
+                    raise self._said(error) from error
                 time.sleep(0.02)
 
     def close(self) -> None:
         self._engine.dispose()
 
     def _transaction(self, engine: Engine, lock: Any, work: Callable[[Connection], T], is_repeatable: bool) -> T:
+        broken = Broken(self.place, is_repeatable)
+        writes = engine.get_execution_options().get("writes", False)
         for attempt in range(TRIES):
             commit = _Commit()
             try:
                 with lock:
                     return _once(engine, work, commit)
             except self._errors as error:
+                if is_disconnect(error):
+                    broken.note(error, in_commit=writes and commit.has_begun)
                 is_safe = was_rolled_back(error) or (is_disconnect(error) and (is_repeatable or not commit.has_begun))
                 if attempt == TRIES - 1 or not is_safe:
-                    raise said_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite) from error
+                    raise broken.unknown() or self._said(broken.cause_of(error)) from error
         raise AssertionError("the last try returns or raises")
+
+    def _said(self, error: BaseException) -> ActiveEvalError:
+        said = said_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite)
+        if self.path is None or self.is_archive or os.access(os.path.dirname(self.path), os.W_OK):
+            return said
+        if "may only be read" in str(said) or "cannot be opened" in str(said):
+            return InputError(f"{self.place}: its folder may not be written, and SQLite keeps a file beside it")
+        return said
 
     def _sqlite(self, url: URL) -> Engine:
         arguments = {"timeout": self._wait_s, "check_same_thread": False}
         sizes: dict[str, Any] = {"poolclass": StaticPool}
         if self.path is not None:
             sizes = {"poolclass": QueuePool, "pool_size": N_CONNECTIONS, "max_overflow": -1}
+        if self.is_archive:
+            # others may have rights that this user has not: each transaction looks anew for what they write
+            sizes = {"poolclass": NullPool, "creator": lambda: self._archive(arguments)}
         engine = create_engine(url, connect_args=arguments, **sizes)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
+
+    def _archive(self, arguments: dict[str, Any]) -> sqlite3.Connection:
+        path = str(self.path)
+        has_log = _has_bytes(path + "-wal")
+        # with the index of its log beside it SQLite reads both; immutable it would not look at the log at all
+        unread = "-journal" if _has_bytes(path + "-journal") else "-wal" if has_log else ""
+        if unread == "-journal" or (unread and not os.path.exists(path + "-shm")):
+            last = os.path.basename(path) + unread
+            raise InputError(
+                f"{self.place}: its last writes are still in {shown(last)}, and cannot be read where neither may be "
+                "written: copy both elsewhere"
+            )
+        options = "mode=ro" if has_log else "mode=ro&immutable=1"
+        connection: sqlite3.Connection = sqlite3.connect(f"{Path(path).as_uri()}?{options}", uri=True, **arguments)
+        return connection
 
     def _postgresql(self, url: URL) -> Engine:
         if importlib.util.find_spec("psycopg") is None:
@@ -179,6 +216,15 @@ def _path_of(url: URL) -> str | None:
     if name in {"", ":memory:"}:
         return None
     return os.path.realpath(name.removeprefix("file:") if "uri" in url.query else name)
+
+
+def _is_archive(path: str) -> bool:
+    """Whether a file is there and neither it nor its folder can be written; root can write all but a medium."""
+    return os.path.isfile(path) and not any(os.access(p, os.W_OK) for p in (path, os.path.dirname(path)))
+
+
+def _has_bytes(path: str) -> bool:
+    return os.path.exists(path) and os.path.getsize(path) > 0
 
 
 def _writer_of(path: str | None) -> threading.RLock:

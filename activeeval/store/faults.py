@@ -53,6 +53,44 @@ def is_disconnect(error: BaseException) -> bool:
     return isinstance(error, exc.DBAPIError) and error.connection_invalidated
 
 
+class Broken:
+    """What connections that broke in the course of a transaction, tried again or not, leave open.
+
+    Parameters
+    ----------
+    place : str
+        The database, as a message may name it.
+    is_repeatable : bool
+        Doing it twice is as good as once.
+    """
+
+    def __init__(self, place: str, is_repeatable: bool) -> None:
+        self._place = place
+        self._advice = "do it again, it is stored once" if is_repeatable else "see what is there before doing it again"
+        self._first: BaseException | None = None
+        self._in_commit: BaseException | None = None
+
+    def note(self, error: BaseException, *, in_commit: bool) -> None:
+        self._first = self._first or error
+        if in_commit:
+            self._in_commit = self._in_commit or error
+
+    def cause_of(self, error: BaseException) -> BaseException:
+        """Return the error that says why: a server that stopped over a full disk is itself only found to be gone."""
+        first = self._first
+        return first if first is not None and sqlstate(first) in _POSTGRESQL else error
+
+    def unknown(self) -> ActiveEvalError | None:
+        """Return that nobody knows what became of a commit, None where all is known to be undone."""
+        if self._in_commit is None:
+            return None
+        text = _first_line(getattr(self._in_commit, "orig", None))
+        return StateError(
+            f"{self._place}: the connection broke while this was being stored ({text}): nothing was acknowledged, and "
+            f"whether it was stored is unknown; {self._advice}"
+        )
+
+
 def said_of(error: BaseException, place: str, wait_s: float, *, is_sqlite: bool) -> ActiveEvalError:
     """Return an error of SQLAlchemy or of a driver as one of ours.
 

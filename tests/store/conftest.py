@@ -1,11 +1,16 @@
-"""Stores of both databases."""
+"""Stores of both databases, a small disk, and a tracer that lets calls of the system fail."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import pytest
+from disks import Disk
 from store_cases import Clock
 
 from activeeval.store import open_store
+from tests.databases import missing
 
 
 @pytest.fixture
@@ -17,3 +22,22 @@ def clock():
 def store(made_url, clock):
     with open_store(made_url, clock=clock) as opened:
         yield opened
+
+
+@pytest.fixture
+def disk(tmp_path):
+    disk = Disk(tmp_path / "disk", "2m")
+    yield disk
+    disk.remove()
+
+
+@pytest.fixture
+def strace():
+    """Return the tracer; containers may forbid it."""
+    tool = shutil.which("strace")
+    if tool is None:
+        missing("strace", "is not installed (Debian: apt install strace)")
+    tried = subprocess.run([tool, "-f", "-e", "trace=fsync", "true"], capture_output=True, text=True)
+    if tried.returncode:
+        missing("strace", f"may not trace here: {tried.stderr.strip()}")
+    return tool

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from activeeval.store import CampaignRow, PlaceRow, Said, SampleRow, UnitRow
 
 SECOND = 1_000_000
@@ -62,3 +64,13 @@ def work_off(store, judge, name="night", value=1):
         claimed.append(got)
         _, got = store.submit_and_claim(name, got.token, grade(value))
     return claimed
+
+
+def complaint(kind, ask):
+    """Return the one line that something ends with."""
+    with pytest.raises(kind) as caught:
+        ask()
+    says = str(caught.value)
+    assert "\n" not in says
+    assert len(says) < 400
+    return says

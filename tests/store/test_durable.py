@@ -1,41 +1,33 @@
-"""A commit is on the disk before it is acknowledged, and one that could not be written never is."""
+"""A commit is on the disk before it is acknowledged, and one that could not be written never is.
+
+Processes of SQLite are started under a tracer that lets calls fail, those of a PostgreSQL server get one attached.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from store_cases import make_campaign, make_units
+from store_cases import complaint, grade, make_campaign, make_units
 
 import activeeval
+from activeeval.errors import ActiveEvalError
 from activeeval.store import open_store
-from tests.databases import missing
 
 SCRIPT = Path(__file__).parent / "scripted_judge.py"
 HOME = str(Path(activeeval.__file__).parents[1])
 N_ANSWERS = 4
-
-
-@pytest.fixture
-def strace():
-    """Return the tracer; containers may forbid it."""
-    tool = shutil.which("strace")
-    if tool is None:
-        missing("strace", "is not installed (Debian: apt install strace)")
-    tried = subprocess.run([tool, "-f", "-e", "trace=fsync", "true"], capture_output=True, text=True)
-    if tried.returncode:
-        missing("strace", f"may not trace here: {tried.stderr.strip()}")
-    return tool
+SYNCING = "fdatasync,fsync"
 
 
 def traced(strace, trace, url, *options):
-    command = [strace, "-f", "-qq", "-o", str(trace), "-e", "trace=fdatasync,fsync", *options]
+    command = [strace, "-f", "-qq", "-o", str(trace), "-e", f"trace={SYNCING}", *options]
     command += [sys.executable, str(SCRIPT), url, "ann", str(N_ANSWERS)]
     done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": HOME, "PATH": ""}, timeout=60)
     return done, [json.loads(line) for line in done.stdout.splitlines()]
@@ -57,7 +49,7 @@ def test_each_commit_waits_for_the_disk(strace, sqlite_url, tmp_path):
 def test_what_could_not_be_written_is_never_acknowledged(strace, sqlite_url, tmp_path, when):
     with open_store(sqlite_url, create=True) as store:
         make_campaign(store, make_units(10, 2))
-    fault = f"inject=fdatasync,fsync:error=EIO:when={when}"
+    fault = f"inject={SYNCING}:error=EIO:when={when}"
     done, lines = traced(strace, tmp_path / "trace", sqlite_url, "-e", fault)
     assert "Traceback" not in done.stderr
     assert "INJECTED" in (tmp_path / "trace").read_text()
@@ -74,4 +66,100 @@ def test_what_could_not_be_written_is_never_acknowledged(strace, sqlite_url, tmp
         # after a failure that stays, the last answer may or may not have reached the disk
         assert len(acknowledged) <= len(keys) <= len(acknowledged) + 1
         assert when.endswith("+") or len(keys) == len(acknowledged) == N_ANSWERS
+        assert store.verify("night") == []
+
+
+@contextlib.contextmanager
+def attached(strace, trace, processes, *options):
+    """Trace processes that run, and those that they start; the tracer lets go of them at the end."""
+    command = [
+        strace,
+        "-f",
+        "-o",
+        str(trace),
+        "-e",
+        f"trace={SYNCING},pwrite64",
+        *options,
+        *(f"-p{p}" for p in processes),
+    ]
+    tracer = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in processes:
+            assert "attached" in tracer.stderr.readline()
+        yield
+    finally:
+        tracer.terminate()
+        tracer.communicate(timeout=30)
+
+
+def backends(url):
+    """Return the processes of the server that wait for what a store asks next."""
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        rows = connection.execute(
+            "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+        return [pid for (pid,) in rows]
+
+
+def setting(url, name):
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        return connection.execute("SELECT current_setting(%s)", (name,)).fetchone()[0]
+
+
+@pytest.mark.parametrize("default", ["on", "off"])
+def test_each_commit_of_postgresql_waits_for_the_disk(strace, postgresql, postgresql_url, tmp_path, default):
+    """Catches a session that leaves it to the server, which may be set to acknowledge what is in its memory alone."""
+    url = f"{postgresql_url}%20-c%20synchronous_commit%3D{default}"
+    assert setting(url, "synchronous_commit") == default
+    assert setting(url, "fsync") == "on"
+    with open_store(url, create=True) as store:
+        make_campaign(store, make_units(10, 2))
+        got = store.claim("night", "ann")
+        with attached(strace, tmp_path / "trace", backends(url)):
+            for _ in range(N_ANSWERS):
+                _, got = store.submit_and_claim("night", got.token, grade())
+    synced = re.findall(r"f(?:data)?sync\(", (tmp_path / "trace").read_text())
+    assert len(synced) >= N_ANSWERS
+
+
+@pytest.mark.parametrize(
+    ("fault", "cause", "is_lasting"),
+    [
+        (f"{SYNCING}:error=EIO:when=1+", "Input/output error", True),
+        (f"{SYNCING}:error=EIO:when=1", "Input/output error", False),
+        ("pwrite64:error=ENOSPC:when=1+", "No space left on device", True),
+    ],
+)
+def test_what_postgresql_could_not_write_is_never_acknowledged(
+    strace, postgresql, postgresql_url, tmp_path, fault, cause, is_lasting
+):
+    """Catches an answer that is acknowledged though its commit failed, and a retry that makes a second row of it.
+
+    The server itself gives up in the middle of the commit. Where its disk stays broken it does not come back until it
+    is started anew; else it recovers, and the answer may be in its log or not.
+    """
+    url = postgresql_url
+    with open_store(url, create=True) as store:
+        make_campaign(store, make_units(10, 2))
+        got = store.claim("night", "ann")
+        processes = [*backends(url), *([postgresql.main_process] if is_lasting else [])]
+        try:
+            with attached(strace, tmp_path / "trace", processes, "-e", f"inject={fault}"):
+                says = complaint(ActiveEvalError, lambda: store.submit("night", got.token, grade(3), key="k"))
+                if is_lasting:
+                    complaint(ActiveEvalError, lambda: store.submit("night", got.token, grade(3), key="k"))
+        finally:
+            postgresql.bring_back()
+        assert "INJECTED" in (tmp_path / "trace").read_text()
+        assert cause in says
+        assert "nothing was acknowledged, and whether it was stored is unknown; do it again, it is stored once" in says
+        before = [event for event in store.events("night") if event.kind == "judged"]
+        answer = store.submit("night", got.token, grade(3), key="k")
+        assert answer.is_repeated == bool(before)
+        assert store.submit("night", got.token, grade(3), key="k").event == answer.event
+        assert [event for event in store.events("night") if event.kind in ("judged", "late")] == [answer.event]
         assert store.verify("night") == []

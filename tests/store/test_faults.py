@@ -1,37 +1,24 @@
-"""Databases that are not there, damaged, full, locked, of another version: one line each, and nothing lost."""
+"""Databases that are not there, damaged, locked, of another version: one line each, and nothing lost."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import random
-import shutil
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
-from store_cases import grade, make_campaign, make_units, work_off
+from store_cases import complaint, grade, make_campaign, make_units, work_off
 
 from activeeval.errors import ActiveEvalError, InputError, StateError
-from activeeval.store import Said, open_store, upgrade
+from activeeval.store import open_store, upgrade
 from activeeval.store.tables import APPEND_ONLY
-from tests.databases import free_port, missing
+from tests.databases import free_port
 
 
 def path_of(url):
     return Path(url.removeprefix("sqlite:///"))
-
-
-def complaint(kind, ask):
-    """Return the one line that something ends with."""
-    with pytest.raises(kind) as caught:
-        ask()
-    says = str(caught.value)
-    assert "\n" not in says
-    assert len(says) < 400
-    return says
 
 
 def run_sql(url, *statements):
@@ -167,7 +154,7 @@ def test_bytes_changed_anywhere_end_in_one_line(sqlite_url):
         read_all(sqlite_url)
 
 
-# Locked, read-only, full
+# Locked, read-only
 
 
 def test_a_database_that_another_process_writes(sqlite_url):
@@ -203,38 +190,6 @@ def test_a_file_that_may_only_be_read(sqlite_url):
         assert "may only be read; nothing of this was stored" in complaint(
             InputError, lambda: store.claim("night", "a")
         )
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = shutil.which("mount")
-    options = ["-t", "tmpfs", "-o", "size=600k", "tmpfs", str(folder)]
-    if os.geteuid() or mount is None or subprocess.run([mount, *options], capture_output=True).returncode:
-        missing("mount", "a small disk can be mounted by root alone")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_a_full_disk(small_disk):
-    with open_store(f"sqlite:///{small_disk}/night", create=True) as store:
-        make_campaign(store, make_units(20, 2))
-        acknowledged = []
-
-        def fill():
-            for i in range(5000):
-                got = store.claim("night", "ann")
-                acknowledged.append(store.submit("night", got.token, put_off(i)).event)
-
-        assert "the disk is full; nothing of this was stored" in complaint(StateError, fill)
-        log = store.events("night")
-        assert [event for event in log if event.kind == "later"] == acknowledged
-        assert store.verify("night") == []
-
-
-def put_off(i):
-    return Said(kind="later", reason=f"{i} " + "x" * 500)
 
 
 # Changed behind the store's back

@@ -16,7 +16,6 @@ from activeeval.errors import InputError, StateError
 from activeeval.store import open_store
 
 N_THREADS = 16
-sizes = pytest.mark.parametrize("n_units", [15, pytest.param(1667, marks=pytest.mark.slow)])
 
 
 def in_threads(work, n_threads=N_THREADS):
@@ -47,10 +46,12 @@ def taken_by_threads(store):
     return [slot for slots in in_threads(judge_all) for slot in slots]
 
 
-@sizes
-@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("k", "n_units"),
+    [(1, 15), (2, 15), (3, 15), *(pytest.param(k, -(-5000 // k), marks=pytest.mark.slow) for k in (1, 2, 3))],
+)
 def test_no_slot_goes_to_two(store, k, n_units):
-    """With n_units=1667 and four items each: 6,668, 13,336 and 20,004 claims."""
+    """The slow ones are of 20,000 claims each, of 20,004 for k = 3: four items a unit."""
     make_campaign(store, make_units(n_units, 4, per_block=5 if n_units < 100 else 100), k=k)
     claimed = taken_by_threads(store)
     assert over_assigned(claimed) == 0

@@ -1,0 +1,45 @@
+"""A process that reads a campaign as a user without rights, and says in a line of JSON what came of it.
+
+``python reader.py URL`` is started as root and goes on as nobody.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import sys
+
+from store_cases import make_campaign, work_off
+
+from activeeval.errors import ActiveEvalError
+from activeeval.store import open_store
+
+
+def main(url):
+    with open_store("sqlite://", create=True) as store:  # nobody may not read what would be imported later
+        make_campaign(store)
+        work_off(store, "ann")
+        said_by(store)
+    user = pwd.getpwnam("nobody")
+    os.setgroups([])
+    os.setgid(user.pw_gid)
+    os.setuid(user.pw_uid)
+    try:
+        with open_store(url) as store:
+            print(json.dumps(said_by(store)))
+    except ActiveEvalError as error:
+        print(json.dumps({"error": str(error)}))
+
+
+def said_by(store):
+    said = {"campaigns": store.campaigns(), "problems": store.verify("night"), "last": store.last_seq("night")}
+    try:
+        store.claim("night", "bob")
+    except ActiveEvalError as error:
+        said["refused"] = str(error)
+    return said
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
