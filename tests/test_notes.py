@@ -22,7 +22,9 @@ def told(grades, method="random", budget=30.0, n=60):
     return campaign.run(judge).notes, judged
 
 
-@pytest.mark.parametrize(("method", "way"), [("random", "; 30 more judgments, as many as so far, spread it"), ("passive", "a new sample")])
+@pytest.mark.parametrize(
+    ("method", "way"), [("random", "; 30 more judgments, as many as so far, spread it"), ("passive", "a new sample")]
+)
 def test_a_query_that_carries_most_of_the_variance_is_named_with_what_to_do(method, way):
     notes, judged = told(lambda k: 4 if k == 7 else k % 2, method)
     (note,) = [text for text in notes if "of the variance" in text]
