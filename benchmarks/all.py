@@ -185,6 +185,12 @@ STEPS = (
         "benchmarks.campaigns",
         ("results/campaigns.json",),
     ),
+    Step(
+        "durability",
+        "what the store promises, with the tests that try to break it: RESULTS.md",
+        "benchmarks.durability",
+        ("results/durability.json",),
+    ),
     Step("replication", "campaigns replayed a second", "benchmarks.replication", ("results/replication.json",)),
     Step("depth", "designs for a pool of MSLR-WEB30K's size", "benchmarks.depth", ("results/depth.json",)),
     Step(

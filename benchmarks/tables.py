@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmarks import (
     campaigns,
+    durability,
     effective_sample_size,
     efficiency_report,
     many_systems,
@@ -184,6 +185,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "user_study": ("Top-k labelling by simulated people", user_study.markdown),
     "nights": ("Ten nights of index updates, earlier labels known", nights.markdown),
     "campaigns": ("Campaigns in the store, by unreliable judges", campaigns.markdown),
+    "durability": ("What the store promises", durability.markdown),
     "sample-size": ("Size and time of a sample's file", _figures),
     "scaling": ("Pools of 10³ to 10⁷ queries in chunks", _scaling),
     "kernels": ("Kernels, readers, start", _figures),

@@ -57,7 +57,9 @@ class Judges:
     ("n_judges", "n_kills", "n_answers"),
     [(3, 2, 20), pytest.param(8, 55, 5000, marks=pytest.mark.slow)],
 )
-def test_what_was_acknowledged_is_there_after_kills(database_url, tmp_path, n_judges, n_kills, n_answers):
+def test_what_was_acknowledged_is_there_after_kills(
+    database_url, tmp_path, n_judges, n_kills, n_answers, record_property
+):
     rng = random.Random(n_kills)
     with open_store(database_url, create=True) as store:
         make_campaign(store, make_units(max(300, n_answers), 4, per_block=100), lease_s=2)
@@ -80,6 +82,7 @@ def test_what_was_acknowledged_is_there_after_kills(database_url, tmp_path, n_ju
         judged = Counter((event.unit, event.doc_id) for event in log.values() if event.kind == "judged")
         assert set(judged.values()) == {1}
         assert store.verify("night") == []
+        record_property("shown", f"0 of {len(acknowledged)} lost over {killed} kills, {n_judges} writers")
 
 
 def test_a_judge_who_was_killed_gets_his_item_back_at_once(database_url):

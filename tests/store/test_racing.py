@@ -50,7 +50,7 @@ def taken_by_threads(store):
     ("k", "n_units"),
     [(1, 15), (2, 15), (3, 15), *(pytest.param(k, -(-5000 // k), marks=pytest.mark.slow) for k in (1, 2, 3))],
 )
-def test_no_slot_goes_to_two(store, k, n_units):
+def test_no_slot_goes_to_two(store, k, n_units, record_property):
     """The slow ones are of 20,000 claims each, of 20,004 for k = 3: four items a unit."""
     make_campaign(store, make_units(n_units, 4, per_block=5 if n_units < 100 else 100), k=k)
     claimed = taken_by_threads(store)
@@ -60,9 +60,10 @@ def test_no_slot_goes_to_two(store, k, n_units):
     assert set(judged.values()) == {k}
     assert store.waiting("night") == {"free": 0, "leased": 0, "done": n_units * 4 * k}
     assert store.verify("night") == []
+    record_property("shown", f"0 of {len(claimed)} claims given twice, k = {k}, {N_THREADS} threads")
 
 
-def test_leases_in_another_table_are_given_twice(postgresql_url):
+def test_leases_in_another_table_are_given_twice(postgresql_url, record_property):
     """The mutant: who has a slot stands elsewhere, so that two find it free and both write that they have it.
 
     In 20 runs between 1,360 and 1,858 of the claims of these 240 slots were of one that somebody had.
@@ -85,6 +86,7 @@ def test_leases_in_another_table_are_given_twice(postgresql_url):
 
         claimed = [slot for slots in in_threads(claim_all) for slot in slots]
     assert over_assigned(claimed) > 0
+    record_property("shown", f"the mutant: {over_assigned(claimed)} of {len(claimed)} claims given twice")
 
 
 def test_one_judge_in_many_windows_has_one_item(store):
@@ -97,7 +99,7 @@ def test_one_judge_in_many_windows_has_one_item(store):
 
 
 @pytest.mark.parametrize("n_items", [5, pytest.param(625, marks=pytest.mark.slow)])
-def test_an_answer_sent_by_all_at_once_is_stored_once(store, n_items):
+def test_an_answer_sent_by_all_at_once_is_stored_once(store, n_items, record_property):
     """Every answer goes out 16 times, to be repeated later once more: 625 of them are 10,000."""
     make_campaign(store, make_units(n_items, 1, per_block=n_items))
     tokens = [store.claim("night", f"judge {i}").token for i in range(n_items)]
@@ -110,6 +112,7 @@ def test_an_answer_sent_by_all_at_once_is_stored_once(store, n_items):
     assert sum(event.kind == "judged" for event in events) == n_items
     assert [event.seq for event in events] == list(range(1, 3 * n_items + 1))
     assert store.verify("night") == []
+    record_property("shown", f"0 of {N_THREADS * n_items} racing submits stored twice, {n_items} replayed")
 
 
 def test_of_an_answer_and_a_claim_at_once_one_wins(store, clock):

@@ -1,0 +1,96 @@
+"""What the store promises, each with the tests that try to break it: ``python -m benchmarks.durability``.
+
+Runs the tests of a row, the slow ones too, and stores how many passed, what they counted, and how long they took, in
+benchmarks/results/durability.json. Needs PostgreSQL's server and strace: what is skipped is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import ROOT, describe, store
+
+MODULE = "benchmarks.durability"
+PROMISES: tuple[tuple[str, str], ...] = (
+    ("acknowledged judgments outlive SIGKILL at random moments", "tests/store/test_killed.py"),
+    ("no slot goes to two judges", "tests/store/test_racing.py -k slot"),
+    ("leases elsewhere (the mutant) are given twice", "tests/store/test_racing.py -k another_table"),
+    ("replayed and racing submits are stored once", "tests/store/test_racing.py -k sent_by_all"),
+    ("a failed fsync is never acknowledged, the retry is stored once", "tests/store/test_durable.py"),
+    ("a full disk loses nothing", "tests/store/test_full_disk.py"),
+    ("a connection that breaks in a commit", "tests/store/test_broken_commits.py"),
+    ("rebuilt from the log: same bytes, same next claim", "tests/store/test_store.py -k rebuil"),
+    ("raw SQL cannot change or delete a row of the log", "tests/store/test_faults.py -k raw_sql"),
+    ("what was changed without triggers is found", "tests/store/test_faults.py -k changed"),
+    ("the store does what plain lists do", "tests/store/test_against_naive_store.py"),
+    ("an older version's campaigns go on", "tests/store/test_schema.py -k older"),
+)
+Row = dict[str, Any]
+
+
+def tried(promise: str, tests: str) -> Row:
+    """Return what became of the tests of a promise."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *_words(tests)]
+        subprocess.run([*command, f"--junitxml={report}"], cwd=ROOT, capture_output=True, check=False)
+        cases = list(ET.parse(report).getroot().iter("testcase"))
+    failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
+    skipped = [one.get("message", "") for case in cases if (one := case.find("skipped")) is not None]
+    # the largest of each test tells most: the others are the same in small
+    shown = [one.get("value", "") for case in cases for one in case.iter("property") if one.get("name") == "shown"]
+    row = {
+        "promise": promise,
+        "tests": tests,
+        "passed": len(cases) - len(failed) - len(skipped),
+        "failed": [case.get("name") for case in failed],
+        "skipped": sorted(set(skipped)),
+        "shown": shown,
+        "seconds": sum(float(case.get("time", 0)) for case in cases),
+    }
+    print(f"{promise}: {row['passed']} passed, {len(failed)} failed, {len(skipped)} skipped", flush=True)
+    for case in failed:
+        print("".join(case.itertext())[-2000:], flush=True)
+    return row
+
+
+def _words(tests: str) -> list[str]:
+    file, _, chosen = tests.partition(" -k ")
+    return [file, "-k", chosen] if chosen else [file]
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table of a result."""
+    lines = ["| promise | tests | passed | counted | s |", "| --- | --- | --- | --- | --- |"]
+    for row in result["promises"]:
+        bad = [*row["failed"], *row["skipped"]]
+        verdict = f"{row['passed']}" + (f", **not: {', '.join(bad)}**" if bad else "")
+        counted = "; ".join(_large(row["shown"]))
+        lines.append(f"| {row['promise']} | `pytest {row['tests']}` | {verdict} | {counted} | {row['seconds']:.0f} |")
+    return "\n".join(lines)
+
+
+def _large(shown: Sequence[str]) -> list[str]:
+    """Return what was counted in thousands, or all where nothing was."""
+    large = [one for one in shown if any(word.isdecimal() and len(word) > 3 for word in one.replace(",", "").split())]
+    return large or list(shown)
+
+
+def main() -> None:
+    """Run all, and store it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, default=ROOT / "benchmarks/results/durability.json")
+    args = parser.parse_args()
+    about = describe(MODULE, ("sqlalchemy", "psycopg"))
+    store(args.json, about | {"promises": [tried(*one) for one in PROMISES]})
+
+
+if __name__ == "__main__":
+    main()
