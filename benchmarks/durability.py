@@ -39,7 +39,17 @@ def tried(promise: str, tests: str) -> Row:
     """Return what became of the tests of a promise."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *_words(tests)]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-o",
+            "junit_family=xunit1",
+            *_words(tests),
+        ]
         subprocess.run([*command, f"--junitxml={report}"], cwd=ROOT, capture_output=True, check=False)
         cases = list(ET.parse(report).getroot().iter("testcase"))
     failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
@@ -57,7 +67,7 @@ def tried(promise: str, tests: str) -> Row:
     }
     print(f"{promise}: {row['passed']} passed, {len(failed)} failed, {len(skipped)} skipped", flush=True)
     for case in failed:
-        print("".join(case.itertext())[-2000:], flush=True)
+        print("".join(case.itertext())[-600:], flush=True)
     return row
 
 

@@ -122,7 +122,7 @@ def grow(store):
 
 
 def retract(store):
-    store.retract("night", 6, "boss")
+    store.retract("night", 6, "boss", "spam")
 
 
 def created(store):
