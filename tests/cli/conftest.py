@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -38,10 +37,16 @@ def made(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="session")
+def made_files(made):
+    return {path.name: path.read_bytes() for path in made.iterdir()}
+
+
 @pytest.fixture
-def folder(made, tmp_path, monkeypatch):
+def folder(made_files, tmp_path, monkeypatch):
     """Return a copy of the inputs that is the working folder."""
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    for name, content in made_files.items():
+        (tmp_path / name).write_bytes(content)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
