@@ -16,7 +16,7 @@ from benchmarks.inferred import Documents, Lists
 from benchmarks.pools import generated
 from tests import naive, naive_baselines
 
-POOL = generated(n_queries=110)
+POOL = generated(n_queries=66)
 GRADES = POOL.workload.grades
 
 

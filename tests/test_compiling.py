@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -24,40 +25,46 @@ print(text_numbers.token_end(data, 0))
 ANSWER = "1 107 10"
 
 
-@pytest.fixture
-def start(tmp_path):
-    def run(*given):
-        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
-        command = [sys.executable, "-c", CALL, *given]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        answer, hits, end = done.stdout.splitlines()
-        assert (answer, end) == (ANSWER, "1")
-        return int(hits), done.stderr
-
-    return run
+def start(folder, *given):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder), "NUMBA_DISABLE_JIT": "0"}
+    command = [sys.executable, "-c", CALL, *given]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    answer, hits, end = done.stdout.splitlines()
+    assert (answer, end) == (ANSWER, "1")
+    return int(hits), done.stderr
 
 
-def test_what_is_compiled_is_kept(start):
-    assert [start() for _ in range(2)] == [(0, ""), (1, "")]
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Return a folder with compiled code, not to be written to."""
+    folder = tmp_path_factory.mktemp("compiled")
+    assert start(folder) == (0, "")
+    return folder
+
+
+def test_what_is_compiled_is_kept(compiled):
+    assert start(compiled) == (1, "")
 
 
 @pytest.mark.parametrize(
     "content", [b"", *(pytest.param(junk, marks=pytest.mark.slow) for junk in (b"junk", b"\x80\x05."))]
 )
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-def test_a_damaged_cache_is_said_once_and_compiled_anew(start, tmp_path, content, suffix):
-    start()
-    for path in tmp_path.rglob(f"*.{suffix}"):
+def test_a_damaged_cache_is_said_once_and_compiled_anew(compiled, tmp_path, content, suffix):
+    shutil.copytree(compiled, tmp_path, dirs_exist_ok=True)
+    damaged = list(tmp_path.rglob(f"*.{suffix}"))
+    assert damaged
+    for path in damaged:
         path.write_bytes(content)
-    hits, told = start()
+    hits, told = start(tmp_path)
     assert hits == 0
     assert told.count("\n") == 1
     assert told.startswith(f"activeeval: compiled code in {tmp_path}")
     assert told.endswith("it is compiled anew: is the disk full?\n")
 
 
-def test_a_full_disk_keeps_nothing_and_is_said_once(start, tmp_path):
-    hits, told = start("full")
+def test_a_full_disk_keeps_nothing_and_is_said_once(tmp_path):
+    hits, told = start(tmp_path, "full")
     assert (hits, told.count("\n")) == (0, 1)
     assert "(No space left on device)" in told or "([Errno 28] No space left on device)" in told
     assert not list(tmp_path.rglob("*.nbc"))

@@ -21,6 +21,8 @@ import pytest
 
 from activeeval import cli
 
+pytestmark = pytest.mark.slow  # CI runs this module by itself: `make pages`
+
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = [DOCS / name for name in ("a-week.md", "gate.md", "campaigns.md")]
 BLOCK = re.compile(r"^```sh\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<said>.*?)^```\n)?", re.MULTILINE | re.DOTALL)
@@ -66,7 +68,6 @@ def plain(text):
     return DIGITS.sub(lambda number: f"{float(number[0]):.12f}", SAMPLE.sub("<sample>", text or ""))
 
 
-@pytest.mark.slow  # CI runs this module by itself: `make pages`
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_is_what_its_commands_say(page):
     blocks = list(run_page(page.read_text()))
@@ -75,13 +76,7 @@ def test_a_page_is_what_its_commands_say(page):
         assert plain(said) == plain(block["said"]), block["commands"]
 
 
-@pytest.mark.parametrize(
-    ("candidate", "code"),
-    [
-        ("worse.run", 10),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in [("new.run", 0), ("main.run", 0), ("gone.run", 1)]),
-    ],
-)
+@pytest.mark.parametrize(("candidate", "code"), [("worse.run", 10), ("new.run", 0), ("main.run", 0), ("gone.run", 1)])
 def test_the_step_of_a_pipeline_passes_and_fails_as_the_page_says(tmp_path, candidate, code):
     (script,) = STEP.findall((DOCS / "gate.md").read_text())
     shutil.copy(DOCS / "week.py", tmp_path)

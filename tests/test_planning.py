@@ -229,8 +229,8 @@ def test_degrees_of_freedom_are_those_that_replayed_samples_have(made):
     assert told.at(told.budgets[2]) == pytest.approx(told.shares[2])
 
 
-def pilot_of(planner, name, budget, labels, seed):
-    campaign = Campaign(design_of(planner, name), budget, rng=seed)
+def pilot_of(planner, name, budget, labels, seed, design=None):
+    campaign = Campaign(design or design_of(planner, name), budget, rng=seed)
     pool = campaign.design.pool
     places = pool.item_positions()
     index = {text: q for q, text in enumerate(pool.query_texts)}
@@ -246,7 +246,7 @@ def test_a_model_that_is_right_is_not_rescaled_on_average(made, name):
     lessons = []
     for seed in range(60):
         labels = drawn_labels(design.beliefs, seed)
-        campaign = pilot_of(planner, name, 0.2 * design.cost, labels, seed)
+        campaign = pilot_of(planner, name, 0.2 * design.cost, labels, seed, design)
         lessons.append(planner.lesson(campaign.design, campaign.selection, campaign.grades))
     for ratios in ([one.of_residuals for one in lessons], [one.of_values for one in lessons]):
         found = [one.value for one in ratios]

@@ -164,7 +164,7 @@ def test_a_sample_of_chunks_is_that_of_the_whole_pool(method, compare, overhead,
     chunked = chunked_design(chunks, target.measure, method, max_grade=4)
     assert (chunked.n_queries, chunked.name) == (N_QUERIES, method)
     assert chunked.cost == pytest.approx(design.cost, rel=1e-12)
-    for budget, seed in itertools.product(budgets_of(design), range(3)):
+    for budget, seed in itertools.product(budgets_of(design), range(2)):
         found = chunked.campaign(budget, chunks, rng=seed)
         assert_same_sample(found, Campaign(design, budget, rng=seed), labels)
 
@@ -497,7 +497,7 @@ def test_a_sample_is_gathered_from_the_designs_own_chunks(method):
 @pytest.mark.parametrize(("method", "n_bytes"), [("items", 16), ("active", 80)])
 @pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_memory_grows_by_the_numbers_of_queries_alone(n_jobs, method, n_bytes):
-    n_queries, n_items = 50, 400
+    n_queries, n_items = 50, 100
     offsets = np.arange(n_queries + 1) * n_items
 
     def chunks(n_chunks):

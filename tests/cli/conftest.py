@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import pytest
 from cli_files import json_rows, make_all
 
 from activeeval import cli
+from activeeval.grade_models.forest import Forests
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,16 @@ def made(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="session")
+def made_files(made):
+    return {path.name: path.read_bytes() for path in made.iterdir()}
+
+
 @pytest.fixture
-def folder(made, tmp_path, monkeypatch):
+def folder(made_files, tmp_path, monkeypatch):
     """Return a copy of the inputs that is the working folder."""
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    for name, content in made_files.items():
+        (tmp_path / name).write_bytes(content)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -59,6 +65,43 @@ def call(folder, capsys, monkeypatch):
         return Answer(code, captured.out, captured.err)
 
     return run
+
+
+class GrownOnce:
+    """Grows a forest of the same rows, parameters and seed once: most calls here train on the same few files."""
+
+    grow = Forests._grow
+
+    def __init__(self):
+        self.forests = {}
+
+    def __call__(self, model, features, targets):
+        given = [getattr(model, name) for name in Forests.__annotations__ if name != "forests_"]
+        if not isinstance(model.random_state, int):
+            return GrownOnce.grow(model, features, targets)
+        key = (repr(given), *((a.shape, a.dtype.str, a.tobytes()) for a in (features, *targets)))
+        if key not in self.forests:
+            GrownOnce.grow(model, features, targets)
+            self.forests[key] = model.forests_
+        model.forests_ = list(self.forests[key])
+        return None
+
+
+@pytest.fixture(scope="session")
+def grown_once():
+    return GrownOnce()
+
+
+@pytest.fixture(autouse=True)
+def forests(monkeypatch, grown_once):
+    """Let forests be those that earlier tests have grown."""
+    monkeypatch.setattr(Forests, "_grow", lambda *given: grown_once(*given))
+
+
+@pytest.fixture
+def grown_anew(forests, monkeypatch):
+    """Grow every forest, for a test that asks whether one seed gives one answer."""
+    monkeypatch.setattr(Forests, "_grow", GrownOnce.grow)
 
 
 @pytest.fixture

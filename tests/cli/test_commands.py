@@ -220,6 +220,7 @@ def test_calibration_in_every_format(call, form):
         assert {line.count("\t") for line in lines} == {lines[0].count("\t")}
 
 
+@pytest.mark.usefixtures("grown_anew")
 def test_one_seed_one_report(call):
     answers = [call("--quiet", "calibration", *TRAINED, "-o", "jsonl", "--seed", seed) for seed in (1, 1, 2)]
     assert answers[0] == answers[1] != answers[2]

@@ -125,6 +125,7 @@ def test_a_judge_and_the_same_judgments_agree(folder):
     assert looked_up.n_queries == judged.n_queries
 
 
+@pytest.mark.usefixtures("grown_anew")
 def test_one_seed_one_answer(folder):
     qrels, first, second = dicts(folder)
     answers = [compare(qrels, first, second, share=0.27, rng=seed) for seed in (1, 1, 2)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from dataclasses import replace
 from itertools import product
@@ -261,10 +260,9 @@ def test_what_does_not_go_together(call, line, said):
     assert said in done.err
 
 
-def test_a_verdict_outlives_a_closed_pipe_and_not_a_full_disk(start, folder):
-    better = json.loads(start("compare", "a.run", "b.run", *JUDGED, "--scope", "pool", "-o", "jsonl").communicate()[0])[
-        "verdict"
-    ]
+def test_a_verdict_outlives_a_closed_pipe_and_not_a_full_disk(call, start):
+    (row,) = json_rows(call("compare", "a.run", "b.run", *JUDGED, "--scope", "pool", "-o", "jsonl").out)
+    better = row["verdict"]
     runs = ("a.run", "b.run") if better == "worse" else ("b.run", "a.run")
     with start("--quiet", "compare", *runs, *JUDGED, "--scope", "pool") as process:
         process.stdout.close()

@@ -97,6 +97,7 @@ def test_labels_of_the_pool_are_not_looked_at(plan, folder):
     assert plan(*TWO, "--measure", "nDCG@3", "--half-width", 0.2) == before
 
 
+@pytest.mark.usefixtures("grown_anew")
 def test_one_seed_one_answer_and_costs_in_hours(plan):
     rows = plan(*TWO, "--overhead", 2, "--budget", "30%", "--seconds", 90)
     assert rows == plan(*TWO, "--overhead", 2, "--budget", "30%", "--seconds", 90)

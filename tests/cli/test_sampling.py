@@ -232,6 +232,7 @@ def test_with_a_train_fraction_only_the_labels_of_queries_set_aside_count(call, 
     assert (folder / "x.csv").read_bytes() != before
 
 
+@pytest.mark.usefixtures("grown_anew")
 def test_one_seed_one_sample(call, folder):
     tables = []
     for seed in (1, 1, 2):
@@ -682,6 +683,7 @@ SHUFFLED = {
 
 @pytest.mark.parametrize("options", SHUFFLED.values(), ids=SHUFFLED)
 @pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("DCG@5", "active")])
+@pytest.mark.usefixtures("grown_anew")
 def test_one_seed_one_sample_whatever_the_order_of_rows(drawn, estimated, folder, options, measure, method):
     lines = (folder / "q.probs.csv").read_text().splitlines()
     write_lines(folder / "q.all.csv", [*lines, "qX,d0,0.25,0.25,0.25,0.25"])

@@ -102,6 +102,7 @@ def test_passive_is_always_there(simulate, methods):
     ],
     ids=lambda options: " ".join(map(str, options[4:])),
 )
+@pytest.mark.usefixtures("grown_anew")
 def test_one_seed_one_answer(call, options):
     command = ("--quiet", "simulate", *options, *TWO, *BRIEF)
     first = call(*command, "--seed", 3)
