@@ -4,8 +4,9 @@ The public names, imported when they are first used: ``import activeeval`` alone
 numba nor scikit-learn.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from activeeval.lazily import attached
 
 __version__ = "0.1.0"
 
@@ -48,9 +49,7 @@ _HOMES = {
     "activeeval.simulation": ("replicate", "simulate"),
     "activeeval.significance": ("compare_scores", "holm", "mean_interval"),
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
-
-__all__ = ["__version__", *sorted(_HOME)]
+__all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
 
 if TYPE_CHECKING:
     from activeeval.campaign import Campaign, Unit
@@ -91,14 +90,4 @@ if TYPE_CHECKING:
     from activeeval.significance import compare_scores, holm, mean_interval
     from activeeval.simulation import replicate, simulate
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'activeeval' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = attached(__name__, _HOMES)

@@ -32,6 +32,7 @@ EVERYTHING = BELOW_REPORT | {"judging", "report", "scoring", "session", "demonst
 ALLOWED = {
     # ground
     "errors": set(),
+    "lazily": set(),
     "kernels": set(),
     "pool": {"errors", "kernels"},
     "results": {"errors"},
@@ -40,7 +41,7 @@ ALLOWED = {
     "store": {"errors"},
     # measures, models, decide, estimate
     "measures": GROUND,
-    "grade_models": GROUND | {"measures", "io"},
+    "grade_models": GROUND | {"measures", "io", "lazily"},
     "rankers": GROUND | {"measures", "grade_models", "io"},
     "preferences": GROUND | {"measures", "io"},
     "gains": GROUND | {"measures", "preferences"},

@@ -25,18 +25,46 @@ fifths, eight cases in all:
   odds was worse than the mere frequencies of the grades on two collections, tuned on none.
 """
 
-from activeeval.grade_models.base import GradeModel
-from activeeval.grade_models.calibration import CalibrationReport, ReliabilityBin, calibration_report
-from activeeval.grade_models.features import feature_names, run_features
-from activeeval.grade_models.files import load_model, save_model
-from activeeval.grade_models.forest import ForestGradeModel
-from activeeval.grade_models.given import GivenProbabilities
-from activeeval.grade_models.mixture import MixtureGradeModel, learned_weights, worth_fitting
-from activeeval.grade_models.ordered_logit import OrderedLogitModel
-from activeeval.grade_models.probabilities import average_probabilities, expected_grade, log_loss
-from activeeval.grade_models.query_factor import QueryFactor, cross_fitted_probs
-from activeeval.grade_models.tuning import TuningRow, tune_grade_model
-from activeeval.grade_models.uniform import UniformGradeModel
+from typing import TYPE_CHECKING
+
+from activeeval.lazily import attached
+
+_HOMES = {
+    "activeeval.grade_models.base": ("GradeModel",),
+    "activeeval.grade_models.calibration": (
+        "CalibrationReport",
+        "ReliabilityBin",
+        "calibration_report",
+    ),
+    "activeeval.grade_models.cross_fitting": ("cross_fitted_probs",),
+    "activeeval.grade_models.features": (
+        "feature_names",
+        "run_features",
+    ),
+    "activeeval.grade_models.files": (
+        "load_model",
+        "save_model",
+    ),
+    "activeeval.grade_models.forest": ("ForestGradeModel",),
+    "activeeval.grade_models.given": ("GivenProbabilities",),
+    "activeeval.grade_models.mixture": (
+        "MixtureGradeModel",
+        "learned_weights",
+        "worth_fitting",
+    ),
+    "activeeval.grade_models.ordered_logit": ("OrderedLogitModel",),
+    "activeeval.grade_models.probabilities": (
+        "average_probabilities",
+        "expected_grade",
+        "log_loss",
+    ),
+    "activeeval.grade_models.query_factor": ("QueryFactor",),
+    "activeeval.grade_models.tuning": (
+        "TuningRow",
+        "tune_grade_model",
+    ),
+    "activeeval.grade_models.uniform": ("UniformGradeModel",),
+}
 
 __all__ = [
     "CalibrationReport",
@@ -62,3 +90,20 @@ __all__ = [
     "tune_grade_model",
     "worth_fitting",
 ]
+
+if TYPE_CHECKING:
+    from activeeval.grade_models.base import GradeModel
+    from activeeval.grade_models.calibration import CalibrationReport, ReliabilityBin, calibration_report
+    from activeeval.grade_models.cross_fitting import cross_fitted_probs
+    from activeeval.grade_models.features import feature_names, run_features
+    from activeeval.grade_models.files import load_model, save_model
+    from activeeval.grade_models.forest import ForestGradeModel
+    from activeeval.grade_models.given import GivenProbabilities
+    from activeeval.grade_models.mixture import MixtureGradeModel, learned_weights, worth_fitting
+    from activeeval.grade_models.ordered_logit import OrderedLogitModel
+    from activeeval.grade_models.probabilities import average_probabilities, expected_grade, log_loss
+    from activeeval.grade_models.query_factor import QueryFactor
+    from activeeval.grade_models.tuning import TuningRow, tune_grade_model
+    from activeeval.grade_models.uniform import UniformGradeModel
+
+__getattr__, __dir__ = attached(__name__, _HOMES)

@@ -21,20 +21,15 @@ second for grade 0. So a query's likelihood is a product of logistic terms, one 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
-from sklearn.base import clone
 
 from activeeval.errors import InputError
-from activeeval.grade_models.base import GradeModel
-from activeeval.grade_models.probabilities import Floats, Ints, as_features, as_grades, as_probabilities, as_query_codes
-from activeeval.pool import whole_grades
+from activeeval.grade_models.probabilities import Floats, Ints, as_grades, as_probabilities, as_query_codes
 
 N_NODES = 9
 """Nine nodes miss the integral by 5e-4 at σ = 2 and by 4e-3 at σ = 3."""
@@ -133,7 +128,7 @@ class QueryFactor:
         """
         matrix = _checked_probs(probs)
         whole = as_grades(grades, matrix.shape[0], matrix.shape[1] - 1)
-        codes, n_queries = _query_codes(queries, whole.size)
+        codes, n_queries = codes_of_queries(queries, whole.size)
         if whole.min() == whole.max():
             raise InputError(f"only grade {whole[0]} occurs, a query factor needs at least two different grades")
         terms = _Terms.of(matrix, whole, codes)
@@ -188,82 +183,6 @@ class QueryFactor:
             for lift, node in zip(lifts, out, strict=True):
                 _fill(node[rows], odds * lift)
         return out
-
-
-def cross_fitted_probs(
-    model: GradeModel,
-    features: ArrayLike,
-    grades: ArrayLike,
-    queries: ArrayLike,
-    n_folds: int = 5,
-    rng: np.random.Generator | int | None = None,
-    progress: Callable[[str], object] = lambda what: None,
-) -> Floats:
-    """Predict every row by a clone of the model that saw no grade of its query.
-
-    Parameters
-    ----------
-    model : grade model
-        Stays as it is. A `random_state` of None is replaced by one draw from `rng`.
-    features : array of float, shape (n, n_features)
-    grades : array of int, shape (n,)
-        Negative where nobody judged the row: nothing is learned from it. A query without any grade is predicted by the
-        model of all that have one.
-    queries : array, shape (n,)
-        The query of every row, in any order.
-    n_folds : int
-        At least 2; as many as there are queries with a grade where these are fewer.
-    rng : Generator, int or None
-        Of the folds.
-    progress : callable
-        Told which fold is next.
-
-    Returns
-    -------
-    ndarray, shape (n, n_grades)
-        n_grades is the model's max_grade + 1, or the largest of `grades` + 1 where that is None.
-
-    Raises
-    ------
-    InputError
-        On arrays of different lengths, fewer than two queries with a grade, or a fold whose other queries hold one
-        grade only.
-
-    Examples
-    --------
-    >>> from activeeval.grade_models import OrderedLogitModel
-    >>> X, grades = [[0.0], [1.0], [0.0], [1.0]], [0, 1, 0, 1]
-    >>> cross_fitted_probs(OrderedLogitModel(), X, grades, queries=[7, 7, 8, 8], rng=0).round(2)
-    array([[0.66, 0.34],
-           [0.34, 0.66],
-           [0.66, 0.34],
-           [0.34, 0.66]])
-    """
-    random = np.random.default_rng(rng)
-    if isinstance(n_folds, bool) or int(n_folds) != n_folds or n_folds < 2:
-        raise InputError(f"n_folds must be a whole number of at least 2, got {n_folds!r}")
-    matrix = as_features(features, "features")
-    whole = whole_grades(grades, matrix.shape[0])
-    is_judged = whole >= 0
-    as_grades(whole[is_judged], int(is_judged.sum()), model.max_grade)
-    codes, n_queries = _query_codes(queries, whole.size, is_judged)
-    candidate = clone(model)
-    if candidate.get_params().get("random_state", 0) is None:
-        candidate.set_params(random_state=int(random.integers(2**31)))
-    # A fold's training rows may lack the largest grade; the model then gives it probability 0.
-    top = int(whole.max()) if model.max_grade is None else int(model.max_grade)
-    candidate.set_params(max_grade=top)
-    fold_of_query = np.append(random.permutation(n_queries) % int(n_folds), -1)
-    fold_of_row = fold_of_query[codes]
-    probs = np.empty((whole.size, top + 1))
-    folds = np.unique(fold_of_row).tolist()
-    for done, fold in enumerate(folds):
-        progress(f"fitting without fold {done + 1} of {len(folds)}")
-        held_out = fold_of_row == fold
-        learned = is_judged & ~held_out
-        fitted = clone(candidate).fit(matrix[learned], whole[learned])
-        probs[held_out] = fitted.predict_proba(matrix[held_out])
-    return probs
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +246,8 @@ def _maximum(terms: _Terms, start: Floats, sigma_bounds: tuple[float, float]) ->
         return -value / terms.logits.size, -gradient / terms.logits.size
 
     bounds = [sigma_bounds, SLOPE_BOUNDS, SHIFT_BOUNDS]
+    from scipy.optimize import minimize  # who reads a sample fits no factor
+
     solution = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=_TOLERANCES)
     return np.asarray(solution.x), -float(solution.fun) * terms.logits.size
 
@@ -359,7 +280,7 @@ def _checked_probs(probs: ArrayLike) -> Floats:
     return matrix
 
 
-def _query_codes(queries: ArrayLike, n_rows: int, is_judged: NDArray[np.bool_] | None = None) -> tuple[Ints, int]:
+def codes_of_queries(queries: ArrayLike, n_rows: int, is_judged: NDArray[np.bool_] | None = None) -> tuple[Ints, int]:
     """Return the queries of the rows as numbers from 0, and how many there are; −1 where none of its rows is judged."""
     codes, n_queries = as_query_codes(queries, n_rows, "queries")
     if is_judged is not None:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from activeeval.errors import InputError
 
@@ -54,7 +54,7 @@ def chi_squared(n_agree: int, n: int, other_n_agree: int, other_n: int) -> ChiSq
         return None
     gap = n_agree * (other_n - other_n_agree) - other_n_agree * (n - n_agree)
     statistic = total * gap**2 / (n * other_n * alike * (total - alike))
-    return ChiSquared(float(statistic), float(chi2.sf(statistic, 1)))
+    return ChiSquared(float(statistic), float(chdtrc(1, statistic)))
 
 
 def cohen_kappa(first: ArrayLike, second: ArrayLike, weights: str = "none") -> float | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import hypergeom, t
+from scipy.special import stdtr
 
 from activeeval.errors import InputError
 
@@ -67,6 +67,8 @@ def skipping_of(queries: ArrayLike, is_relevant: ArrayLike, is_skipped: ArrayLik
         raise InputError(f"an entry each for an item, got {query.shape}, {relevant.shape} and {skipped.shape}")
     both = int((relevant & skipped).sum())
     n, n_relevant, n_skipped = relevant.size, int(relevant.sum()), int(skipped.sum())
+    from scipy.stats import hypergeom  # it alone takes half a second to import
+
     by_items = float(hypergeom.sf(both - 1, n, n_relevant, n_skipped)) if n else 1.0
     return Skipping(
         n_relevant=n_relevant,
@@ -89,4 +91,4 @@ def _by_queries(query: np.ndarray, relevant: np.ndarray, skipped: np.ndarray) ->
     total = float(squares.sum())
     if total == 0:
         return 1.0 if u.sum() <= 0 else 0.0
-    return float(t.sf(float(u.sum()) / math.sqrt(n * total / (n - 1)), total**2 / float(squares @ squares)))
+    return float(stdtr(total**2 / float(squares @ squares), -float(u.sum()) / math.sqrt(n * total / (n - 1))))

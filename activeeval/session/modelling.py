@@ -9,18 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval import grade_models  # its names import scikit-learn once they are used
 from activeeval.errors import InputError, did_you_mean
-from activeeval.grade_models import (
-    ForestGradeModel,
-    GivenProbabilities,
-    OrderedLogitModel,
-    QueryFactor,
-    average_probabilities,
-    cross_fitted_probs,
-    learned_weights,
-    tune_grade_model,
-    worth_fitting,
-)
+from activeeval.grade_models.query_factor import QueryFactor
 from activeeval.methods import Method
 from activeeval.session.workload import FEWEST_QUERIES, Training, Workload
 
@@ -187,7 +178,7 @@ def _one(
     model = _new_model(kind, max_grade, int(rng.integers(2**31)), n_jobs)
     progress(f"fitting the {kind} model")
     if tune:
-        model = tune_grade_model(
+        model = grade_models.tune_grade_model(
             model, _GRIDS["forest" if kind == "forest" else "logit"], rows.features, rows.grades, rows.queries, rng
         )
     return _learned(own, rows, model, rng, with_rows=with_rows, progress=progress)
@@ -200,16 +191,16 @@ def _mixed(names: Sequence[str], found: Sequence[Member], rows: Training | None,
     can_learn = rows is not None and len(told) == len(found) and _can_teach(rows)
     if rows is None or not can_learn:
         note = f"the mean of {len(names)} grade models: too few labels to weigh them"
-        return GradeBeliefs(average_probabilities(probs), notes=(note,))
-    weights = learned_weights(told, rows.grades, rows.queries)
-    chosen = worth_fitting(told, weights, rows.grades, rows.queries)
+        return GradeBeliefs(grade_models.average_probabilities(probs), notes=(note,))
+    weights = grade_models.learned_weights(told, rows.grades, rows.queries)
+    chosen = grade_models.worth_fitting(told, weights, rows.grades, rows.queries)
     shares = ", ".join(f"{name} {share:.2f}" for name, share in zip(names, weights, strict=True))
     notes = [f"a mixture of grade models, by training queries: {shares}"]
     if chosen:
         notes.append(f"estimates are fitted to {', '.join(names[j] for j in chosen)} too")
     return GradeBeliefs(
-        average_probabilities(probs, weights),
-        _factor(average_probabilities(told, weights), rows) if with_factor else None,
+        grade_models.average_probabilities(probs, weights),
+        _factor(grade_models.average_probabilities(told, weights), rows) if with_factor else None,
         further=tuple(probs[j] for j in chosen),
         notes=tuple(notes),
     )
@@ -230,7 +221,7 @@ def _learned(
     probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(workload.features))
     if not (with_rows and _can_teach(rows)):
         return probs, None
-    return probs, cross_fitted_probs(
+    return probs, grade_models.cross_fitted_probs(
         _of_fold(model), rows.features, rows.grades, rows.queries, rng=rng, progress=progress
     )
 
@@ -241,15 +232,15 @@ def _of_fold(model: Any) -> Any:
     The factor is the same up to what seeds do: of 100, 50 and 30 trees sigma was 1.38, 1.38 and 1.37 on MQ2008 (± .06
     between seeds), .81, .77 and .80 on Robust 2003 (± .11), the log-loss .6185, .6210, .6295 and .2293, .2297, .2301.
     """
-    if not isinstance(model, ForestGradeModel):
+    if not isinstance(model, grade_models.ForestGradeModel):
         return model
-    return ForestGradeModel(**model.get_params() | {"n_estimators": max(model.n_estimators // 2, 1)})
+    return grade_models.ForestGradeModel(**model.get_params() | {"n_estimators": max(model.n_estimators // 2, 1)})
 
 
 def _new_model(kind: str, max_grade: int, seed: int, n_jobs: int | None) -> Any:
     if kind == "forest":
-        return ForestGradeModel(max_grade=max_grade, random_state=seed, n_jobs=n_jobs)
-    return OrderedLogitModel(max_grade=max_grade)
+        return grade_models.ForestGradeModel(max_grade=max_grade, random_state=seed, n_jobs=n_jobs)
+    return grade_models.OrderedLogitModel(max_grade=max_grade)
 
 
 def _can_teach(rows: Training) -> bool:
@@ -272,7 +263,7 @@ def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
 
 def _recalibrated(workload: Workload, rows: Training | None, max_grade: int, rng: np.random.Generator) -> Member:
     """Return given probabilities of the pool and of the training rows, recalibrated where there are such rows."""
-    model = GivenProbabilities(max_grade=max_grade)
+    model = grade_models.GivenProbabilities(max_grade=max_grade)
     given = _widened(workload.features, max_grade + 1, is_uniform=False)
     if rows is None:
         model.fit(given)
@@ -295,5 +286,7 @@ def _out_of_fold(
     """Return probabilities of the pool, of which the rows to train on are a part, and of these."""
     grades = np.full(workload.pool.n_items, -1, dtype=np.int64)
     grades[rows.items] = rows.grades
-    probs = cross_fitted_probs(model, features, grades, workload.pool.item_queries, rng=rng, progress=progress)
+    probs = grade_models.cross_fitted_probs(
+        model, features, grades, workload.pool.item_queries, rng=rng, progress=progress
+    )
     return probs, probs[rows.items]

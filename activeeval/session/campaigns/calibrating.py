@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
+from scipy.special import stdtr
 
 from activeeval.design import Design
 from activeeval.session.campaigns.making import item_probabilities
@@ -125,7 +125,7 @@ def _p_value(errors: float, weights: Floats) -> float | None:
     if weights.size < FEWEST_QUERIES or math.isnan(errors):
         return None
     freedom = float(weights.sum()) ** 2 / float(weights @ weights) - 1
-    return 2 * float(t.sf(abs(errors), freedom)) if freedom >= 1 else None
+    return 2 * float(stdtr(freedom, -abs(errors))) if freedom >= 1 else None
 
 
 def _judged_off(tested: list[Row]) -> Row:
