@@ -51,7 +51,7 @@ class NaiveStore:
         self.log.append(event)
         return event
 
-    def draw(self, units, ended="", sample="abc"):
+    def draw(self, units, ended="", sample="abc", version=1):
         for unit in units:
             texts = json.dumps([unit.query_text, *(place.text for place in unit.places)], sort_keys=True, **PLAIN)
             body = {"items": [place.doc_id for place in unit.places]}
@@ -63,7 +63,7 @@ class NaiveStore:
                 for k in range(1, self.campaign.judges_per_item + 1):
                     self.slots.append(Slot(unit, position, place.doc_id, k))
         if ended:
-            self.add(kind="ended", reason=ended, body={"sample": sample})
+            self.add(kind="ended", reason=ended, body={"sample": sample, "version": version})
 
     def event_of(self, key):
         return next((event for event in self.log if key is not None and event.key == key), None)
@@ -200,6 +200,11 @@ class NaiveStore:
             (slot for slot in self.slots if (slot.unit.query_id, slot.doc_id) == (query_id, doc_id)),
             key=lambda slot: (slot.unit.number, slot.k),
         )
+        for slot in slots:
+            if slot.judge == judge and slot.state == "done":
+                before = self.stands(judge, doc_id, slot.unit.number, slot.k)
+                if says(before, said):
+                    return Acknowledged(event=before, is_repeated=True)
         slots = [slot for slot in slots if slot.unit.number == slots[-1].unit.number]
         own = [slot for slot in slots if slot.judge == judge]
         if own and own[0].state == "done":

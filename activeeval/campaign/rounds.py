@@ -34,7 +34,7 @@ from activeeval.design import Beliefs, Design, Levels, known_grades
 from activeeval.errors import InputError, StateError
 from activeeval.measures import Target
 from activeeval.methods import Method
-from activeeval.pool import Seed, pool_hashes
+from activeeval.pool import QueryPool, Seed, pool_hashes
 from activeeval.results import Cannot, Estimate
 
 Floats = NDArray[np.float64]
@@ -171,7 +171,13 @@ class Rounds:
         return Campaign.replay(replace(design, beliefs=beliefs, readings=readings), campaign.log, key=int(campaign.key))
 
 
-def read_together(campaigns: Sequence[Campaign], targets: Sequence[Target | None], scope: str = "pool") -> Estimate:
+def read_together(
+    campaigns: Sequence[Campaign],
+    targets: Sequence[Target | None],
+    scope: str = "pool",
+    *,
+    is_campaign: bool = False,
+) -> Estimate:
     """Return what rounds say of a question together.
 
     Parameters
@@ -181,6 +187,9 @@ def read_together(campaigns: Sequence[Campaign], targets: Sequence[Target | None
     targets : sequence of Target or None
         The question to each of them, by default the first that it was made for.
     scope : {"pool", "population"}
+    is_campaign : bool
+        Each was drawn with all grades that there were: one that is missing came later, of an item that could not be
+        judged before. Otherwise a missing grade is a mistake of whoever names the rounds.
 
     Raises
     ------
@@ -189,10 +198,10 @@ def read_together(campaigns: Sequence[Campaign], targets: Sequence[Target | None
     StateError
         Where a round is not judged to its end.
     """
-    check_rounds(campaigns, targets)
+    check_rounds(campaigns, targets, knows_all=is_campaign)
     for k, campaign in enumerate(campaigns):
         check_closed(campaign, k + 1)
-    weights = planned_weights(campaigns[0].design, [c.design.budget or 0.0 for c in campaigns], targets[0])
+    weights = round_weights(campaigns, targets[0])
     of_pool = [campaign.estimate(target) for campaign, target in zip(campaigns, targets, strict=True)]
     found = combined(of_pool, weights)
     judged = {query for c in campaigns for query in (unit.query_id for unit in c.units)}
@@ -206,6 +215,35 @@ def read_together(campaigns: Sequence[Campaign], targets: Sequence[Target | None
     # of a pool that is all known only its choice is left to chance
     freedom = wide[-1].degrees_of_freedom if found.std_error == 0 else found.degrees_of_freedom
     return replace(found, scope=scope, std_error=std_error, degrees_of_freedom=freedom)
+
+
+def round_weights(campaigns: Sequence[Campaign], target: Target | None = None) -> Floats:
+    """Return the weights of rounds: `planned_weights` of their budgets.
+
+    Where rounds cost differently a mean item of one is not that of another. The budget of a later one then counts as a
+    share: of what judging all that is left costs in it, and so of what is left in the first round's costs. A budget
+    that was given as a share makes weights that neither clocks nor labels have a say in.
+    """
+    first = campaigns[0].design
+    budgets = [campaign.design.budget or 0.0 for campaign in campaigns]
+    pools = [campaign.design.pool for campaign in campaigns]
+    if all(_costs_the_same(pool, pools[0]) for pool in pools):
+        return planned_weights(first, budgets, target)
+    left = max(first.cost - budgets[0], 0.0)
+    spent = budgets[:1]
+    for campaign, budget in zip(campaigns[1:], budgets[1:], strict=True):
+        cost = campaign.design.cost
+        spent.append(left * min(budget / cost, 1.0) if cost > 0 else 0.0)
+        left -= spent[-1]
+    return planned_weights(first, spent, target)
+
+
+def _costs_the_same(pool: QueryPool, other: QueryPool) -> bool:
+    """Whether all costs of a pool are those of another, up to the unit."""
+    ratio = pool.item_costs.mean() / other.item_costs.mean()
+    return np.allclose(pool.item_costs, ratio * other.item_costs) and np.allclose(
+        pool.query_costs, ratio * other.query_costs
+    )
 
 
 def planned_weights(design: Design, budgets: Sequence[float], target: Target | None = None) -> Floats:
@@ -283,7 +321,7 @@ def check_closed(campaign: Campaign, number: int) -> None:
         raise StateError(f"round {number} is not judged to its end: {told}")
 
 
-def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None]) -> None:
+def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None], *, knows_all: bool = False) -> None:
     """Raise InputError unless campaigns are rounds of one pool and question, in order, with numbers of their own."""
     first = campaigns[0].design
     asked = [c.design.target if t is None else t for c, t in zip(campaigns, targets, strict=True)]
@@ -298,7 +336,7 @@ def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None]
         if any(campaign.key == other.key for other in campaigns[: k - 1]):
             raise InputError(f"round {k} was drawn with the numbers of an earlier one: it says nothing of its own")
         lost = np.flatnonzero((before.grades >= 0) & (design.known < 0))
-        if lost.size:
+        if lost.size and not knows_all:
             place = design.pool.place(int(lost[0]))
             raise InputError(
                 f"round {k} was drawn without the grades of round {k - 1} ({place} and {lost.size - 1} more): "

@@ -55,8 +55,8 @@ class Draws:
     query_id, doc_id : Texts, shape (n,)
     grade : ndarray of int64, shape (n,)
         `EMPTY` while an item waits, `CANNOT` where it cannot be judged.
-    judge : Texts, shape (n,)
-        Who judged it; empty where nobody says, throughout by default.
+    judge, note : Texts, shape (n,)
+        Who judged it, and what else was written down; empty where nobody says, throughout by default.
     lines : sequence of int or None
         On which line of its file each row starts, for messages; None where rows have no lines.
     """
@@ -67,13 +67,14 @@ class Draws:
     doc_id: Texts
     grade: Ints
     judge: Texts = _NOBODY
+    note: Texts = _NOBODY
     lines: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         n_rows = np.size(self.block)
-        for name in ("block", "query_id", "doc_id", "grade", "judge"):
+        for name in ("block", "query_id", "doc_id", "grade", "judge", "note"):
             given = getattr(self, name)
-            if name == "judge":  # nobody need say who judged, an id must not be empty
+            if name in ("judge", "note"):  # nobody need say who judged, an id must not be empty
                 column = Texts.from_list([""] * n_rows if given is _NOBODY else list(given))
             else:
                 column = typed_column(given, name, "i" if name in ("block", "grade") else "U")
@@ -160,6 +161,7 @@ def draws_of(sheet: Sheet, path: PathLike) -> Draws:
         doc_id=_ids(sheet, "doc_id", path),
         grade=grade_cells(sheet, "grade"),
         judge=Texts.from_list(sheet.words("judge")) if "judge" in sheet.columns else _NOBODY,
+        note=Texts.from_list(sheet.words("note")) if "note" in sheet.columns else _NOBODY,
         lines=sheet.lines,
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.campaign.policies import Agreement
-from activeeval.campaign.rounds import Believe, planned_weights, read_together
+from activeeval.campaign.rounds import Believe, read_together, round_weights
 from activeeval.campaign.sheet import Progress
 from activeeval.errors import InputError
 from activeeval.io.arrays import is_arrays
@@ -91,8 +91,14 @@ def round_answers(
     *,
     scope: str = "pool",
     level: float = 0.95,
+    is_campaign: bool = False,
 ) -> tuple[list[Answer], list[str]]:
     """Return what rounds answer together to each question, and what to know of it.
+
+    Parameters
+    ----------
+    is_campaign : bool
+        See `activeeval.campaign.rounds.read_together`.
 
     Raises
     ------
@@ -103,10 +109,10 @@ def round_answers(
     named = [[(one.title, str(one.target.measure)) for one in own] for own in asked]
     if any(own != named[0] for own in named):
         raise InputError("the rounds were made for different questions: name one with --measure and --question")
-    campaigns, budgets = [s.campaign for s in samples], [s.campaign.design.budget or 0.0 for s in samples]
+    campaigns = [sample.campaign for sample in samples]
     answers, notes = [], cut_notes(samples[0], asked[0])
     for k, one in enumerate(asked[0]):
-        found = read_together(campaigns, [own[k].target for own in asked], scope)
+        found = read_together(campaigns, [own[k].target for own in asked], scope, is_campaign=is_campaign)
         end = found.interval(level)
         answers.append(
             Answer(
@@ -120,6 +126,6 @@ def round_answers(
                 versus=one.versus,
             )
         )
-        weights = ", ".join(f"{w:.3f}" for w in planned_weights(campaigns[0].design, budgets, one.target))
+        weights = ", ".join(f"{w:.3f}" for w in round_weights(campaigns, one.target))
         notes.append(f"{one.target.name} ({one.title}): {len(samples)} rounds, planned weights {weights}")
     return answers, notes

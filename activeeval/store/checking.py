@@ -22,7 +22,7 @@ def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow)
     """Return what is wrong with a campaign, one line each; nothing where all is as it was written."""
     found: list[str] = []
     # what is damaged in one place must not hide what is damaged in another
-    for check in (_file, _orphans, _log, _units, _slots):
+    for check in (_file, _orphans, _log, _units, _samples, _slots):
         try:
             found += check(connection, campaign_id, campaign)
         except StateError as error:
@@ -109,25 +109,35 @@ def _references(log: Sequence[EventRow]) -> Iterator[str]:
 def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
     said = {event.unit: event for event in events(connection, campaign_id, tables.event.c.kind == "drawn")}
     samples = {sample.version: sample for sample in samples_of(connection, campaign_id)}
-    first: dict[int, int] = {}
     for unit in units_of(connection, campaign_id):
         event = said.pop(unit.number, None)
         if event is None:
             yield f"unit {unit.number} was never drawn"
         elif unit.version not in samples or not _is_as_drawn(unit, event, samples[unit.version]):
             yield f"unit {unit.number} is not what event {event.seq} says was drawn"
-        else:
-            first[unit.version] = min(event.seq, first.get(unit.version, event.seq))
     yield from (f"unit {number} was drawn and is not there" for number in said)
-    for end in events(connection, campaign_id, tables.event.c.kind == "ended"):
-        if end.body and end.body["sample"] not in {sample.digest for sample in samples.values()}:
-            yield f"event {end.seq} is the end of a sample that is not there"
-    for version, seq in first.items():
-        if samples[version].seq != seq - 1:
-            yield f"version {version} of the sample is as of event {samples[version].seq}, its units as of {seq - 1}"
     for digest, content in connection.execute(_documents(campaign_id)):
         if digest_of(content) != digest:
             yield f"the text of document {digest} is not what was written"
+
+
+def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
+    """Every version of the sample must be the one that the first event of it names."""
+    log = events(connection, campaign_id, tables.event.c.kind.in_(("drawn", "ended")))
+    first: dict[int, EventRow] = {}
+    for event in log:
+        if "version" in event.body:
+            first.setdefault(event.body["version"], event)
+    # an end that names no version is of the first release
+    is_silent = any(event.kind == "ended" and not event.body for event in log)
+    for sample in samples_of(connection, campaign_id):
+        named = first.get(sample.version)
+        if named is None and not is_silent:
+            yield f"version {sample.version} of the sample is of no event"
+        elif named is not None and named.body.get("sample", sample.digest) != sample.digest:
+            yield f"version {sample.version} of the sample is not the one that event {named.seq} names"
+        elif named is not None and sample.seq != named.seq - 1:
+            yield f"version {sample.version} of the sample is as of event {sample.seq}, its units as of {named.seq - 1}"
 
 
 def _is_as_drawn(unit: UnitRow, event: EventRow, sample: SampleRow) -> bool:

@@ -109,7 +109,7 @@ def _add(
     _insert_queries(connection, campaign_id, units)
     _insert_units(connection, campaign_id, units)
     new = [drawn(unit, at, sample.digest) for unit in units]
-    end = EventRow(seq=0, kind="ended", at=at, reason=ended, body={"sample": sample.digest})
+    end = EventRow(seq=0, kind="ended", at=at, reason=ended, body={"sample": sample.digest, "version": sample.version})
     new += [end] if ended else []
     stored = append(connection, campaign_id, new)
     insert_slots(connection, campaign_id, slots_of(campaign, stored)[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select, text, update
 
@@ -15,8 +15,25 @@ from activeeval.store.fold import ANSWERS
 from activeeval.store.log import append, check_text, chunks, events, lock_log, tail
 from activeeval.store.rows import Acknowledged, CampaignRow, EventRow, Said
 
-Given = tuple[str, str, Said, str | None]
-"""Query, document, what was said, key."""
+
+class Given(NamedTuple):
+    """What a file says of an item.
+
+    Attributes
+    ----------
+    key : str or None
+        Of this answer; see `Store.submit`.
+    unit : int or None
+        Which unit's item it is, where a later round asks once more for what an earlier one could not have judged; by
+        default the last one's.
+    """
+
+    query_id: str
+    doc_id: str
+    said: Said
+    key: str | None = None
+    unit: int | None = None
+
 
 slot, event, place, unit = tables.slot, tables.event, tables.place, tables.unit
 NEVER_DRAWN = "never drawn"
@@ -27,7 +44,7 @@ def check_given(given: Sequence[Given], campaign: CampaignRow) -> None:
     """Raise InputError, or StateError for a key twice, where a line of a file says what nobody can say."""
     if campaign.by_level:
         raise InputError("this campaign goes strictly by level: answers come one at a time, by claim and submit")
-    for query_id, doc_id, said, key in given:
+    for query_id, doc_id, said, key, _ in given:
         check_text("query_id", query_id, may_be_empty=False)
         check_text("doc_id", doc_id, may_be_empty=False)
         check_key(key)
@@ -37,14 +54,23 @@ def check_given(given: Sequence[Given], campaign: CampaignRow) -> None:
             raise InputError(f"{error} (query {shown(query_id)}, document {shown(doc_id)})") from None
 
 
-def record(connection: Connection, campaign_id: int, judge: str, given: Sequence[Given], at: int) -> list[Acknowledged]:
+def record(
+    connection: Connection, campaign_id: int, parts: Sequence[tuple[str, Sequence[Given]]], at: int
+) -> list[list[Acknowledged]]:
     """Store judgments that were made elsewhere, each for a free slot of its item where there is one.
 
-    The judge's row must be locked.
+    The judges' rows must be locked.
     """
-    slots = _locked_slots(connection, campaign_id, given)
+    # all slots before the log: whoever has that waits for nobody
+    slots = _locked_slots(connection, campaign_id, [line for _, given in parts for line in given])
     lock_log(connection, campaign_id)
-    before = _Before(connection, campaign_id, judge, [key for *_, key in given if key is not None])
+    return [_record(connection, campaign_id, judge, given, slots, at) for judge, given in parts]
+
+
+def _record(
+    connection: Connection, campaign_id: int, judge: str, given: Sequence[Given], slots: _Slots, at: int
+) -> list[Acknowledged]:
+    before = _Before(connection, campaign_id, judge, [line.key for line in given if line.key is not None])
     desk = _Desk(judge=judge, at=at, slots=slots, before=before, next_seq=tail(connection, campaign_id)[0] + 1)
     answers = [desk.take(line) for line in given]
     stored = {event.seq: event for event in append(connection, campaign_id, desk.new)}
@@ -63,6 +89,9 @@ class _Place:
     k: int
     state: str
     judge: str | None
+
+
+_Slots = dict[tuple[str, str], list[_Place]]
 
 
 class _Before:
@@ -89,20 +118,26 @@ class _Desk:
 
     judge: str
     at: int
-    slots: dict[tuple[str, str], list[_Place]]
+    slots: _Slots
     before: _Before
     next_seq: int
     new: list[EventRow] = field(default_factory=list)
     done: list[int] = field(default_factory=list)
 
     def take(self, line: Given) -> Acknowledged:
-        query_id, doc_id, said, key = line
+        query_id, doc_id, said, key, unit_number = line
         if key is not None and key in self.before.keyed:
             return self._repeated(self.before.keyed[key], line)
         item = EventRow(seq=0, kind="", at=self.at, judge=self.judge, query_id=query_id, doc_id=doc_id)
-        places = self.slots.get((query_id, doc_id), [])
+        drawn = self.slots.get((query_id, doc_id), [])
+        if unit_number is None:
+            stands = (self.before.answers[p.unit, doc_id, p.k] for p in drawn if self._is_answered(p))
+            if (same := next((one for one in stands if says_the_same(one, said)), None)) is not None:
+                return Acknowledged(event=same, is_repeated=True)
+            unit_number = drawn[-1].unit if drawn else None
+        places = [p for p in drawn if p.unit == unit_number]
         own = next((p for p in places if p.judge == self.judge), None)
-        if own is not None and own.state == "done":
+        if own is not None and self._is_answered(own):
             return self._again(self.before.answers[own.unit, doc_id, own.k], said, key)
         # nobody loses the item that he is looking at while another slot is free
         chosen = own or next((p for state in ("free", "leased") for p in places if p.state == state), None)
@@ -112,8 +147,11 @@ class _Desk:
         self.done.append(chosen.id)
         return self._add(said_event(replace(item, unit=chosen.unit, k=chosen.k), said, self.at, key))
 
+    def _is_answered(self, at: _Place) -> bool:
+        return at.judge == self.judge and at.state == "done"
+
     def _repeated(self, stored: EventRow, line: Given) -> Acknowledged:
-        query_id, doc_id, said, key = line
+        query_id, doc_id, said, key, _ = line
         is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (query_id, doc_id, self.judge)
         if not is_of_item or not says_the_same(stored, said):
             raise StateError(f"the key {shown(key or '')} is that of event {stored.seq}, which says something else")
@@ -137,24 +175,20 @@ class _Desk:
         return Acknowledged(event=new)
 
 
-def _locked_slots(
-    connection: Connection, campaign_id: int, given: Sequence[Given]
-) -> dict[tuple[str, str], list[_Place]]:
+def _locked_slots(connection: Connection, campaign_id: int, given: Sequence[Given]) -> _Slots:
     if connection.dialect.name == "postgresql":
         # rebuilding gives the slots new numbers: not between reading these and locking them
         connection.execute(text("LOCK TABLE slot IN ROW SHARE MODE"))
     items = _items(connection, campaign_id, given)
-    slots: dict[tuple[str, str], list[_Place]] = {}
+    slots: _Slots = {}
     columns = (slot.c.id, slot.c.unit, slot.c.k, slot.c.state, slot.c.judge)
     for some in chunks(sorted(items)):  # in one order for everybody, so that no two imports wait for each other
         chosen = select(*columns).where(slot.c.id.in_(some)).order_by(slot.c.id).with_for_update()
         for row in connection.execute(chosen):
             slots.setdefault(items[row.id], []).append(_Place(*row))
-    # a later round asks once more for what could not be judged in an earlier one: that is the one that is meant
-    last = {item: max(p.unit for p in places) for item, places in slots.items()}
-    return {
-        item: sorted((p for p in places if p.unit == last[item]), key=lambda p: p.k) for item, places in slots.items()
-    }
+    for places in slots.values():
+        places.sort(key=lambda p: (p.unit, p.k))
+    return slots
 
 
 def _items(connection: Connection, campaign_id: int, given: Sequence[Given]) -> dict[int, tuple[str, str]]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from sqlalchemy import Connection
 
@@ -218,12 +218,13 @@ class Store:
         """Do `submit` and `claim` of the same judge in one transaction."""
         return self._answer(name, token, said, key, goes_on=True)
 
-    def record(self, name: str, judge: str, said: Sequence[importing.Given]) -> list[Acknowledged]:
+    def record(self, name: str, judge: str, said: Sequence[tuple[Any, ...]]) -> list[Acknowledged]:
         """Store judgments that a judge made elsewhere, all or none of them.
 
         Parameters
         ----------
-        said : sequence of (query_id, doc_id, Said, key or None)
+        said : sequence of (query_id, doc_id, Said) or of these with a key, and with the number of the unit
+            See `activeeval.store.importing.Given`.
 
         Returns
         -------
@@ -231,12 +232,25 @@ class Store:
             One for each. What this judge has said before is repeated, or superseded where he says something else now;
             ``late`` where the item was never drawn or all the judges asked for have judged it.
         """
-        check_text("judge", judge, may_be_empty=False)
+        return self.record_all(name, [(judge, said)])[0]
 
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> list[Acknowledged]:
-            importing.check_given(said, campaign)
-            lock_judge(connection, number, judge, self._clock())
-            return importing.record(connection, number, judge, said, self._clock())
+    def record_all(self, name: str, parts: Sequence[tuple[str, Sequence[tuple[Any, ...]]]]) -> list[list[Acknowledged]]:
+        """Store what several judges, or several files, say as `record` does: all of it or nothing.
+
+        Parameters
+        ----------
+        parts : sequence of (judge, said)
+        """
+        for judge, _ in parts:
+            check_text("judge", judge, may_be_empty=False)
+        given = [(judge, [importing.Given(*line) for line in said]) for judge, said in parts]
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> list[list[Acknowledged]]:
+            for _, said in given:
+                importing.check_given(said, campaign)
+            for judge in sorted({judge for judge, _ in given}):
+                lock_judge(connection, number, judge, self._clock())
+            return importing.record(connection, number, given, self._clock())
 
         return self._write(name, work, is_repeatable=True)
 

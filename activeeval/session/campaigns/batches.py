@@ -10,7 +10,7 @@ from activeeval.errors import InputError
 from activeeval.io.comparisons import holds_truths, truths_of
 from activeeval.io.draws import CANNOT, EMPTY, TEXTS, Draws, read_draws_if_any, write_draws
 from activeeval.io.files import bare_suffix
-from activeeval.io.judged import read_judged
+from activeeval.io.judged import JudgedRow, read_judged
 from activeeval.io.judges import judge_name
 from activeeval.io.sheets import TABLES, read_sheet
 from activeeval.io.tables import load_grades
@@ -20,7 +20,7 @@ from activeeval.session.campaigns.standing import Standing, standing
 from activeeval.session.ranked_sheets import check_held
 from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
 
-Answer = tuple[str, str, Said, str | None]
+Answer = tuple[str, str, Said, str | None, int | None]
 
 
 def write_batch(store: Store, name: str, path: str, most: int | None = None, judge: str | None = None) -> list[str]:
@@ -97,17 +97,18 @@ def take_files(store: Store, name: str, paths: Sequence[str], judge: str | None 
         Where a file cannot be read, is the sheet of another sample, names no judge while none is given, or grades an
         item twice.
     """
-    ids, k = [row.digest for row in store.samples(name)], store.campaign(name).config.get("top_k")
-    units = store.units(name)
+    campaign, units = store.campaign(name), store.units(name)
+    k = campaign.config.get("top_k")
     docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in units}
-    drawn = _Drawn(ids, units)
+    drawn = _Drawn([row.digest for row in store.samples(name)], units, campaign.max_grade)
     # nothing is stored where one cannot be read
     read = {path: _answers(path, drawn, judge) if k is None else _truths(path, docs, k, judge) for path in paths}
-    notes = []
-    for path, by_judge in read.items():
-        done = [one for who, said in by_judge.items() for one in store.record(name, who, said)]
-        notes.append(f"{path}: {_told(done)}")
-    return notes
+    parts = [(path, who, said) for path, by_judge in read.items() for who, said in by_judge.items()]
+    stored = store.record_all(name, [(who, said) for _, who, said in parts])
+    done: dict[str, list[Acknowledged]] = {path: [] for path in read}
+    for (path, *_), own in zip(parts, stored, strict=True):
+        done[path] += own
+    return [f"{path}: {_told(own)}" for path, own in done.items()]
 
 
 def _told(done: Sequence[Acknowledged]) -> str:
@@ -116,17 +117,19 @@ def _told(done: Sequence[Acknowledged]) -> str:
     for event in fresh:
         if event.kind == "late":
             late[event.reason] = late.get(event.reason, 0) + 1
+    n_replaced = sum(event.supersedes is not None for event in fresh)
     parts = [f"{len(fresh) - sum(late.values())} judgments stored"]
+    parts += [f"{n_replaced} of them in place of earlier ones"] if n_replaced else []
     parts += [f"{len(done) - len(fresh)} were there already"] if len(done) > len(fresh) else []
     return ", ".join([*parts, *(f"{n} kept that do not count ({why})" for why, n in late.items())])
 
 
 class _Drawn:
-    """What sheets and tables may be about: the samples, the block of each item, and queries by their texts."""
+    """What sheets and tables may be about: the samples, the units of each item, and queries by their texts."""
 
-    def __init__(self, samples: Sequence[str], units: Sequence[UnitRow]) -> None:
-        self.samples = samples
-        self.blocks = {(u.query_id, place.doc_id, u.block) for u in units for place in u.places}
+    def __init__(self, samples: Sequence[str], units: Sequence[UnitRow], max_grade: int | None) -> None:
+        self.samples, self.max_grade = samples, max_grade
+        self.units = {(u.query_id, place.doc_id, u.block): u.number for u in units for place in u.places}
         self.ids = {u.query_id for u in units}
         self._by_text: dict[str, set[str]] = {}
         for unit in units:
@@ -134,27 +137,32 @@ class _Drawn:
 
     def query(self, place: str, named: str) -> str:
         """Return the id of a query that is named by its text, or by its id."""
-        found = self._by_text.get(named, set()) - self.ids.intersection({named}) if named else set()
+        found = (self._by_text.get(named, set()) | (self.ids & {named})) if named else set()
         if len(found) > 1:
             ids = ", ".join(sorted(found))
             raise InputError(f"{place}: the query {named!r} is the text of several ({ids}), expected their ids")
-        return named if named in self.ids or not found else found.pop()
+        return found.pop() if found else named
 
 
 def _answers(path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answer]]:
     """Return what each judge says in a file."""
-    found: dict[str, dict[tuple[str, str], Said]] = {}
-    for place, query, doc, grade, who in _rows(path, drawn):
-        name = who or judge
+    found: dict[str, dict[tuple[str, str, int | None], Said]] = {}
+    for place, row, unit in _rows(path, drawn):
+        name = judge_name(row.judge) or judge
         if name is None:
             raise InputError(f"{place}: names no judge: say with --judge whose judgments they are")
-        said = Said(kind="cannot", reason="as the sheet says") if grade == CANNOT else Said(kind="judged", grade=grade)
+        if drawn.max_grade is not None and row.grade > drawn.max_grade:
+            raise InputError(f"{place}: the grade {row.grade} is above the largest of the scale, {drawn.max_grade}")
+        is_grade = row.grade != CANNOT
+        said = Said(kind="judged", grade=row.grade) if is_grade else Said(kind="cannot", reason=row.reason)
         own = found.setdefault(name, {})
-        if own.setdefault((query, doc), said) != said:
-            raise InputError(f"{place}: item {doc!r} of query {query!r} has two grades of {name!r}")
+        if own.setdefault((row.query, row.doc, unit), said) != said:
+            raise InputError(f"{place}: item {row.doc!r} of query {row.query!r} has two grades of {name!r}")
     if not found:
         raise InputError(f"{path}: holds no grade yet")
-    return {who: [(*pair, said, None) for pair, said in own.items()] for who, own in found.items()}
+    return {
+        who: [(query, doc, said, None, unit) for (query, doc, unit), said in own.items()] for who, own in found.items()
+    }
 
 
 def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None) -> dict[str, list[Answer]]:
@@ -168,31 +176,35 @@ def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None)
     for query, truth in found.items():
         check_held(path, query, truth, docs, k)
     bodies = {query: {name: list(part) for name, part in truth._asdict().items()} for query, truth in found.items()}
-    return {judge: [(query, WHOLE, Said(kind="judged", body=body), None) for query, body in bodies.items()]}
+    return {judge: [(query, WHOLE, Said(kind="judged", body=body), None, None) for query, body in bodies.items()]}
 
 
-def _rows(path: str, drawn: _Drawn) -> Iterable[tuple[str, str, str, int, str]]:
-    """Yield the place, query, item, grade and judge of all that a file says."""
+def _rows(path: str, drawn: _Drawn) -> Iterable[tuple[str, JudgedRow, int | None]]:
+    """Yield the place, what is said there, and of which unit, where the file knows, of all that a file says."""
     sheet = read_draws_if_any(path)
-    if sheet is None and bare_suffix(path) in TABLES:
+    if sheet is not None:
+        yield from _sheet_rows(path, sheet, drawn)
+    elif bare_suffix(path) in TABLES:
         rows, by_text = read_judged(path)
         for row in rows:
             query = drawn.query(row.place, row.query) if by_text else row.query
-            yield row.place, query, row.doc, row.grade, judge_name(row.judge)
-        return
-    if sheet is None:
+            yield row.place, row._replace(query=query), None
+    else:
         told = load_grades(path)
         columns = (told.query_ids.tolist(), told.doc_ids.tolist(), told.grades.tolist())
         for query, doc, grade in zip(*columns, strict=True):
             if grade >= 0:
-                yield path, query, doc, grade, ""
-        return
+                yield path, JudgedRow(path, query, doc, grade, "", ""), None
+
+
+def _sheet_rows(path: str, sheet: Draws, drawn: _Drawn) -> Iterable[tuple[str, JudgedRow, int | None]]:
     if sheet.sample not in drawn.samples:
         raise InputError(f"{path}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(drawn.samples)}")
-    cells = zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), sheet.judge.tolist(), strict=True)
-    for k, (query, doc, grade, who) in enumerate(cells):
-        if (query, doc, int(sheet.block[k])) not in drawn.blocks:
-            where = f"{sheet.place(path, k)}: item {doc!r} of query {query!r} is not in block {sheet.block[k]}"
-            raise InputError(f"{where} of the campaign; did a spreadsheet change an id?")
+    columns = (sheet.query_id, sheet.doc_id, sheet.grade, sheet.judge, sheet.note)
+    for k, (query, doc, grade, who, note) in enumerate(zip(*(one.tolist() for one in columns), strict=True)):
+        place, unit = sheet.place(path, k), drawn.units.get((query, doc, int(sheet.block[k])))
+        if unit is None:
+            where = f"{place}: item {doc!r} of query {query!r} is not in block {sheet.block[k]} of the campaign"
+            raise InputError(f"{where}; did a spreadsheet change an id?")
         if grade != EMPTY:
-            yield sheet.place(path, k), query, doc, grade, judge_name(who)
+            yield place, JudgedRow(place, query, doc, grade, who, note or "as the sheet says"), unit

@@ -19,7 +19,7 @@ from activeeval.io.writing import write_atomically
 from activeeval.pool.texts import Texts
 from activeeval.session.campaigns.ledger import truth_of
 from activeeval.session.campaigns.making import POLICIES, item_probabilities
-from activeeval.session.campaigns.standing import Standing, grades_of
+from activeeval.session.campaigns.standing import Standing, grades_of, round_grades
 from activeeval.store import EventRow, Store
 
 _METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciprocal_rank", "R": "recall"}
@@ -34,7 +34,12 @@ def _qrels(found: Standing, store: Store, path: PathLike) -> list[str]:
     )
     one_judge = found.campaign.judges_per_item == 1
     write_qrels(rows, path, "0" if one_judge else found.policy)
-    return [f"{len(judged)} judgments"]
+    return [f"{len(judged)} judgments", *_of_ranks(found)]
+
+
+def _of_ranks(found: Standing) -> list[str]:
+    k = found.campaign.config.get("top_k")
+    return [] if k is None else [f"grades stand for ranks, the first of {k} for the largest: they are no relevance"]
 
 
 def _prels(found: Standing, store: Store, path: PathLike) -> list[str]:
@@ -101,7 +106,7 @@ def _ranks(found: Standing, path: PathLike) -> list[str]:
 
 def _weights(found: Standing, store: Store, path: PathLike) -> list[str]:
     """Write unit, block, level, probability and importance weight of every item of the sample, with its grade."""
-    grades, pool = grades_of(found), found.sample.campaign.design.pool
+    pool = found.sample.campaign.design.pool
     rows = [
         (k, unit, item, doc)
         for k, one in enumerate(found.rounds)
@@ -109,6 +114,7 @@ def _weights(found: Standing, store: Store, path: PathLike) -> list[str]:
         for item, doc in zip(unit.items, unit.item_ids, strict=True)
     ]
     by_round = [item_probabilities(one.campaign) for one in found.rounds]
+    grades = [round_grades(one.campaign) for one in found.rounds]
     probs = np.array([by_round[k][item] for k, _, item, _ in rows])
     owners = pool.item_queries[[item for _, _, item, _ in rows]]
     units = [unit for _, unit, *_ in rows]
@@ -123,11 +129,11 @@ def _weights(found: Standing, store: Store, path: PathLike) -> list[str]:
             "query_prob": pool.query_probs[owners],
             "inclusion_prob": probs,
             "importance_weight": pool.query_probs[owners] / probs,
-            "grade": [_shown(grades.get((unit.query_id, doc))) for _, unit, _, doc in rows],
+            "grade": [_shown(grades[k].get(item)) for k, _, item, _ in rows],
         },
         path,
     )
-    n_known = int((found.sample.campaign.design.known >= 0).sum())
+    n_known = int((found.rounds[0].campaign.design.known >= 0).sum())
     notes = [f"{len(rows)} items of the sample, with the probabilities of all of it"]
     return [*notes, *([f"{n_known} grades known before are not in it, prels has them"] if n_known else [])]
 
@@ -154,7 +160,7 @@ def _quepid(found: Standing, store: Store, path: PathLike) -> list[str]:
         "rating": [str(grade) for _, grade in judged],
     }
     _write_table(columns, path)
-    return [f"{len(judged)} ratings", *notes]
+    return [f"{len(judged)} ratings", *notes, *_of_ranks(found)]
 
 
 def _rank_eval(found: Standing, store: Store, path: PathLike) -> list[str]:

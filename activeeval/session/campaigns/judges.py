@@ -37,7 +37,7 @@ def work_of(ledger: Ledger, events: Sequence[EventRow]) -> list[Row]:
             spent[event.judge] += event.active_ms or 0
             if event.kind in ANSWERS and event.active_ms is not None:
                 seconds[event.judge].append(event.active_ms / 1000)
-    stands = Counter((e.judge, e.kind) for own in ledger.standing.values() for e in own.values())
+    stands = Counter((e.judge, e.kind) for e in ledger.answers)
     return [
         {
             "judge": judge,
@@ -88,10 +88,11 @@ def opinions_of(found: Standing) -> list[Graded]:
         if event.grade is not None
     }
     if found.campaign.judges_per_item == 1:
+        standing = found.ledger.standing
         drawn = {(unit.query_id, doc) for unit in found.units for doc in unit.item_ids}
         for event in found.ledger.late:
             pair = event.query_id, event.doc_id
-            if event.grade is not None and pair in drawn and event.judge not in found.ledger.standing.get(pair, {}):
+            if event.grade is not None and pair in drawn and event.judge not in standing.get(pair, {}):
                 said[event.judge, pair] = event.grade
     return [Graded(judge, *pair, grade) for (judge, pair), grade in sorted(said.items())]
 

@@ -22,11 +22,8 @@ class Ledger:
 
     Attributes
     ----------
-    standing : dict
-        By item, a query and a document, and judge: the event that counts, of a grade or of one that cannot be given.
     by_unit : dict
-        The same by the number of the unit, document and judge: a later round may ask once more for an item that could
-        not be judged in an earlier one.
+        By the number of the unit, document and judge the event that counts, of a grade or of one that cannot be given.
     late : list of EventRow
         Answers that are kept and do not count.
     put_off : list of EventRow
@@ -35,7 +32,6 @@ class Ledger:
         The active time of all answers whose time was taken, also of those that do not count (any more).
     """
 
-    standing: dict[Pair, dict[str, EventRow]] = field(default_factory=dict)
     by_unit: dict[tuple[int, str], dict[str, EventRow]] = field(default_factory=dict)
     late: list[EventRow] = field(default_factory=list)
     put_off: list[EventRow] = field(default_factory=list)
@@ -48,13 +44,10 @@ class Ledger:
         for event in events:
             if event.kind in ("judged", "cannot"):
                 said[event.seq] = event
-                for own in ledger._places(event):
-                    own[event.judge] = event
+                ledger.by_unit.setdefault((event.unit or 0, event.doc_id), {})[event.judge] = event
             elif event.kind == "retracted" and event.supersedes in said:
                 gone = said[event.supersedes]
-                for own in ledger._places(gone):
-                    if own.get(gone.judge) is gone:
-                        del own[gone.judge]
+                ledger.by_unit[gone.unit or 0, gone.doc_id].pop(gone.judge, None)
             elif event.kind == "late":
                 ledger.late.append(event)
             elif event.kind == "later":
@@ -63,10 +56,18 @@ class Ledger:
                 ledger.clock_ms.append(event.active_ms)
         return ledger
 
-    def _places(self, event: EventRow) -> tuple[dict[str, EventRow], ...]:
-        """Return where it stands what judges say of the item of an answer."""
-        of_pair = self.standing.setdefault((event.query_id, event.doc_id), {})
-        return of_pair, self.by_unit.setdefault((event.unit or 0, event.doc_id), {})
+    @property
+    def answers(self) -> list[EventRow]:
+        """All that stands, by unit."""
+        return [event for _, own in sorted(self.by_unit.items()) for event in own.values()]
+
+    @property
+    def standing(self) -> dict[Pair, dict[str, EventRow]]:
+        """What stands by item, a query and a document, and judge: the last of what rounds have asked."""
+        found: dict[Pair, dict[str, EventRow]] = {}
+        for event in self.answers:
+            found.setdefault((event.query_id, event.doc_id), {})[event.judge] = event
+        return found
 
     def said(self, unit: Unit, n_before: int, judges_per_item: int) -> dict[int, dict[str, int]]:
         """Return what judges say of a unit's items; of one that too few have judged nothing yet.
@@ -86,7 +87,7 @@ class Ledger:
     def ranked(self, unit: Unit, k: int) -> dict[int, dict[str, int]]:
         """Return what the judge of a whole query says of its items, as κ-grades; nothing while it waits."""
         found: dict[int, dict[str, int]] = {item: {} for item in unit.items}
-        for judge, event in self.standing.get((unit.query_id, WHOLE), {}).items():
+        for judge, event in self.by_unit.get((unit.number, WHOLE), {}).items():
             grades = graded(truth_of(event.body), k) if event.kind == "judged" else {}
             for item, doc in zip(unit.items, unit.item_ids, strict=True):
                 found[item][judge] = grades.get(doc, CANNOT)

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign, Unit
 from activeeval.campaign.policies import Agreement, one_grade
 from activeeval.campaign.rounds import check_rounds
 from activeeval.campaign.sheet import Progress, heard
-from activeeval.design import Design
 from activeeval.errors import InputError, StateError
 from activeeval.session.answers import Answer, answers
 from activeeval.session.campaigns.ledger import Ledger, Pair
 from activeeval.session.campaigns.making import rounds_of
+from activeeval.session.campaigns.succession import asked_again, check_known, known_now
 from activeeval.session.rounds import round_answers
 from activeeval.session.samples import Sample, unpacked_sample
 from activeeval.store import CampaignRow, EventRow, SampleRow, Store
@@ -163,7 +162,7 @@ class History:
             rounds=tuple(sample for sample, *_ in found),
             version=versions[-1].version,
             as_of=as_of,
-            progress=Progress(*(sum(counts) for counts in zip(*(own for _, own, _ in found), strict=True))),
+            progress=_progress(found),
             agreement=Agreement(*(sum(counts) for counts in zip(*(own for *_, own in found), strict=True))),
             ledger=ledger,
             n_corrected=self._n_corrected(versions, [sample for sample, *_ in found]),
@@ -181,7 +180,7 @@ class History:
         sample = self.samples[kept.version]
         n_before = sum(len(one.campaign.units) for one in before)
         design = sample.campaign.design
-        known = _known_now(design, before)
+        known = known_now(design, before)
         if known is not design.known:
             design = design.corrected(known)
         campaign = Campaign(design, key=int(sample.campaign.key))
@@ -193,6 +192,12 @@ class History:
             said |= ledger.ranked(unit, k) if k else ledger.said(unit, n_before, row.judges_per_item)
         judged, progress, agreement = heard(campaign, said, str(row.config["policy"]))
         return replace(sample, campaign=judged), progress, agreement
+
+
+def _progress(found: Sequence[tuple[Sample, Progress, Agreement]]) -> Progress:
+    """Return how far all rounds are; what an earlier one could not judge and a later one asks for counts there."""
+    judged, waiting, cannot = (sum(counts) for counts in zip(*(own for _, own, _ in found), strict=True))
+    return Progress(judged=judged, waiting=waiting, cannot=cannot - asked_again([sample for sample, *_ in found]))
 
 
 def standing(store: Store, name: str, as_of: int | None = None) -> Standing:
@@ -211,19 +216,26 @@ def standing(store: Store, name: str, as_of: int | None = None) -> Standing:
 
 def grades_of(found: Standing) -> dict[Pair, int]:
     """Return the grade that counts of each item that is judged, by query and document; −1 where it cannot be."""
-    out = {}
+    out: dict[Pair, int] = {}
     for sample in found.rounds:
-        campaign = sample.campaign
-        grades, groups, top = campaign.grades, campaign.design.groups, campaign.design.max_grade or 0
-        for unit in campaign.units:
+        grades = round_grades(sample.campaign)
+        for unit in sample.campaign.units:
             for item, doc in zip(unit.items, unit.item_ids, strict=True):
-                if item not in campaign.settled:
-                    continue
-                grade = int(grades[item])
-                if groups and grade > top:  # a group has no grade of its own: its lower median
-                    grade = one_grade(groups[grade - top - 1], "median")
-                out[unit.query_id, doc] = grade
+                # a later round may have asked for it again, and in vain
+                if item in grades and (grades[item] >= 0 or (unit.query_id, doc) not in out):
+                    out[unit.query_id, doc] = grades[item]
     return out
+
+
+def round_grades(campaign: Campaign) -> dict[int, int]:
+    """Return the grade that counts of each item that is judged in a round; −1 where it cannot be."""
+    grades, groups, top = campaign.grades, campaign.design.groups, campaign.design.max_grade or 0
+    found = {item: int(grades[item]) for item in campaign.settled}
+    # a group has no grade of its own: its lower median
+    return {
+        item: one_grade(groups[grade - top - 1], "median") if groups and grade > top else grade
+        for item, grade in found.items()
+    }
 
 
 def labels_of(found: Standing) -> dict[Pair, int]:
@@ -268,8 +280,8 @@ def answered(
     if len(read) > 1:
         if kind != "t":
             raise InputError("several rounds are read with t intervals")
-        _check_not_withdrawn(read)
-        told, notes = round_answers(read, measures, questions, contrasts, scope=scope, level=level)
+        check_known(read)
+        told, notes = round_answers(read, measures, questions, contrasts, scope=scope, level=level, is_campaign=True)
         n = found.n_corrected
         corrected = f"{n} grades were corrected since a later round was drawn, and count as now"
         return told, notes + ([corrected] if n else [])
@@ -285,35 +297,12 @@ def check_next_round(found: Standing, sample: Sample) -> None:
     ------
     InputError
         Where it asks other questions or is of another pool.
+    StateError
+        Where what it takes for known is no grade any more.
     """
     asked = [[(one.title, str(one.target.measure)) for one in own.made_for] for own in (found.rounds[0], sample)]
     if asked[0] != asked[1]:
         raise InputError("a further round answers the questions that the campaign was made for, expected the same ones")
     campaigns = [*(one.campaign for one in found.rounds), sample.campaign]
     check_rounds(campaigns, [None] * len(campaigns))
-
-
-def _known_now(design: Design, before: Sequence[Sample]) -> NDArray[np.int64]:
-    """Return the grades that a round takes for known as its judges give them now."""
-    known, top = design.known, design.max_grade
-    for earlier in before:
-        grades = earlier.campaign.grades
-        changed = (grades >= 0) & (known >= 0) & (grades != known) & (top is None or grades <= top)
-        if changed.any():
-            known = np.where(changed, grades, known)
-    return known
-
-
-def _check_not_withdrawn(rounds: Sequence[Sample]) -> None:
-    """Raise where what a later round takes for known is no grade any more: it cannot be judged, or judges differ."""
-    for k, later in enumerate(rounds[1:], 2):
-        known = later.campaign.design.known
-        for earlier in rounds[: k - 1]:
-            grades = earlier.campaign.grades
-            gone = [item for item in earlier.campaign.settled if 0 <= known[item] != grades[item]]
-            if gone:
-                place = later.campaign.design.pool.place(gone[0])
-                raise StateError(
-                    f"{len(gone)} items that round {k} takes for known have no one grade any more, the first is "
-                    f"{place}: judge them again, or read as of an event before that"
-                )
+    check_known((*found.rounds, sample))

@@ -29,7 +29,6 @@ def progress_of(found: Standing) -> dict[str, Any]:
     campaigns = [one.campaign for one in found.rounds]
     costs = [unit.cost for unit in found.units]
     spent = sum(spent_by_block(found).values())
-    events = [e for own in found.ledger.standing.values() for e in own.values()]
     clock = found.ledger.clock_ms
     return {
         "campaign": found.campaign.name,
@@ -45,7 +44,7 @@ def progress_of(found: Standing) -> dict[str, Any]:
         "cannot": found.progress.cannot,
         "late": len(found.ledger.late),
         "put_off": len(found.ledger.put_off),
-        "judges": len({e.judge for e in events}),
+        "judges": len({event.judge for event in found.ledger.answers}),
         "hours": sum(clock) / 3.6e6 if clock else None,
     }
 

@@ -33,7 +33,7 @@ def verify(store: Store, name: str, head: str | None = None) -> list[str]:
     versions, units = store.samples(name), store.units(name)
     lost = sorted({unit.version for unit in units} - {row.version for row in versions})
     problems += [f"version {version} of the sample is gone, units of it are there" for version in lost]
-    offset = (0, 0)
+    offset, stored = (0, 0), list[UnitRow]()
     for own in rounds_of(versions):
         for row in own:
             stored = [unit for unit in units if own[0].version <= unit.version <= row.version]
@@ -45,7 +45,7 @@ def verify(store: Store, name: str, head: str | None = None) -> list[str]:
             if digest != row.digest:
                 problems.append(f"version {row.version}: the sample's id is {digest}, the store says {row.digest}")
             problems += _differences(sample.campaign, stored, row.version, *offset)
-        offset = (units[-1].number, units[-1].block) if not stored else (stored[-1].number, stored[-1].block)
+        offset = (stored[-1].number, stored[-1].block) if stored else offset
     return problems
 
 
