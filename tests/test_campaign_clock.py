@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ def timed(n, rng, noise, seconds):
     for q in range(n // 2):
         letters = rng.integers(100, 3000, 2)
         places = tuple(
-            PlaceRow(doc_id=f"d{z}", probability=0.5, text={"text": "x" * int(letters[z])}) for z in range(2)
+            PlaceRow(doc_id=f"d{q}-{z}", probability=0.5, text={"text": "x" * int(letters[z])}) for z in range(2)
         )
         units.append(UnitRow(number=q + 1, block=1, query_id=f"q{q}", level=1.0, cost=2.0, places=places))
         for z in range(2):
@@ -24,7 +26,7 @@ def timed(n, rng, noise, seconds):
             rows.append([1.0, letters[z] / 1000, grade, is_first])
             took = float(np.dot(rows[-1], seconds)) * (1 + noise * rng.normal())
             event = EventRow(
-                seq=len(events) + 1, kind="judged", at=0, judge="a", query_id=f"q{q}", doc_id=f"d{z}", grade=grade,
+                seq=len(events) + 1, kind="judged", at=0, judge="a", query_id=f"q{q}", doc_id=f"d{q}-{z}", grade=grade,
                 active_ms=round(1000 * took),
             )  # fmt: skip
             events.append(event)
@@ -46,13 +48,35 @@ def test_few_are_held_to_the_prior():
     units, events, rows = timed(20, np.random.default_rng(1), 0.0, (9.0, 3.0, 1.5, 6.0))
     prior = CostModel(item=30.0)
     found = fitted(units, events, prior)
-    gram = rows.T @ rows
-    left = np.array([e.active_ms / 1000 for e in events]) - rows @ [30.0, 0, 0, 0]
-    ridge = gram + PRIOR_ITEMS / 20 * np.diag(np.diag(gram))
-    expected = np.array([30.0, 0, 0, 0]) + np.linalg.solve(ridge, rows.T @ left)
-    if (expected >= 0).all():
-        assert (found.item, found.length, found.grade, found.query) == pytest.approx(expected)
-    assert 9.0 < found.item < 30.0
+    plain = np.linalg.lstsq(rows, [e.active_ms / 1000 for e in events], rcond=None)[0]
+    before = np.array([30.0, 0, 0, 0])
+    expected = before + 20 / (20 + PRIOR_ITEMS) * (plain - before)
+    assert (expected > 0).all()
+    assert (found.item, found.length, found.grade, found.query) == pytest.approx(expected)
+
+
+def test_what_is_held_to_no_prior_takes_as_long_as_it_did_on_average():
+    """Judges of two seconds an item are not taken for slower ones, however few items they have judged."""
+    for n in (4, 20, 400):
+        units, events, rows = timed(n, np.random.default_rng(n), 0.2, (1.2, 0.3, 0.2, 0.4))
+        found = fitted(units, events)
+        taken = np.mean([event.active_ms / 1000 for event in events])
+        mean = rows.mean(axis=0) @ [found.item, found.length, found.grade, found.query]
+        assert mean == pytest.approx(taken, rel=0.02)
+
+
+def test_documents_of_about_one_length_tell_nothing_of_letters():
+    units, events, _ = timed(200, np.random.default_rng(4), 0.0, (20.0, 0, 3.0, 30.0))
+    alike = [
+        replace(unit, places=tuple(replace(p, text={"text": "x" * (60 + k % 3)}) for p in unit.places))
+        for k, unit in enumerate(units)
+    ]
+    found = fitted(alike, events)
+    assert found.length == 0
+    assert found.item_seconds(np.array([2000.0]), np.array([0.0]))[0] < 40
+    share = 200 / (200 + PRIOR_ITEMS)
+    assert (found.grade, found.query) == pytest.approx((share * 3, share * 30), abs=0.05)
+    assert np.isnan(found.std_errors[1])
 
 
 def test_who_left_without_stopping_the_clock_counts_for_ten_medians():

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.campaign.answers import answered
 from activeeval.campaign.drawing import Drawing, drawing_of
 from activeeval.campaign.events import CannotJudge, Drawn, Ended, Event, Judged, Retracted, State, Unit
 from activeeval.campaign.outlook import Outlook
@@ -159,7 +160,7 @@ class Campaign:
         Read by level, the threshold is that of the lowest unit that waits.
         """
         complete = [k for k in range(len(self.design.blocks)) if self._is_complete(k)]
-        if not complete and not self._by_level:
+        if not complete and not self._n_by_level():
             return 0, 0.0
         return max(complete, default=-1) + 1, self.selection.level
 
@@ -205,7 +206,7 @@ class Campaign:
             raise InputError(f"the grades of query {unit.query_id!r} must be a list, one for each item, got {grades!r}")
         if len(grades) != len(unit.items):
             raise InputError(f"unit {unit.number} has {len(unit.items)} items to judge, got {len(grades)} grades")
-        events = [self._said(item, grade, judge, at) for item, grade in zip(unit.items, grades, strict=True)]
+        events = [answered(self.design, item, grade, judge, at) for item, grade in zip(unit.items, grades, strict=True)]
         for event in events:
             self._append(event)
 
@@ -220,7 +221,7 @@ class Campaign:
             Where the grade is not one of the scale.
         """
         self._check_drawn(item)
-        self._append(self._said(item, grade, judge, at))
+        self._append(answered(self.design, item, grade, judge, at))
 
     def retract(self, item: int, *, judge: str = "", at: str = "") -> None:
         """Take back what was said of an item: it waits again; raises as `judge` does."""
@@ -323,24 +324,11 @@ class Campaign:
         elif not isinstance(event, Ended):
             raise InputError(f"a log holds what happened in a campaign, got {event!r}")
         if isinstance(event, Judged):
-            self._said(event.item, event.grade, event.judge, event.at)
+            answered(self.design, event.item, event.grade, event.judge, event.at)
 
     def _check_drawn(self, item: int) -> None:
         if not isinstance(item, Integral) or item not in self._drawn_items:
             raise StateError(f"item position {item} belongs to no unit that was drawn")
-
-    def _said(self, item: int, grade: int | None, judge: str, at: str) -> Event:
-        """Return the event that a grade makes, once it is seen to be one."""
-        if grade is None:
-            return CannotJudge(item, judge, at)
-        if not _is_grade(grade, self.design.top_grade):
-            top = self.design.max_grade
-            scale = "0, 1, 2 …" if top is None else f"0 … {top}"
-            raise InputError(
-                f"the grade of {self.design.pool.place(item)} must be one of {scale}, "
-                f"or None where it cannot be judged, got {grade!r}"
-            )
-        return Judged(item, int(grade), judge, at)
 
     def _is_complete(self, block: int) -> bool:
         end = self._drawing.block_ends[block]
@@ -354,15 +342,22 @@ class Campaign:
             n_units, share = self._drawing.block_ends[complete[-1]], blocks[complete[-1]] / blocks[-1]
         else:
             n_units, share = 0, 0.0
-        if self._by_level and n_units < self._drawing.block_ends[-1] and self.design.scheme.can_be_topped_up:
-            waits = (k for k, unit in enumerate(self._state.units) if self._state.waits(unit))
-            n_units = next(waits, len(self._state.units))
-            share = self._drawing.selection(n_units).cost / blocks[-1]
+        if n_units < (n_by_level := self._n_by_level()):
+            n_units, share = n_by_level, self._drawing.selection(n_by_level).cost / blocks[-1]
         if n_units == 0 and self._drawing.block_ends[-1] > 0:
             raise StateError(self._incomplete())
         return n_units, share
 
+    def _n_by_level(self) -> int:
+        """Return how many units lie below the lowest that waits; 0 where blocks alone may be read."""
+        if not self._by_level or not self.design.scheme.can_be_topped_up:
+            return 0
+        waits = (k for k, unit in enumerate(self._state.units) if self._state.waits(unit))
+        return next(waits, len(self._state.units))
+
     def _incomplete(self) -> str:
+        if self._by_level:
+            return "the lowest unit waits for grades, so there is nothing that may be read"
         end = self._drawing.block_ends[0]
         n_asked = min(len(self._state.units), end)
         waiting = [unit for unit in self._state.units[:end] if self._state.waits(unit)]
@@ -378,9 +373,3 @@ class Campaign:
         self._log.append(event)
         if isinstance(event, Drawn):
             self._drawn_items.update(event.unit.items)
-
-
-def _is_grade(grade: object, top: int | None) -> bool:
-    if not isinstance(grade, Real) or isinstance(grade, bool) or not float(grade).is_integer():
-        return False
-    return float(grade) >= 0 and (top is None or float(grade) <= top)

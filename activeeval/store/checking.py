@@ -22,7 +22,7 @@ def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow)
     """Return what is wrong with a campaign, one line each; nothing where all is as it was written."""
     found: list[str] = []
     # what is damaged in one place must not hide what is damaged in another
-    for check in (_file, _orphans, _log, _units, _samples, _slots):
+    for check in (_file, _guards, _orphans, _log, _units, _samples, _slots):
         try:
             found += check(connection, campaign_id, campaign)
         except StateError as error:
@@ -53,6 +53,22 @@ def _file(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
         yield from (f"the file is damaged: {' '.join(str(row).split())}" for row in rows if row != "ok")
 
 
+def _guards(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
+    """What refuses to change or delete a row of the log must be there."""
+    is_sqlite = connection.dialect.name == "sqlite"
+    verbs = ("no_update", "no_delete", "no_replace") if is_sqlite else ("no_change", "no_truncate")
+    asked = (
+        "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        if is_sqlite
+        else "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D' AND tgrelid = ANY(:tables ::regclass[])"
+    )
+    names = {"tables": [table.name for table in tables.APPEND_ONLY]}
+    there = set(connection.execute(text(asked), {} if is_sqlite else names).scalars())
+    for table in tables.APPEND_ONLY:
+        if not there >= {f"{table.name}_{verb}" for verb in verbs}:
+            yield f"{table.name} may be changed: a trigger that refuses it is gone"
+
+
 def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
     place, unit, slot = tables.place, tables.unit, tables.slot
     in_unit = _matches(place, unit, ("campaign_id", "campaign_id"), ("unit", "number"))
@@ -61,6 +77,9 @@ def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
     at_place = _matches(slot, place, *((name, name) for name in ("campaign_id", "unit", "position")))
     for row in connection.execute(select(slot.c.unit, slot.c.position).where(~at_place)):
         yield f"a slot is of place {row.position} of unit {row.unit}, which is not there"
+    of_query = _matches(unit, tables.query, *((name, name) for name in ("campaign_id", "query_id")))
+    for row in connection.execute(select(unit.c.number, unit.c.query_id).where(~of_query)):
+        yield f"query {row.query_id!r} of unit {row.number} is not there"
     for table, column in ((tables.event, "campaign_id"), (tables.sample, "campaign_id"), (unit, "campaign_id")):
         of_campaign = _matches(table, tables.campaign, (column, "id"))
         for lost in connection.execute(select(table.c.campaign_id).where(~of_campaign).distinct()).scalars():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import sqlite3
 import threading
 import time
@@ -23,11 +24,12 @@ from sqlalchemy import Connection, Engine, create_engine, event, exc, make_url
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
-from activeeval.errors import ActiveEvalError, InputError, shown
+from activeeval.errors import ActiveEvalError, InputError, StateError, shown
 from activeeval.store.faults import Broken, is_disconnect, said_of, was_rolled_back
 
 T = TypeVar("T")
 
+_PAGE = 65_536  # the index of SQLite's log takes 32 kB at least
 N_CONNECTIONS = 16
 TRIES = 5
 """Of a transaction that the database itself gave up, as after a deadlock."""
@@ -128,6 +130,9 @@ class Database:
 
     def _said(self, error: BaseException) -> ActiveEvalError:
         said = said_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite)
+        if self.path is not None and "could not be read or written" in str(said) and _is_full(self.path):
+            says = "the disk is full, and SQLite keeps a file beside it: nothing of this was stored"
+            return StateError(f"{self.place}: {says}")
         if self.path is None or self.is_archive or os.access(os.path.dirname(self.path), os.W_OK):
             return said
         if "may only be read" in str(said) or "cannot be opened" in str(said):
@@ -165,7 +170,9 @@ class Database:
     def _postgresql(self, url: URL) -> Engine:
         if importlib.util.find_spec("psycopg") is None:
             raise InputError(f"{self.place}: PostgreSQL needs psycopg: pip install 'activeeval-ir[postgresql]'")
-        arguments = {} if "connect_timeout" in url.query else {"connect_timeout": 10}
+        # a database in SQL_ASCII keeps bytes as they come: they are to come and go as UTF-8
+        arguments: dict[str, Any] = {"client_encoding": "utf8"}
+        arguments |= {} if "connect_timeout" in url.query else {"connect_timeout": 10}
         engine = create_engine(
             url.set(drivername="postgresql+psycopg"),
             connect_args=arguments,
@@ -221,6 +228,10 @@ def _path_of(url: URL) -> str | None:
 def _is_archive(path: str) -> bool:
     """Whether a file is there and neither it nor its folder can be written; root can write all but a medium."""
     return os.path.isfile(path) and not any(os.access(p, os.W_OK) for p in (path, os.path.dirname(path)))
+
+
+def _is_full(path: str) -> bool:
+    return shutil.disk_usage(os.path.dirname(path)).free < _PAGE
 
 
 def _has_bytes(path: str) -> bool:

@@ -113,6 +113,8 @@ def submit(
 
     if sum((grade is not None, cannot is not None, later)) != 1:
         raise click.UsageError("give one of --grade, --cannot and --later")
+    if cannot is not None and not cannot.strip():
+        raise click.UsageError("--cannot says why it cannot be judged, got nothing")
     kind = "judged" if grade is not None else "later" if later else "cannot"
     said = Said(kind=kind, grade=grade, reason=cannot or "", active_ms=active_ms)
     with opened(name, db) as store:

@@ -58,7 +58,7 @@ _MINUTES = 60
 )
 @click.option(
     "--lease",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(0, 525_600, min_open=True),
     default=15.0,
     show_default=True,
     metavar="MINUTES",

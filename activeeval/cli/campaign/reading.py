@@ -24,7 +24,7 @@ from activeeval.cli.output import (
     say_sizes,
 )
 from activeeval.cli.waiting import settle, tell
-from activeeval.errors import StateError
+from activeeval.errors import ActiveEvalError, StateError
 
 _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 
@@ -52,7 +52,7 @@ def status(name: str, db: str | None, as_of: int | None, level: float, places: i
     now, told = [], []
     try:
         now, told = intervals(found, level), [reached(found)]
-    except StateError as problem:  # what is spent and what waits is known all the same
+    except ActiveEvalError as problem:  # what is spent and what waits is known all the same
         told = [str(problem)]
     if form == "text":
         settle()

@@ -21,9 +21,9 @@ PRIOR_ITEMS = 30.0
 it to a fifth."""
 LONGEST = 10.0
 """Times above ten times the median are taken for that: somebody left without stopping the clock."""
-PRIOR_SECONDS = 14.2
-"""For an item, before anything is known: the 50 items of a query took the graders of Niu et al. (SIGIR 2012) 11.8
-minutes."""
+LEAST_SPREAD = 0.1
+"""Of the lengths of documents, beside their mean: 20 s an item look like 350 s each 1,000 letters where all documents
+have about 60, and the page that has 2,000 would be thought to take a quarter of an hour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class CostModel:
         Of the four.
     """
 
-    item: float = PRIOR_SECONDS
+    item: float
     length: float = 0.0
     grade: float = 0.0
     query: float = 0.0
@@ -83,21 +83,26 @@ def fitted(units: Iterable[UnitRow], events: Iterable[EventRow], prior: CostMode
     """Return the cost model of judgments whose time was taken, shrunk to a prior.
 
     Least squares of the active seconds s on (1, letters / 1000, grade, first of its query for its judge), with a normal
-    prior whose precision is that of `PRIOR_ITEMS` judgments: b = b₀ + (XᵀX + n₀ S)⁻¹ Xᵀ(s − X b₀), S the diagonal of
-    XᵀX / n. A coefficient that comes out negative is set to 0 and the others are fitted again.
+    prior that tells as much as n₀ = `PRIOR_ITEMS` judgments of the same kind would: b = b₀ + n / (n + n₀) (b̂ − b₀), b̂
+    without one. By default it says that an item takes as long as these did on average and nothing else matters. Lengths
+    that hardly differ (`LEAST_SPREAD`) tell nothing of letters and are left out; a coefficient that comes out negative
+    is set to 0 and the others are fitted again.
 
     Raises
     ------
     InputError
         Where no judgment's time was taken.
     """
-    prior = prior or CostModel()
     rows, seconds = _observations(units, events)
     if not seconds.size:
         raise InputError("no judgment has a time: judges' clocks come with the answers (active_ms)")
-    seconds = np.minimum(seconds, LONGEST * np.median(seconds))
+    if (usual := float(np.median(seconds))) > 0:
+        seconds = np.minimum(seconds, LONGEST * usual)
+    prior = prior or CostModel(item=float(seconds.mean()))
     before = np.array([prior.item, prior.length, prior.grade, prior.query])
-    free = np.array([True, bool(rows[:, 1].any()), bool(rows[:, 2].any()), bool(rows[:, 3].any())])
+    lengths = rows[:, 1]
+    differs = float(lengths.std()) > LEAST_SPREAD * float(lengths.mean())
+    free = np.array([True, differs, *(bool(np.ptp(rows[:, k]) > 0) for k in (2, 3))])
     while True:
         found, errors = _solved(rows, seconds, before, free)
         if (found >= 0).all():
@@ -132,13 +137,12 @@ def clocked(store: Store, name: str, documents: str | None = None) -> Clocked:
     design, units = sample.campaign.design, store.units(name)
     model, pool = fitted(units, store.events(name)), design.pool
     queries, items = pool.query_texts[pool.item_queries], pool.item_texts
-    known, ids = _letters(units), items.tolist()
+    ids = items.tolist()
     found = read_texts(documents, DOCUMENTS, set(ids)).by_id if documents is not None else {}
-    elsewhere = {doc: sum(map(len, texts.values())) for doc, texts in found.items() if texts}
-    letters = [known.get(pair) or elsewhere.get(pair[1]) for pair in zip(queries.tolist(), ids, strict=True)]
-    there = [n for n in letters if n]
+    letters = {doc: sum(map(len, texts.values())) for doc, texts in found.items() if texts} | _letters(units)
+    there = [letters[doc] for doc in ids if doc in letters]
     mean = float(np.mean(there)) if there else 0.0
-    lengths = np.array([n or mean for n in letters], dtype=np.float64)
+    lengths = np.array([letters.get(doc, mean) for doc in ids], dtype=np.float64)
     grades = np.zeros(pool.n_items) if design.beliefs is None else design.beliefs.expected_grades()[0]
     seconds = model.item_seconds(lengths, grades)
     return Clocked(model=model, costs=Costs(seconds, queries, items, "the judges' clocks"))
@@ -151,14 +155,14 @@ def is_timed(events: Iterable[EventRow]) -> bool:
 
 def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return coefficients and their standard errors; those that are not free stay what they were."""
-    x, left = rows[:, free], seconds - rows @ before
-    gram = x.T @ x
-    gram = gram + PRIOR_ITEMS * np.diag(np.diag(gram)) / seconds.size
+    x, left, n = rows[:, free], seconds - rows @ before, seconds.size
+    share = n / (n + PRIOR_ITEMS)
     found, errors = before.copy(), np.full(before.size, np.nan)
-    found[free] += np.linalg.solve(gram, x.T @ left)
-    rest = seconds - rows @ found
-    inverse = np.linalg.inv(gram)
-    errors[free] = np.sqrt(np.diag(inverse) * float(rest @ rest) / max(seconds.size - int(free.sum()), 1))
+    plain = np.linalg.lstsq(x, left, rcond=None)[0]
+    found[free] += share * plain
+    rest = left - x @ plain
+    spread = float(rest @ rest) / max(n - int(free.sum()), 1)
+    errors[free] = np.sqrt(np.diag(np.linalg.pinv(x.T @ x)) * share * spread)
     return found, errors
 
 
@@ -173,12 +177,11 @@ def _observations(units: Iterable[UnitRow], events: Iterable[EventRow]) -> tuple
         is_first = (event.judge, event.query_id) not in met
         met.add((event.judge, event.query_id))
         if event.active_ms is not None and event.kind == "judged" and event.supersedes is None:
-            rows.append([1.0, letters.get((event.query_id, event.doc_id), 0) / 1000, event.grade or 0, is_first])
+            rows.append([1.0, letters.get(event.doc_id, 0) / 1000, event.grade or 0, is_first])
             seconds.append(event.active_ms / 1000)
     return np.array(rows, dtype=np.float64).reshape(-1, 4), np.array(seconds, dtype=np.float64)
 
 
-def _letters(units: Iterable[UnitRow]) -> dict[tuple[str, str], int]:
-    return {
-        (unit.query_id, place.doc_id): sum(map(len, place.text.values())) for unit in units for place in unit.places
-    }
+def _letters(units: Iterable[UnitRow]) -> dict[str, int]:
+    """Return the length of each document of which a campaign has a text."""
+    return {place.doc_id: sum(map(len, place.text.values())) for unit in units for place in unit.places if place.text}
