@@ -13,12 +13,14 @@ import pytest
 from cli_cases import RUN, answer, campaign_of, files, grade_of, judge_file
 from cli_files import csv_rows, json_rows, write_csv, write_lines
 
+from activeeval.campaign.rounds import planned_weights, round_weights
 from activeeval.errors import InputError
 from activeeval.io.tables import load_grades
 from activeeval.io.trec import read_prels, read_qrels
 from activeeval.judging import TopKLabelling
 from activeeval.session.campaigns.clock import fitted
 from activeeval.session.campaigns.oracle import read_oracle
+from activeeval.session.campaigns.standing import standing
 from activeeval.session.samples import unpacked_sample
 from activeeval.store import open_store
 
@@ -673,9 +675,11 @@ def test_the_head_of_a_log_shows_that_its_end_was_cut_off(campaign, oracle):
     assert "is not the one that was the head" in campaign("verify", "--head", head[:-1] + "x").err
     assert "SEQ:DIGEST" in campaign("verify", "--head", "x").err
     with sqlite3.connect("w.activeeval") as file:
+        (guard,) = file.execute("SELECT sql FROM sqlite_master WHERE name = 'event_no_delete'").fetchone()
         file.execute("DROP TRIGGER event_no_delete")
         file.execute("DELETE FROM event WHERE seq > 61")
         file.execute("UPDATE slot SET state = 'free', judge = NULL, token_hash = NULL, lease_until = NULL")
+        file.execute(guard)
     file.close()
     assert campaign("verify").code == 0
     assert f"event {head.split(':')[0]}, its head once, is gone" in campaign("verify", "--head", head).err
@@ -693,3 +697,157 @@ def test_where_nothing_can_be_stored_is_said_before_anything_is_drawn(call):
     assert said.code == 1
     assert "there is no folder" in said.err
     assert "judgments" not in said.err
+
+
+# Rounds that ask again for what could not be judged
+
+AGAIN = ("redraw", *RUN, "--measure", "DCG@5", "--seed", 5)
+
+
+def three_dead(campaign, oracle, budget):
+    """Judge a first round but for three dead links, and draw a second."""
+    for _ in range(3):
+        got = campaign("claim", "--judge", "ann").rows[0]
+        campaign("submit", "--token", got["token"], "--cannot", "a dead link")
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    assert campaign(*AGAIN, "--budget", budget).code == 0
+
+
+def test_a_third_round_after_what_could_not_be_judged_in_the_first(campaign, oracle):
+    three_dead(campaign, oracle, 70)
+    campaign("judge", "--judge", "bob", "--oracle", oracle)
+    again = [*AGAIN[:-1], 6]
+    assert campaign(*again, "--budget", "20").code == 0
+    campaign("judge", "--judge", "bob", "--oracle", oracle)
+    assert "3 rounds, planned weights" in campaign("estimate").err
+    assert campaign("verify").code == 0
+
+
+def test_a_grade_for_an_earlier_round_that_comes_late_is_read(campaign, oracle):
+    three_dead(campaign, oracle, 140)
+    campaign("judge", "--judge", "bob", "--oracle", oracle)
+    log = json_rows(campaign("export", "--format", "jsonl").out)
+    dead = next(e for e in log if e["kind"] == "cannot")
+    assert campaign("retract", "--seq", dead["seq"], "--judge", "ann").code == 0
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    assert campaign("status", "-o", "jsonl").code == 0
+    truth = campaign_of("DCG@5", "items", 200, **OPTIONS).run(answer)
+    assert estimate_row(campaign)["value"] == pytest.approx(truth.value, abs=1e-12)
+
+
+def test_the_sheet_of_an_earlier_round_is_about_that_round(campaign, oracle):
+    campaign("next", "--out", "b1.csv")
+    rows = judge_file("b1.csv")
+    cells = [row | ({"grade": "cannot", "note": f"dead {k}"} if k < 5 else {}) for k, row in enumerate(rows)]
+    write_csv("b1.csv", cells)
+    assert "15 judgments stored" in campaign("import", "b1.csv", "--judge", "ann").err
+    reasons = {e["reason"] for e in json_rows(campaign("export", "--format", "jsonl").out) if e["kind"] == "cannot"}
+    assert reasons == {f"dead {k}" for k in range(5)}
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    assert campaign(*AGAIN, "--budget", 140).code == 0
+    before = campaign("status", "-o", "jsonl").rows[0]
+    assert (
+        campaign("import", "b1.csv", "--judge", "ann").err.strip().endswith("0 judgments stored, 15 were there already")
+    )
+    exported(campaign, "csv", "w.csv")
+    assert "0 judgments stored, 60 were there already" in campaign("import", "w.csv").err
+    after = campaign("status", "-o", "jsonl").rows[0]
+    assert (after["waiting"], after["cannot"], after["as_of"]) == (before["waiting"], before["cannot"], before["as_of"])
+
+
+def test_a_log_in_which_items_were_asked_for_twice_goes_into_another_campaign(call, campaign, oracle):
+    three_dead(campaign, oracle, 140)
+    assert campaign("status", "-o", "jsonl").rows[0]["cannot"] == 0
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    table = campaign("export", "--format", "weights").out.splitlines()
+    rows = [dict(zip(table[0].split(","), line.split(","), strict=True)) for line in table[1:]]
+    assert [row["grade"] for row in rows if row["round"] == "1"].count("cannot") == 3
+    exported(campaign, "jsonl", "w.jsonl")
+    big = (*RUN, "--measure", "DCG@5", "--budget", "200", "--seed", 3)
+    assert call("campaign", "create", "all", *big).code == 0
+    assert call("campaign", "import", "all", "w.jsonl").code == 0
+    assert call("campaign", "status", "all", "-o", "jsonl").rows[0]["waiting"] == 0
+    values = [call("campaign", "estimate", name, "-o", "jsonl", "-p", -1).rows[0]["value"] for name in ("w", "all")]
+    assert values[0] == pytest.approx(values[1], abs=1e-12)
+
+
+def test_all_files_of_a_call_and_all_their_judges_or_nothing(campaign, folder):
+    got = [campaign("claim", "--judge", name).rows[0] for name in ("ann", "bob")]
+    pairs = [f"{item['query_id']},{item['doc_id']}" for item in got]
+    write_lines(folder / "good.csv", ["query_id,doc_id,grade,judge", f"{pairs[0]},1,cyd"])
+    write_lines(folder / "bad.csv", ["query_id,doc_id,grade,judge", f"{pairs[0]},1,ann", f"{pairs[1]},7,bob"])
+    before = campaign("status", "-o", "jsonl").rows[0]
+    assert (
+        "bad.csv:3: the grade 7 is above the largest of the scale, 3" in campaign("import", "good.csv", "bad.csv").err
+    )
+    assert campaign("status", "-o", "jsonl").rows[0] == before
+    assert campaign("import", "good.csv").code == 0
+    write_lines(folder / "good.csv", ["query_id,doc_id,grade,judge", f"{pairs[0]},2,cyd"])
+    assert "1 judgments stored, 1 of them in place of earlier ones" in campaign("import", "good.csv").err
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        ("query_id,doc_id,grade,rating", "columns rating and grade all say the grade"),
+        ("query_id,qid,doc_id,grade", "columns query_id and qid all say the query"),
+    ],
+)
+def test_of_two_columns_of_one_meaning_none_is_taken(campaign, folder, header, says):
+    write_lines(folder / "t.csv", [header, "q1,1,1,1"])
+    assert says in campaign("import", "t.csv", "--judge", "ann").err
+
+
+def test_a_sample_that_nobody_drew_is_found_by_verify(campaign, oracle):
+    """No trigger refuses to add a row; the log names no such version."""
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    with sqlite3.connect("w.activeeval") as file:
+        file.execute("INSERT INTO sample SELECT campaign_id, 2, digest || 'x', payload, seq, 'topped up' FROM sample")
+    file.close()
+    assert "version 2 of the sample is of no event" in campaign("verify").err
+
+
+def test_rounds_that_cost_differently_are_weighted_by_what_they_leave(call, oracle):
+    """Ninety mean items with a dear turn to each query are far from all that was left."""
+    call("campaign", "create", "w", *RUN, "--measure", "DCG@5", "--budget", "60", "--seed", 3)
+    call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle)
+    costly = ("--overhead", 2, "--budget", 90)
+    assert call("campaign", *("redraw", "w"), *AGAIN[1:], *costly).code == 0
+    call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle)
+    with open_store("sqlite:///w.activeeval") as store:
+        rounds = standing(store, "w").rounds
+    first, second = (one.campaign.design for one in rounds)
+    spent = (first.cost - 60) * 90 / second.cost
+    expected = planned_weights(first, [60, spent])
+    assert 0 < expected[0] < 1
+    assert round_weights([one.campaign for one in rounds]) == pytest.approx(expected)
+    assert f"planned weights {expected[0]:.3f}, {expected[1]:.3f}" in call("campaign", "estimate", "w").err
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        (
+            ("create", "v", *MADE),
+            {"campaign", "db", "as_of", "version", "seed", "items", "queries", "budget", "blocks"},
+        ),
+        (("next", "w", "--out", "n.csv"), {"sheet", "items", "block", "as_of"}),
+        (("top-up", "w", "--budget", 9), {"campaign", "as_of", "version", "items"}),
+        (("import", "w", "all.qrels", "--judge", "bob"), {"file", "stored", "replaced", "repeated", "late"}),
+        (("report", "w"), {"report", "as_of"}),
+        (("export", "w", "--format", "qrels", "--out", "new.qrels"), {"out", "format", "as_of"}),
+        (("verify", "w"), {"campaign", "is_whole", "head", "problems"}),
+    ],
+)
+def test_every_step_says_what_it_did_as_json(call, campaign, oracle, command, names):
+    told = call("campaign", *command, "-o", "jsonl")
+    assert told.code == 0, told.err
+    assert set(told.rows[0]) >= names
+
+
+def test_by_level_a_reading_below_nothing_is_refused(campaign, call, oracle):
+    call("campaign", "create", "v", *MADE, "--by-level")
+    assert "the lowest unit waits" in call("campaign", "estimate", "v", "--by-level").err
+    usage = call("campaign", "submit", "v", "--token", "x", "--cannot", " ")
+    assert usage.code == 2
+    assert "--cannot says why" in usage.err

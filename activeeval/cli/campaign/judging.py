@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.campaign.options import judge_of, judge_option, of_campaign, opened
-from activeeval.cli.output import check_new, force_option, say
+from activeeval.cli.output import check_new, emit, force_option, output_option, say
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
@@ -173,7 +173,8 @@ def judge(name: str, db: str | None, judge: str, oracle: str, limit: int | None,
     help="Whose sheet it is: without what he has judged. Needed with several judges an item.",
 )
 @force_option
-def next_(name: str, db: str | None, out: str, items: int | None, judge: str | None, force: bool) -> None:
+@output_option
+def next_(name: str, db: str | None, out: str, items: int | None, judge: str | None, force: bool, form: str) -> None:
     """Write the sheet of what waits in the lowest open block, for a spreadsheet; `import` takes it back.
 
     Nothing is reserved: what another judge does meanwhile stays theirs, and a second answer is kept and does not count.
@@ -186,22 +187,25 @@ def next_(name: str, db: str | None, out: str, items: int | None, judge: str | N
 
     check_new(out, SUFFIXES, force)
     with opened(name, db) as store:
-        for note in write_batch(store, name, out, items, None if judge is None else judge_of(judge)):
-            say(note)
+        row = write_batch(store, name, out, items, None if judge is None else judge_of(judge))
+    say(f"wrote {out}: {row['items']} items of block {row['block']}, as of event {row['as_of']}")
+    if form != "text":
+        emit([row], form)
 
 
 @click.command("import")
 @of_campaign
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a file names no judge.")
-def import_(name: str, db: str | None, files: tuple[str, ...], judge: str | None) -> None:
+@output_option
+def import_(name: str, db: str | None, files: tuple[str, ...], judge: str | None, form: str) -> None:
     """Take judgments from sheets, qrels, LETOR files, tables, Quepid's ratings and logs of campaigns.
 
     A table (CSV, TSV, JSONL, parquet, xlsx, ods) has columns query_id, doc_id, grade and, if it likes, judge; a grade
     may be `cannot`, or nothing while the item waits. Of Quepid's (query, docid, rating) queries are known by their
     texts. A log is what `export --format jsonl` has written.
 
-    All of a file, or nothing of it. What is there already is not stored twice, another grade of the same judge takes
+    All of the files, or nothing. What is there already is not stored twice, another grade of the same judge takes
     the earlier one's place, and what was never drawn, or is judged already, is kept and does not count.
 
     \b
@@ -210,8 +214,15 @@ def import_(name: str, db: str | None, files: tuple[str, ...], judge: str | None
     from activeeval.session.campaigns.batches import take_files
 
     with opened(name, db) as store:
-        for note in take_files(store, name, files, None if judge is None else judge_of(judge)):
-            say(note)
+        rows = take_files(store, name, files, None if judge is None else judge_of(judge))
+    for row in rows:
+        parts = [f"{row['stored']} judgments stored"]
+        parts += [f"{row['replaced']} of them in place of earlier ones"] if row["replaced"] else []
+        parts += [f"{row['repeated']} were there already"] if row["repeated"] else []
+        parts += [f"{n} kept that do not count ({why})" for why, n in row["late"].items()]
+        say(f"{row['file']}: {', '.join(parts)}")
+    if form != "text":
+        emit([row | {"late": sum(row["late"].values())} for row in rows], form)
 
 
 @click.command()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.campaign.options import check_free, of_campaign, opened, url_of
+from activeeval.cli.campaign.options import check_free, of_campaign, opened, tell_made, url_of
 from activeeval.cli.drawing import (
     budget_option,
     budget_told,
@@ -70,6 +70,7 @@ _MINUTES = 60
     help="Items are claimed strictly in their order and none is put off: `estimate --by-level` may then read at any "
     "time. Default: any order within a block, sheets too; read at the ends of blocks.",
 )
+@output_option
 def create(
     name: str,
     db: str | None,
@@ -81,6 +82,7 @@ def create(
     policy: str,
     lease: float,
     by_level: bool,
+    form: str,
     **options: Any,
 ) -> None:
     """Draw a sample and put it into the store, ready for judges; no label of the pool is looked at.
@@ -114,6 +116,7 @@ def create(
         )
     say(f"seed {sample.seed}: campaign {name} is in {url_of(name, db)}, {seq} events")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
+    tell_made(name, db, sample, seq, 1, form)
 
 
 def _labels(other: str, db: str | None) -> list[tuple[str, str, int, str]]:
@@ -130,7 +133,8 @@ def _labels(other: str, db: str | None) -> list[tuple[str, str, int, str]]:
 @click.option("--budget", type=BUDGET, required=True, help=f"What is added. {BUDGET_HELP}.")
 @documents_option
 @queries_option
-def top_up(name: str, db: str | None, budget: Budget, documents: str | None, queries: str | None) -> None:
+@output_option
+def top_up(name: str, db: str | None, budget: Budget, documents: str | None, queries: str | None, form: str) -> None:
     """Add to the budget of a campaign: the same sample, and one more block of it.
 
     No label is paid twice. A top-up that was decided by looking at estimates is a look: a plain interval then misses
@@ -152,9 +156,11 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     tell("topping up")
     with opened(name, db) as store, budget_told():
         sample, seq = grow(store, name, budget, texts)
+        version = store.samples(name)[-1].version
     for note in [*sample.notes(), *told]:
         say(note)
     say(f"campaign {name} is topped up as of event {seq}")
+    tell_made(name, db, sample, seq, version, form)
 
 
 @click.command()
@@ -163,7 +169,8 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
 @budget_option
 @documents_option
 @queries_option
-def redraw(name: str, db: str | None, documents: str | None, queries: str | None, **options: Any) -> None:
+@output_option
+def redraw(name: str, db: str | None, documents: str | None, queries: str | None, form: str, **options: Any) -> None:
     """Draw a further round for a campaign, with a grade model that has learned from all it has judged so far.
 
     The options are those of `create`, on the same pool, for the same measures and questions. All that is judged is
@@ -192,7 +199,9 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     with opened(name, db) as store:
         check_next_round(standing(store, name), sample)
         seq = grow(store, name, sample, texts)
+        version = store.samples(name)[-1].version
     say(f"seed {sample.seed}: a further round of campaign {name}, as of event {seq}")
+    tell_made(name, db, sample, seq, version, form)
 
 
 def _by_clock(store: Store, name: str, documents: str | None) -> dict[str, Any]:

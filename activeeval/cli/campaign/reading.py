@@ -156,7 +156,8 @@ def estimate(
 )
 @click.option("--out", metavar="FILE", help="Default: standard output.")
 @force_option
-def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | None, force: bool) -> None:
+@output_option
+def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | None, force: bool, form: str) -> None:
     """Write a campaign out for other tools.
 
     \b
@@ -176,6 +177,8 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
             click.echo(Path(whole).read_text("utf-8"), nl=False)
     for note in notes:
         say(note)
+    if out is not None and form != "text":
+        emit([{"out": out, "format": kind, "as_of": found.as_of}], form)
 
 
 @click.command()
@@ -183,7 +186,8 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
 @click.option(
     "--head", metavar="SEQ:DIGEST", help="Of an earlier `verify`: the log of then must be where this one began."
 )
-def verify(name: str, db: str | None, head: str | None) -> None:
+@output_option
+def verify(name: str, db: str | None, head: str | None, form: str) -> None:
     """Check that the log is whole, and that the sample, drawn again from its seed and ids, is the one that was judged.
 
     Exit code 0 where all is well, 1 where not, each problem a line. Prints the head of the log: kept elsewhere, it
@@ -199,14 +203,17 @@ def verify(name: str, db: str | None, head: str | None) -> None:
     with opened(name, db) as store:
         problems = verified(store, name, head)
         last = head_of(store, name)
+    settle()
+    if form != "text":
+        emit([{"campaign": name, "is_whole": not problems, "head": last, "problems": " | ".join(problems)}], form)
     for problem in problems[1:]:
         say(problem)
     if problems:
         raise StateError(problems[0])
-    settle()
-    click.echo(last)
+    if form == "text":
+        click.echo(last)
     seq = last.partition(":")[0]
-    say(f"campaign {name}: {seq} events, the log is whole and replay is identical; above is its head")
+    say(f"campaign {name}: {seq} events, the log is whole and replay is identical; its head is on standard output")
 
 
 @click.command()

@@ -8,7 +8,7 @@ import click
 
 from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
 from activeeval.cli.inputs import level_option, scope_option
-from activeeval.cli.output import check_new, force_option, say
+from activeeval.cli.output import check_new, emit, force_option, output_option, say
 from activeeval.cli.waiting import settle, tell
 
 
@@ -19,8 +19,9 @@ from activeeval.cli.waiting import settle, tell
 @scope_option("pool")
 @level_option
 @force_option
+@output_option
 def report(
-    name: str, db: str | None, out: str | None, as_of: int | None, scope: str, level: float, force: bool
+    name: str, db: str | None, out: str | None, as_of: int | None, scope: str, level: float, force: bool, form: str
 ) -> None:
     """Write the report of a campaign: estimates now and over time, queries that matter most, cost, judges, design.
 
@@ -46,3 +47,5 @@ def report(
         handle.write(text)
     settle()
     say(f"wrote {path}, as of event {found['head']['as_of']}")
+    if form != "text":
+        emit([{"report": path, "as_of": found["head"]["as_of"]}], form)

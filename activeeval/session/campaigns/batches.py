@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +22,12 @@ from activeeval.session.campaigns.standing import Standing, standing
 from activeeval.session.ranked_sheets import check_held
 from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
 
+Row = dict[str, Any]
 Answer = tuple[str, str, Said, str | None, int | None]
 
 
-def write_batch(store: Store, name: str, path: str, most: int | None = None, judge: str | None = None) -> list[str]:
-    """Write the sheet of what waits in the lowest block that is not complete; return what to know of it.
+def write_batch(store: Store, name: str, path: str, most: int | None = None, judge: str | None = None) -> Row:
+    """Write the sheet of what waits in the lowest block that is not complete; return its name, block and size.
 
     Parameters
     ----------
@@ -47,7 +50,7 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None, jud
     block = rows[0][0].block
     rows = [row for row in rows if row[0].block == block][:most]
     write_draws(_sheet(store.samples(name)[-1].digest, rows, judge or ""), path, texts=_texts(rows))
-    return [f"wrote {path}: {len(rows)} items of block {block}, as of event {found.as_of}"]
+    return {"sheet": path, "items": len(rows), "block": block, "as_of": found.as_of}
 
 
 def _check_takes_sheets(found: Standing, judge: str | None) -> None:
@@ -88,8 +91,14 @@ def _texts(rows: Sequence[tuple[UnitRow, PlaceRow]]) -> dict[str, list[str]]:
     return {name: words for name, words in columns.items() if any(words)}
 
 
-def take_files(store: Store, name: str, paths: Sequence[str], judge: str | None = None) -> list[str]:
-    """Store the judgments of files, each file whole or not at all; return what became of them.
+def take_files(store: Store, name: str, paths: Sequence[str], judge: str | None = None) -> list[Row]:
+    """Store the judgments of files, all of them or none; return what became of each.
+
+    Returns
+    -------
+    list of dict
+        By file how many judgments were ``stored``, how many of them ``replaced`` an earlier one, how many were
+        ``repeated``, and by reason how many are kept and do not count, ``late``.
 
     Raises
     ------
@@ -108,20 +117,18 @@ def take_files(store: Store, name: str, paths: Sequence[str], judge: str | None 
     done: dict[str, list[Acknowledged]] = {path: [] for path in read}
     for (path, *_), own in zip(parts, stored, strict=True):
         done[path] += own
-    return [f"{path}: {_told(own)}" for path, own in done.items()]
+    return [{"file": path, **_counts(own)} for path, own in done.items()]
 
 
-def _told(done: Sequence[Acknowledged]) -> str:
+def _counts(done: Sequence[Acknowledged]) -> Row:
     fresh = [one.event for one in done if not one.is_repeated]
-    late: dict[str, int] = {}
-    for event in fresh:
-        if event.kind == "late":
-            late[event.reason] = late.get(event.reason, 0) + 1
-    n_replaced = sum(event.supersedes is not None for event in fresh)
-    parts = [f"{len(fresh) - sum(late.values())} judgments stored"]
-    parts += [f"{n_replaced} of them in place of earlier ones"] if n_replaced else []
-    parts += [f"{len(done) - len(fresh)} were there already"] if len(done) > len(fresh) else []
-    return ", ".join([*parts, *(f"{n} kept that do not count ({why})" for why, n in late.items())])
+    late = Counter(event.reason for event in fresh if event.kind == "late")
+    return {
+        "stored": len(fresh) - late.total(),
+        "replaced": sum(event.supersedes is not None for event in fresh),
+        "repeated": len(done) - len(fresh),
+        "late": dict(late),
+    }
 
 
 class _Drawn:
