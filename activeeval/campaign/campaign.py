@@ -342,7 +342,7 @@ class Campaign:
             n_units, share = self._drawing.block_ends[complete[-1]], blocks[complete[-1]] / blocks[-1]
         else:
             n_units, share = 0, 0.0
-        if n_units < (n_by_level := self._n_by_level()):
+        if (n_by_level := self._n_by_level()) and n_units < self._drawing.block_ends[-1]:
             n_units, share = n_by_level, self._drawing.selection(n_by_level).cost / blocks[-1]
         if n_units == 0 and self._drawing.block_ends[-1] > 0:
             raise StateError(self._incomplete())
@@ -356,7 +356,7 @@ class Campaign:
         return next(waits, len(self._state.units))
 
     def _incomplete(self) -> str:
-        if self._by_level:
+        if self._by_level and self.design.scheme.can_be_topped_up:
             return "the lowest unit waits for grades, so there is nothing that may be read"
         end = self._drawing.block_ends[0]
         n_asked = min(len(self._state.units), end)

@@ -75,7 +75,7 @@ def test_what_is_written_there_is_refused_in_one_line(disk):
         with open_store(url, create=create) as store:
             for ask in (
                 lambda store=store: store.claim("night", "bob"),
-                lambda store=store: store.retract("night", log[-1].seq, "boss"),
+                lambda store=store: store.retract("night", log[-1].seq, "boss", "spam"),
                 lambda store=store: store.record("night", "bob", [("q1", "d1-0", grade(), None)]),
                 lambda store=store: store.rebuild("night"),
                 lambda store=store: make_campaign(store, name="another"),

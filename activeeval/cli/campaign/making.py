@@ -175,7 +175,8 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
 
     The options are those of `create`, on the same pool, for the same measures and questions. All that is judged is
     known: it costs nothing and is not asked for again. Every round must be judged to its end before the next is drawn;
-    `estimate` reads the rounds together, by weights that their budgets alone decide: set the budgets beforehand.
+    `estimate` reads the rounds together, by weights that their budgets alone decide: set the budgets beforehand, and as
+    shares (10%) where rounds cost differently.
 
     Where answers came with the judges' times, items and queries cost what these say, fitted again to all of them
     (`campaign cost`); --cost or --overhead say otherwise.
