@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.campaign.reading import carried
-from activeeval.campaign.rounds import planned_weights
+from activeeval.campaign.rounds import round_weights
 from activeeval.errors import InputError, StateError
 from activeeval.measures import Target
 from activeeval.session.answers import Answer
@@ -184,10 +184,7 @@ def _largest(found: Standing, targets: Sequence[Target], n_judged: dict[str, int
 def _of_queries(found: Standing, targets: Sequence[Target]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what each query adds to the variance, and to the estimate beyond what was expected; rounds together."""
     campaigns = [sample.campaign for sample in found.read]
-    weights = np.ones(1)
-    if len(campaigns) > 1:
-        budgets = [one.design.budget or 0.0 for one in campaigns]
-        weights = planned_weights(campaigns[0].design, budgets, targets[0])
+    weights = round_weights(campaigns, targets[0]) if len(campaigns) > 1 else np.ones(1)
     own = [carried(one.design, one.selection, one.grades, t) for one, t in zip(campaigns, targets, strict=True)]
     variances = sum(w**2 * one.variances for w, one in zip(weights, own, strict=True))
     shifts = sum(w * one.shifts for w, one in zip(weights, own, strict=True))
