@@ -753,6 +753,11 @@ def test_the_sheet_of_an_earlier_round_is_about_that_round(campaign, oracle):
     assert "0 judgments stored, 60 were there already" in campaign("import", "w.csv").err
     after = campaign("status", "-o", "jsonl").rows[0]
     assert (after["waiting"], after["cannot"], after["as_of"]) == (before["waiting"], before["cannot"], before["as_of"])
+    write_csv("b1.csv", [row | ({"grade": "2"} if k == 0 else {}) for k, row in enumerate(cells)])
+    assert "1 of them in place of earlier ones" in campaign("import", "b1.csv", "--judge", "ann").err
+    last = json_rows(campaign("export", "--format", "jsonl").out)[-1]
+    assert (last["unit"] <= 60, last["supersedes"] is not None) == (True, True)
+    assert campaign("status", "-o", "jsonl").rows[0]["waiting"] == before["waiting"]
 
 
 def test_a_log_in_which_items_were_asked_for_twice_goes_into_another_campaign(call, campaign, oracle):

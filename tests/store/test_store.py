@@ -180,6 +180,17 @@ def test_several_judges_take_other_units_and_nobody_an_item_twice(store):
     assert store.waiting("night") == {"free": 0, "leased": 1, "done": 11}
 
 
+def test_strictly_by_level_judges_take_what_is_next_whoever_is_in_the_unit(store):
+    make_campaign(store, make_units(2, 3), by_level=True)
+    ann, bob = store.claim("night", "ann"), store.claim("night", "bob")
+    assert items([ann, bob]) == [(1, "d1-0", 1), (1, "d1-1", 1)]
+    store.claim("night", "cyd")
+    _, ann = store.submit_and_claim("night", ann.token, grade())
+    assert items([ann]) == [(2, "d2-0", 1)]
+    with pytest.raises(InputError, match="no item is put off"):
+        store.submit("night", ann.token, LATER)
+
+
 def test_judges_stay_in_their_unit(store):
     make_campaign(store, make_units(2, 3, per_block=2))
     ann, bob = store.claim("night", "ann"), store.claim("night", "bob")
