@@ -19,7 +19,7 @@ from activeeval.judging import Remaining, TopKLabelling
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Two documents of a query to compare; ``number`` counts the queries from 1."""
+    """Two documents of a query to compare, as they are shown; ``number`` counts the queries from 1."""
 
     query: str
     number: int
@@ -92,7 +92,8 @@ class Labelling:
         """Return what to compare next, one query after another; None when all are settled."""
         for number, (query, part) in enumerate(self.parts.items(), start=1):
             if (pair := part.ask()) is not None:
-                return Question(query, number, *(self.docs[query][item] for item in pair))
+                first, second = (self.docs[query][item] for item in pair)
+                return Question(query, number, *sided(query, first, second))
         return None
 
     def remaining(self, query: str) -> Remaining:
@@ -152,7 +153,7 @@ class Labelling:
         if told.query not in self.parts:
             raise InputError(f"query {told.query!r} is none of the sheet")
         docs = self.docs[told.query]
-        if told.kind == "compared" and (asked is None or (told.first, told.second) != tuple(docs[z] for z in asked)):
+        if told.kind == "compared" and (asked is None or {told.first, told.second} != {docs[z] for z in asked}):
             raise InputError(
                 f"documents {told.first!r} and {told.second!r} of query {told.query!r} were not asked about"
             )
@@ -180,6 +181,16 @@ def truth_of(settled: TopKLabelling, docs: Sequence[str]) -> Truth:
 def arrival_number(query: str, doc: str) -> bytes:
     """Return the number by which a query's documents are put in the order in which they are met."""
     return hashlib.sha256(f"{query}\0{doc}".encode()).digest()
+
+
+def sided(query: str, first: str, second: str) -> tuple[str, str]:
+    """Return two documents in the order in which they are shown, for a pair that is asked again in the other one.
+
+    An algorithm would show what it knows best always on one side, and whoever likes a side better would favour it; so
+    ids decide, as the throw of a coin would.
+    """
+    ids = "\0".join((query, *sorted((first, second)), "sides"))
+    return (first, second) if hashlib.sha256(ids.encode()).digest()[0] % 2 == 0 else (second, first)
 
 
 def _read(path: str) -> tuple[dict[str, list[str]], dict[tuple[str, str], str]]:

@@ -21,6 +21,7 @@ from activeeval.judging import TopKLabelling
 from activeeval.session.campaigns.clock import fitted
 from activeeval.session.campaigns.oracle import read_oracle
 from activeeval.session.campaigns.standing import standing
+from activeeval.session.labelling import sided
 from activeeval.session.samples import unpacked_sample
 from activeeval.store import open_store
 
@@ -377,14 +378,28 @@ def test_comparisons_are_in_the_log_with_the_order_of_arrival(call, oracle):
     drawn = {event["unit"]: event["body"]["members"][0] for event in events if event["kind"] == "drawn"}
     settled = [event for event in events if event["kind"] == "judged"]
     assert settled
+    n_shown = n_turned = 0
     for end in settled:
         docs = drawn[end["unit"]]
         told = [e["body"] for e in events if e["kind"] == "preferred" and e["unit"] == end["unit"]]
         labelling = TopKLabelling(len(docs), min(3, len(docs)), order="given")
         for body in told:
-            assert labelling.ask() == (docs.index(body["first"]), docs.index(body["second"]))
+            asked = [docs[item] for item in labelling.ask()]
+            assert (body["first"], body["second"]) == sided(end["query_id"], *asked)
+            n_shown += 1
+            n_turned += body["first"] != asked[0]
             labelling.tell(None if body["preferred"] is None else docs.index(body["preferred"]))
         assert [docs[item] for item in labelling.top()] == end["body"]["top"]
+    assert abs(n_turned - n_shown / 2) < 4 * np.sqrt(n_shown) / 2  # a fair coin is further off once in 15,000 times
+
+
+def test_which_side_a_document_is_shown_on_is_as_the_throw_of_a_coin():
+    """Symmetric, so that a pair that is asked again stands the other way round; 2,000 pairs, |z| < 4."""
+    pairs = [(f"q{k % 40}", f"a{k}", f"b{7 * k}") for k in range(2000)]
+    turned = [sided(*pair) != pair[1:] for pair in pairs]
+    assert abs(sum(turned) - 1000) < 4 * np.sqrt(2000) / 2
+    for query, first, second in pairs[:50]:
+        assert sided(query, second, first) == sided(query, first, second)[::-1]
 
 
 def test_a_judge_at_a_terminal_resumes_and_takes_back(start, call, oracle):

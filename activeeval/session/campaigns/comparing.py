@@ -13,7 +13,7 @@ from activeeval.errors import InputError
 from activeeval.io.comparisons import Truth
 from activeeval.io.labelling import Told
 from activeeval.judging import Remaining, TopKLabelling
-from activeeval.session.labelling import Question, truth_of
+from activeeval.session.labelling import Question, sided, truth_of
 from activeeval.store import Acknowledged, Claimed, EventRow, Said, Store
 
 Pair = tuple[str, str]
@@ -124,7 +124,7 @@ class Comparing:
         assert labelling is not None
         pair = labelling.ask()
         if pair is not None:
-            return self._docs[pair[0]], self._docs[pair[1]]
+            return sided(item.query_id, self._docs[pair[0]], self._docs[pair[1]])
         self._store.submit(self._name, item.token, Said(kind="judged", body=_parts(truth_of(labelling, self._docs))))
         self.item = self._labelling = None
         self.n_settled += 1
@@ -195,8 +195,8 @@ def _take(labelling: TopKLabelling, docs: list[str], body: Mapping[str, Any]) ->
         labelling.discard(_place(docs, body["document"]))
     else:
         asked = labelling.ask()
-        pair = tuple(_place(docs, body[side]) for side in ("first", "second"))
-        if pair != asked:
+        pair = {_place(docs, body[side]) for side in ("first", "second")}
+        if asked is None or pair != set(asked):
             raise InputError(f"documents {body['first']!r} and {body['second']!r} were not asked about")
         labelling.tell(None if body["preferred"] is None else _place(docs, body["preferred"]))
 
