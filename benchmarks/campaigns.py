@@ -46,6 +46,7 @@ from benchmarks.pools import JudgedPool, load
 MODULE = "benchmarks.campaigns"
 CASES = (("DCG@10", "one ranking"), ("ERR@10", "two rankers"))
 BUDGET, LEASE_S = 200.0, 900
+KILLED_BUDGET = 2000.0  # two hundred are judged before a judge who starts can be killed
 PUT_OFF, CRASHES, SLOW = 0.2, 0.05, 0.3
 SECOND = 1_000_000
 COVERED = (93, 97)
@@ -156,11 +157,11 @@ def _ends(db: Store, units: Sequence[Any]) -> list[int]:
     return []
 
 
-def designed(pool: JudgedPool, measure: str, case: str) -> Design:
+def designed(pool: JudgedPool, measure: str, case: str, budget: float = BUDGET) -> Design:
     """Return the design of a case."""
     target = pool.target(measure, case, 0.0)
     method = default_method(target.measure)
-    return METHODS[method.name].design(target, **pool.beliefs.for_method(method, pool.max_grade + 1), budget=BUDGET)
+    return METHODS[method.name].design(target, **pool.beliefs.for_method(method, pool.max_grade + 1), budget=budget)
 
 
 def truth_of(pool: JudgedPool) -> dict[tuple[str, str], int]:
@@ -204,7 +205,7 @@ def coverage(pool: JudgedPool, repetitions: int) -> list[Row]:
 
 def killed(pool: JudgedPool, url: str | None, kills: int, seed: int = 0) -> Row:
     """Return what became of a campaign whose judges were killed again and again."""
-    rng, design, truth = random.Random(seed), designed(pool, *CASES[0]), truth_of(pool)
+    rng, design, truth = random.Random(seed), designed(pool, *CASES[0], KILLED_BUDGET), truth_of(pool)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         home = url or f"sqlite:///{folder}/c.activeeval"
         oracle, name = f"{folder}/all.qrels", f"kills-{time.time_ns()}"
@@ -215,7 +216,7 @@ def killed(pool: JudgedPool, url: str | None, kills: int, seed: int = 0) -> Row:
         n_kills = 0
         running = {who: _start(name, home, who, oracle, log) for who, log in logs.items()}
         while running:
-            time.sleep(rng.uniform(0.2, 2.5))
+            time.sleep(rng.uniform(0.05, 0.6))
             who = rng.choice(sorted(running))
             if running[who].poll() is None and n_kills < kills:
                 running[who].send_signal(signal.SIGKILL)
@@ -345,8 +346,11 @@ def main() -> None:
     rows = coverage(pool, args.campaigns) if "coverage" in wanted else []
     kills = [killed(pool, url, args.kills) for url in (None, *args.url)] if "kills" in wanted else []
     nights = nightly(pool) if "nights" in wanted else []
-    figures = figures_of(rows, kills, nights, start)
-    result = about | {"coverage": rows, "kills": kills, "nights": nights, "start": start, "figures": figures}
+    made = {"coverage": rows, "kills": kills, "nights": nights, "start": start}
+    result = about | {name: made[name] for name in wanted}
+    if args.only:  # the rest stays, with the commit that it is of
+        result = json.loads(args.json.read_text()) | {args.only: made[args.only], f"{args.only}_made_by": about}
+    result["figures"] = figures_of(*(result[name] for name in made))
     show("campaigns", result["figures"])
     store(args.json, result)
 
