@@ -19,6 +19,8 @@ from benchmarks.paper.folds import Collection, Fold, generated, mslr, prepare, s
 from benchmarks.paper.running import Run, run_case
 from benchmarks.paper.training import _Halves, train
 
+pytestmark = pytest.mark.slow  # CI runs this module by itself: `make experiments`
+
 N_FEATURES = 136
 
 
