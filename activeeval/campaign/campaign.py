@@ -92,7 +92,7 @@ class Campaign:
         below the first that was, would bias the estimate. Of draws with replacement it is the campaign itself.
         """
         found = copy(self)
-        found._by_level = True
+        found._by_level = self.design.scheme.can_be_topped_up
         return found
 
     @property
@@ -350,13 +350,13 @@ class Campaign:
 
     def _n_by_level(self) -> int:
         """Return how many units lie below the lowest that waits; 0 where blocks alone may be read."""
-        if not self._by_level or not self.design.scheme.can_be_topped_up:
+        if not self._by_level:
             return 0
         waits = (k for k, unit in enumerate(self._state.units) if self._state.waits(unit))
         return next(waits, len(self._state.units))
 
     def _incomplete(self) -> str:
-        if self._by_level and self.design.scheme.can_be_topped_up:
+        if self._by_level:
             return "the lowest unit waits for grades, so there is nothing that may be read"
         end = self._drawing.block_ends[0]
         n_asked = min(len(self._state.units), end)

@@ -59,6 +59,12 @@ def emit(rows: Sequence[Mapping[str, Any]], form: str, places: int = 4) -> None:
         click.echo(render(rows, form, places))
 
 
+def emit_done(rows: Sequence[Mapping[str, Any]], form: str) -> None:
+    """Print what a step has done as rows, with all digits, where somebody asked for rows and not for text."""
+    if form != "text":
+        emit(rows, form, -1)
+
+
 def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval, /, **more: Any) -> dict[str, Any]:
     """Return an estimate as a row, what was ``asked`` first and ``more`` columns behind its interval."""
     return {

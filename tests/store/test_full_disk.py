@@ -64,17 +64,22 @@ class Filling:
         assert self.store.submit("night", got.token, grade()).event.kind == "judged"
 
 
-def test_a_full_disk(disk):
-    """Catches an answer that is acknowledged and was not written, and a file that is damaged from then on."""
-    with open_store(f"sqlite:///{disk.folder}/night", create=True) as store:
+def check_fills_up(url, disk, but):
+    """Judge until a disk is full: nothing of what was refused is stored, and with more room it goes on."""
+    with open_store(url, create=True) as store:
         make_campaign(store, make_units(20, 2))
-        disk.fill(but=700_000)
+        disk.fill(but=but)
         filling = Filling(store)
         assert NOTHING_STORED in filling.refusal
         assert len(filling.acknowledged) > 2
         assert filling.unacknowledged() == []
         disk.make_room()
         filling.check_goes_on()
+
+
+def test_a_full_disk(disk):
+    """Catches an answer that is acknowledged and was not written, and a file that is damaged from then on."""
+    check_fills_up(f"sqlite:///{disk.folder}/night", disk, 700_000)
 
 
 @pytest.fixture
@@ -94,15 +99,7 @@ def test_a_full_disk_under_the_tables_of_postgresql(postgresql, postgresql_url, 
     run(f"CREATE TABLESPACE small LOCATION '{tablespace.folder}'")
     url = f"{postgresql_url}%20-c%20default_tablespace%3Dsmall"
     try:
-        with open_store(url, create=True) as store:
-            make_campaign(store, make_units(20, 2))
-            tablespace.fill(but=200_000)
-            filling = Filling(store)
-            assert NOTHING_STORED in filling.refusal
-            assert len(filling.acknowledged) > 2
-            assert filling.unacknowledged() == []
-            tablespace.make_room()
-            filling.check_goes_on()
+        check_fills_up(url, tablespace, 200_000)
     finally:
         run(f"DROP SCHEMA {postgresql_url.rpartition('%3D')[2]} CASCADE")
         run("DROP TABLESPACE small")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.campaign.options import judge_of, judge_option, of_campaign, opened
-from activeeval.cli.output import check_new, emit, force_option, output_option, say
+from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
@@ -189,8 +189,7 @@ def next_(name: str, db: str | None, out: str, items: int | None, judge: str | N
     with opened(name, db) as store:
         row = write_batch(store, name, out, items, None if judge is None else judge_of(judge))
     say(f"wrote {out}: {row['items']} items of block {row['block']}, as of event {row['as_of']}")
-    if form != "text":
-        emit([row], form)
+    emit_done([row], form)
 
 
 @click.command("import")
@@ -221,8 +220,7 @@ def import_(name: str, db: str | None, files: tuple[str, ...], judge: str | None
         parts += [f"{row['repeated']} were there already"] if row["repeated"] else []
         parts += [f"{n} kept that do not count ({why})" for why, n in row["late"].items()]
         say(f"{row['file']}: {', '.join(parts)}")
-    if form != "text":
-        emit([row | {"late": sum(row["late"].values())} for row in rows], form)
+    emit_done([row | {"late": sum(row["late"].values())} for row in rows], form)
 
 
 @click.command()

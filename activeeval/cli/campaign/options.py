@@ -66,7 +66,7 @@ def of_campaign(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def tell_made(name: str, db: str | None, sample: Sample, seq: int, version: int, form: str) -> None:
     """Print what was drawn for a campaign as a row, where somebody asked for rows."""
-    from activeeval.cli.output import emit
+    from activeeval.cli.output import emit_done
 
     units = sample.campaign.planned[sample.n_before :]
     row = {
@@ -80,8 +80,7 @@ def tell_made(name: str, db: str | None, sample: Sample, seq: int, version: int,
         "budget": sample.campaign.design.budget,
         "blocks": len(sample.campaign.design.blocks),
     }
-    if form != "text":
-        emit([row], form, -1)
+    emit_done([row], form)
 
 
 def judge_of(text: str) -> str:

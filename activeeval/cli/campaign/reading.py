@@ -15,6 +15,7 @@ from activeeval.cli.inputs import SCOPES, contrasts_option, level_option, scope_
 from activeeval.cli.output import (
     check_new,
     emit,
+    emit_done,
     force_option,
     output_option,
     places_option,
@@ -177,8 +178,8 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
             click.echo(Path(whole).read_text("utf-8"), nl=False)
     for note in notes:
         say(note)
-    if out is not None and form != "text":
-        emit([{"out": out, "format": kind, "as_of": found.as_of}], form)
+    if out is not None:
+        emit_done([{"out": out, "format": kind, "as_of": found.as_of}], form)
 
 
 @click.command()
@@ -204,8 +205,7 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
         problems = verified(store, name, head)
         last = head_of(store, name)
     settle()
-    if form != "text":
-        emit([{"campaign": name, "is_whole": not problems, "head": last, "problems": " | ".join(problems)}], form)
+    emit_done([{"campaign": name, "is_whole": not problems, "head": last, "problems": " | ".join(problems)}], form)
     for problem in problems[1:]:
         say(problem)
     if problems:

@@ -8,7 +8,7 @@ import click
 
 from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
 from activeeval.cli.inputs import level_option, scope_option
-from activeeval.cli.output import check_new, emit, force_option, output_option, say
+from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
 from activeeval.cli.waiting import settle, tell
 
 
@@ -47,5 +47,4 @@ def report(
         handle.write(text)
     settle()
     say(f"wrote {path}, as of event {found['head']['as_of']}")
-    if form != "text":
-        emit([{"report": path, "as_of": found["head"]["as_of"]}], form)
+    emit_done([{"report": path, "as_of": found["head"]["as_of"]}], form)

@@ -43,7 +43,7 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None, jud
     found = standing(store, name)
     _check_takes_sheets(found, judge)
     waits = found.waiting - {place for place, own in found.ledger.by_unit.items() if judge in own}
-    rows = [(u, p) for u in store.units(name) for p in _items(u) if (u.number, p.doc_id) in waits]
+    rows = [(u, p) for u in store.units(name) for p in u.places if (u.number, p.doc_id) in waits]
     if not rows:
         done = "all is judged" if judge is None else f"all is judged, or waits for others than {judge}"
         raise InputError(f"campaign {name}: nothing waits, {done}")
@@ -63,15 +63,6 @@ def _check_takes_sheets(found: Standing, judge: str | None) -> None:
         raise InputError(
             f"campaign {row.name}: each item has {row.judges_per_item} judges: say with --judge whose sheet it is"
         )
-
-
-def _items(unit: UnitRow) -> list[PlaceRow]:
-    """Return the items of a unit; of a query that is judged as a whole its documents."""
-    whole = [(place.probability, own) for place in unit.places for own in place.text.get("documents", ())]
-    return [
-        PlaceRow(doc_id=own["doc_id"], probability=chance, text={k: v for k, v in own.items() if k != "doc_id"})
-        for chance, own in whole
-    ] or list(unit.places)
 
 
 def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]], judge: str) -> Draws:
