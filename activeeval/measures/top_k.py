@@ -1,7 +1,8 @@
 """Measures of a top-k truth: the k best items of each query in order, the rest tied below (Niu et al., SIGIR 2012).
 
 A truth is held as κ-grades, y = k + 1 − rank of the items among the k best and 0 of all others; κ-NDCG and κ-ERR are
-nDCG and ERR on them.
+nDCG and ERR on them. Items that are alike share the κ-grade of the first of their ranks, also where their ranks go on
+beyond k; a value is then the mean over the orders of such ties, each as likely as the next.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.measures.doors import checked_cutoff, whole_number
+from activeeval.measures.doors import checked_cutoff, longest_list, sealed, whole_number
 from activeeval.measures.families import Cascade
 from activeeval.measures.named import ERR
 from activeeval.measures.ranked import NDCG, SEED, Normalised, Words
@@ -58,9 +59,13 @@ def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class TopK(Normalised):
-    """A measure of ordinary grades, read on a top-k truth.
+    """A measure of ordinary grades, read on the κ-grades of a top-k truth.
 
-    Its moments are of truths that a model of ordinary grades draws: by grade, equal ones in random order.
+    Items of a query that share a κ-grade y are tied: m of them have the ranks from k + 1 − y on, and the value is the
+    mean over their m! orders, exactly. The next κ-grade is y − m, where that is above 0.
+
+    Its moments are of truths that a model of ordinary grades draws: by grade, equal ones in random order, as judges
+    have them who tell all items apart.
 
     Parameters
     ----------
@@ -103,9 +108,30 @@ class TopK(Normalised):
         """Refuse: an item has one rank or none."""
         raise InputError(f"{self} is of ranks: a mean gain is for grades")
 
-    def score(self, pool: QueryPool, grades: ArrayLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
-        """Return the value of each query, or the difference, of κ-grades, shape (n_queries,); see `top_k_grades`."""
-        return self.of_grades.score(pool, grades, ranking, versus)
+    def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
+        from activeeval.kernels import scores, tied
+
+        measure = self.of_grades
+        worths, own = np.zeros(pool.n_items), np.empty(pool.n_queries)
+        codes = sealed(np.where(grades < 0, -1, np.arange(pool.n_items)), np.int64)
+        lists = (self.discount_vector(longest_list(ranking)), ranking.offsets, ranking.items)
+        if isinstance(measure, Cascade):
+            stops = sealed(measure.stop_probs.values(n_grades))
+            tied.tied_stops(grades, stops, pool.query_offsets, ranking.offsets, ranking.items, worths)
+            scores.cascade_scores(codes, sealed(worths), *lists, own)
+            return own
+        gains = sealed(measure.gains.values(n_grades))
+        tied.tied_gains(grades, gains, pool.query_offsets, worths)
+        scores.additive_scores(codes, sealed(worths), *lists, own)
+        ideal = self._ideals(pool, grades, gains)
+        return np.divide(own, ideal, out=np.zeros_like(own), where=ideal > 0)
+
+    def _ideals(self, pool: QueryPool, grades: Ints, gains: Floats) -> Floats:
+        """Return what the truth's own order is worth, shape (n_queries,): the same for every order of its ties."""
+        n_ranked = np.bincount(pool.item_queries[grades > 0], minlength=pool.n_queries)
+        discounts = self.discount_vector(self.k)
+        sums = np.cumsum(discounts * gains[:0:-1][: discounts.size])
+        return np.append(0.0, sums)[np.minimum(n_ranked, sums.size)]
 
     def _check_columns(self, n_grades: int) -> None:
         """Take ordinary grades of any scale: their order alone is looked at."""
