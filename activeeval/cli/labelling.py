@@ -65,7 +65,9 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
         write_truth(work.truths(), out)
         if preferences:
             write_comparisons(work.comparisons(), preferences)
-        ties = f", {work.n_ties} of them ties, in which ids decide" if work.n_ties else ""
+        ties = f", {work.n_ties} of them ties, which share ranks" if work.n_ties else ""
+        if work.n_overruled:
+            ties += f" but for {work.n_overruled} that other answers set apart, where the order of asking has a say"
         settled = f"{work.n_settled} of {len(work.docs)} queries settled"
         say(f"{settled} by {work.n_comparisons} comparisons{ties}: wrote {out}")
 

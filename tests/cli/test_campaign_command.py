@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -389,7 +390,11 @@ def test_comparisons_are_in_the_log_with_the_order_of_arrival(call, oracle):
             n_shown += 1
             n_turned += body["first"] != asked[0]
             labelling.tell(None if body["preferred"] is None else docs.index(body["preferred"]))
-        assert [docs[item] for item in labelling.top()] == end["body"]["top"]
+        groups = [sorted(docs[item] for item in group) for group in labelling.groups()]
+        assert list(chain.from_iterable(groups)) == end["body"]["top"]
+        n_above = np.cumsum([0, *map(len, groups)])
+        ranks = [int(n) + 1 for n, group in zip(n_above[:-1], groups, strict=True) for _ in group]
+        assert end["body"]["ranks"] == (ranks if len(set(ranks)) < len(ranks) else [])
     assert abs(n_turned - n_shown / 2) < 4 * np.sqrt(n_shown) / 2  # a fair coin is further off once in 15,000 times
 
 
