@@ -47,18 +47,18 @@ def tied_groups(best: Sequence[int], below: Sequence[int], answers: Iterable[Tol
             groups[-1].append(item)
         else:
             groups.append([item])
-    # one at a time, as the next may be set apart from the one before
-    while groups and (joining := _joining(groups[-1], left, alike, apart) & set(below)):
-        groups[-1].append(min(joining))
+    while groups and (joining := _joining(groups[-1], left, alike, apart).intersection(below)):
+        # those that join together may be set apart from each other
+        groups[-1].extend(item for item in sorted(joining) if apart[item].isdisjoint(groups[-1]))
     return groups
 
 
 def _joining(group: Sequence[int], left: set[int], alike: dict[int, set[int]], apart: dict[int, set[int]]) -> set[int]:
     """Return the items that ties lead to from a group and no answer sets apart from it."""
-    met, ends = set(group), list(group)
+    members, met, ends = set(group), set(group), list(group)
     while ends:
         for other in alike[ends.pop()] - met:
             met.add(other)
             if other not in left:
                 ends.append(other)
-    return {item for item in (met & left) - set(group) if not apart[item] & set(group)}
+    return {item for item in (met & left) - members if members.isdisjoint(apart[item])}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -418,6 +419,8 @@ def test_a_judge_at_a_terminal_resumes_and_takes_back(start, call, oracle):
     events = json_rows(call("campaign", "export", "t", "--format", "jsonl").out)
     assert [e["body"]["what"] for e in events if e["kind"] == "preferred"] == ["compared"] * 2 + ["undone", "compared"]
     assert call("campaign", "claim", "t", "--judge", "ann").code == 1
+    told = typed("=\n" * 100)[1]
+    assert re.search(r"11 queries settled, \d+ comparisons; documents of \d+ ties share a rank\n", told)
     assert call("campaign", "create", "v", *RANKED, "--judges-per-item", 2).code == 1
 
 
