@@ -34,6 +34,13 @@ def test_a_truth_holds_the_k_best_in_order(keys, k):
     assert top_k_grades(pool, keys, k).tolist() == plain_grades(keys, k)
 
 
+@given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=7), min_size=1, max_size=3), st.integers(1, 6))
+def test_equal_keys_share_a_grade_where_that_is_asked_for(lists, k):
+    pool, keys = naive.pool_of([len(keys) for keys in lists]), [key for keys in lists for key in keys]
+    expected = [y for keys in lists for y in shared_grades(keys, k)]
+    assert top_k_grades(pool, keys, k, share_ties=True).tolist() == expected
+
+
 def test_a_truth_does_not_depend_on_the_order_of_the_rows():
     rng = np.random.default_rng(0)
     keys, ids, order = rng.integers(0, 3, 12).astype(float), [f"d{z}" for z in range(12)], rng.permutation(12)

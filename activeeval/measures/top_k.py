@@ -30,7 +30,7 @@ LARGEST_K = 100
 """Gains are 2^y − 1: beyond a hundred the best item of a query alone makes its value."""
 
 
-def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int) -> Ints:
+def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int, *, share_ties: bool = False) -> Ints:
     """Return κ-grades of the items with the k largest keys of each query: k for the first … 1 for the k-th, else 0.
 
     Parameters
@@ -39,6 +39,9 @@ def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int) -> Ints:
         Higher is better; equal ones go by item id descending, as equal scores do.
     k : int
         From 1 on; in a query of fewer items the first has k all the same.
+    share_ties : bool
+        Items with equal keys have the κ-grade of the first of them, so that κ-NDCG and κ-ERR count the mean over their
+        orders; without it ids decide.
 
     Returns
     -------
@@ -49,11 +52,17 @@ def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int) -> Ints:
     >>> pool = QueryPool(["q"], [0, 4], ["a", "b", "c", "d"])
     >>> top_k_grades(pool, [0.1, 0.9, 0.5, 0.2], k=2)
     array([0, 2, 1, 0])
+    >>> top_k_grades(pool, [1, 2, 1, 0], k=2, share_ties=True)
+    array([1, 2, 1, 0])
     """
     depth = whole_number(k, "k", 1, LARGEST_K)
-    ranked = Rankings.from_scores(pool, keys)
-    grades = np.zeros(pool.n_items, dtype=np.int64)
-    grades[ranked.items] = np.maximum(depth + 1 - ranked.ranks, 0)
+    ranked, grades = Rankings.from_scores(pool, keys), np.zeros(pool.n_items, dtype=np.int64)
+    ranks = ranked.ranks
+    if share_ties:
+        held = np.asarray(keys, dtype=np.float64)[ranked.items]
+        is_first = (ranks == 1) | (held != np.roll(held, 1))
+        ranks = ranks[np.maximum.accumulate(np.where(is_first, np.arange(ranks.size), 0))]
+    grades[ranked.items] = np.maximum(depth + 1 - ranks, 0)
     return grades
 
 
