@@ -89,15 +89,19 @@ def tied_stops(grades, stop_probs, query_offsets, offsets, items, worths):
     """
     counts = np.zeros(stop_probs.size, np.int64)
     starts = np.zeros(stop_probs.size + 1, np.int64)
+    widest = 0
+    for q in range(query_offsets.size - 1):
+        widest = max(widest, query_offsets[q + 1] - query_offsets[q])
+    stops = np.empty(widest)
+    passed = np.empty(widest + 1)
     for q in range(offsets.size - 1):
-        n = query_offsets[q + 1] - query_offsets[q]
-        stops = np.empty(n)
-        passed = np.empty(n + 1)
         _count(grades, query_offsets[q], query_offsets[q + 1], counts)
         starts[1] = 0
         for y in range(1, stop_probs.size):
             starts[y + 1] = starts[y] + counts[y]
-            if counts[y] > 0:
+            if counts[y] == 1:  # as almost all are where a model draws truths
+                stops[starts[y]] = stop_probs[y]
+            elif counts[y] > 1:
                 _stops_of_tie(stop_probs, y, passed[: counts[y] + 1], stops[starts[y] : starts[y + 1]])
         for i in range(offsets[q], offsets[q + 1]):
             y = grades[items[i]]

@@ -11,13 +11,16 @@ from itertools import chain, permutations, product
 import naive
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from activeeval import QueryPool, Rankings, kNDCG, top_k_grades
 from activeeval.errors import InputError
 from activeeval.io.labelling import Told, append_told, read_told
-from activeeval.judging import expected_comparisons
+from activeeval.judging import TopKLabelling, expected_comparisons
 from activeeval.session import labelling
 from activeeval.session.labelling import Labelling
+from activeeval.session.truths import graded
 
 MEASURE = "kNDCG(k=3)@5"
 SIZES = (9, 4, 7, 2, 6, 8, 5, 3, 7, 9, 4, 6)
@@ -302,6 +305,20 @@ def test_the_order_of_arrival_has_no_say_in_a_truth(folder, call, monkeypatch):
 
 def hash_of(query, doc, way):
     return np.random.default_rng([way, int(query[1:]), int(doc[1:])]).random()
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.data())
+def test_a_truth_of_more_ranks_serves_for_fewer(values, data):
+    """A group that goes on beyond the smaller k shares its κ-grade there, too."""
+    n, docs = len(values), [f"d{z:02}" for z in range(len(values))]
+    k = data.draw(st.integers(1, n))
+    work = TopKLabelling(n, k, order=data.draw(st.permutations(range(n))))
+    while (pair := work.ask()) is not None:
+        first, second = (values[z] for z in pair)
+        work.tell(None if first == second else pair[first < second])
+    truth, fewer = labelling.truth_of(work, docs), data.draw(st.integers(1, k))
+    expected = [max(fewer - sum(other > value for other in values), 0) for value in values]
+    assert [graded(truth, fewer)[doc] for doc in docs] == expected
 
 
 def test_a_score_refuses_shared_grades_that_skip_no_rank(folder, call):
