@@ -65,7 +65,8 @@ def score(
     MEASURE is written as ir_measures does: nDCG@10 (linear gains), "nDCG(dcg='exp-log2')@10", DCG@10 (2^y - 1),
     "ERR(max_rel=4)@20", RBP(p=0.9), P@5, R@100, Success@5, RR@10, AP, Judged@10; @FILE: gains and discounts that
     `activeeval gains` learned. A bare ERR takes the largest grade of the judgments. "kNDCG(k=5)@10" and "kERR(k=5)" are
-    of a top-k truth: QRELS is then a table of query, rank and doc_id, or judgments of k + 1 - rank.
+    of a top-k truth: QRELS is then a table of query, rank and doc_id, or judgments of k + 1 - rank; of documents that
+    share a rank the mean over their orders counts.
 
     With --run the runs make a table: each has its mean, its difference to the baseline with intervals and a corrected
     p-value, wins, ties and losses.

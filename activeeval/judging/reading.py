@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from activeeval.io.comparisons import comparisons_of, truths_of
@@ -89,12 +90,12 @@ def _preferences(sheet: Sheet, name: str) -> Iterator[Preferred]:
 
 
 def _truth(sheet: Sheet, name: str) -> Iterator[Preferred]:
-    """Yield what a truth says of every two documents: the top in its order, those below tied, as those thrown out."""
-    for query, (top, unranked, bad) in truths_of(sheet).items():
-        below = (*unranked, *bad)
-        for place, doc in enumerate(top):
-            for other in (*top[place + 1 :], *below):
-                yield Preferred(name, query, doc, other)
-        for place, doc in enumerate(below):
-            for other in below[place + 1 :]:
-                yield Preferred(name, query, doc, other, is_tie=True)
+    """Yield what a truth says of every two documents: the top in its order, the others tied, as those thrown out.
+
+    Documents that share a rank are tied, those below have all the same.
+    """
+    for query, truth in truths_of(sheet).items():
+        last = len(truth.top) + 1
+        placed = [*truth.ranked, *((last, doc) for doc in (*truth.below, *truth.bad))]
+        for (rank, doc), (other_rank, other) in combinations(placed, 2):
+            yield Preferred(name, query, doc, other, is_tie=rank == other_rank)

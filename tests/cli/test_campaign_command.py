@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -389,7 +391,11 @@ def test_comparisons_are_in_the_log_with_the_order_of_arrival(call, oracle):
             n_shown += 1
             n_turned += body["first"] != asked[0]
             labelling.tell(None if body["preferred"] is None else docs.index(body["preferred"]))
-        assert [docs[item] for item in labelling.top()] == end["body"]["top"]
+        groups = [sorted(docs[item] for item in group) for group in labelling.groups()]
+        assert list(chain.from_iterable(groups)) == end["body"]["top"]
+        n_above = np.cumsum([0, *map(len, groups)])
+        ranks = [int(n) + 1 for n, group in zip(n_above[:-1], groups, strict=True) for _ in group]
+        assert end["body"]["ranks"] == (ranks if len(set(ranks)) < len(ranks) else [])
     assert abs(n_turned - n_shown / 2) < 4 * np.sqrt(n_shown) / 2  # a fair coin is further off once in 15,000 times
 
 
@@ -413,6 +419,8 @@ def test_a_judge_at_a_terminal_resumes_and_takes_back(start, call, oracle):
     events = json_rows(call("campaign", "export", "t", "--format", "jsonl").out)
     assert [e["body"]["what"] for e in events if e["kind"] == "preferred"] == ["compared"] * 2 + ["undone", "compared"]
     assert call("campaign", "claim", "t", "--judge", "ann").code == 1
+    told = typed("=\n" * 100)[1]
+    assert re.search(r"11 queries settled, \d+ comparisons; documents of \d+ ties share a rank\n", told)
     assert call("campaign", "create", "v", *RANKED, "--judges-per-item", 2).code == 1
 
 

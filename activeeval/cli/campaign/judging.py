@@ -70,7 +70,7 @@ def label(name: str, db: str | None, judge: str) -> None:
     activeeval campaign create week1 --run new.run --max-grade 3 --judging top-k --measure "kNDCG(k=5)@10" --budget 10%
     activeeval campaign label week1 --judge ann
     """
-    from activeeval.cli.labelling import converse
+    from activeeval.cli.labelling import converse, ties_told
     from activeeval.session.campaigns.comparing import Comparing
 
     with opened(name, db) as store:
@@ -78,7 +78,7 @@ def label(name: str, db: str | None, judge: str) -> None:
         try:
             converse(work)
         finally:
-            say(f"{work.n_settled} queries settled, {work.n_comparisons} comparisons")
+            say(f"{work.n_settled} queries settled, {work.n_comparisons} comparisons{ties_told(work)}")
 
 
 @click.command()
