@@ -32,7 +32,8 @@ def open_store(url: str, *, create: bool = False, clock: Clock = utc_now, wait_s
     Parameters
     ----------
     url : str
-        As SQLAlchemy writes it: ``sqlite:///night.activeeval``, ``postgresql://ann@db.example/campaigns``.
+        As SQLAlchemy writes it: ``sqlite:///night.activeeval``, without options (`file_url` writes the URL of any file),
+        ``postgresql://ann@db.example/campaigns``.
     create : bool
         Make the tables where there are none, or bring older ones to this release.
     clock : callable

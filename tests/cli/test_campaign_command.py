@@ -506,7 +506,34 @@ def test_what_is_no_grade_is_not_known_elsewhere(call, oracle):
     assert call("campaign", "create", "t", *RANKED).code == 0
     assert "holds ranks" in call("campaign", "create", "x", *MADE, "--judged-from", "t").err
     assert "campaign label" in call("campaign", "next", "t", "--out", "t.csv").err
-    assert "in memory" in call("campaign", "create", "x", *MADE, "--db", "sqlite://").err
+
+
+@pytest.mark.parametrize(
+    "db", ["sqlite://", "sqlite:///", "sqlite+pysqlite://", "sqlite:///%3Amemory%3A", ":memory:", ""]
+)
+def test_a_campaign_that_would_be_gone_is_not_made(call, folder, db):
+    """Catches a campaign that is reported and that nobody finds again."""
+    before = sorted(folder.iterdir())
+    made = call("campaign", "create", "x", *MADE, "--db", db)
+    assert (made.code, made.out) == (1, "")
+    assert "what is in memory is gone with the command" in made.err
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", ["n?", "n%20m", "n?mode=ro", "file:n?mode=memory", "a:b@c", "n#m", "ñ & m"])
+def test_a_campaign_is_in_the_file_of_exactly_its_name(call, folder, name):
+    """Catches a name that is read as a URL: another file, or none."""
+    for options, file in (((), f"{name}.activeeval"), (("--db", f"sub/{name}"), f"sub/{name}")):
+        (folder / "sub").mkdir(exist_ok=True)
+        made = call("campaign", "create", name, *MADE, *options, "-o", "jsonl")
+        if ":" in name and "@" in name and options:
+            assert "a server is named as postgresql://USER@HOST/DATABASE" in made.err
+            continue
+        row = made.rows[0]
+        assert (folder / file).read_bytes().startswith(b"SQLite format 3")
+        assert call("campaign", "status", name, "--db", row["db"], "-o", "jsonl").rows[0]["campaign"] == name
+        assert call("campaign", "status", name, *options, "-o", "jsonl").rows[0]["as_of"] == row["as_of"]
+    assert not [path.name for path in folder.iterdir() if path.name in ("n", "n m", "file:n", "n.activeeval")]
 
 
 def test_an_id_that_a_spreadsheet_changed_is_never_read_as_another(campaign):
