@@ -20,7 +20,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, exc
+from sqlalchemy import Connection, Engine, create_engine, event, exc, text
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
@@ -35,6 +35,7 @@ N_CONNECTIONS = 16
 TRIES = 5
 """Of a transaction that the database itself gave up, as after a deadlock."""
 
+_NOW = text("SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint")
 _writers: dict[str, threading.RLock] = {}
 _writers_guard = threading.Lock()
 
@@ -183,6 +184,14 @@ class Database:
         )
         event.listen(engine, "connect", lambda connection, _: _prepare_postgresql(connection, self._wait_s))
         return engine
+
+
+def clock_of(connection: Connection) -> int:
+    """Return the time in microseconds by the clock that all who write to a database share.
+
+    That is the server's, as the machines of its clients may differ by more than a lease; of a file the machine's.
+    """
+    return time.time_ns() // 1000 if connection.dialect.name == "sqlite" else int(connection.execute(_NOW).scalar_one())
 
 
 class _Commit:

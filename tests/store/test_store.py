@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from dataclasses import asdict, replace
 
 import pytest
@@ -473,3 +474,21 @@ def test_large_campaigns_go_in_and_out(store):
     assert all(a.is_repeated for a in store.record("night", "ann", said))
     assert store.waiting("night") == {"free": 0, "leased": 0, "done": 1200}
     assert store.verify("night") == []
+
+
+def test_leases_go_by_the_clock_of_the_server(postgresql, postgresql_url, maker, monkeypatch):
+    """Catches a machine twenty minutes ahead that takes what another judge is looking at."""
+    maker(postgresql_url, postgresql)
+    with open_store(postgresql_url) as store, open_store(postgresql_url) as ahead:
+        make_campaign(store, make_units(1, 1), lease_s=900)
+        held, real = store.claim("night", "ann"), time.time_ns
+        for minutes in (20, -20):
+            monkeypatch.setattr(time, "time_ns", lambda minutes=minutes: real() + minutes * 60 * 10**9)
+            assert ahead.claim("night", "bob") is None
+            assert ahead.waiting("night") == {"free": 0, "leased": 1, "done": 0}
+        monkeypatch.setattr(time, "time_ns", real)
+        assert ahead.claim("night", "ann").lease_until > held.lease_until
+        log = ahead.events("night")
+        assert [event.at for event in log] == sorted(event.at for event in log)
+        assert ahead.campaign("night").created_at <= log[0].at
+        assert ahead.verify("night") == []
