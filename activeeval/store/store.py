@@ -10,11 +10,11 @@ from typing import Any, Self
 
 from sqlalchemy import Connection
 
-from activeeval.errors import InputError
+from activeeval.errors import InputError, StateError, shown
 from activeeval.store import answering, checking, drawing, importing, reading, schema, tables
 from activeeval.store.claiming import Claim, claim, hashed, lock_judge, lock_own
 from activeeval.store.database import Database, T, clock_of
-from activeeval.store.log import check_text, events, tail
+from activeeval.store.log import breaks_of, check_text, digest_at, events, genesis, tail
 from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, EventRow, Said, SampleRow, UnitRow
 
 Clock = Callable[[], int]
@@ -161,16 +161,32 @@ class Store:
         return self._read(name, lambda connection, number, _: reading.units_of(connection, number))
 
     def events(self, name: str, until: int | None = None) -> list[EventRow]:
-        """Return the log, up to and with event ``until``; InputError where there is no such event."""
+        """Return the log, up to and with event ``until``.
+
+        Raises
+        ------
+        InputError
+            Where there is no such event.
+        StateError
+            Where the log is not what was written, with the first event that is not.
+        """
 
         def work(connection: Connection, number: int, _: CampaignRow) -> list[EventRow]:
             last = tail(connection, number)[0]
             if until is not None and not 0 <= until <= last:
                 raise InputError(f"the last event is {last}, got {until}")
             conditions = () if until is None else (tables.event.c.seq <= until,)
-            return events(connection, number, *conditions)
+            log = events(connection, number, *conditions)
+            broken = next(breaks_of(log, genesis(connection, number)), None)
+            if broken is not None:
+                raise StateError(f"campaign {shown(name)}: {broken}; campaign verify says all that is wrong")
+            return log
 
         return self._read(name, work)
+
+    def digest_at(self, name: str, seq: int) -> str | None:
+        """Return the digest of an event, which stands for all up to it; None where there is no such event."""
+        return self._read(name, lambda connection, number, _: digest_at(connection, number, seq))
 
     def last_seq(self, name: str) -> int:
         """Return the number of the last event."""

@@ -347,6 +347,44 @@ def test_what_was_tampered_with_is_found(campaign, folder, oracle):
     assert campaign("verify").code == 1
 
 
+@pytest.mark.parametrize(
+    ("table", "change", "says"),
+    [
+        ("event", "UPDATE event SET grade = 0 WHERE kind = 'judged'", "event {first} is not what was written"),
+        ("event", "DELETE FROM event WHERE seq = 60", "event 60 is missing: after 59 comes 61"),
+        (
+            "campaign",
+            "UPDATE campaign SET config = replace(config, 'majority', 'median')",
+            "the campaign's set-up is not",
+        ),
+        ("sample", "UPDATE sample SET digest = 'x'", "version 1 of the sample is not what was drawn"),
+    ],
+)
+def test_no_number_is_read_from_a_log_that_was_tampered_with(call, campaign, folder, oracle, table, change, says):
+    """Catches a number, and exit code 0, of what nobody has said."""
+    assert call("campaign", "create", "v", *RUN, "--versus-run", "b.run", *MADE[len(RUN) :]).code == 0
+    call("campaign", "judge", "v", "--judge", "ann", "--oracle", oracle)
+    with sqlite3.connect(folder / "v.activeeval") as raw:
+        for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE tbl_name = ? AND type = 'trigger'", [table]):
+            raw.execute(f"DROP TRIGGER {name}")
+        first = raw.execute("SELECT min(seq) FROM event WHERE grade > 0").fetchone()[0]
+        raw.execute(change)
+    raw.close()
+    asked = (
+        *(("campaign", command, "v") for command in ("estimate", "status", "report")),
+        ("campaign", "export", "v", "--format", "qrels"),
+        ("compare", "b.run", "a.run", "--campaign", "v"),
+    )
+    for arguments in asked:
+        said = call(*arguments)
+        assert (said.code, said.out) == (1, ""), (arguments, said)
+        assert said.err.count("\n") == 1
+        assert says.format(first=first) in said.err
+        assert "campaign verify" in said.err
+    assert not (folder / "v.html").exists()
+    assert call("campaign", "verify", "v").code == 1
+
+
 RANKED = (*RUN, "--judging", "top-k", "--measure", "kNDCG(k=3)@5", "--budget", "40%", "--seed", 2)
 
 
