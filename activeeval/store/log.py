@@ -16,6 +16,7 @@ from sqlalchemy import Connection, bindparam, insert, select
 from sqlalchemy.engine import Row
 
 from activeeval.errors import InputError, StateError, shown
+from activeeval.io.judges import judge_name
 from activeeval.store import tables
 from activeeval.store.rows import EventRow
 
@@ -33,6 +34,8 @@ _LAST = tables.event.c.seq.desc()
 _TAIL = select(tables.event.c.seq, tables.event.c.digest).where(_OF_LOG).order_by(_LAST).limit(1)
 _LOCKED = select(tables.campaign.c.id).where(tables.campaign.c.id == _OF_CAMPAIGN).with_for_update(key_share=True)
 _SETUP = ("name", "config", "judges_per_item", "lease_s", "max_grade", "created_at")
+MOST_OF_A_NAME, MOST_OF_A_REASON = 200, 10_000
+"""Bytes of a judge's name and of a key, which are looked up by indices, and of a reason, which every reading reads."""
 LARGEST = 2**31 - 1
 """Of a number that PostgreSQL keeps in four bytes."""
 
@@ -57,14 +60,24 @@ def digest_of(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def check_text(name: str, value: object, *, may_be_empty: bool = True) -> None:
-    """Raise InputError where a value is no text that both databases can keep."""
+def check_text(name: str, value: object, *, may_be_empty: bool = True, most: int | None = None) -> None:
+    """Raise InputError where a value is no text that both databases can keep, or has more than ``most`` bytes."""
     if not isinstance(value, str):
         raise InputError(f"{name} must be text, got {value!r}")
     if not value and not may_be_empty:
         raise InputError(f"{name} must not be empty")
     if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
         raise InputError(f"{name} has a letter that cannot be stored: {shown(value)}")
+    if most is not None and len(value.encode()) > most:
+        raise InputError(f"{name} may have {most:,} bytes, got {len(value.encode()):,}: {shown(value)}")
+
+
+def checked_judge(judge: str) -> str:
+    """Return a judge's name as it is kept; InputError where it cannot be."""
+    check_text("judge", judge, may_be_empty=False)
+    name = judge_name(judge)
+    check_text("judge", name, may_be_empty=False, most=MOST_OF_A_NAME)
+    return name
 
 
 def check_whole(name: str, value: object, largest: int = LARGEST, least: int = 0) -> None:

@@ -14,7 +14,16 @@ from activeeval.errors import InputError, StateError, shown
 from activeeval.store import answering, checking, drawing, importing, reading, schema, tables
 from activeeval.store.claiming import Claim, claim, hashed, lock_judge, lock_own
 from activeeval.store.database import Database, T, clock_of
-from activeeval.store.log import breaks_of, check_text, digest_at, events, genesis, tail
+from activeeval.store.log import (
+    MOST_OF_A_REASON,
+    breaks_of,
+    check_text,
+    checked_judge,
+    digest_at,
+    events,
+    genesis,
+    tail,
+)
 from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, EventRow, Said, SampleRow, UnitRow
 
 Clock = Callable[[], int]
@@ -194,7 +203,7 @@ class Store:
 
     def claim(self, name: str, judge: str) -> Claimed | None:
         """Give a judge the item that he has already, or else the next one; None where there is none for him."""
-        check_text("judge", judge, may_be_empty=False)
+        judge = checked_judge(judge)
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> Claimed | None:
             now = self._now(connection)
@@ -257,9 +266,7 @@ class Store:
         ----------
         parts : sequence of (judge, said)
         """
-        for judge, _ in parts:
-            check_text("judge", judge, may_be_empty=False)
-        given = [(judge, [importing.Given(*line) for line in said]) for judge, said in parts]
+        given = [(checked_judge(judge), [importing.Given(*line) for line in said]) for judge, said in parts]
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> list[list[Acknowledged]]:
             for _, said in given:
@@ -281,8 +288,8 @@ class Store:
         InputError
             Where it is another's and there is no reason.
         """
-        check_text("judge", judge)
-        check_text("reason", reason)
+        judge = checked_judge(judge)
+        check_text("reason", reason, most=MOST_OF_A_REASON)
 
         def work(connection: Connection, number: int, _: CampaignRow) -> Acknowledged:
             return answering.retract(connection, number, seq, judge, reason, self._now(connection))

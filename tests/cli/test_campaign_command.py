@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -763,6 +764,36 @@ def test_the_head_of_a_log_shows_that_its_end_was_cut_off(campaign, oracle):
     file.close()
     assert campaign("verify").code == 0
     assert f"event {head.split(':')[0]}, its head once, is gone" in campaign("verify", "--head", head).err
+
+
+def test_a_judge_is_one_person_whoever_writes_the_accent_in_two_signs(call, oracle):
+    """Catches an interval that is too short, as one judge counts as two."""
+    assert call("campaign", "create", "w", *MADE, "--judges-per-item", 2).code == 0
+    apart = unicodedata.normalize("NFD", "josé")
+    first = json.loads(call("campaign", "claim", "w", "--judge", apart).out)
+    assert json.loads(call("campaign", "submit", "w", "--token", first["token"], "--grade", 1).out)["judge"] == "josé"
+    call("campaign", "judge", "w", "--judge", "José", "--oracle", oracle)
+    n = call("campaign", "status", "w", "-o", "jsonl").rows[0]["waiting"]
+    assert call("campaign", "next", "w", "--judge", apart, "--out", "none.csv").code == 1
+    assert call("campaign", "next", "w", "--judge", "bob", "--out", "b.csv").code == 0
+    write_csv("j.csv", [row | {"judge": apart} for row in judge_file("b.csv")])
+    assert " were there already" in call("campaign", "import", "w", "j.csv").err
+    row = call("campaign", "status", "w", "-o", "jsonl").rows[0]
+    assert (row["judges"], row["waiting"]) == (1, n)
+
+
+def test_sheets_and_agreement_know_a_judge_by_either_writing_of_the_accent(call):
+    """Catches a judge who is said to disagree with himself, or to agree."""
+    apart = unicodedata.normalize("NFD", "josé")
+    assert call("sample", *RUN, "--measure", "DCG@5", "--budget", 20, *files("s.csv")).code == 0
+    rows = judge_file("s.csv")
+    write_csv("a.csv", [row | {"judge": "José"} for row in rows])
+    write_csv("b.csv", [row | {"judge": apart, "grade": (row["grade"] + 1) % 4} for row in rows])
+    estimate = ("estimate", "s.csv.sample.npz", "a.csv", "b.csv", "--policy", "median")
+    for command in (estimate, ("agreement", "a.csv", "b.csv")):
+        said = call(*command)
+        assert said.code == 1
+        assert "has two grades" in said.err
 
 
 def test_of_top_k_judging_what_is_free_are_queries(call, oracle):
