@@ -16,7 +16,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,12 +58,15 @@ class Database:
         The file of SQLite; None in memory and elsewhere.
     is_archive : bool
         It can only be read.
+    is_new : bool
+        The file was made by `make_file`.
     """
 
     def __init__(self, url: str, wait_s: float) -> None:
         self._address = address_of(url)
         self.place, self.path, self.is_sqlite = self._address.place, self._address.path, self._address.is_sqlite
         self.is_archive = self.path is not None and _is_archive(self.path)
+        self.is_new = False
         self._wait_s = wait_s
         self._engine = self._sqlite() if self.is_sqlite else self._postgresql(self._address.url)
         # a driver also fails where SQLAlchemy does not stand around it, and over letters of a damaged file
@@ -89,6 +92,13 @@ class Database:
         """
         engine = self._engine.execution_options(writes=True)
         return self._transaction(engine, self._writer if self.is_sqlite else nullcontext(), work, is_repeatable)
+
+    def make_file(self) -> None:
+        """Make the file of SQLite, where there is none, for its owner alone; what SQLite keeps beside it is like it."""
+        if self.path is not None:
+            with suppress(OSError):  # what stands in the way SQLite says itself
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+                self.is_new = True
 
     def write_ahead(self) -> None:
         """Let a file of SQLite be read while it is written; the file remembers."""

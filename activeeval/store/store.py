@@ -112,6 +112,8 @@ class Store:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is not None:
+            schema.withdraw(self._database)
         self.close()
 
     def close(self) -> None:
