@@ -148,9 +148,7 @@ def test_judgments_of_other_forms(campaign, folder):
     rows = csv_rows("b1.csv")
     assert len(rows) == 5
     write_lines(folder / "some.qrels", [f"{rows[0]['query_id']} 0 {rows[0]['doc_id']} 1", "q1 0 never-drawn 2"])
-    told = campaign("import", "some.qrels", "--judge", "ann").err
-    assert "1 judgments stored" in told
-    assert "1 kept that do not count (never drawn)" in told
+    assert "1 judgments stored" in campaign("import", "some.qrels", "--judge", "ann").err
     cells = [f"{r['query_id']},{r['doc_id']},2" for r in rows[1:3]]
     write_lines(folder / "some.csv", ["query_id,doc_id,grade", *cells])
     assert "2 judgments stored" in campaign("import", "some.csv", "--judge", "bob").err
@@ -158,6 +156,30 @@ def test_judgments_of_other_forms(campaign, folder):
     write_lines(folder / "some.jsonl", cells)
     assert "9" in campaign("import", "some.jsonl", "--judge", "bob").err
     assert campaign("status", "-o", "jsonl").rows[0]["judged"] == 3
+
+
+def test_judgments_of_what_was_never_drawn_are_counted_and_left_out(campaign, folder, oracle):
+    """Catches a log of a whole collection, an event each, for a sample of some dozen items."""
+    events = campaign("status", "-o", "jsonl").rows[0]
+    n, others = events["waiting"], ["nobody 0 x 1", "q1 0 never-drawn 2"]
+    told = campaign("import", oracle, "--judge", "ann", "-o", "jsonl")
+    row = told.rows[0]
+    assert (row["stored"], row["late"], row["foreign"]) == (n, 0, 41 * 30 - n)
+    assert f"{n} judgments stored, {41 * 30 - n} of items never drawn left out (--keep-foreign)" in told.err
+    assert told.err.count("\n") == 1
+    after = campaign("status", "-o", "jsonl").rows[0]
+    assert (after["as_of"], after["late"]) == (events["as_of"] + n, 0)
+    write_lines(folder / "others.qrels", others)
+    assert campaign("import", "others.qrels", "--judge", "bob", "-o", "jsonl").rows[0]["foreign"] == 2
+    assert campaign("status", "-o", "jsonl").rows[0] == after
+    kept = campaign("import", "others.qrels", "--judge", "bob", "--keep-foreign", "-o", "jsonl")
+    assert (kept.rows[0]["late"], kept.rows[0]["foreign"]) == (2, 0)
+    assert "2 kept that do not count (never drawn)" in kept.err
+    assert campaign("status", "-o", "jsonl").rows[0]["late"] == 2
+    assert (
+        campaign("import", "others.qrels", "--judge", "bob", "--keep-foreign", "-o", "jsonl").rows[0]["repeated"] == 2
+    )
+    assert campaign("verify").code == 0
 
 
 def test_the_sheet_of_another_campaign_is_refused(call, campaign):
