@@ -5,6 +5,7 @@ Exit codes: 0 ok, 1 an error in one line, 2 wrong usage; `compare` has verdicts 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -59,14 +60,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as problem:
-        problem.show()
+        problem.show(told := io.StringIO())
+        click.echo(_without_secrets(told.getvalue(), given), nl=False, err=True)
         return problem.exit_code
     except (click.Abort, KeyboardInterrupt):
         # Python remembers an interrupt inside of exec, as dataclasses use it, and ends with it; another exec forgets it
         exec("")
         return _complain("interrupted")
     except ActiveEvalError as problem:
-        return _complain(str(problem))
+        return _complain(_without_secrets(str(problem), given))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as problem:
@@ -74,6 +76,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as problem:
         return _complain(f"not enough memory: {problem}")
     return 0 if context is None else int(context.obj or 0)
+
+
+def _without_secrets(problem: str, given: Sequence[str]) -> str:
+    """Return a complaint without the password of an address that was given in the place of something else."""
+    for word in given:
+        if word in problem and any(mark in word for mark in ("://", "@", "pass")):
+            from activeeval.store import masked
+
+            problem = problem.replace(word, masked(word))
+    return problem
 
 
 def _complain(problem: str) -> int:
