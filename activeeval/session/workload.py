@@ -26,6 +26,9 @@ from activeeval.session.systems import system_names
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 UNJUDGED = ("error", "irrelevant")
+LEAST_OVERHEAD = 1e-9
+"""Below it a query's rate, the root of its variance over its cost, lies so far above those of its items that the floor
+under all rates, a millionth of the largest, would make them alike."""
 FEWEST_QUERIES = 10
 """From fewer nothing can be learned that queries have in common."""
 
@@ -108,6 +111,8 @@ class Workload:
         """Return the workload with item costs and an overhead per query, in mean item costs."""
         if not (np.isfinite(overhead) and overhead >= 0):
             raise InputError(f"the overhead must be a number that is not negative, got {overhead!r}")
+        if 0 < overhead < LEAST_OVERHEAD:
+            raise InputError(f"the overhead must be 0, or at least {LEAST_OVERHEAD:g} mean items, got {overhead!r}")
         costed = self.pool.replace(item_costs=item_costs)
         charged = costed.replace(query_costs=np.full(costed.n_queries, overhead * costed.item_costs.mean()))
         return self._onto(charged, np.arange(charged.n_items))
