@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+_UNSEEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LONGEST = 1000
 """Letters of what a message says of a file."""
 
@@ -13,6 +15,19 @@ _LONGEST = 1000
 def shown(text: str) -> str:
     """Quote a text for a message, shortened where it is long."""
     return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+def visible(text: str) -> str:
+    r"""Return a text as a terminal or a page may show it: what would move the cursor or turn the writing is spelt out.
+
+    These are the control characters of C0 but a tab, of C1, DEL, and what sets the direction of the letters behind it.
+
+    Examples
+    --------
+    >>> print(visible("d7\x1b[2J\u202e"))
+    d7\x1b[2J\u202e
+    """
+    return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class ActiveEvalError(Exception):

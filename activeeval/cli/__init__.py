@@ -23,12 +23,12 @@ from activeeval.cli.gains import gains
 from activeeval.cli.labelling import label
 from activeeval.cli.methods import methods
 from activeeval.cli.plan import plan
-from activeeval.cli.sampling import design, estimate, sample, top_up
+from activeeval.cli.sampling import design, estimate, sample, sheet_again, top_up
 from activeeval.cli.score import score
 from activeeval.cli.simulate import simulate
 from activeeval.cli.waiting import keep_told
 from activeeval.cli.warming import warm_up
-from activeeval.errors import ActiveEvalError
+from activeeval.errors import ActiveEvalError, visible
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -42,7 +42,7 @@ def cli(quiet: bool) -> None:
     """
 
 
-_WORK = (demo, score, compare, simulate, plan, sample, label, estimate, top_up, campaign, design)
+_WORK = (demo, score, compare, simulate, plan, sample, sheet_again, label, estimate, top_up, campaign, design)
 for _command in (*_WORK, methods, agreement, calibration, gains, coherence, adapt, rank, warm_up):
     cli.add_command(_command)
 
@@ -77,7 +77,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(problem: str) -> int:
-    print(f"activeeval: {' '.join(problem.split())}", file=sys.stderr)
+    print(f"activeeval: {visible(' '.join(problem.split()))}", file=sys.stderr)
     return 1
 
 

@@ -6,6 +6,9 @@ from array import array
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from activeeval.errors import FormatError, shown
+from activeeval.io.json_text import parse_json
+
 
 class Records(Mapping[str, list[Any]]):
     """Columns by name of records that are added one after another; a record without a name has None there.
@@ -88,3 +91,14 @@ class Renamed(Mapping[str, Any]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
+
+
+def json_record(name: str, line: int, text: str) -> dict[str, Any]:
+    """Return the record of a line of a file, or say what is wrong with it."""
+    try:
+        record = parse_json(text)
+    except ValueError as problem:
+        raise FormatError(name, line, f"{shown(text)} is not JSON: {problem}; expected one object") from None
+    if not isinstance(record, dict):
+        raise FormatError(name, line, f"{shown(text)} is not an object, expected one object a line")
+    return record

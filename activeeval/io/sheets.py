@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, did_you_mean, shown
-from activeeval.io.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats
+from activeeval.io.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats, unguarded
 from activeeval.io.files import MOST_PARSED, PathLike, bare_suffix, open_bytes, text_stream
-from activeeval.io.json_text import parse_json
-from activeeval.io.records import Records, Renamed
+from activeeval.io.records import Records, Renamed, json_record
 from activeeval.pool.doors import LARGEST_GRADE, first_above, told_too_long
 from activeeval.pool.texts import Texts
 
@@ -117,6 +116,7 @@ class Sheet:
         values = self.columns[name]
         if isinstance(values, np.ndarray):
             values = values.astype(np.str_).tolist() if values.dtype.kind in "iu" else values.tolist()
+        values = self._unguarded(values)
         if not set(map(type, values)) <= {str} or "" in values:
             values = [self._id(row, name, value) for row, value in enumerate(values)]
         texts = Texts.from_list(values)
@@ -138,7 +138,11 @@ class Sheet:
 
     def words(self, name: str) -> list[str]:
         """Return a column of free text; an empty cell is the empty text."""
-        return ["" if is_empty(value) else str(value) for value in self.columns[name]]
+        return ["" if is_empty(value) else str(value) for value in self._unguarded(self.columns[name])]
+
+    def _unguarded(self, values: list[Any]) -> list[Any]:
+        """Return texts without the apostrophes that `write_columns` puts before some."""
+        return values if self.is_typed else [unguarded(v) if isinstance(v, str) else v for v in values]
 
     def floats(self, name: str, empty: float | None = None) -> Floats:
         """Return a column of finite numbers; an empty cell is `empty`, or an error without one."""
@@ -334,7 +338,7 @@ def _read_jsonl(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
     for line, text in enumerate(text_stream(open_bytes(path, MOST_PARSED), "\n"), start=1):
         if not text.strip():
             continue
-        records.add(_json_record(name, line, text.strip()))
+        records.add(json_record(name, line, text.strip()))
         _check_count(name, line, len(records))
         lines.append(line)
         if len(lines) == n_rows:
@@ -342,16 +346,6 @@ def _read_jsonl(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
             records, lines = Records(), []
     if lines:
         yield Sheet(name, records, lines)
-
-
-def _json_record(name: str, line: int, text: str) -> dict[str, Any]:
-    try:
-        record = parse_json(text)
-    except ValueError as problem:
-        raise FormatError(name, line, f"{shown(text)} is not JSON: {problem}; expected one object") from None
-    if not isinstance(record, dict):
-        raise FormatError(name, line, f"{shown(text)} is not an object, expected one object a line")
-    return record
 
 
 def _read_parquet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
