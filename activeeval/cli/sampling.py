@@ -158,8 +158,8 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
 
 
 def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:
-    check_new(out, (), force)
     _check_sheet(out, sheet, force, *texts)
+    check_new(out, (), force)
 
 
 def _check_sheet(out: str, sheet: str, force: bool, *texts: str | None) -> None:

@@ -76,7 +76,7 @@ def score(
     \b
     activeeval score qrels.txt new.run nDCG@10 AP --run old.run --run older.run --baseline old.run -o md
     """  # fmt: skip
-    from activeeval.measures import judged_k
+    from activeeval.measures import judged_k, least_relevant
     from activeeval.scoring import standings
     from activeeval.session.arguments import asked_measure
 
@@ -88,7 +88,11 @@ def score(
     parsed = [asked_measure(text) for text in measures]
     tables = _tables(qrels, names, ties, judged_k(parsed))
     _tell(tables, names)
-    bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
+    top = int(tables.grades.max())
+    bound = [measure.bound_to(max(1, top)) for measure in parsed]
+    for one in bound:
+        if (least := least_relevant(one)) is not None and least > max(1, top):
+            say(f"{one}: no judgment is {least} or more, the largest is {top}: every score is 0")
     how = {"test": test or "t", "correction": correction or "holm"}
     found = standings(tables, names, bound, baseline=reference, level=level, seed=seed, **how)
     unjudged = (text for runs, one in zip(found, bound, strict=True) for text in _unjudged(runs, one.cutoff))

@@ -89,6 +89,13 @@ class Draws:
         """Number of rows."""
         return self.block.size
 
+    @property
+    def answers(self) -> frozenset[tuple[str, str, int, str]]:
+        """What it says, whatever the order of its rows: query, document, grade and judge of each that was judged."""
+        columns = (self.query_id, self.doc_id, self.grade, self.judge)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return frozenset(row for row in rows if row[2] != EMPTY)
+
     def place(self, name: str, row: int) -> str:
         """Return the file and line of a row for a message."""
         return name if self.lines is None else f"{name}:{self.lines[row]}"

@@ -18,7 +18,7 @@ from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.scores import read_scores_of
 from activeeval.io.tables import Costs, pool_from_tables
 from activeeval.io.trec import Qrels, Run
-from activeeval.measures import Measure, SampledMeasure, check_sampled, shown_name
+from activeeval.measures import Measure, SampledMeasure, check_sampled, least_relevant, shown_name
 from activeeval.pool import QueryPool, Rankings, pool_hashes
 from activeeval.session.arguments import asked_measure
 from activeeval.session.systems import system_names
@@ -338,6 +338,9 @@ def on_scale(measure: SampledMeasure, max_grade: int) -> SampledMeasure:
         raise InputError(
             f"the scale goes up to grade {max_grade}, above the largest of {shown_name(bound)}, {bound.max_grade}"
         )
+    least = least_relevant(bound)
+    if least is not None and least > max_grade:
+        raise InputError(f"{shown_name(bound)}: no grade of the scale, 0 … {max_grade}, is {least}: every value is 0")
     return bound
 
 
