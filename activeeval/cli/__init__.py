@@ -24,12 +24,12 @@ from activeeval.cli.gains import gains
 from activeeval.cli.labelling import label
 from activeeval.cli.methods import methods
 from activeeval.cli.plan import plan
-from activeeval.cli.sampling import design, estimate, sample, top_up
-from activeeval.cli.score import score
+from activeeval.cli.sampling import design, estimate, sample, sheet_again, top_up
+from activeeval.cli.score import IS_ALL, score
 from activeeval.cli.simulate import simulate
 from activeeval.cli.waiting import keep_told
 from activeeval.cli.warming import warm_up
-from activeeval.errors import ActiveEvalError
+from activeeval.errors import ActiveEvalError, visible
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -43,18 +43,25 @@ def cli(quiet: bool) -> None:
     """
 
 
-_WORK = (demo, score, compare, simulate, plan, sample, label, estimate, top_up, campaign, design)
+_WORK = (demo, score, compare, simulate, plan, sample, sheet_again, label, estimate, top_up, campaign, design)
 for _command in (*_WORK, methods, agreement, calibration, gains, coherence, adapt, rank, warm_up):
     cli.add_command(_command)
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; a command that gives a verdict leaves its code in ``obj``."""
+def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
+    """Run the command line and return its exit code; a command that gives a verdict leaves its code in ``obj``.
+
+    Parameters
+    ----------
+    is_all : bool
+        Whether the process does nothing else, so that a command may choose how all code is run.
+    """
     given: Sequence[str] = sys.argv[1:] if arguments is None else arguments
     context: click.Context | None = None
     try:
         # not cli.main, which answers a closed pipe and Ctrl-C in its own way
         with cli.make_context("activeeval", list(given)) as context, keep_told(quiet=context.params["quiet"]):
+            context.meta[IS_ALL] = is_all
             cli.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as end:
@@ -89,7 +96,7 @@ def _without_secrets(problem: str, given: Sequence[str]) -> str:
 
 
 def _complain(problem: str) -> int:
-    print(f"activeeval: {' '.join(problem.split())}", file=sys.stderr)
+    print(f"activeeval: {visible(' '.join(problem.split()))}", file=sys.stderr)
     return 1
 
 
@@ -98,7 +105,7 @@ def main() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the caller has closed it
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
-    code = run()
+    code = run(is_all=True)
     try:
         sys.stdout.close()
     except OSError:

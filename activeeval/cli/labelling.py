@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from activeeval.cli.output import check_new, check_out, force_option, say
-from activeeval.errors import InputError
+from activeeval.errors import InputError, visible
 
 if TYPE_CHECKING:
     from activeeval.io.labelling import Told
@@ -135,13 +135,13 @@ def _told(work: Labelling | Comparing, question: Question, answer: str) -> Told 
 def _show_query(work: Labelling | Comparing, question: Question) -> None:
     left = work.remaining(question.query)
     told = f"query {question.number} of {work.n_queries}, {len(work.docs[question.query])} documents"
-    click.echo(f"\n{told}, {left.low} to {left.high} comparisons: {question.query}", err=True)
+    click.echo(f"\n{told}, {left.low} to {left.high} comparisons: {visible(question.query)}", err=True)
     click.echo(_cut(work.texts[question.query, ""], "  "), err=True)
 
 
 def _show(work: Labelling | Comparing, question: Question) -> None:
     for side, doc in (("1", question.first), ("2", question.second)):
-        click.echo(f"\n {side}  {doc}", err=True)
+        click.echo(f"\n {side}  {visible(doc)}", err=True)
         click.echo(_cut(work.texts[question.query, doc], "    "), nl=bool(work.texts[question.query, doc]), err=True)
 
 
@@ -149,4 +149,4 @@ def _cut(text: str, margin: str) -> str:
     """Return the first lines of a text, wrapped."""
     lines = [line for part in text.splitlines() for line in textwrap.wrap(part, _WIDTH)]
     shown = lines[:_LINES] + (["…"] if len(lines) > _LINES else [])
-    return "\n".join(margin + line for line in shown)
+    return "\n".join(margin + visible(line) for line in shown)

@@ -161,7 +161,7 @@ def truths_of(sheet: Sheet) -> dict[str, Truth]:
     doc_name, rank_name = sheet.column("document", DOCUMENT), sheet.column("rank", ["rank"])
     is_bad = [word.strip().lower() == _BAD for word in sheet.words(rank_name)]
     cells = [None if bad else cell for cell, bad in zip(sheet.columns[rank_name], is_bad, strict=True)]
-    ranked_sheet = replace(sheet, columns=sheet.columns | {rank_name: cells})
+    ranked_sheet = replace(sheet, columns={rank_name: cells})
     docs, ranks = sheet.texts(doc_name).tolist(), ranked_sheet.wholes(rank_name, empty=0, least=1).tolist()
     _check_once(sheet, doc_name, queries, docs)
     found: dict[str, list[tuple[int, str, int]]] = {query: [] for query in queries}

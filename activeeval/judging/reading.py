@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -27,6 +27,9 @@ class Opinions(NamedTuple):
 def read_opinions(paths: Sequence[PathLike]) -> Opinions:
     """Read what judges said; a judge is a name in the column ``judge``, or, without one, a file.
 
+    A file that is given by two paths is one judge, and so is a sheet with its copy: what differs in no answer says
+    nothing of how far two agree.
+
     Parameters
     ----------
     paths : sequence of path
@@ -41,8 +44,9 @@ def read_opinions(paths: Sequence[PathLike]) -> Opinions:
     """
     graded: list[Graded] = []
     preferred: list[Preferred] = []
+    first: dict[Hashable, str] = {}
     for path in paths:
-        for one in _said(path):
+        for one in _said(path, first):
             if isinstance(one, Graded):
                 graded.append(one)
             else:
@@ -50,13 +54,14 @@ def read_opinions(paths: Sequence[PathLike]) -> Opinions:
     return Opinions(Grades.of(graded), Relations.of(preferred))
 
 
-def _said(path: PathLike) -> Iterator[Graded | Preferred]:
-    name = os.fspath(path)
+def _said(path: PathLike, first: dict[Hashable, str]) -> Iterator[Graded | Preferred]:
+    """Yield what a file says; who is not named is called as the ``first`` file of the same sheet, or of that path."""
+    draws = read_draws_if_any(path)
+    name = first.setdefault(os.path.realpath(path) if draws is None else draws.answers, os.fspath(path))
     if bare_suffix(path) not in TABLES:
         qrels = read_qrels(path)
         rows = zip(qrels.query_ids.tolist(), qrels.doc_ids.tolist(), qrels.grades.tolist(), strict=True)
         return (Graded(name, *row) for row in rows if row[-1] >= 0)
-    draws = read_draws_if_any(path)
     if draws is not None:
         judges = _judges(draws.judge.tolist(), name)
         columns = (column.tolist() for column in (draws.query_id, draws.doc_id, draws.grade))
