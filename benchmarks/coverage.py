@@ -100,8 +100,8 @@ def figures(found: Replications, truth: float, scale: float, budget: float, *, i
     """Return the figures of a cell; every ``…_se`` is a Monte-Carlo standard error.
 
     An infinite interval holds the truth; `width` and `degrees_of_freedom` are means over those that are finite, and
-    `width_to_rmse` is the median width over 2 · 1.96 RMSE. ``above`` and ``below`` are the shares of runs whose interval
-    ends above the truth, and below it.
+    `width_to_rmse` is the median width over 2 · 1.96 RMSE. ``above`` and ``below`` are the shares of runs whose
+    interval begins above the truth, and ends below it.
     """
     errors = found.values[:, 0] - truth
     lows, highs, degrees = found.lows[:, 0], found.highs[:, 0], found.degrees_of_freedom[:, 0]
