@@ -170,7 +170,7 @@ def _likely(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets:
     else:
         was = nearest_id(query, [own for own, item in lost if item == doc] or [own for own, _ in lost])
     unseen = unseen_difference([query, doc], [was])
-    return unseen or (f"; did a spreadsheet change it? expected {was!r}" if was else "")
+    return f"{unseen}; did a spreadsheet change it? expected {was!r}" if was else ""
 
 
 def nearest_id(text: str, candidates: Sequence[str]) -> str:
