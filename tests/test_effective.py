@@ -177,9 +177,9 @@ def test_few_queries_do_not_tell_and_say_so(whole, method):
     design, grades = design_of(method, whole)
     _, found = judged(design, grades, 40.0)
     assert found.effective_sample_size is None
-    if math.isfinite(found.std_error):
+    if math.isfinite(found.observed_error):
         assert found.size_unknown
-        assert found.cautions[-1].endswith(f"no effective sample size: {found.size_unknown}")
+        assert found.cautions[-1].text == f"no effective sample size: {found.size_unknown}"
 
 
 def test_a_query_that_makes_all_of_the_spread_is_not_believed(whole):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import Deck, Design, Gathered, PoolTotals, Replacement
+from activeeval.design import Deck, Design, Gathered, Planned, PoolTotals, Replacement
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -30,6 +30,9 @@ def gathered_arrays(design: Design) -> dict[str, NDArray[Any]]:
         ),
         "gathered.population": np.array([own.population for own in totals]),
     }
+    for k, own in enumerate(totals):
+        curves = {"planned": own.planned, "blind": own.planned_blindly}
+        arrays |= {f"gathered.{name}{k}": curve.array() for name, curve in curves.items() if curve is not None}
     if isinstance(scheme, Replacement) and scheme.gathered is not None:
         deck = scheme.gathered
         arrays |= {f"deck.{name}": getattr(deck, name) for name in _DECK}
@@ -51,11 +54,16 @@ def with_gathered(design: Design, arrays: Arrays) -> Design:
     rows = zip(
         design.readings, arrays["gathered.counts"], arrays["gathered.sums"], arrays["gathered.population"], strict=True
     )
-    readings = tuple(
-        replace(reading, order=order, gathered_totals=_totals(counts.tolist(), sums.tolist(), population))
-        for reading, counts, sums, population in rows
-    )
-    return replace(design, order=order, scheme=scheme, readings=readings)
+    readings = []
+    for k, (reading, counts, sums, population) in enumerate(rows):
+        planned, blind = (_curve(arrays, f"gathered.{name}{k}") for name in ("planned", "blind"))
+        own = replace(_totals(counts.tolist(), sums.tolist(), population), planned=planned, planned_blindly=blind)
+        readings.append(replace(reading, order=order, gathered_totals=own))
+    return replace(design, order=order, scheme=scheme, readings=tuple(readings))
+
+
+def _curve(arrays: Arrays, name: str) -> Planned | None:
+    return Planned.of_array(arrays[name]) if name in arrays else None
 
 
 def _totals(counts: list[int], sums: list[float], population: NDArray[np.float64]) -> PoolTotals:

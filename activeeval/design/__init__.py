@@ -13,6 +13,7 @@ from activeeval.design.designs import Design
 from activeeval.design.limits import Plan
 from activeeval.design.orders import Gathered, Order, Places
 from activeeval.design.parts import Part, equal_loss_weights
+from activeeval.design.planned import Planned
 from activeeval.design.rates import Rates, Sums, checked_share, defended, optimal_sampling_probs, order_of
 from activeeval.design.readings import Judge, Reading
 from activeeval.design.schemes import Levels, Queue, Replacement, Scheme, ascending, whole
@@ -35,6 +36,7 @@ __all__ = [
     "Part",
     "Places",
     "Plan",
+    "Planned",
     "PoolTotals",
     "Queue",
     "Rates",

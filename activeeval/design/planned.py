@@ -62,6 +62,15 @@ class Planned:
         np.add.at(sums[1], places, whole)
         return cls(distinct, sums[0], sums[1])
 
+    def array(self) -> Floats:
+        """Return the curve as one array, shape (3, n), for a file."""
+        return np.array((self.bins, self.weighted, self.whole), dtype=np.float64)
+
+    @classmethod
+    def of_array(cls, array: Floats) -> Planned:
+        """Return the curve that `array` made an array of."""
+        return cls(array[0].astype(np.int64), array[1], array[2])
+
     def __add__(self, other: Planned) -> Planned:
         """Return the curve of two parts of a pool together."""
         return self._added(

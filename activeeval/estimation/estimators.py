@@ -270,7 +270,7 @@ def _degrees_of_choice(sample: JudgedSample, result: Evaluated) -> float:
         return most
     centre, certain_share = result.value, 1.0 - sample.open_share
     shares = sample.importance_weights * np.maximum((sample.values - centre) ** 2 - sample.within[:, 0], 0.0)
-    if n_certain := int(certain_share * sample.pool_size):
+    if n_certain := round(certain_share * sample.pool_size):
         certain = sample.certain_squares - 2 * centre * sample.base + certain_share * centre**2
         shares = np.append(shares, np.full(n_certain, max(certain, 0.0) / n_certain))
     return min(float(estimates.degrees(shares, 1.0)), most)
