@@ -18,7 +18,6 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -31,7 +30,7 @@ from activeeval.design import Design
 from activeeval.errors import ActiveEvalError
 from activeeval.generated import generate_pool
 from activeeval.methods import default_method, fitting_methods
-from activeeval.planning import Evenness, Forecast, Goal, Planner, evenness
+from activeeval.planning import Forecast, Goal, Planner
 from activeeval.session.modelling import uniform_beliefs
 from activeeval.simulation import Replications, replicate
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
@@ -66,18 +65,14 @@ class Question:
             targets=[self.target],
             believed=lambda method: pool.beliefs.for_method(method, n_grades),
             max_grade=pool.max_grade,
+            held_out=pool.beliefs.held_out,
         )
         self.default = default_method(self.target.measure).name
 
+    @cache  # noqa: B019  (a question lives as long as its figures are made)
     def forecast(self, name: str) -> Forecast:
         """Return the forecast of a method."""
-        found = self.planner.forecasts(METHODS[name])[0]
-        return replace(found, evenness=self.evenness(name))
-
-    @cache  # noqa: B019  (a question lives as long as its figures are made)
-    def evenness(self, name: str) -> Evenness:
-        """Return how even a method's judged queries are."""
-        return evenness(self.design(name), self.planner.beliefs)
+        return self.planner.rehearsed(METHODS[name])[0]
 
     @cache  # noqa: B019  (a question lives as long as its figures are made)
     def design(self, name: str) -> Design:

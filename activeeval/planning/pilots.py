@@ -14,6 +14,7 @@ from activeeval.errors import InputError
 from activeeval.estimation import evaluate, judged_sample
 from activeeval.estimation.effective import Spread, spread_of
 from activeeval.measures import Target
+from activeeval.planning.scales import Scale
 from activeeval.planning.values import Values
 
 Ints = NDArray[np.int64]
@@ -55,6 +56,11 @@ class Ratio:
         share = self.degrees_of_freedom / (self.degrees_of_freedom + PRIOR)
         return prior + share * (self.value - prior) if self._may_be(prior) else self.value
 
+    def taught(self, scale: Scale) -> Scale:
+        """Return what is thought of the factor once this has been observed; of a known one as by `PRIOR`."""
+        before = 2.0 / scale.spread**2 if scale.spread else PRIOR
+        return Scale(value=self.drawn_to(scale.value), spread=math.sqrt(2.0 / (self.degrees_of_freedom + before)))
+
     def _may_be(self, ratio: float) -> bool:
         low, high = self.bounds
         return low <= ratio <= high
@@ -66,15 +72,6 @@ class Lesson:
 
     of_residuals: Ratio
     of_values: Ratio
-
-    @property
-    def scales(self) -> tuple[float, float]:
-        """What expected variances of residuals, and S², are multiplied by.
-
-        A model that is wrong about the one is likely as wrong about the other, of which a pilot often says little.
-        """
-        residuals = self.of_residuals.drawn_to()
-        return residuals, self.of_values.drawn_to(residuals)
 
     @classmethod
     def together(cls, lessons: Sequence[Lesson]) -> Lesson:

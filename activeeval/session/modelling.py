@@ -13,6 +13,7 @@ from activeeval import grade_models  # its names import scikit-learn once they a
 from activeeval.errors import InputError, did_you_mean
 from activeeval.grade_models.query_factor import QueryFactor
 from activeeval.methods import Method
+from activeeval.planning import HeldOut
 from activeeval.session.workload import FEWEST_QUERIES, Training, Workload
 
 Floats = NDArray[np.float64]
@@ -52,6 +53,9 @@ class GradeBeliefs:
         What other models say, for estimates to be fitted to.
     notes : tuple of str
         What the caller should be told of the model.
+    held_out : HeldOut or None
+        What it said of labelled queries that it had not learned from, their factor included; None without a factor, or
+        where there are no such queries.
     """
 
     probs: Floats
@@ -59,6 +63,7 @@ class GradeBeliefs:
     is_uniform: bool = False
     further: tuple[Floats, ...] = ()
     notes: tuple[str, ...] = ()
+    held_out: HeldOut | None = None
 
     def for_method(self, method: Method, n_grades: int) -> dict[str, Any]:
         """Return `grade_probs`, `factor` and `further` for a method, with a column for each of ``n_grades`` grades.
@@ -146,7 +151,7 @@ def believe(
     probs, of_rows = found[0]
     if len(names) > 1:
         return _mixed(names, found, workload.training, with_factor=with_factor)
-    return GradeBeliefs(probs, _factor(of_rows, workload.training) if with_factor else None)
+    return GradeBeliefs(probs, **_of_rows(of_rows, workload.training) if with_factor else {})
 
 
 def _one(
@@ -200,9 +205,9 @@ def _mixed(names: Sequence[str], found: Sequence[Member], rows: Training | None,
         notes.append(f"estimates are fitted to {', '.join(names[j] for j in chosen)} too")
     return GradeBeliefs(
         grade_models.average_probabilities(probs, weights),
-        _factor(grade_models.average_probabilities(told, weights), rows) if with_factor else None,
         further=tuple(probs[j] for j in chosen),
         notes=tuple(notes),
+        **_of_rows(grade_models.average_probabilities(told, weights), rows) if with_factor else {},
     )
 
 
@@ -247,10 +252,13 @@ def _can_teach(rows: Training) -> bool:
     return np.unique(rows.queries).size >= FEWEST_QUERIES
 
 
-def _factor(probs: Floats | None, rows: Training | None) -> QueryFactor | None:
+def _of_rows(probs: Floats | None, rows: Training | None) -> dict[str, Any]:
+    """Return the query factor, and with it what the model said of the rows to train on, where they can teach one."""
     if probs is None or rows is None or not _can_teach(rows):
-        return None
-    return QueryFactor.fit(probs, rows.grades, rows.queries)
+        return {}
+    factor = QueryFactor.fit(probs, rows.grades, rows.queries)
+    marginal = np.tensordot(factor.node_weights, factor.node_probs(probs), 1)
+    return {"factor": factor, "held_out": HeldOut(probs=marginal, grades=rows.grades, queries=rows.queries)}
 
 
 def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
