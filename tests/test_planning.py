@@ -46,6 +46,7 @@ def planner_of(made, measure, *, versus=True, overhead=0.0, known=None):
         believed=lambda method: believed | ({"factor": None} if method.ignores_factor else {}),
         max_grade=4,
         known=known,
+        scale=Scale(),
     )
 
 
@@ -253,7 +254,7 @@ def test_degrees_of_freedom_and_half_widths_are_those_that_replayed_samples_have
     planner = planner_of(made, DCG(cutoff=10))
     forecast, design = planner.rehearsed(METHODS["items"])[0], design_of(planner, "items")
     budget = 0.15 * forecast.cost
-    known = replace(forecast, scale=Scale()).at(budget)
+    known = forecast.at(budget)
     runs = [replicate(design, drawn_labels(planner.beliefs, 77 + k), [budget], 200, k) for k in range(8)]
     freedom = np.concatenate([run.degrees_of_freedom for run in runs])
     assert known.degrees_of_freedom == pytest.approx(np.median(freedom), rel=0.2)
@@ -330,7 +331,7 @@ def test_the_scale_is_drawn_to_what_is_usual_where_held_out_queries_are_few():
 def test_a_planner_takes_a_scale_and_its_spread(made):
     plain = planner_of(made, DCG(cutoff=10))
     doubtful = replace(plain, scale=Scale(value=1.5, spread=0.3))
-    first, second = (one.forecasts(METHODS["items"])[0].at(100) for one in (replace(plain, scale=Scale()), doubtful))
+    first, second = (one.forecasts(METHODS["items"])[0].at(100) for one in (plain, doubtful))
     assert second.of_pool == pytest.approx(1.5 * first.of_pool)
     assert second.half_width() == pytest.approx(math.sqrt(1.5) * first.half_width(), rel=0.01)
     assert np.divide(*second.half_widths()[::-1]) > np.divide(*first.half_widths()[::-1])
