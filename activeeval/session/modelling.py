@@ -17,6 +17,7 @@ from activeeval.planning import HeldOut
 from activeeval.session.workload import FEWEST_QUERIES, Training, Workload
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 _GRIDS: dict[str, dict[str, list[Any]]] = {
     "forest": {"min_samples_leaf": [5, 20, 50], "max_features": ["sqrt", 0.5]},
     "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},
@@ -64,6 +65,19 @@ class GradeBeliefs:
     further: tuple[Floats, ...] = ()
     notes: tuple[str, ...] = ()
     held_out: HeldOut | None = None
+
+    def taught(self, out_of_fold: Floats, grades: Ints, queries: Ints) -> GradeBeliefs:
+        """Return beliefs with the query factor that labelled rows teach, and how far they may be trusted there.
+
+        Parameters
+        ----------
+        out_of_fold : ndarray, shape (n, n_grades)
+            Probabilities of rows by the model that has seen no grade of their queries.
+        grades, queries : ndarray of int64, shape (n,)
+        """
+        factor = QueryFactor.fit(out_of_fold, grades, queries)
+        marginal = np.tensordot(factor.node_weights, factor.node_probs(out_of_fold), 1)
+        return replace(self, factor=factor, held_out=HeldOut(probs=marginal, grades=grades, queries=queries))
 
     def for_method(self, method: Method, n_grades: int) -> dict[str, Any]:
         """Return `grade_probs`, `factor` and `further` for a method, with a column for each of ``n_grades`` grades.
@@ -151,7 +165,7 @@ def believe(
     probs, of_rows = found[0]
     if len(names) > 1:
         return _mixed(names, found, workload.training, with_factor=with_factor)
-    return GradeBeliefs(probs, **_of_rows(of_rows, workload.training) if with_factor else {})
+    return _taught(GradeBeliefs(probs), of_rows if with_factor else None, workload.training)
 
 
 def _one(
@@ -203,12 +217,9 @@ def _mixed(names: Sequence[str], found: Sequence[Member], rows: Training | None,
     notes = [f"a mixture of grade models, by training queries: {shares}"]
     if chosen:
         notes.append(f"estimates are fitted to {', '.join(names[j] for j in chosen)} too")
-    return GradeBeliefs(
-        grade_models.average_probabilities(probs, weights),
-        further=tuple(probs[j] for j in chosen),
-        notes=tuple(notes),
-        **_of_rows(grade_models.average_probabilities(told, weights), rows) if with_factor else {},
-    )
+    of_pool = grade_models.average_probabilities(probs, weights)
+    mixture = GradeBeliefs(of_pool, further=tuple(probs[j] for j in chosen), notes=tuple(notes))
+    return _taught(mixture, grade_models.average_probabilities(told, weights) if with_factor else None, rows)
 
 
 def _learned(
@@ -252,13 +263,11 @@ def _can_teach(rows: Training) -> bool:
     return np.unique(rows.queries).size >= FEWEST_QUERIES
 
 
-def _of_rows(probs: Floats | None, rows: Training | None) -> dict[str, Any]:
-    """Return the query factor, and with it what the model said of the rows to train on, where they can teach one."""
-    if probs is None or rows is None or not _can_teach(rows):
-        return {}
-    factor = QueryFactor.fit(probs, rows.grades, rows.queries)
-    marginal = np.tensordot(factor.node_weights, factor.node_probs(probs), 1)
-    return {"factor": factor, "held_out": HeldOut(probs=marginal, grades=rows.grades, queries=rows.queries)}
+def _taught(beliefs: GradeBeliefs, of_rows: Floats | None, rows: Training | None) -> GradeBeliefs:
+    """Return beliefs with what rows to train on teach of them, where there are enough."""
+    if of_rows is None or rows is None or not _can_teach(rows):
+        return beliefs
+    return beliefs.taught(of_rows, rows.grades, rows.queries)
 
 
 def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
