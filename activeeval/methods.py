@@ -271,8 +271,8 @@ class Method:
             top = _top(targets, max_grade)
             if n_grades is None and top is None:
                 raise InputError(f"method {self.name!r} needs max_grade for its uniform model of {targets[0].measure}")
-            columns = n_grades if n_grades is not None else int(top) + 1  # type: ignore[arg-type]
-            return self.stage.model(Beliefs.of(pool, np.full((pool.n_items, columns), 1.0 / columns), known=known))
+            largest = n_grades - 1 if n_grades is not None else int(top)  # type: ignore[arg-type]
+            return self.stage.model(Beliefs.uniform(pool, largest, known))
         if grade_probs is None:
             raise InputError(
                 f"method {self.name!r} needs a grade model: give grade_probs; passive and random need none"

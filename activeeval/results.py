@@ -53,10 +53,35 @@ def t_quantile(level: float, degrees_of_freedom: float | Floats) -> Floats:
     return np.asarray(stdtrit(degrees_of_freedom, 0.5 + level / 2), dtype=np.float64)
 
 
-FEWEST_DEGREES = 0.35
-"""Of the judged queries: normal residuals leave half of them as degrees of freedom. Of 344 simulated cells
-(`activeeval.kernels.estimates.degrees`) all 38 that covered less than 92 % lay below this share in most of
-their runs."""
+LEVELS = ("note", "careful", "do not use")
+"""Of cautions: there is nothing to do; there is something to do; the number is no basis for a decision."""
+LESS_SPREAD, MORE_SPREAD, FEW_DEGREES = 0.2, 10.0, 4.0
+"""Where V̂ / planned is below the first, samples miss what is rare and large: TODO."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """What a reader should be told of an estimate; as text it begins with its level.
+
+    Attributes
+    ----------
+    level : {"note", "careful", "do not use"}
+    code : str
+        What it is about, in one word or two; the same whatever the numbers.
+    text : str
+
+    Examples
+    --------
+    >>> str(Caution("note", "early", "an early reading, of 50% of the planned budget"))
+    'note: an early reading, of 50% of the planned budget'
+    """
+
+    level: str
+    code: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +144,15 @@ class Estimate:
         chance, and where the sample does not tell.
     size_unknown : str
         Why the sample does not tell it; told with the cautions.
+    observed_error : float or None
+        The standard error for the pool that the sample alone shows; infinite where it shows no spread. `std_error` is
+        more where the design planned for more.
+    planned_error : float or None
+        What the design planned it to be at the level reached; None where it planned nothing.
     notes : tuple of str
         What was left out before anything was estimated; told with the cautions.
+    concerns : tuple of Caution
+        What else the sample gives reason for; told with the cautions.
 
     Examples
     --------
@@ -144,35 +176,68 @@ class Estimate:
     cannot: Cannot | None = None
     effective_sample_size: float | None = None
     size_unknown: str = ""
+    observed_error: float | None = None
+    planned_error: float | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
+    concerns: tuple[Caution, ...] = field(default=(), compare=False)
 
     @property
-    def is_uneven(self) -> bool:
-        """Whether few of the judged queries dominate the estimate."""
-        return self.n_open > 0 and self.degrees_of_freedom < FEWEST_DEGREES * self.n_open
+    def spread_ratio(self) -> float | None:
+        """V̂ over what was planned; None where either is not known."""
+        seen, planned = self.observed_error, self.planned_error
+        if seen is None or planned is None or not (math.isfinite(seen) and planned > 0 and self.n_open):
+            return None
+        return (seen / planned) ** 2
 
     @property
-    def cautions(self) -> tuple[str, ...]:
-        """What a reader should be told of the estimate, a line each."""
-        texts = list(self.notes)
-        if math.isinf(self.std_error):
-            texts.append("the judged queries show no spread: they bound nothing, judge more")
-        elif self.is_uneven:
-            texts.append(
-                f"few of the {self.n_open} judged queries dominate the estimate "
-                f"({self.degrees_of_freedom:.1f} effective degrees of freedom): its interval can be too short"
-            )
+    def cautions(self) -> tuple[Caution, ...]:
+        """What a reader should be told of the estimate: what forbids its use first, what is but to be known last."""
+        found = [*self._of_spread(), *self.concerns, *(Caution("note", "input", text) for text in self.notes)]
         if self.share < 1:
-            texts.append(f"an early reading, of {self.share:.0%} of the planned budget")
+            found.append(Caution("note", "early", f"an early reading, of {self.share:.0%} of the planned budget"))
         if self.cannot is not None:
             c = self.cannot
-            texts.append(
+            text = (
                 f"{c.n_items} items could not be judged, taken {c.treated}: "
                 f"between {c.low:.6g} and {c.high:.6g} at the grades that lower or raise it most"
             )
+            found.append(Caution("note", "cannot", text))
         if self.size_unknown:
-            texts.append(f"no effective sample size: {self.size_unknown}")
-        return tuple(texts)
+            found.append(Caution("note", "size", f"no effective sample size: {self.size_unknown}"))
+        return tuple(sorted(found, key=lambda one: -LEVELS.index(one.level)))
+
+    def _of_spread(self) -> list[Caution]:
+        """Return what the spread that the sample shows, beside the planned one, gives reason for."""
+        if math.isinf(self.std_error):
+            text = "the judged queries show no spread: they bound nothing, judge more"
+            return [Caution("do not use", "unbounded", text)]
+        if self.observed_error is not None and math.isinf(self.observed_error):
+            text = (
+                f"the {self.n_open} judged queries show no spread: the interval rests on what was expected before "
+                "anything was judged, judge more"
+            )
+            return [Caution("do not use", "no spread", text)]
+        found, ratio = [], self.spread_ratio
+        if ratio is not None and ratio < LESS_SPREAD:
+            text = (
+                f"the sample saw less spread than expected (standard error {self.observed_error:.3g}, planned "
+                f"{self.planned_error:.3g}): rare large differences may be missing from it, for which the interval "
+                "makes room; judge more"
+            )
+            found.append(Caution("careful", "less spread", text))
+        if ratio is not None and ratio > MORE_SPREAD:
+            text = (
+                f"the grade model is far too sure of itself (standard error {self.observed_error:.3g}, planned "
+                f"{self.planned_error:.3g}): let these grades teach the model of the next sample, which costs less then"
+            )
+            found.append(Caution("note", "more spread", text))
+        if self.std_error > 0 and self.n_open and self.degrees_of_freedom < FEW_DEGREES:
+            text = (
+                f"few of the {self.n_open} judged queries decide the estimate ({self.degrees_of_freedom:.1f} effective "
+                "degrees of freedom)"
+            )
+            found.append(Caution("note", "few decide", text))
+        return found
 
     @property
     def p_value(self) -> float:

@@ -21,6 +21,10 @@ SHARES = (0.02, 0.05, 0.1, 0.25)
 SHARES_OF_CERTAIN = (0.15, 0.2, 0.25)
 """A smaller budget makes hardly any query certain."""
 
+FEW_TOPICS = ("OHSUMED, 42", "Robust03, 50", "Robust03, 30", "LightGBM test, 50")
+MODELS_OF_FEW = ("forest", "uniform", "overconfident")
+SHARES_OF_FEW = (0.1, 0.2, 0.4)
+
 DEALT = 2
 """Pairs of case and overhead for each collection, measure and model."""
 
@@ -75,6 +79,16 @@ def cells() -> list[Cell]:
         for model, pairs in _dealt(collection, measure)
         for i, (case, overhead) in enumerate(pairs)
         for share in (SHARES_OF_CERTAIN if collection == "certain queries" else SHARES)[i % 2 :: 2]
+    )
+
+
+def cells_of_few() -> list[Cell]:
+    """Return the list of cells of 30 to 50 queries: every case of every measure and model, an overhead dealt to it."""
+    return sorted(
+        replace(cell, overhead=OVERHEADS[_number(f"overhead {cell.name}") % len(OVERHEADS)], share=share)
+        for collection, measure, model, case in product(FEW_TOPICS, MEASURES, MODELS_OF_FEW, CASES)
+        for cell in [Cell(collection=collection, measure=measure, model=model, case=case, overhead=0.0, share=0.0)]
+        for share in SHARES_OF_FEW
     )
 
 

@@ -96,8 +96,8 @@ def ohsumed(folder: Path) -> JudgedPool:
     return _from_files("OHSUMED", parts, ranker, [home / "Fold1.test.txt.gz"], 1)
 
 
-def lightgbm(folder: Path) -> JudgedPool:
-    """LightGBM's example: a third of the queries trains; ranked by expected grade, and by that with noise."""
+def lightgbm_workload(folder: Path) -> Workload:
+    """LightGBM's example, training and test queries together, in no order."""
     home = folder / "lightgbm-lambdarank"
     with tempfile.TemporaryDirectory() as scratch:
         paths = []
@@ -114,8 +114,12 @@ def lightgbm(folder: Path) -> JudgedPool:
         scores.write_text("0\n" * (3005 + 768))
         merged = Path(scratch) / "all.txt"
         merged.write_text("".join(Path(path).read_text() for path in paths))
-        workload = from_letor([str(merged)], [[str(scores)]])
-    held_out = workload.held_out(1 / 3, np.random.default_rng(SEED))
+        return from_letor([str(merged)], [[str(scores)]])
+
+
+def lightgbm(folder: Path) -> JudgedPool:
+    """LightGBM's example: a third of the queries trains; ranked by expected grade, and by that with noise."""
+    held_out = lightgbm_workload(folder).held_out(1 / 3, np.random.default_rng(SEED))
     beliefs = believe(held_out, "forest", 4, np.random.default_rng(SEED), n_jobs=-1)
     return ranked_by_model("LightGBM", held_out, beliefs, 4)
 

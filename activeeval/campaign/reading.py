@@ -22,7 +22,7 @@ from activeeval.estimation import (
     variance_shares,
 )
 from activeeval.measures import Target
-from activeeval.results import Cannot, Estimate
+from activeeval.results import Cannot, Caution, Estimate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -67,8 +67,8 @@ def read(
         ends = [found.value, *(_estimate(design, reading, selection, g, scope).value for g in extremes)]
         treated = "as no gain" if reading.beliefs is None else "as predicted"
         found = replace(found, cannot=Cannot(n_items=len(own), low=min(ends), high=max(ends), treated=treated))
-    notes = (*_dominated(design, reading, selection.level), *_carried(design, reading, selection, sample))
-    return replace(found, share=share, effective_sample_size=size, size_unknown=why, notes=notes)
+    concerns = (*_dominated(design, reading, selection.level), *_carried(design, reading, selection, sample))
+    return replace(found, share=share, effective_sample_size=size, size_unknown=why, concerns=concerns)
 
 
 def of_target(reading: Reading, selection: Selection) -> Selection:
@@ -81,7 +81,7 @@ def of_target(reading: Reading, selection: Selection) -> Selection:
     return replace(part, cost=float(order.costs[np.unique(part.slots)].sum() + order.overheads[judged].sum()))
 
 
-def _dominated(design: Design, reading: Reading, level: float) -> tuple[str, ...]:
+def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution, ...]:
     """Return what is to be said where one query holds much of what chance leaves out: the others say little of it.
 
     Nothing is said of a pool that came in chunks, of which only some queries are at hand.
@@ -91,15 +91,16 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[str, ...
     if left.max() <= MOST_OF_ONE * left.sum():
         return ()
     query, share = repr(design.pool.query_texts[int(left.argmax())]), left.max() / left.sum()
-    return (f"{share:.0%} of what chance leaves out is of query {query} alone: the interval can be far too short",)
+    text = f"{share:.0%} of what chance leaves out is of query {query} alone: the interval can be far too short"
+    return (Caution("careful", "one query", text),)
 
 
-def _carried(design: Design, reading: Reading, selection: Selection, sample: JudgedSample) -> tuple[str, ...]:
+def _carried(design: Design, reading: Reading, selection: Selection, sample: JudgedSample) -> tuple[Caution, ...]:
     """Return which judged queries carry more than a fifth of the variance each, and what to do about it.
 
     Of fewer than ten open ones it is no wonder that some do.
     """
-    if sample.values.size < FEWEST_OPEN or not math.isfinite(evaluate(sample).variance):
+    if sample.values.size < FEWEST_OPEN or not math.isfinite(evaluate(sample).observed):
         return ()
     of_query = _by_query(design, reading, selection, variance_shares(sample))
     of_query = of_query / max(of_query.sum(), np.finfo(float).tiny)
@@ -112,7 +113,8 @@ def _carried(design: Design, reading: Reading, selection: Selection, sample: Jud
     )
     more = f"{math.ceil(selection.cost):,} more {design.pool.cost_unit}, as many as so far,"
     grow = f"{more} spread it" if design.scheme.can_be_topped_up else f"a new sample of {more} spreads it"
-    return (f"single judged queries carry much of the variance ({named}): check their grades; {grow}",)
+    text = f"single judged queries carry much of the variance ({named}): check their grades; {grow}"
+    return (Caution("note", "carried", text),)
 
 
 def _by_query(design: Design, reading: Reading, selection: Selection, of_rows: Floats) -> Floats:

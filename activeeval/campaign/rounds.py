@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from activeeval.campaign.campaign import Campaign
 from activeeval.design import Beliefs, Design, Levels, known_grades
 from activeeval.errors import InputError, StateError
+from activeeval.estimation import joint_degrees, supported
 from activeeval.measures import Target
 from activeeval.methods import Method
 from activeeval.pool import QueryPool, Seed, pool_hashes
@@ -210,11 +211,20 @@ def read_together(
         return found
     wide = [campaign.estimate(target, scope=scope) for campaign, target in zip(campaigns, targets, strict=True)]
     parts = zip(weights, wide, of_pool, strict=True)
-    added = sum(w * _difference(own.std_error, pool.std_error) for w, own, pool in parts if w > 0)
-    std_error = math.sqrt(found.std_error**2 + max(added, 0.0))
-    # of a pool that is all known only its choice is left to chance
-    freedom = wide[-1].degrees_of_freedom if found.std_error == 0 else found.degrees_of_freedom
-    return replace(found, scope=scope, std_error=std_error, degrees_of_freedom=freedom)
+    added = max(sum(w * _difference(own.std_error, pool.std_error) for w, own, pool in parts if w > 0), 0.0)
+    variance = found.std_error**2
+    freedom = joint_degrees(variance, found.degrees_of_freedom, added, _degrees_of_choice(of_pool[-1], wide[-1]))
+    return replace(found, scope=scope, std_error=math.sqrt(variance + added), degrees_of_freedom=freedom)
+
+
+def _degrees_of_choice(of_pool: Estimate, wide: Estimate) -> float:
+    """Return the degrees of freedom of what the choice of the pool adds: `joint_degrees`, solved for them."""
+    pool, added = of_pool.std_error**2, _difference(wide.std_error, of_pool.std_error)
+    if not added > 0 or not math.isfinite(added):
+        return wide.degrees_of_freedom
+    inverse = (pool + added) ** 2 / wide.degrees_of_freedom
+    left = inverse - (pool**2 / of_pool.degrees_of_freedom if pool > 0 else 0.0)
+    return added**2 / left if left > 0 else wide.degrees_of_freedom
 
 
 def round_weights(campaigns: Sequence[Campaign], target: Target | None = None) -> Floats:
@@ -269,7 +279,10 @@ def planned_weights(design: Design, budgets: Sequence[float], target: Target | N
 
 
 def combined(estimates: Sequence[Estimate], weights: ArrayLike) -> Estimate:
-    """Return Σ w R̂ of rounds, V̂ = Σ w² V̂, and degrees of freedom by 1/df = Σ (w² V̂)² / df / V̂² (Satterthwaite).
+    """Return Σ w R̂ of rounds, Σ w² V̂ and degrees of freedom by 1/df = Σ (w² V̂)² / df / V̂² (Satterthwaite).
+
+    V* is then that of one sample: V̂ beside the Σ w² V_plan that the rounds planned. A round that shows no spread counts
+    with what stands for it.
 
     Parameters
     ----------
@@ -290,17 +303,20 @@ def combined(estimates: Sequence[Estimate], weights: ArrayLike) -> Estimate:
     if shares.shape != (len(estimates),) or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-9:
         raise InputError(f"weights of {len(estimates)} rounds must be from 0 on with the sum 1, got {shares.tolist()}")
     parts = [(float(w), one) for w, one in zip(shares, estimates, strict=True) if w > 0]
-    variances = [(w * one.std_error) ** 2 for w, one in parts]
-    total = math.fsum(variances)
+    variances = [(w * _seen(one)) ** 2 for w, one in parts]
+    total, planned = math.fsum(variances), math.fsum((w * (one.planned_error or 0.0)) ** 2 for w, one in parts)
     freedom = math.inf
     if 0 < total < math.inf:
         pairs = zip(variances, parts, strict=True)
         lost = sum((v / total) ** 2 / one.degrees_of_freedom for v, (_, one) in pairs if v > 0)
         freedom = 1 / lost if lost > 0 else math.inf
     last = estimates[-1]
+    shows_spread = any(one.observed_error is None or math.isfinite(one.observed_error) for _, one in parts)
     return Estimate(
         value=math.fsum(w * one.value for w, one in parts),
-        std_error=math.sqrt(total),
+        std_error=math.sqrt(float(supported(np.array(total), np.array(freedom), np.array(planned)))),
+        observed_error=math.sqrt(total) if shows_spread else math.inf,
+        planned_error=math.sqrt(planned) if all(one.planned_error is not None for _, one in parts) else None,
         degrees_of_freedom=freedom,
         n_open=sum(one.n_open for one in estimates),
         n_draws=sum(one.n_draws for one in estimates),
@@ -310,7 +326,14 @@ def combined(estimates: Sequence[Estimate], weights: ArrayLike) -> Estimate:
         method=last.method,
         cannot=_cannot(parts),
         notes=tuple(dict.fromkeys(note for one in estimates for note in one.notes)),
+        concerns=tuple(dict.fromkeys(concern for one in estimates for concern in one.concerns)),
     )
+
+
+def _seen(estimate: Estimate) -> float:
+    """Return the standard error that a sample shows, or what stands for it where it shows no spread."""
+    shown = estimate.observed_error
+    return estimate.std_error if shown is None or math.isinf(shown) else shown
 
 
 def check_closed(campaign: Campaign, number: int) -> None:

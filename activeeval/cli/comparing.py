@@ -133,7 +133,8 @@ def compare(
     shared["version"] = __version__
     rows = [_row(one, len(decisions)) for one in decisions]
     if form == "jsonl":
-        rows = [row | {"cautions": one.estimate.cautions} | shared for row, one in zip(rows, decisions, strict=True)]
+        cautions = [list(map(str, one.estimate.cautions)) for one in decisions]
+        rows = [row | {"cautions": own} | shared for row, own in zip(rows, cautions, strict=True)]
     else:
         rows = [{name: row[name] for name in row if any(one[name] is not None for one in rows)} for row in rows]
     if form == "text":

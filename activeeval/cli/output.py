@@ -139,12 +139,13 @@ def say(message: str) -> None:
 
 def say_cautions(results: Sequence[tuple[str, Estimate]]) -> None:
     """Say what to be wary of in named estimates, without a name where it is true of all."""
-    shared = [text for text in results[0][1].cautions if all(text in result.cautions for _, result in results)]
+    own = [(name, [str(caution) for caution in result.cautions]) for name, result in results]
+    shared = [text for text in own[0][1] if all(text in texts for _, texts in own)]
     for text in shared:
         say(text)
     alike: dict[str, list[tuple[str, str]]] = {}
-    for name, result in results:
-        for text in result.cautions:
+    for name, texts in own:
+        for text in texts:
             if text not in shared:
                 alike.setdefault(_NUMBER.sub("#", text), []).append((name, text))
     for told in alike.values():

@@ -164,11 +164,11 @@ def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries:
 @click.option(
     "--interval",
     "kind",
-    type=click.Choice(("t", "skewed", "bootstrap", "group-sequential")),
+    type=click.Choice(("t", "skewed", "logit", "group-sequential")),
     default="t",
     show_default=True,
-    help="skewed: a comparison that hangs on few queries; bootstrap: as a check; group-sequential: valid at the end of "
-    "every block, for those who look again.",
+    help="skewed: a comparison that hangs on few queries; logit: one ranking, within what the measure can be; "
+    "group-sequential: valid at the end of every block, for those who look again.",
 )
 @click.option(
     "--by",

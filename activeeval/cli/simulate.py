@@ -65,7 +65,7 @@ _OFTEN = 0.1
     default="t",
     show_default=True,
     metavar="KIND",
-    help="Intervals to measure: t, skewed, bootstrap, or group-sequential (the budgets are its looks). Draws with "
+    help="Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks). Draws with "
     "replacement, as of passive, keep t.",
 )
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
@@ -197,7 +197,7 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
     for method in dict.fromkeys(s.method for s in summaries):
         told = []
         for s in (s for s in summaries if s.method == method and s.is_too_short):
-            why = f" (few judged queries dominate {s.uneven.value:.0%})" if s.uneven.value > _OFTEN else ""
+            why = f" (less spread than expected {s.less_spread.value:.0%})" if s.less_spread.value > _OFTEN else ""
             told.append(f"{s.coverage.value:.1%} at {amount(s.budget)}{why}")
         if told:
             say(f"{method}, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(told)}")

@@ -125,6 +125,12 @@ class Beliefs:
             further=_others(pool, further, own.shape[2]),
         )
 
+    @classmethod
+    def uniform(cls, pool: QueryPool, max_grade: int, known: ArrayLike | None = None) -> Beliefs:
+        """Return the beliefs for which all grades are equally likely."""
+        n_grades = max_grade + 1
+        return cls.of(pool, np.full((pool.n_items, n_grades), 1.0 / n_grades), known=known)
+
     def defended(self) -> Beliefs:
         """Return beliefs that are never sure of themselves: a share says that grades are much lower, or higher.
 
@@ -137,6 +143,19 @@ class Beliefs:
         weights = np.concatenate((self.prior * (1 - SHARE), np.full(len(SHIFTS), SHARE / len(SHIFTS))))
         of_queries = _informed(self.query_offsets, nodes, weights, self.known)
         return replace(self, nodes=nodes, prior=weights, weights=of_queries)
+
+    def unhedged(self) -> Beliefs:
+        """Return the model itself: what `defended` beliefs were before."""
+        nodes, prior = _own_nodes(self.given, self.factor), self._own_prior
+        if prior.size == self.prior.size:
+            return self
+        missing = self.nodes.shape[2] - nodes.shape[2]  # of `widened` beliefs
+        weights = _informed(self.query_offsets, nodes, prior, self.known)
+        return replace(self, nodes=np.pad(nodes, ((0, 0), (0, 0), (0, missing))), prior=prior, weights=weights)
+
+    @property
+    def _own_prior(self) -> Floats:
+        return self.given_weights if self.factor is None else self.factor.node_weights
 
     def widened(self, n_grades: int) -> Beliefs:
         """Return beliefs that know so many further grades and give them no probability."""
@@ -161,8 +180,7 @@ class Beliefs:
         tuple of two ndarrays, shape (n_items,)
         """
         nodes = _own_nodes(self.given, self.factor)
-        prior = self.given_weights if self.factor is None else self.factor.node_weights
-        weights = _informed(self.query_offsets, nodes, prior, self.known)
+        weights = _informed(self.query_offsets, nodes, self._own_prior, self.known)
         grades, of_items = np.arange(nodes.shape[2]), np.repeat(weights, np.diff(self.query_offsets), axis=0).T
         mean, square = ((of_items * (nodes @ grades**power)).sum(axis=0) for power in (1, 2))
         return mean, np.maximum(square - mean**2, 0.0)

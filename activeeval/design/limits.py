@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from activeeval.design.designs import Design
 from activeeval.design.orders import Order
 from activeeval.design.parts import Part
-from activeeval.design.rates import SIGNED, of_stage, pooled
+from activeeval.design.rates import SIGNED, pooled, variance_terms
 from activeeval.design.schemes import Levels
 from activeeval.errors import InputError
 from activeeval.kernels import rates as kernel
@@ -79,14 +79,15 @@ class Plan:
         """Return the plan for one of the targets of a pool, on the order of all of them."""
         stage, places, spread, p = part.stage, part.places, part.spreads[which], order.query_probs
         owners, ratios = places.open_queries, stage.pooled(places, replace(spread, misplaced=0.0))
+        of_query, of_open = variance_terms(places, spread, p, is_nested=stage.is_nested)
         if not stage.is_nested:
             ratios = pooled(places, spread, is_nested=False, least_share=SIGNED)
         return cls(
             order=order,
             slots=np.flatnonzero(places.matters),
             offsets=places.open_offsets,
-            of_query=p**2 * of_stage(places, spread, is_nested=stage.is_nested, least_share=SIGNED),
-            of_open=p[owners] ** 2 * spread.of_open,
+            of_query=of_query,
+            of_open=of_open,
             query_roots=p * ratios.of_query,
             roots=p[owners] * ratios.of_open,
         )

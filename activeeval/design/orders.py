@@ -236,6 +236,18 @@ class Places:
             overheads=np.where(has_any, pool.query_costs, 0.0),
         )
 
+    @classmethod
+    def of_order(cls, order: Order) -> Places:
+        """Return the places of an order, those that may be judged wanted; costs are in mean items."""
+        return cls(
+            pool=order.pool,
+            offsets=order.offsets,
+            items=order.items,
+            matters=order.roots > 0,
+            costs=order.costs,
+            overheads=order.overheads,
+        )
+
     def all_wanted(self) -> Places:
         """Return the same places, all of them wanted."""
         return Places.of(self.pool, self.offsets, self.items, np.ones(self.pool.n_items, dtype=np.bool_))

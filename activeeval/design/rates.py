@@ -127,6 +127,12 @@ def of_stage(places: Places, spread: Spread, *, is_nested: bool, least_share: fl
     return np.where(places.overheads > 0, left, 0.0)
 
 
+def variance_terms(places: Places, spread: Spread, query_probs: Floats, *, is_nested: bool) -> tuple[Floats, Floats]:
+    """Return p² V_0 (n_queries,) and p² V_i (n_wanted_places,), what the variance of an estimate is made of."""
+    of_query = of_stage(places, spread, is_nested=is_nested, least_share=SIGNED)
+    return query_probs**2 * of_query, query_probs[places.open_queries] ** 2 * spread.of_open
+
+
 def pooled(places: Places, spread: Spread, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE) -> Ratios:
     """Return sqrt(variance / cost), pooled: no place's exceeds its query's or, nested, the place's before."""
     offsets, costs = places.open_offsets, places.open_costs

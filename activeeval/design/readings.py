@@ -6,16 +6,18 @@ estimator needs beside the labels: predictions, and the totals of its regressors
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
-from activeeval.design.orders import Order
+from activeeval.design.orders import Order, Places
 from activeeval.design.paths import path_of
+from activeeval.design.planned import Planned
+from activeeval.design.rates import Spread, variance_terms
 from activeeval.design.selections import Selection, Selections
 from activeeval.design.totals import PoolTotals, Totals, n_products
 from activeeval.errors import InputError
@@ -26,6 +28,16 @@ from activeeval.measures import Target
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Rows = Selection | Selections
+
+
+class Spreads(Protocol):
+    """What says how a target's values vary: a stage."""
+
+    def model(self, beliefs: Beliefs) -> Beliefs:
+        """Return the beliefs to predict with."""
+
+    def spread(self, target: Target, places: Places, beliefs: Any) -> Spread:
+        """Return what a target's value varies by."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,6 +54,10 @@ class Reading:
         m(x) = E[L | x] given what is known; NaN without a grade model.
     beliefs : Beliefs or None
         The grade model: what cannot be judged is as it expects, without one of no gain.
+    stage : Spreads
+        What is judged of a query: says how values vary.
+    drawn_with : Beliefs or None
+        What the rates of the order were made with, where that is not what predicts.
     gathered_totals : PoolTotals or None
         Of the larger pool, where the order was gathered of one.
     """
@@ -50,7 +66,9 @@ class Reading:
     order: Order
     known: Ints
     predictions: Floats
+    stage: Spreads
     beliefs: Beliefs | None = None
+    drawn_with: Beliefs | None = None
     gathered_totals: PoolTotals | None = None
     kind: ClassVar[str] = "whole"
 
@@ -146,6 +164,36 @@ class Reading:
             open_share=float(left.sum()),
             squares=float(p @ p),
         )
+
+    @property
+    def part_totals(self) -> PoolTotals:
+        """What an estimate needs of this part of a larger pool, with what is planned of it."""
+        return replace(self.pool_totals, planned=self.planned, planned_blindly=self.planned_blindly)
+
+    @cached_property
+    def planned(self) -> Planned:
+        """The variance that the design planned for this target, by level; nothing without a grade model."""
+        if self.gathered_totals is not None and self.gathered_totals.planned is not None:
+            return self.gathered_totals.planned
+        return self._planned(self.drawn_with or self.beliefs)
+
+    @cached_property
+    def planned_blindly(self) -> Planned | None:
+        """The same were all grades equally likely; None where the grades are not known."""
+        if self.gathered_totals is not None and self.gathered_totals.planned is not None:
+            return self.gathered_totals.planned_blindly
+        top = self.max_grade if self.beliefs is None else self.beliefs.max_grade
+        if top is None:
+            return None
+        return self._planned(self.stage.model(Beliefs.uniform(self.target.pool, top, self.known)))
+
+    def _planned(self, beliefs: Beliefs | None) -> Planned:
+        order, places = self.order, Places.of_order(self.order)
+        if beliefs is None:
+            return Planned.of(np.empty(0), np.empty(0))
+        spread = self.stage.spread(self.target, places, beliefs.unhedged())
+        terms = variance_terms(places, spread, self.query_probs, is_nested=order.is_nested)
+        return Planned.of(np.concatenate((order.query_roots, order.roots[places.matters])), np.concatenate(terms))
 
     def values(self, grades: Ints) -> Floats:
         """Return L of every query from the grades of places and from what is known, shape (n_queries,)."""

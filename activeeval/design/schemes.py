@@ -253,6 +253,7 @@ def _selected(come: Come, order: Order, levels: Floats, is_done: NDArray[np.bool
         slots=taken.slots,
         levels=taken.levels,
         costs=costs[is_done],
+        thresholds=levels[is_done],
     )
 
 

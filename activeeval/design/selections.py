@@ -60,7 +60,8 @@ class Selections:
         As in `Selection`.
     levels : ndarray, shape (n,)
         T of each row's selection.
-    costs : ndarray, shape (n_selections,)
+    costs, thresholds : ndarray, shape (n_selections,)
+        What judging each costs, and its T.
     """
 
     owners: Ints
@@ -69,6 +70,7 @@ class Selections:
     slots: Ints
     levels: Floats
     costs: Floats
+    thresholds: Floats
 
     @classmethod
     def of(cls, one: Selection) -> Selections:
@@ -80,4 +82,5 @@ class Selections:
             slots=one.slots,
             levels=one.levels,
             costs=np.array([one.cost]),
+            thresholds=np.array([one.level]),
         )

@@ -143,7 +143,8 @@ class Whole:
         check_reaches(target, order, known, as_prefix=False)
         unknown = np.full(order.n_queries, np.nan)
         predictions = unknown if beliefs is None else self.moments(target, beliefs).mean
-        return Reading(target=target, order=order, known=known, predictions=predictions, beliefs=beliefs)
+        common: dict[str, Any] = {"target": target, "order": order, "known": known, "stage": self}
+        return Reading(**common, predictions=predictions, beliefs=beliefs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,8 @@ class Depth:
         check_reaches(target, order, known, as_prefix=True)
         lowest_grades = np.maximum(known, 0)
         f0, lowest = path_of(target, beliefs, order.offsets, order.items, lowest_grades)
-        return PrefixReading(target=target, order=order, known=known, predictions=f0, beliefs=beliefs, lowest=lowest)
+        common: dict[str, Any] = {"target": target, "order": order, "known": known, "stage": self}
+        return PrefixReading(**common, predictions=f0, beliefs=beliefs, lowest=lowest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +263,7 @@ class Items:
             order=order,
             known=known,
             predictions=np.zeros(order.n_queries),
+            stage=self,
             beliefs=beliefs,
             learns=self.learns,
             gains=gains,

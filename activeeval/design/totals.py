@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from activeeval.design.planned import Planned
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +57,9 @@ class PoolTotals:
         Σ p of open queries.
     squares : float
         Σ p² of all.
+    planned, planned_blindly : Planned or None
+        What the design plans, and would plan were all grades equally likely; of a part of a pool in chunks alone, for
+        a whole pool says so itself.
     """
 
     n_queries: int
@@ -64,7 +70,11 @@ class PoolTotals:
     open_squares: float
     open_share: float
     squares: float
+    planned: Planned | None = None
+    planned_blindly: Planned | None = None
 
     def __add__(self, other: PoolTotals) -> PoolTotals:
         """Return the totals of two parts together."""
-        return PoolTotals(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
+        parts = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        added: dict[str, Any] = {name: None if own is None else own + more for name, own, more in parts}
+        return PoolTotals(**added)

@@ -79,7 +79,7 @@ def effective_sample_size(sample: JudgedSample, reading: Reading, selection: Sel
     str
     """
     found = evaluate(sample)
-    if found.variance == 0 or not math.isfinite(found.variance):
+    if found.variance == 0 or not math.isfinite(found.observed):
         return None, ""
     if reading.kind == "items" and reading.order.gathered is not None:
         return None, "items of a pool in chunks do not tell"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.design import Reading
 from activeeval.errors import InputError, StateError
 from activeeval.estimation.samples import JudgedSample, JudgedSamples
 from activeeval.kernels import estimates
@@ -28,8 +29,13 @@ class Evaluated:
     Attributes
     ----------
     value, variance : float
+        The variance is V*: not less than what the sample supports beside what was planned, see `supported`.
     degrees_of_freedom : float
         Of the t quantile.
+    observed : float
+        V̂, what the sample itself shows; infinite where it shows no spread.
+    planned : float
+        What the design planned for the level reached; 0 where it planned nothing.
     contributions : ndarray, shape (n,)
         What each draw of an open query adds to the estimate's error; their squares estimate the variance.
     plain_variance : float
@@ -39,8 +45,28 @@ class Evaluated:
     value: float
     variance: float
     degrees_of_freedom: float
+    observed: float
+    planned: float
     contributions: Floats
     plain_variance: float
+
+
+WEIGHT_OF_PLANNED = 3.0
+"""Degrees of freedom that the planned variance counts as where it exceeds the sample's own, and that an interval has
+which rests on it alone. TODO-MEASURED."""
+
+
+def supported(observed: Floats, degrees: Floats, planned: Floats) -> Floats:
+    """Return V* = max(V̂, (df V̂ + 3 V_plan) / (df + 3)), shape (n,).
+
+    V̂ is small where the rare large residual was not drawn. What the model planned for the level reached lifts it then,
+    and never lowers it: a model that expects too much spread is contradicted by the sample, one that expects too
+    little says nothing.
+    """
+    with np.errstate(invalid="ignore"):
+        weight = np.maximum(degrees, 0.0)
+        pulled = (weight * observed + WEIGHT_OF_PLANNED * planned) / (weight + WEIGHT_OF_PLANNED)
+    return np.where(np.isfinite(observed) & (planned > observed), pulled, observed)
 
 
 def evaluate(sample: JudgedSample, scope: str = "pool") -> Evaluated:
@@ -52,7 +78,8 @@ def evaluate(sample: JudgedSample, scope: str = "pool") -> Evaluated:
     ----------
     scope : {"pool", "population"}
         The performance over the pool at hand, or over all the queries of which the pool is a
-        sample: S² / N is then added to the variance, S² the variance of L over queries.
+        sample: W = S² / N is then added to the variance V*, S² the variance of L over queries; the degrees of freedom
+        are those of both terms (`joint_degrees`). Both come from one sample, which these take for two.
 
     Raises
     ------
@@ -65,9 +92,10 @@ def evaluate(sample: JudgedSample, scope: str = "pool") -> Evaluated:
     result = _evaluate(sample)
     if scope == "pool":
         return result
-    freedom = sample.pool_size - 1.0 if sample.is_census else result.degrees_of_freedom
-    variance = result.variance + population_variance(sample, result)
-    return replace(result, variance=variance, degrees_of_freedom=freedom)
+    added = population_variance(sample, result)
+    own = (result.variance, result.degrees_of_freedom)
+    freedom = joint_degrees(*own, added, _degrees_of_choice(sample, result))
+    return replace(result, variance=result.variance + added, degrees_of_freedom=freedom)
 
 
 def check_scope(scope: str) -> None:
@@ -84,6 +112,8 @@ def _evaluate(sample: JudgedSample) -> Evaluated:
             value=sample.base,
             variance=0.0,
             degrees_of_freedom=math.inf,
+            observed=0.0,
+            planned=0.0,
             contributions=np.zeros(n),
             plain_variance=0.0,
         )
@@ -97,13 +127,38 @@ def _evaluate(sample: JudgedSample) -> Evaluated:
         keep = 1 - sample.inclusion_probs
         arrays = (sample.importance_weights, keep, sample.totals, sample.within, sample.population)
         value, variance, freedom, plain = estimates.linear_estimate(*arrays, sample.is_fitted, contributions)
+    seen = (np.array([variance]), np.array([freedom]), np.array([n]))
+    reading = None if sample.with_replacement else sample.reading
+    (own,), (freedom,), (planned,) = _with_plan(*seen, np.array([sample.level]), reading)
     return Evaluated(
         value=float(sample.base + value),
-        variance=float(variance),
+        variance=float(own),
         degrees_of_freedom=float(freedom),
+        observed=float(variance),
+        planned=float(planned),
         contributions=contributions,
         plain_variance=float(plain),
     )
+
+
+def _with_plan(
+    observed: Floats, degrees: Floats, n_open: NDArray[np.int64], levels: Floats, reading: Reading | None
+) -> tuple[Floats, Floats, Floats]:
+    """Return V*, its degrees of freedom and the planned variance of samples at levels, shape (n,) each.
+
+    Where several queries show no spread V* is what was planned, or would have been were all grades equally likely,
+    whichever is more.
+    """
+    if reading is None:
+        return observed, degrees, np.zeros_like(observed)
+    planned = reading.planned.at(levels)
+    variances = supported(observed, degrees, planned)
+    blind = np.isinf(observed) & (n_open > 1)
+    if blind.any() and reading.planned_blindly is not None:
+        stand_in = np.maximum(planned[blind], reading.planned_blindly.at(levels[blind]))
+        variances[blind] = np.where(stand_in > 0, stand_in, np.inf)
+        degrees = np.where(blind, WEIGHT_OF_PLANNED, degrees)
+    return variances, degrees, planned
 
 
 def residuals(sample: JudgedSample) -> tuple[Floats, Floats, Floats]:
@@ -128,17 +183,20 @@ def variance_shares(sample: JudgedSample) -> Floats:
 
 
 def evaluated(samples: JudgedSamples) -> Floats:
-    """Return value, variance and degrees of freedom of each sample for its pool, as `evaluate` does one by one.
+    """Return what `evaluate` does of each sample for its pool, one by one.
 
     Returns
     -------
-    ndarray, shape (n_samples, 3)
+    ndarray, shape (n_samples, 5)
+        Value, V*, degrees of freedom, V̂ and what was planned.
     """
-    out = np.empty((samples.base.size, 3))
-    kernel.linear_estimates(samples.starts, samples.rows, samples.population, samples.is_fitted, out)
-    out[:, 0] += samples.base
+    found, out = np.empty((samples.base.size, 3)), np.empty((samples.base.size, 5))
+    kernel.linear_estimates(samples.starts, samples.rows, samples.population, samples.is_fitted, found)
+    out[:, 0], out[:, 3] = samples.base + found[:, 0], found[:, 1]
+    planned = _with_plan(found[:, 1], found[:, 2], np.diff(samples.starts), samples.levels, samples.reading)
+    out[:, 1], out[:, 2], out[:, 4] = planned
     is_census = samples.open_share == 0.0
-    out[is_census, 0], out[is_census, 1:] = samples.base[is_census], (0.0, np.inf)
+    out[is_census, 0], out[is_census, 1:] = samples.base[is_census], (0.0, np.inf, 0.0, 0.0)
     return out
 
 
@@ -156,6 +214,8 @@ def estimate(sample: JudgedSample, method: str, scope: str = "pool") -> Estimate
         cost=sample.cost,
         method=method,
         scope=scope,
+        observed_error=math.sqrt(result.observed),
+        planned_error=math.sqrt(result.planned) if result.planned > 0 else None,
     )
 
 
@@ -170,6 +230,7 @@ def population_variance(sample: JudgedSample, result: Evaluated) -> float:
     """
     if not math.isfinite(result.variance):
         return 0.0
+    observed = result.observed if math.isfinite(result.observed) else 0.0
     if sample.pool_size <= 1:
         return math.inf
     mean = sample.certain_squares + sample.open_squares
@@ -179,7 +240,37 @@ def population_variance(sample: JudgedSample, result: Evaluated) -> float:
         squares = sample.values**2 - sample.within[:, 0] - known**2
         are_in = not sample.with_replacement and bool((sample.inclusion_probs == 1).all())
         mean += float(weights @ squares) * (1.0 if are_in else sample.open_share / float(weights.sum()))
-    spread = mean - (result.value**2 - result.variance)
+    spread = mean - (result.value**2 - observed)
     if sample.is_census and spread <= NO_SPREAD * mean and mean > 0:
         return math.inf
     return max(spread, 0.0) / (sample.pool_size - 1)
+
+
+def joint_degrees(of_pool: float, degrees: float, added: float, of_added: float) -> float:
+    """Return (V* + W)² / (V*²/df₁ + W²/df₂), the degrees of freedom of V* + W after Satterthwaite.
+
+    Examples
+    --------
+    >>> joint_degrees(1.0, 5.0, 1.0, 20.0), joint_degrees(0.0, float("inf"), 1.0, 20.0)
+    (16.0, 20.0)
+    """
+    if not math.isfinite(of_pool + added) or added <= 0:
+        return degrees
+    lost = of_pool**2 / max(degrees, 1.0) + added**2 / max(of_added, 1.0)
+    return (of_pool + added) ** 2 / lost
+
+
+def _degrees_of_choice(sample: JudgedSample, result: Evaluated) -> float:
+    """Return the degrees of freedom of S²: those of the queries' shares of it by the rule for V̂, at most N − 1.
+
+    What certain queries add counts as equal shares.
+    """
+    most = sample.pool_size - 1.0
+    if sample.is_census:
+        return most
+    centre, certain_share = result.value, 1.0 - sample.open_share
+    shares = sample.importance_weights * np.maximum((sample.values - centre) ** 2 - sample.within[:, 0], 0.0)
+    if n_certain := int(certain_share * sample.pool_size):
+        certain = sample.certain_squares - 2 * centre * sample.base + certain_share * centre**2
+        shares = np.append(shares, np.full(n_certain, max(certain, 0.0) / n_certain))
+    return min(float(estimates.degrees(shares, 1.0)), most)

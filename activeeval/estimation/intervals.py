@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
+from activeeval.design import Reading
 from activeeval.errors import InputError, did_you_mean
 from activeeval.estimation.estimators import Evaluated, evaluate
 from activeeval.estimation.samples import JudgedSample
@@ -24,7 +25,8 @@ from activeeval.results import Interval, check_level, t_quantile
 
 Floats = NDArray[np.float64]
 
-_SEED = 20130301
+_FARTHEST = 500.0
+"""Of the exponent: beyond it an end is the lowest or highest value in all digits."""
 _LEAST_STEP = 0.005
 """Looks that are closer than one part in 200 tell each other's answer, and the quadrature needs some width."""
 _ROUNDING = 1e-9
@@ -159,41 +161,48 @@ class Skewed:
 
 
 @dataclass(frozen=True, slots=True)
-class Bootstrap:
-    """Studentised bootstrap (bootstrap-t) of what each draw contributed: [R̂ − T_hi se, R̂ − T_lo se].
+class Logit:
+    """The t interval on the scale ln((R − lowest) / (highest − R)), for one ranking: its ends are turned back.
 
-    Parameters
-    ----------
-    n_resamples : int
-    seed : int
-        The same sample gives the same interval.
+    Lowest and highest are what the pool comes to with every unknown grade the least, and the largest; on an open scale
+    of grades it is ln(R − lowest). A ranking's value is skewed to the right near its lowest and its variance grows with
+    it, so that the t interval misses above more often than below; here it is longer on that side. Beyond those values
+    it never reaches, and where R̂ itself does it is the t interval.
     """
 
-    name: ClassVar[str] = "bootstrap"
-    when: ClassVar[str] = "one look, sides of different length without a formula; beside skewed, as a check"
-    n_resamples: int = 1999
-    seed: int = _SEED
+    name: ClassVar[str] = "logit"
+    when: ClassVar[str] = "one look at one ranking, sides of different length within what the measure can be"
 
     def interval(self, looks: Sequence[Look], level: float) -> Interval:
-        """Return the interval at the last look."""
-        sample, last = looks[-1].sample, looks[-1].evaluated
-        if not _has_contributions(last):
-            return Student().interval(looks, level)
-        check_level(level)
-        if (self.n_resamples + 1) * (1 - level) / 2 < 1 - _ROUNDING:
-            raise InputError(
-                f"{self.n_resamples} resamples say nothing of a level of {level:.6g}: ask for another kind"
-            )
-        contributions, keep = _parts(sample, last)
-        statistics = np.empty(self.n_resamples)
-        rng = np.random.default_rng(self.seed)
-        intervals.bootstrap_statistics(contributions, keep, not sample.with_replacement, rng, statistics)
-        statistics.sort()
-        # order statistics bear what is infinite; 1 − .9 is a little below .1
-        tail = max(int((self.n_resamples + 1) * (1 - level) / 2 + _ROUNDING), 1)
-        low, high = statistics[tail - 1], statistics[-tail]
-        se = math.sqrt(last.variance)
-        return Interval(last.value - float(high) * se, last.value - float(low) * se, level)
+        """Return the interval at the last look.
+
+        Raises
+        ------
+        InputError
+            Of a difference, whose sides have no such ends, and of a pool in chunks.
+        """
+        plain, sample, last = Student().interval(looks, level), looks[-1].sample, looks[-1].evaluated
+        if sample.reading is None or sample.reading.target.versus is not None:
+            raise InputError("logit intervals are for one ranking, a difference has no such ends: ask for another kind")
+        if sample.reading.gathered_totals is not None:
+            raise InputError("logit intervals need all of a pool, this one came in chunks: ask for another kind")
+        lowest, highest = _ends_of(sample.reading)
+        if not _knows(last) or not lowest < last.value < highest:
+            return plain
+        above, below = last.value - lowest, highest - last.value
+        slope = 1 / above + (1 / below if math.isfinite(below) else 0.0)
+        factor = math.exp(min((plain.high - last.value) * slope, _FARTHEST))
+        if math.isinf(below):
+            return Interval(lowest + above / factor, lowest + above * factor, level)
+        low, high = ((highest * above * by + lowest * below) / (above * by + below) for by in (1 / factor, factor))
+        return Interval(low, high, level)
+
+
+def _ends_of(reading: Reading) -> tuple[float, float]:
+    """Return what a ranking's value can be at least, and at most, by what is known of the pool's grades."""
+    p, n, top = reading.query_probs, reading.target.pool.n_items, reading.max_grade
+    lowest = float(p @ reading.values(np.zeros(n, dtype=np.int64)))
+    return lowest, math.inf if top is None else float(p @ reading.values(np.full(n, top)))
 
 
 def _obrien_fleming(share: float, alpha: float) -> float:
@@ -316,7 +325,7 @@ def _timetable(looks: Sequence[Look]) -> tuple[tuple[float, ...], tuple[float, .
     return tuple(information), tuple(shares)
 
 
-INTERVALS: dict[str, type[IntervalKind]] = {kind.name: kind for kind in (Student, Skewed, Bootstrap, GroupSequential)}
+INTERVALS: dict[str, type[IntervalKind]] = {kind.name: kind for kind in (Student, Skewed, Logit, GroupSequential)}
 
 
 def find_interval(name: str) -> type[IntervalKind]:

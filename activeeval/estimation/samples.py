@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +51,10 @@ class JudgedSample:
         Draws, distinct queries and distinct items judged.
     cost : float
         In mean items.
+    reading : Reading or None
+        What was asked, and planned for each level; None where nobody says.
+    level : float
+        T; infinite with replacement.
     """
 
     with_replacement: bool
@@ -69,6 +74,8 @@ class JudgedSample:
     n_queries: int
     n_items: int
     cost: float
+    reading: Reading | None = None
+    level: float = math.inf
 
     @property
     def is_census(self) -> bool:
@@ -91,10 +98,11 @@ class JudgedSamples:
         Where the rows of each sample begin: its open queries, ascending.
     rows : Rows
     population : ndarray, shape (n_samples, k)
-    base, certain_squares, open_squares, open_share, costs : ndarray, shape (n_samples,)
+    base, certain_squares, open_squares, open_share, costs, levels : ndarray, shape (n_samples,)
     n_queries, n_items : ndarray of int64, shape (n_samples,)
     is_fitted : bool
     pool_size : float
+    reading : Reading
     """
 
     starts: Ints
@@ -105,10 +113,12 @@ class JudgedSamples:
     open_squares: Floats
     open_share: Floats
     costs: Floats
+    levels: Floats
     n_queries: Ints
     n_items: Ints
     is_fitted: bool
     pool_size: float
+    reading: Reading
 
     def sample(self, k: int) -> JudgedSample:
         """Return one of them."""
@@ -131,6 +141,8 @@ class JudgedSamples:
             n_queries=int(self.n_queries[k]),
             n_items=int(self.n_items[k]),
             cost=float(self.costs[k]),
+            reading=self.reading,
+            level=float(self.levels[k]),
         )
 
 
@@ -169,10 +181,12 @@ def judged_samples(design: Design, reading: Reading, judge: Judge, selections: S
         # a difference would leave a rounding error of a census
         open_share=np.where(sums[:, kernel.CERTAIN] == pool.n_open, 0.0, pool.open_share - sums[:, kernel.SHARE]),
         costs=selections.costs,
+        levels=selections.thresholds,
         n_queries=n_queries,
         n_items=n_items,
         is_fitted=design.is_fitted,
         pool_size=1.0 / pool.squares,
+        reading=reading,
     )
 
 
@@ -201,4 +215,5 @@ def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, 
         n_queries=queries.size,
         n_items=int(np.diff(reading.order.offsets)[queries].sum()),
         cost=selection.cost,
+        reading=reading,
     )

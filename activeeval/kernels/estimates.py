@@ -41,6 +41,7 @@ from activeeval.kernels.compiling import jit as _jit
 _NO_SPREAD = 1e-12
 _NO_RESIDUAL = 1e-14
 _MANY = 12
+_EACH = 4.0
 _COLLINEAR = 1e-8
 _ROUNDING = 1e-16
 _FARTHEST = 4.0
@@ -218,32 +219,34 @@ def _direction(coefficients, width):
 
 @_jit
 def _residual(j, keep, totals, within, direction, products):
-    """Return e and s of a query, and what keep e² + (1 − keep) s were if nothing cancelled: the measure of rounding."""
-    e, size = 0.0, 0.0
+    """Return e and s of a query."""
+    e, s = 0.0, 0.0
     for a in range(direction.size):
-        part = direction[a] * totals[j, a]
-        e += part
-        size += abs(part)
-    if keep[j] == 1.0:
-        return e, 0.0, size * size
-    s, size_within = 0.0, 0.0
-    for a in range(products.size):
-        term = products[a] * within[j, a]
-        s += term
-        size_within += abs(term)
-    return e, s, keep[j] * size * size + (1.0 - keep[j]) * size_within
+        e += direction[a] * totals[j, a]
+    if keep[j] < 1.0:
+        for a in range(products.size):
+            s += products[a] * within[j, a]
+    return e, s
+
+
+@_jit
+def _scale(omega, totals):
+    """Return Σ ω² (y² + m²), beside which a spread is nothing but rounding: no fit has a part in it."""
+    scale = 0.0
+    for j in range(omega.size):
+        scale += omega[j] ** 2 * (totals[j, 0] ** 2 + totals[j, 2] ** 2)
+    return scale
 
 
 @_jit
 def _explains(omega, keep, totals, within, coefficients):
     """Return whether B leaves no residual but rounding."""
-    spread, scale = 0.0, 0.0
+    spread = 0.0
     direction, products = _direction(coefficients, totals.shape[1])
     for j in range(omega.size):
-        e, s, size = _residual(j, keep, totals, within, direction, products)
+        e, s = _residual(j, keep, totals, within, direction, products)
         spread += omega[j] ** 2 * (keep[j] * e * e + (1.0 - keep[j]) * abs(s))
-        scale += omega[j] ** 2 * size
-    return spread <= _NO_RESIDUAL * scale
+    return spread <= _NO_RESIDUAL * _scale(omega, totals)
 
 
 @_jit
@@ -257,10 +260,23 @@ def _gap(h, omega, totals, population):
 
 
 @_jit
-def _regress(omega, keep, totals, within, population, coefficients, lift):
+def _effective_number(omega, keep, totals, within, coefficients):
+    """Return (Σ v)² / Σ v² of the shares v of V̂, how many queries matter; n where none does."""
+    total, squares = 0.0, 0.0
+    direction, products = _direction(coefficients, totals.shape[1])
+    for j in range(omega.size):
+        e, s = _residual(j, keep, totals, within, direction, products)
+        v = omega[j] ** 2 * max(keep[j] * e * e + (1.0 - keep[j]) * s, 0.0)
+        total += v
+        squares += v * v
+    return total * total / squares if squares > 0.0 else float(omega.size)
+
+
+@_jit
+def _regress(omega, keep, totals, within, population, is_few, coefficients, lift):
     """Fill B and what the g-weights need; return how many regressors say anything, and the gap where the second is out.
 
-    0 and no gap where B stays as it is.
+    0 and no gap where B stays as it is. Few queries are fitted by the first regressor alone.
     """
     k = coefficients.size
     if omega.size <= 2 or _explains(omega, keep, totals, within, coefficients):
@@ -269,7 +285,7 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
     h = _moment_matrix(omega, keep, totals, within, k)
     rank = _fit(h, k, omega, totals, population, coefficients, lift)
     reaches_far = rank > 1 and _largest_weight(omega, keep, totals, lift) > _FARTHEST
-    if reaches_far and not _explains(omega, keep, totals, within, coefficients):
+    if (is_few or reaches_far) and not _explains(omega, keep, totals, within, coefficients):
         coefficients[:] = 0.0
         lift[:] = 0.0
         one = np.int64(1)  # for a bare 1 it would be compiled once more
@@ -284,12 +300,17 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
 @_jit
 def _coefficients(omega, keep, totals, within, population, fitted):
     """Return B, what the g-weights need, how many regressors say anything, and the gap where the second is out."""
-    k = min(totals.shape[1] - 1, 2 + omega.size // _MANY)
+    plain = np.zeros(2)
+    plain[1] = 1.0
+    most = totals.shape[1] - 1
+    if fitted:
+        most = 1 + int(_effective_number(omega, keep, totals, within, plain) / _EACH)
+    k = max(min(totals.shape[1] - 1, 2 + omega.size // _MANY, most), 2)
     coefficients, lift = np.zeros(k), np.zeros(k)
     coefficients[1] = 1.0
     rank, gap = 0, 0.0
     if fitted:
-        rank, gap = _regress(omega, keep, totals, within, population, coefficients, lift)
+        rank, gap = _regress(omega, keep, totals, within, population, most < 2, coefficients, lift)
     return coefficients, lift, rank, gap
 
 
@@ -299,7 +320,7 @@ def residuals(omega, keep, totals, within, population, fitted, out):
     coefficients = _coefficients(omega, keep, totals, within, population, fitted)[0]
     direction, products = _direction(coefficients, totals.shape[1])
     for j in range(omega.size):
-        out[j, 0], out[j, 1], _ = _residual(j, keep, totals, within, direction, products)
+        out[j, 0], out[j, 1] = _residual(j, keep, totals, within, direction, products)
     return coefficients
 
 
@@ -330,18 +351,17 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
     estimate = 0.0
     for a in range(k):
         estimate += coefficients[a] * population[a]
-    conservative, scale = 0.0, 0.0
+    conservative, scale = 0.0, _scale(omega, totals)
     shares = np.zeros(n)
     direction, products = _direction(coefficients, totals.shape[1])
     for j in range(n):
-        e, s, size = _residual(j, keep, totals, within, direction, products)
+        e, s = _residual(j, keep, totals, within, direction, products)
         g = 1.0
         for a in range(k):
             g += omega[j] * keep[j] * lift[a] * totals[j, a + 1]
         estimate += omega[j] * e
         contributions[j] = g * omega[j] * e
         shares[j] = (g * omega[j]) ** 2 * (1.0 - keep[j]) * s
-        scale += (g * omega[j]) ** 2 * size
         if keep[j] > 0.0 or within[j, 0] != 0.0:
             conservative += contributions[j] ** 2
     n_fitted = float(max(rank, 2)) if fitted else 0.0

@@ -1,10 +1,4 @@
-"""Intervals that need more than a variance: resampled contributions, boundaries of several looks.
-
-*Studentised bootstrap.* Draw j adds u_j to the error of R̂ (``contributions``) and keep_j u_j² to V̂. Draws
-that come one after the other are resampled n from n; in a settled sample each is there 0, 1, 2 … times on its
-own, as in the Poisson bootstrap. Resample b with counts k gives, with u centred where draws follow each other,
-
-    T = Σ (k − 1) sqrt(keep) u / sqrt(Σ k keep u² − [draws] (Σ k u)² / n).
+"""Boundaries of several looks.
 
 *Several looks.* B(τ) is a Brownian motion over the information fraction τ, Z_k = B(τ_k)/sqrt(τ_k). With f_k the
 density of B(τ_k) on the paths that stayed inside, |B(τ_j)| < c_j (Armitage, McPherson and Rowe 1969),
@@ -26,45 +20,6 @@ from activeeval.kernels.compiling import jit as _jit
 _HALVINGS = 60
 _LARGEST_BOUNDARY = 8.0
 _ROOT2 = math.sqrt(2.0)
-
-
-@_jit
-def _count(u):
-    """Return the Poisson number of mean 1 whose probabilities cumulated exceed ``u``."""
-    k = 0
-    prob = math.exp(-1.0)
-    total = prob
-    while u >= total and k < 20:
-        k += 1
-        prob /= k
-        total += prob
-    return k
-
-
-@_jit
-def bootstrap_statistics(contributions, keep, settled, rng, out):
-    """Fill ``out`` (resamples,) with T, infinite where a resample shows no spread; ``rng`` is a numpy Generator."""
-    n = contributions.size
-    counts = np.empty(n, np.int64)
-    for b in range(out.size):
-        counts[:] = 0
-        for j in range(n):
-            if settled:
-                counts[j] = _count(rng.random())
-            else:
-                counts[min(int(rng.random() * n), n - 1)] += 1
-        error, total, spread = 0.0, 0.0, 0.0
-        for j in range(n):
-            u = contributions[j]
-            error += (counts[j] - 1) * math.sqrt(keep[j]) * u
-            total += counts[j] * u
-            spread += counts[j] * keep[j] * u * u
-        if not settled:
-            spread = (spread - total * total / n) * n / (n - 1.0)
-        if spread > 0.0:
-            out[b] = error / math.sqrt(spread)
-        else:
-            out[b] = 0.0 if error == 0.0 else math.copysign(np.inf, error)
 
 
 @_jit

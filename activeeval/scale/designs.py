@@ -210,7 +210,7 @@ class ChunkedDesign:
             part = self.recipe.part(chunk)
             rates, p = method.rates(part, self.recipe.weights), chunk.weights / sums.weight
             order = method.order(part, rates, p, sums, self.recipe.share)
-            totals = tuple(reading.pool_totals for reading in part.readings(order))
+            totals = tuple(reading.part_totals for reading in part.readings(order))
             return found(chunk, int(offsets[k]), order, totals, key, gathering.horizon)
 
         n_chunks = 0

@@ -138,6 +138,10 @@ class Workload:
             return self
         return replace(self, rankings=lists)._onto(self.pool.with_items(items), items)
 
+    def of_queries(self, which: Ints) -> Workload:
+        """Return the workload of some queries of the pool, by their positions, ascending."""
+        return self._onto(*self.pool.subset(which))
+
     def held_out(self, fraction: float, rng: np.random.Generator) -> Workload:
         """Set a share of the queries aside, by chance, to train on; the pool is the rest."""
         n = round(fraction * self.pool.n_queries)
@@ -149,8 +153,7 @@ class Workload:
         is_training = np.zeros(self.pool.n_queries, dtype=bool)
         is_training[order[:n]] = True
         training = self._training_rows(is_training)
-        rest, items = self.pool.subset(np.flatnonzero(~is_training))
-        return replace(self._onto(rest, items), training=training)
+        return replace(self.of_queries(np.flatnonzero(~is_training)), training=training)
 
     def trained_on(self, judged: Workload) -> Workload:
         """Train on another workload of the same runs; its queries leave this pool."""
@@ -158,8 +161,7 @@ class Workload:
         if not kept.size:
             raise InputError("every query of the pool is among those to train on: there is none to evaluate")
         training = judged._training_rows(np.ones(judged.pool.n_queries, dtype=bool))
-        rest, items = self.pool.subset(kept)
-        return replace(self._onto(rest, items), training=training)
+        return replace(self.of_queries(kept), training=training)
 
     def taught_by(self, known: Ints) -> Workload:
         """Train on grades (n_items,) of the pool itself, −1 where none is known, unless they are too few.

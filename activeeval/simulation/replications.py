@@ -34,14 +34,19 @@ Keys = Sequence[np.uint64]
 _MOST, _MOST_PLACES = 1000, 2_000_000
 """Repetitions that are run together, so that what is read of a query serves all; up to 100 MB."""
 _MOST_UNIFORMS = 20_000_000
-COLUMNS = ("value", "variance", "degrees_of_freedom", "draws", "queries", "items", "spent", "open", "low", "high")
+COLUMNS = (
+    *("value", "variance", "degrees_of_freedom", "observed", "planned"),
+    *("draws", "queries", "items", "spent", "open", "low", "high"),
+)
 """What a repetition leaves for each budget, in the order of its columns."""
+_ESTIMATED, _PLANNED, _COUNTED, _ENDS = slice(0, 5), 4, slice(5, 10), slice(10, 12)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replications:
     """Every repetition of one design at every budget, each array of shape (repetitions, budgets).
 
+    `variances` are V*, `observed` V̂ and `planned` what the design planned, as in `activeeval.estimation.Evaluated`.
     `n_open` counts the judged queries that chance chose, `lows` and `highs` are the ends of 95 % intervals of the kind
     that was asked for, `spent` is in mean items.
     """
@@ -49,6 +54,8 @@ class Replications:
     values: Floats
     variances: Floats
     degrees_of_freedom: Floats
+    observed: Floats
+    planned: Floats
     n_draws: Ints
     n_queries: Ints
     n_items: Ints
@@ -149,6 +156,8 @@ def replicate_with(
         values=columns["value"],
         variances=columns["variance"],
         degrees_of_freedom=columns["degrees_of_freedom"],
+        observed=columns["observed"],
+        planned=columns["planned"],
         spent=columns["spent"],
         lows=columns["low"],
         highs=columns["high"],
@@ -184,16 +193,16 @@ def _levelled(
             samples = [judged_samples(design, reading, judge, selections) for selections in paid]
             for k, own in enumerate(samples):
                 counts = (own.n_queries, own.n_queries, own.n_items, own.costs, np.diff(own.starts))
-                out[which, k, 3:8] = np.column_stack(counts)
+                out[which, k, _COUNTED] = np.column_stack(counts)
                 if is_plain:
-                    out[which, k, :3] = evaluated(own)
+                    out[which, k, _ESTIMATED] = evaluated(own)
             if not is_plain:
                 shares = (budgets / budgets[-1]).tolist()
                 for row, r in enumerate(which.tolist()):
                     looks = looks_of([own.sample(row) for own in samples], shares, scope)
-                    out[r, :, :3] = [_found(look.evaluated) for look in looks]
+                    out[r, :, _ESTIMATED] = [_found(look.evaluated) for look in looks]
                     ends = [kind.interval(looks[: k + 1], 0.95) for k in range(len(looks))]
-                    out[r, :, 8:] = [(one.low, one.high) for one in ends]
+                    out[r, :, _ENDS] = [(one.low, one.high) for one in ends]
         if is_plain:
             _add_half_widths(out)
         return out
@@ -201,14 +210,14 @@ def _levelled(
     return run
 
 
-def _found(evaluated: Evaluated) -> tuple[float, float, float]:
-    return evaluated.value, evaluated.variance, evaluated.degrees_of_freedom
+def _found(own: Evaluated) -> tuple[float, ...]:
+    return own.value, own.variance, own.degrees_of_freedom, own.observed, own.planned
 
 
 def _add_half_widths(out: Floats) -> None:
     """Fill the ends of t intervals."""
     half = half_widths(out[:, :, 1], out[:, :, 2], 0.95)
-    out[:, :, 8], out[:, :, 9] = out[:, :, 0] - half, out[:, :, 0] + half
+    out[:, :, _ENDS] = np.stack((out[:, :, 0] - half, out[:, :, 0] + half), axis=2)
 
 
 def _drawn(
@@ -244,10 +253,13 @@ def _drawn(
     def run(keys: Keys) -> Floats:
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
         if n_sampled:
-            out[:, :n_sampled, :7] = _with_replacement(arrays, keys, n_sampled, guess)
+            ran = _with_replacement(arrays, keys, n_sampled, guess)
+            out[:, :n_sampled, _ESTIMATED] = ran[:, :, [0, 1, 2, 1, 1]]
+            out[:, :n_sampled, _COUNTED] = ran[:, :, [3, 4, 5, 6, 3]]
         n = order.n_queries
-        out[:, n_sampled:, :7] = (truth, 0.0, np.inf, n, n, order.items.size, costs.sum())
-        out[:, :, 7] = out[:, :, 3]
+        out[:, n_sampled:, _ESTIMATED] = (truth, 0.0, np.inf, 0.0, 0.0)
+        out[:, n_sampled:, _COUNTED] = (n, n, order.items.size, costs.sum(), n)
+        out[:, :, _PLANNED] = 0.0
         _add_half_widths(out)
         return out
 

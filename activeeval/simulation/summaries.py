@@ -15,7 +15,7 @@ from activeeval.errors import InputError
 from activeeval.kernels import estimates
 from activeeval.measures import Target
 from activeeval.pool import Seed
-from activeeval.results import FEWEST_DEGREES, Figure
+from activeeval.results import LESS_SPREAD, Figure
 from activeeval.simulation.replications import Replications, repetition_seeds, replicate_with
 
 Floats = NDArray[np.float64]
@@ -46,13 +46,13 @@ class Summary:
     width : Figure
         Mean full width of the 95 % interval, over the repetitions that gave one.
     undetermined : Figure
-        Share of repetitions whose sample shows no spread, so that nothing bounds the interval; the
-        infinite interval counts as holding the truth.
+        Share of repetitions whose sample shows no spread: their intervals, infinite where nothing was planned, are not
+        to be used.
     coverage_so_far : Figure
         Share of repetitions whose intervals at this budget and all smaller ones hold the truth: what
         the kind promises that may look again.
-    uneven : Figure
-        Share of repetitions whose estimate carries the caution that few queries dominate it.
+    less_spread : Figure
+        Share of repetitions whose estimate carries the caution that the sample saw less spread than expected.
     queries, items : Figure
         Mean number of distinct queries and items judged.
     spent : Figure
@@ -90,7 +90,7 @@ class Summary:
     width: Figure
     undetermined: Figure
     coverage_so_far: Figure
-    uneven: Figure
+    less_spread: Figure
     queries: Figure
     items: Figure
     spent: Figure
@@ -281,9 +281,9 @@ def _summary(
         bias=mean_figure(errors),
         coverage=share_figure(held[:, k]),
         width=mean_figure(width[np.isfinite(width)]),
-        undetermined=share_figure(np.isinf(width)),
+        undetermined=share_figure(np.isinf(run.observed[:, k])),
         coverage_so_far=share_figure(np.all(held[:, : k + 1], axis=1)),
-        uneven=share_figure(degrees < FEWEST_DEGREES * run.n_open[:, k]),
+        less_spread=share_figure(run.observed[:, k] < LESS_SPREAD * run.planned[:, k]),
         queries=mean_figure(run.n_queries[:, k].astype(np.float64)),
         items=mean_figure(run.n_items[:, k].astype(np.float64)),
         spent=mean_figure(spent),

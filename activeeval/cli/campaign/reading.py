@@ -82,7 +82,7 @@ def status(name: str, db: str | None, as_of: int | None, level: float, places: i
 @click.option(
     "--interval",
     "kind",
-    type=click.Choice(("t", "skewed", "bootstrap", "group-sequential")),
+    type=click.Choice(("t", "skewed", "logit", "group-sequential")),
     default="t",
     show_default=True,
     help="group-sequential: valid at the end of every block, for those who look again.",

@@ -127,7 +127,7 @@ def _estimate(one: Answer, level: float) -> Row:
         "queries": one.estimate.n_queries,
         "items": one.estimate.n_items,
         "effective_sample_size": one.estimate.effective_sample_size,
-        "cautions": list(one.estimate.cautions),
+        "cautions": list(map(str, one.estimate.cautions)),
     }
     at_once = None if one.shared is None else one.estimate.bounds(one.shared.interval)
     return found | {"low_at_once": at_once and finite(at_once[0]), "high_at_once": at_once and finite(at_once[1])}
