@@ -123,14 +123,7 @@ class Pilot:
             raise InputError(f"{what} teaches no plan: expected levels")
         order, stage, own = design.order, design.stage, design.stage.model(beliefs)
         reading = stage.reading(target, order, own, design.known)
-        places = Places(
-            pool=order.pool,
-            offsets=order.offsets,
-            items=order.items,
-            matters=order.roots > 0,
-            costs=order.costs,
-            overheads=order.overheads,
-        )
+        places = Places.of_order(order)
         part = Part(stage=stage, targets=(target,), beliefs=own, known=design.known, places=places)
         return cls(design=design, reading=reading, plan=Plan.of_part(part, order), values=Values.of(target, beliefs))
 
@@ -151,13 +144,13 @@ class Pilot:
         name = self.reading.target.name
         sample = judged_sample(self.design, self.reading, self.reading.judge(grades), selection)
         found = evaluate(sample)
-        if sample.is_census or not 0 < found.variance < math.inf:
+        if sample.is_census or not 0 < found.observed < math.inf:
             raise InputError(f"the pilot says nothing of how {name} varies: nothing in it was left to chance")
         expected = self.plan.at_level(selection.level)
         if not (expected > 0 and self.values.spread > 0):
             raise InputError(f"the grade model leaves nothing open of {name}: there is nothing to rescale")
         return Lesson(
-            of_residuals=Ratio(value=found.variance / expected, degrees_of_freedom=found.degrees_of_freedom),
+            of_residuals=Ratio(value=found.observed / expected, degrees_of_freedom=found.degrees_of_freedom),
             of_values=self._of_values(spread_of(sample, found, self.reading, selection)),
         )
 

@@ -56,7 +56,7 @@ class Noise:
     Attributes
     ----------
     ratios : ndarray, shape (n,)
-        The variance that each sample's interval is made of, over their mean.
+        The variance that each sample's interval is made of, over the mean of their estimates of it.
     shares : ndarray, shape (n,)
         Its degrees of freedom over the judged queries that chance chose.
     """
@@ -162,9 +162,11 @@ def _noise(runs: list[Replications], which: int) -> tuple[Noise, float]:
     ratios, shares, means = [], [], []
     for run in runs:
         variances, freedom, n_open = run.variances[:, which], run.degrees_of_freedom[:, which], run.n_open[:, which]
+        observed = run.observed[:, which]
         tells = np.isfinite(variances) & np.isfinite(freedom) & (variances > 0) & (n_open > 0)
-        if tells.any():
-            means.append(float(variances[tells].mean()))
+        unbiased = observed[np.isfinite(observed) & tells]
+        if unbiased.sum() > 0:
+            means.append(float(unbiased.mean()))
             ratios.append(variances[tells] / means[-1])
             shares.append(freedom[tells] / n_open[tells])
     if not means:
