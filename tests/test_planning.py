@@ -201,6 +201,23 @@ def test_a_goal_takes_the_smallest_budget_that_meets_it(made, goal, name):
     assert not goal.is_met(forecast.at(0.99 * needed))
 
 
+@pytest.mark.parametrize("goal", [Goal(half_width=0.4), Goal(difference=0.6, power=0.7)])
+def test_a_goal_has_a_range_of_budgets_and_a_power_is_promised_by_its_upper_end(made, goal):
+    plain = planner_of(made, DCG(cutoff=10)).forecasts(METHODS["items"])[0]
+    forecast = replace(plain, scale=Scale(spread=0.3))
+    ends = goal.budgets(forecast)
+    for chance, end in zip((0.1, 0.9), ends, strict=True):
+        assert goal.is_met(forecast.at(end), chance)
+        assert not goal.is_met(forecast.at(0.99 * end), chance)
+    needed = goal.budget(forecast)
+    if goal.half_width is not None:
+        assert ends[0] < needed < ends[1]
+        assert forecast.at(ends[1]).half_widths()[1] == pytest.approx(0.4, rel=0.01)
+    else:
+        assert needed == ends[1]
+        assert forecast.at(needed).powers(0.6)[0] == pytest.approx(0.7, abs=0.01)
+
+
 def test_a_goal_that_the_queries_themselves_do_not_allow(made):
     forecast = planner_of(made, DCG(cutoff=10)).forecasts(METHODS["items"])[0]
     floor = forecast.all_judged.half_width("population")
