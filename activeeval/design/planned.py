@@ -57,8 +57,10 @@ class Planned:
     @classmethod
     def _added(cls, bins: NDArray[np.int64], weighted: Floats, whole: Floats) -> Planned:
         distinct, places = np.unique(bins, return_inverse=True)
-        n = distinct.size
-        return cls(distinct, np.bincount(places, weighted, minlength=n), np.bincount(places, whole, minlength=n))
+        sums = np.zeros((2, distinct.size))
+        np.add.at(sums[0], places, weighted)
+        np.add.at(sums[1], places, whole)
+        return cls(distinct, sums[0], sums[1])
 
     def __add__(self, other: Planned) -> Planned:
         """Return the curve of two parts of a pool together."""
