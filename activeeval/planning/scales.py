@@ -30,8 +30,8 @@ class Scale:
 
     Examples
     --------
-    >>> Scale(value=1.2, spread=0.3).at(0.9)
-    1.76...
+    >>> round(Scale(value=1.2, spread=0.3).at(0.9), 3)
+    1.763
     """
 
     value: float = 1.0
@@ -73,8 +73,8 @@ deviation of .5 to .9 against .25 of what comes out, and the best multiple was .
 _ALWAYS, _OF_ONE = 0.27, 1.25
 """Standard deviation of the logarithm of what comes out over what is planned: of ever so many held-out queries, and,
 squares added, of one. Root mean squares were .37, .33, .27 and .27 of 12, 25, 50 and 100 queries, .15 of 157 (MQ2008)
-and .26 of 339 (MQ2007-agg). With .27 in place of .2
-(and 1.08 in place of 1.12) .74 of samples lay within their ranges on LightGBM's example in place of .70."""
+and .26 of 339 (MQ2007-agg). With .27 in place of .2 (and 1.08 in place of 1.12) .74 of samples lay within their ranges
+on LightGBM's example in place of .70."""
 
 
 def learned_scale(ratio: float, n_queries: int) -> Scale:
@@ -82,7 +82,8 @@ def learned_scale(ratio: float, n_queries: int) -> Scale:
 
     Examples
     --------
-    >>> learned_scale(1.4, 50), learned_scale(1.4, 5000)
+    >>> [(round(s.value, 2), round(s.spread, 2)) for s in (learned_scale(1.4, 50), learned_scale(1.4, 5000))]
+    [(1.14, 0.32), (1.39, 0.27)]
     """
     share = n_queries / (n_queries + _DOUBT)
     value = math.exp(share * math.log(ratio) + (1 - share) * math.log(_USUAL))
