@@ -167,6 +167,8 @@ def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
             errors.append(abs(np.sqrt(scaled.of_pool) / realised - 1))
             low, high = scaled.half_widths()
             within.append(float(np.mean((low <= halves) & (halves <= high))))
+        if not errors:  # everything is judged by then
+            continue
         before = abs(np.sqrt(plain.at(goal_budget).of_pool) / realised - 1)
         details = {"before": before, "ninth_tenth": float(np.quantile(errors, 0.9)), "say_nothing": untold}
         details |= {"inside": float(np.mean(within)), "note": f"{np.mean(within):.2f} inside"}
