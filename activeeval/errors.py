@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+_UNSEEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LONGEST = 1000
 """Letters of what a message says of a file."""
 
@@ -13,6 +15,19 @@ _LONGEST = 1000
 def shown(text: str) -> str:
     """Quote a text for a message, shortened where it is long."""
     return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+def visible(text: str) -> str:
+    r"""Return a text as a terminal or a page may show it: what would move the cursor or turn the writing is spelt out.
+
+    These are the control characters of C0 but a tab, of C1, DEL, and what sets the direction of the letters behind it.
+
+    Examples
+    --------
+    >>> print(visible("d7\x1b[2J\u202e"))
+    d7\x1b[2J\u202e
+    """
+    return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class ActiveEvalError(Exception):
@@ -114,3 +129,30 @@ def did_you_mean(
     by_case = {word.lower(): word for word in reversed(list(known))}
     found = get_close_matches(given.lower(), by_case, n=1, cutoff=likeness)
     return f"did you mean {written(by_case[found[0]])}? " if found else ""
+
+
+def unseen_difference(ids: Iterable[str], others: Iterable[str]) -> str:
+    """Return the end of a message: the first two ids that look the same and are not, "" where there are none.
+
+    They differ in their Unicode form, or in blanks that nobody sees.
+
+    Examples
+    --------
+    >>> print(unseen_difference(["caf\u00e9"], ["tea", "cafe\u0301"]))
+    ; 'caf\\xe9' and 'cafe\\u0301' look the same and are not: make their Unicode form and their blanks alike
+    """
+    alike = {_as_seen(other): other for other in others}
+    for own in ids:
+        other = alike.get(_as_seen(own), own)
+        if other != own:
+            differ = "look the same and are not: make their Unicode form and their blanks alike"
+            return f"; {own!a:.200} and {other!a:.200} {differ}"
+    return ""
+
+
+def _as_seen(text: str) -> str:
+    """Return a text in one Unicode form, without what takes no room, with blanks of one kind and none at its ends."""
+    import unicodedata  # what is asked only where something is wrong need not be loaded before
+
+    kinds = ((letter, unicodedata.category(letter)) for letter in unicodedata.normalize("NFC", text))
+    return " ".join("".join(" " if kind == "Zs" else letter for letter, kind in kinds if kind != "Cf").split())

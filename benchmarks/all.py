@@ -137,6 +137,12 @@ STEPS = (
         ("results/user_study.json",),
     ),
     Step(
+        "topk-ties",
+        "how far the order of arrival moves a top-k truth with ties: RESULTS.md",
+        "benchmarks.topk_ties",
+        ("results/topk_ties.json",),
+    ),
+    Step(
         "nights",
         "ten nights of index updates, earlier labels known: RESULTS.md, README",
         "benchmarks.nights",

@@ -1,9 +1,10 @@
 """How often 95 % intervals hold the truth, and how far off estimates are: ``python -m benchmarks.coverage``.
 
 Runs the default method of each measure in every cell of benchmarks/coverage_cells.py: collections × measures ×
-questions × overheads × grade models, good and bad, × budgets. Stores every row in benchmarks/results/coverage.json and
-the summary, the worst cells named, in benchmarks/results/coverage.md. Cells on fewer than 20 judged queries are
-stored too, and marked; the summary leaves them out. Each cell has a seed of its own, made from its name.
+questions × overheads × grade models, good and bad, × budgets; a second list is of 30 to 50 queries, what most teams
+have. Stores every row in benchmarks/results/coverage.json and the summary, the worst cells named, in
+benchmarks/results/coverage.md. Cells of the first list on fewer than 20 judged queries are stored too, and marked; the
+summary leaves them out. Each cell has a seed of its own, made from its name.
 """
 
 from __future__ import annotations
@@ -24,24 +25,32 @@ from numpy.typing import NDArray
 
 from activeeval import Target
 from activeeval.errors import BudgetError
+from activeeval.estimation import half_widths
 from activeeval.methods import default_method
-from activeeval.results import FEWEST_DEGREES
+from activeeval.results import FEW_DEGREES, LESS_SPREAD, MORE_SPREAD
 from activeeval.session.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.simulation import Replications, replicate
-from benchmarks.coverage_cells import COLLECTIONS, WORST_COLLECTIONS, Cell, cells, sample_of
+from benchmarks.coverage_cells import COLLECTIONS, FEW_TOPICS, WORST_COLLECTIONS, Cell, cells, cells_of_few, sample_of
 from benchmarks.coverage_report import markdown
+from benchmarks.few_topics import POOLS_OF_FEW
 from benchmarks.machine import ROOT, describe, store
 from benchmarks.pools import JudgedPool, load
 from benchmarks.special_pools import SPECIAL_POOLS
 
+Floats, Bools = NDArray[np.float64], NDArray[np.bool_]
 FEWEST_JUDGED = 20
 """Mean number of judged queries from which on a cell counts."""
 ROUNDING = 1e-10
 """What estimate and truth may differ by and still be equal, as a share of the mean absolute value of a query."""
+NARROW = 0.02
+"""Of the root mean squared error: an interval that is narrower and misses was sure for no reason."""
+CODES = ("no spread", "less spread", "more spread", "few decide")
+"""Cautions of `activeeval.results.Estimate` whose worth is measured."""
 
 LOADERS: dict[str, Callable[[], JudgedPool]] = {
     **{name: partial(load, name.lower()) for name in COLLECTIONS if name not in SPECIAL_POOLS},
     **SPECIAL_POOLS,
+    **POOLS_OF_FEW,
 }
 MODELS: dict[str, Callable[[GradeBeliefs], GradeBeliefs]] = {
     "forest": lambda trained: trained,
@@ -77,51 +86,80 @@ def rows_of(pool: JudgedPool, listed: list[Cell], repetitions: int) -> list[dict
     seeds = {one.share: one.seed for one in listed}
     runs = replays(target, MODELS[cell.model](pool.beliefs), grades, seeds, repetitions)
     common = {"method": default_method(target.measure).name, "repetitions": repetitions}
+    common |= {"is_few": cell.collection in FEW_TOPICS, "pool_queries": target.pool.n_queries}
     common |= {"truth": truth, "nonzero_queries": int(np.count_nonzero(np.abs(values) > ROUNDING * scale))}
     rows = []
     for one, (budget, found) in zip(listed, runs, strict=True):
         row = {"name": one.name, **asdict(one), **common, "budget": budget, "is_refused": found is None}
-        rows.append(row | ({"is_counted": False} if found is None else figures(found, truth, scale, budget)))
+        row |= {"is_counted": False} if found is None else figures(found, truth, scale, budget, is_few=common["is_few"])
+        rows.append(row)
     return rows
 
 
-def figures(found: Replications, truth: float, scale: float, budget: float) -> dict[str, Any]:
+def figures(found: Replications, truth: float, scale: float, budget: float, *, is_few: bool = False) -> dict[str, Any]:
     """Return the figures of a cell; every ``…_se`` is a Monte-Carlo standard error.
 
-    An infinite interval holds the truth; `width` and `degrees_of_freedom` are means over those that are finite.
+    An infinite interval holds the truth; `width` and `degrees_of_freedom` are means over those that are finite, and
+    `width_to_rmse` is the median width over 2 · 1.96 RMSE. ``above`` and ``below`` are the shares of runs whose
+    interval begins above the truth, and ends below it.
     """
     errors = found.values[:, 0] - truth
     lows, highs, degrees = found.lows[:, 0], found.highs[:, 0], found.degrees_of_freedom[:, 0]
     slack = ROUNDING * scale
-    holds = (lows <= truth + slack) & (highs >= truth - slack)
+    above, below = lows > truth + slack, highs < truth - slack
+    misses = above | below
     n, n_queries, n_open = errors.size, float(found.n_queries.mean()), found.n_open[:, 0]
     width, spent = highs - lows, found.spent[:, 0] / budget
     rmse = math.sqrt(np.mean(errors**2))
     freedom = _mean(degrees[np.isfinite(degrees)])
     return {
-        "is_counted": n_queries >= FEWEST_JUDGED,
-        "coverage": float(holds.mean()),
-        "coverage_se": math.sqrt(holds.mean() * (1 - holds.mean()) / n),
+        "is_counted": is_few or n_queries >= FEWEST_JUDGED,
+        "coverage": float(1 - misses.mean()),
+        "coverage_se": math.sqrt(misses.mean() * (1 - misses.mean()) / n),
+        "above": float(above.mean()),
+        "below": float(below.mean()),
         "bias": float(errors.mean()),
         "bias_se": float(errors.std(ddof=1)) / math.sqrt(n),
         "rmse": rmse,
         "bias_to_rmse": float(errors.mean()) / rmse if rmse > slack else 0.0,
         "bias_to_rmse_se": float(errors.std(ddof=1)) / math.sqrt(n) / rmse if rmse > slack else 0.0,
         "width": _mean(width[np.isfinite(width)]),
+        "width_to_rmse": float(np.median(width)) / (2 * 1.96 * rmse) if rmse > slack else None,
         "queries": n_queries,
         "items": float(found.n_items.mean()),
         "open_queries": float(n_open.mean()),
         "spent_to_budget": float(spent.mean()),
         "most_spent_to_budget": float(spent.max()),
         "degrees_of_freedom": freedom,
-        "is_warned": freedom is not None and freedom < FEWEST_DEGREES * float(n_open.mean()),
-        "warns": float((degrees < FEWEST_DEGREES * n_open).mean()),
         "undetermined": float(np.isinf(width).mean()),
-        "wrong_points": int(((width <= slack) & ~holds).sum()),
+        "wrong_and_narrow": int(((width < 2 * NARROW * rmse) & misses).sum()) if rmse > slack else int(misses.sum()),
+        **_cautions(found, errors, misses, slack),
     }
 
 
-def _mean(values: NDArray[np.float64]) -> float | None:
+def _cautions(found: Replications, errors: Floats, misses: Bools, slack: float) -> dict[str, Any]:
+    """Return how often each caution comes, how often the interval then misses, and how often V̂ alone would have."""
+    observed, planned, degrees = found.observed[:, 0], found.planned[:, 0], found.degrees_of_freedom[:, 0]
+    alone = np.abs(errors) > half_widths(observed, degrees, 0.95) + slack
+    shows = np.isfinite(observed)
+    is_told = {
+        "no spread": ~shows,
+        "less spread": shows & (observed < LESS_SPREAD * planned),
+        "more spread": shows & (planned > 0) & (observed > MORE_SPREAD * planned),
+        "few decide": shows & (degrees < FEW_DEGREES) & (found.n_open[:, 0] > 0),
+    }
+    rows: dict[str, Any] = {"misses_alone": float(alone.mean())}
+    for code in CODES:
+        told = is_told[code]
+        rows[code] = {
+            "told": float(told.mean()),
+            "misses": float((told & misses).mean()),
+            "misses_alone": float((told & alone).mean()),
+        }
+    return rows
+
+
+def _mean(values: Floats) -> float | None:
     return float(values.mean()) if values.size else None
 
 
@@ -148,14 +186,14 @@ def run(listed: list[Cell], repetitions: int, jobs: int) -> list[dict[str, Any]]
 def main() -> None:
     """Run the cells that the options choose."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--collection", action="append", choices=(*COLLECTIONS, *WORST_COLLECTIONS))
+    parser.add_argument("--collection", action="append", choices=(*COLLECTIONS, *WORST_COLLECTIONS, *FEW_TOPICS))
     parser.add_argument("--cells", type=int, help="only so many, chosen by lot")
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--dry", action="store_true", help="print the summary, store nothing")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "coverage.json")
     args = parser.parse_args()
-    listed = [cell for cell in cells() if cell.collection in (args.collection or LOADERS)]
+    listed = [cell for cell in (*cells(), *cells_of_few()) if cell.collection in (args.collection or LOADERS)]
     listed = sample_of(listed, args.cells) if args.cells else listed
     origin, started = describe("benchmarks.coverage"), time.perf_counter()
     rows = run(listed, args.repetitions, args.jobs)

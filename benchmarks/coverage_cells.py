@@ -23,6 +23,7 @@ SHARES_OF_CERTAIN = (0.15, 0.2, 0.25)
 
 FEW_TOPICS = ("OHSUMED, 42", "Robust03, 50", "Robust03, 30", "LightGBM test, 50")
 MODELS_OF_FEW = ("forest", "uniform", "overconfident")
+MEASURES_OF_FEW = ("ERR", "nDCG@10", "DCG@10", "ERR@10", "P@10", "RR", "AP")
 SHARES_OF_FEW = (0.1, 0.2, 0.4)
 
 DEALT = 2
@@ -86,7 +87,7 @@ def cells_of_few() -> list[Cell]:
     """Return the list of cells of 30 to 50 queries: every case of every measure and model, an overhead dealt to it."""
     return sorted(
         replace(cell, overhead=OVERHEADS[_number(f"overhead {cell.name}") % len(OVERHEADS)], share=share)
-        for collection, measure, model, case in product(FEW_TOPICS, MEASURES, MODELS_OF_FEW, CASES)
+        for collection, measure, model, case in product(FEW_TOPICS, MEASURES_OF_FEW, MODELS_OF_FEW, CASES)
         for cell in [Cell(collection=collection, measure=measure, model=model, case=case, overhead=0.0, share=0.0)]
         for share in SHARES_OF_FEW
     )

@@ -58,7 +58,7 @@ def _tag(path: Path) -> str:
     return path.name.split(".")[1]
 
 
-FEW_TOPICS = {
+POOLS_OF_FEW = {
     "OHSUMED, 42": partial(load, "ohsumed"),
     "Robust03, 50": robust03,
     "Robust03, 30": partial(robust03, N_CHOSEN),

@@ -22,6 +22,7 @@ from benchmarks import (
     one_sample,
     peers,
     planning,
+    topk_ties,
     user_study,
 )
 from benchmarks.adaptation import pictures as adaptation_pictures
@@ -183,6 +184,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "topk": ("Rankers of a top-k truth", topk.markdown),
     "adaptation": ("Boosted trees adapted to clicks", adaptation.markdown),
     "user_study": ("Top-k labelling by simulated people", user_study.markdown),
+    "topk_ties": ("Top-k truths with ties, by order of arrival", topk_ties.markdown),
     "nights": ("Ten nights of index updates, earlier labels known", nights.markdown),
     "campaigns": ("Campaigns in the store, by unreliable judges", campaigns.markdown),
     "durability": ("What the store promises", durability.markdown),

@@ -39,7 +39,8 @@ class Case:
         self.probs = np.tile(probs, (4 * n, 1)) if np.ndim(probs) == 1 else np.asarray(probs)
         self.method, self.pool, self.seed = METHODS[method], pool, seed
         self.sample = self.drawn(budget)
-        self.store = open_store("sqlite://", create=True, clock=Clock())
+        self.clock = Clock()
+        self.store = open_store("sqlite://", create=True, clock=self.clock)
         create(self.store, "week", self.sample, Rules(**rules), texts=texts and texts(self.sample.pairs))
 
     def drawn(self, budget, known=None):

@@ -38,7 +38,7 @@ ALLOWED = {
     "results": {"errors"},
     # beside
     "io": GROUND,
-    "store": {"errors"},
+    "store": {"errors", "io"},
     # measures, models, decide, estimate
     "measures": GROUND,
     "grade_models": GROUND | {"measures", "io", "lazily"},

@@ -90,7 +90,7 @@ def wavering(case, judge, item):
 def test_the_same_log_gives_the_same_bytes_whenever_it_is_asked():
     case = finished(method="items", judges_per_item=2, says=None)
     before = [campaign_text(report_of(case), suffix) for suffix in (".html", ".md", ".json")]
-    case.store._clock.now += 10**15
+    case.clock.now += 10**15
     assert [campaign_text(report_of(case), suffix) for suffix in (".html", ".md", ".json")] == before
 
 

@@ -438,6 +438,15 @@ def test_the_expected_cost_of_a_level_is_that_of_all_its_samples(method):
     assert order.expected_cost(1e9) == pytest.approx(order.cost)
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-40, 1e40, 1e200])
+def test_the_level_of_a_cost_is_found_however_large_the_roots_are(scale):
+    """A level of 0 would be doubled for ever where it pays for too little."""
+    order = case_of(4, "items")[0].order
+    scaled = replace(order, roots=order.roots * scale, query_roots=order.query_roots * scale)
+    level, cost = order.level_for(order.cost / 3), order.cost / 3
+    assert scaled.level_for(cost) == pytest.approx(level / scale, rel=1e-9)
+
+
 @pytest.mark.parametrize("budget", [0, -1, math.nan, math.inf])
 def test_a_budget_is_a_positive_number(budget):
     with pytest.raises(InputError, match="the budget must be a positive number, got"):

@@ -74,6 +74,14 @@ WRONG_POOLS = [
     ({"item_costs": [1, 0, 1, 1, 1]}, "item_costs must be positive, got 0.0 at item 'b' of query 'q1'"),
     ({"item_costs": [1, np.nan, 1, 1, 1]}, "item_costs must be positive, got nan at item 'b' of query 'q1'"),
     ({"item_costs": [1, np.inf, 1, 1, 1]}, "item_costs must be positive, got inf at item 'b' of query 'q1'"),
+    (
+        {"item_costs": [5e-324] * 5},
+        "item_costs must lie between 1e-100 and 1e+100, got 5e-324 at item 'a' of query 'q1'",
+    ),
+    (
+        {"item_costs": [1e101] * 5},
+        "item_costs must lie between 1e-100 and 1e+100, got 1e+101 at item 'a' of query 'q1'",
+    ),
     ({"item_costs": [1, 1]}, "item_costs must have shape (5,), got (2,)"),
     ({"item_costs": ["x"] * 5}, "item_costs must be numbers"),
     ({"query_costs": [0, -0.5]}, "query_costs must not be negative, got -0.5 at query 'q2'"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import partial
 from itertools import permutations, product
+from math import comb
 
 import naive
 import numpy as np
@@ -31,6 +34,13 @@ def test_a_truth_holds_the_k_best_in_order(keys, k):
     assert top_k_grades(pool, keys, k).tolist() == plain_grades(keys, k)
 
 
+@given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=7), min_size=1, max_size=3), st.integers(1, 6))
+def test_equal_keys_share_a_grade_where_that_is_asked_for(lists, k):
+    pool, keys = naive.pool_of([len(keys) for keys in lists]), [key for keys in lists for key in keys]
+    expected = [y for keys in lists for y in shared_grades(keys, k)]
+    assert top_k_grades(pool, keys, k, share_ties=True).tolist() == expected
+
+
 def test_a_truth_does_not_depend_on_the_order_of_the_rows():
     rng = np.random.default_rng(0)
     keys, ids, order = rng.integers(0, 3, 12).astype(float), [f"d{z}" for z in range(12)], rng.permutation(12)
@@ -56,6 +66,63 @@ def test_scores_are_those_of_plain_loops_on_kappa_grades(k, cutoff):
         assert err == pytest.approx(naive.err(grades, own, k, cutoff=cutoff), abs=1e-12)
     perfect = Rankings.from_scores(pool, truth + rng.random(13) / 2)
     assert kNDCG(k, cutoff).score(pool, truth, perfect) == pytest.approx(1.0)
+
+
+def shared_grades(values, k):
+    """κ-grades of values in which equal ones are alike: all have the first rank of theirs; below 0 not judged."""
+    ranks = [1 + sum(other > value for other in values) for value in values]
+    return [-1 if value < 0 else max(k + 1 - rank, 0) for rank, value in zip(ranks, values, strict=True)]
+
+
+def orders_of_ties(grades):
+    """Every truth without ties that a truth with ties stands for; below the top the order says nothing."""
+    ties = {y: [z for z, own in enumerate(grades) if own == y] for y in set(grades) if y > 0}
+    for chosen in product(*(permutations(items) for items in ties.values())):
+        own = list(grades)
+        for y, items in zip(ties, chosen, strict=True):
+            for place, z in enumerate(items):
+                own[z] = max(y - place, 0)
+        yield own
+
+
+@given(
+    st.lists(st.integers(-1, 2), min_size=1, max_size=7),
+    st.integers(1, 7),
+    st.none() | st.integers(1, 4),
+    st.randoms(use_true_random=False),
+)
+def test_ties_count_the_mean_over_all_their_orders(values, k, cutoff, random):
+    """A tie that goes on beyond rank k with it: some orders leave one out, some another."""
+    n = len(values)
+    pool, grades = naive.pool_of([2, n, 1]), shared_grades(values, k)
+    lists = [[1, 0], random.sample(range(n), random.randint(0, n)), [0]]
+    others = [[0], random.sample(range(n), random.randint(0, n)), []]
+    ranking, versus = (naive.rankings_of(pool, own) for own in (lists, others))
+    whole = [k, k, *grades, -1]
+    orders = list(orders_of_ties(grades))
+    for measure, plain in ((kNDCG(k, cutoff), naive.ndcg), (kERR(k, cutoff), partial(naive.err, max_grade=k))):
+        means = [np.mean([plain(own, one[1], cutoff=cutoff) for own in orders]) for one in (lists, others)]
+        assert measure.score(pool, whole, ranking)[1] == pytest.approx(means[0], abs=1e-12)
+        assert measure.score(pool, whole, ranking, versus)[1] == pytest.approx(means[0] - means[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 7, 30, 100])
+def test_many_tied_items_against_fractions(k):
+    """Forty items of one tie, far more orders than can be listed: E[Π (1 − ℓ)] of j of them as exact fractions."""
+    n, pool = 40, naive.pool_of([40])
+    passes = [1 - Fraction(2 ** max(k - t, 0) - 1, 2**k) for t in range(n)]
+    sums = [Fraction(1)] + [Fraction(0)] * n
+    for w in passes:
+        for j in range(n, 0, -1):
+            sums[j] += w * sums[j - 1]
+    reached = [total / comb(n, j) for j, total in enumerate(sums)]
+    err = sum((reached[i] - reached[i + 1]) / (i + 1) for i in range(n))
+    ranking = Rankings.from_scores(pool, np.arange(40.0))
+    assert kERR(k).score(pool, [k] * n, ranking)[0] == pytest.approx(float(err), rel=1e-12)
+    gains = [2.0**y - 1 for y in range(k, 0, -1)][:n]
+    discounts = [1 / np.log2(rank + 1) for rank in range(1, n + 1)]
+    best = sum(gain * c for gain, c in zip(gains, discounts, strict=False))
+    assert kNDCG(k).score(pool, [k] * n, ranking)[0] == pytest.approx(sum(gains) / n * sum(discounts) / best, rel=1e-12)
 
 
 def enumerated(measure, probs, pool, ranking, versus):

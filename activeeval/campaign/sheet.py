@@ -21,7 +21,7 @@ from activeeval.campaign.policies import (
     given_grades,
     one_grade,
 )
-from activeeval.errors import InputError
+from activeeval.errors import InputError, unseen_difference
 from activeeval.io.draws import CANNOT, EMPTY, Draws
 from activeeval.io.judges import judge_name
 from activeeval.pool.texts import Texts
@@ -63,7 +63,7 @@ def take(
     """Return a campaign, which was not judged yet, with what sheets say.
 
     Rows may stand in any order, and an item in several of them. A judge is a name in the column judge, or, without
-    one, a sheet.
+    one, a sheet: one that is given twice, by two paths or as a copy, is one judge.
 
     Parameters
     ----------
@@ -138,7 +138,9 @@ def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[
     pool, top = campaign.design.pool, campaign.design.max_grade
     places = {(u.query_id, doc): item for u in campaign.units for item, doc in zip(u.items, u.item_ids, strict=True)}
     said: dict[int, dict[str, int]] = {}
+    first: dict[frozenset[tuple[str, str, int, str]], str] = {}
     for name, sheet in sheets.items():
+        nobody = first.setdefault(sheet.answers, name)  # what a sheet without names calls its judge
         columns = (sheet.query_id, sheet.doc_id, sheet.grade, sheet.judge)
         for row, (query, doc, grade, judge) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
             item, where = places.get((query, doc)), sheet.place(name, row)
@@ -151,7 +153,7 @@ def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[
                 )
             grades = said.setdefault(item, {})
             if grade != EMPTY:
-                add_grade(grades, judge_name(judge) or name, grade, f"{where}: {pool.place(item)}", policy)
+                add_grade(grades, judge_name(judge) or nobody, grade, f"{where}: {pool.place(item)}", policy)
     lost = [item for item in places.values() if item not in said]
     if lost:
         where = f"{', '.join(sheets)}: {pool.place(lost[0])}"
@@ -167,7 +169,8 @@ def _likely(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets:
         was = nearest_id(doc, [item for own, item in lost if own == query])
     else:
         was = nearest_id(query, [own for own, item in lost if item == doc] or [own for own, _ in lost])
-    return f"; did a spreadsheet change it? expected {was!r}" if was else ""
+    unseen = unseen_difference([query, doc], [was])
+    return f"{unseen}; did a spreadsheet change it? expected {was!r}" if was else ""
 
 
 def nearest_id(text: str, candidates: Sequence[str]) -> str:

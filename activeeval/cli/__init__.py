@@ -5,6 +5,7 @@ Exit codes: 0 ok, 1 an error in one line, 2 wrong usage; `compare` has verdicts 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -23,12 +24,12 @@ from activeeval.cli.gains import gains
 from activeeval.cli.labelling import label
 from activeeval.cli.methods import methods
 from activeeval.cli.plan import plan
-from activeeval.cli.sampling import design, estimate, sample, top_up
-from activeeval.cli.score import score
+from activeeval.cli.sampling import design, estimate, sample, sheet_again, top_up
+from activeeval.cli.score import IS_ALL, score
 from activeeval.cli.simulate import simulate
 from activeeval.cli.waiting import keep_told
 from activeeval.cli.warming import warm_up
-from activeeval.errors import ActiveEvalError
+from activeeval.errors import ActiveEvalError, visible
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -42,31 +43,39 @@ def cli(quiet: bool) -> None:
     """
 
 
-_WORK = (demo, score, compare, simulate, plan, sample, label, estimate, top_up, campaign, design)
+_WORK = (demo, score, compare, simulate, plan, sample, sheet_again, label, estimate, top_up, campaign, design)
 for _command in (*_WORK, methods, agreement, calibration, gains, coherence, adapt, rank, warm_up):
     cli.add_command(_command)
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; a command that gives a verdict leaves its code in ``obj``."""
+def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
+    """Run the command line and return its exit code; a command that gives a verdict leaves its code in ``obj``.
+
+    Parameters
+    ----------
+    is_all : bool
+        Whether the process does nothing else, so that a command may choose how all code is run.
+    """
     given: Sequence[str] = sys.argv[1:] if arguments is None else arguments
     context: click.Context | None = None
     try:
         # not cli.main, which answers a closed pipe and Ctrl-C in its own way
         with cli.make_context("activeeval", list(given)) as context, keep_told(quiet=context.params["quiet"]):
+            context.meta[IS_ALL] = is_all
             cli.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as problem:
-        problem.show()
+        problem.show(told := io.StringIO())
+        click.echo(_without_secrets(told.getvalue(), given), nl=False, err=True)
         return problem.exit_code
     except (click.Abort, KeyboardInterrupt):
         # Python remembers an interrupt inside of exec, as dataclasses use it, and ends with it; another exec forgets it
         exec("")
         return _complain("interrupted")
     except ActiveEvalError as problem:
-        return _complain(str(problem))
+        return _complain(_without_secrets(str(problem), given))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as problem:
@@ -76,8 +85,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return 0 if context is None else int(context.obj or 0)
 
 
+def _without_secrets(problem: str, given: Sequence[str]) -> str:
+    """Return a complaint without the password of an address that was given in the place of something else."""
+    for word in given:
+        if word in problem and any(mark in word for mark in ("://", "@", "pass")):
+            from activeeval.store import masked
+
+            problem = problem.replace(word, masked(word))
+    return problem
+
+
 def _complain(problem: str) -> int:
-    print(f"activeeval: {' '.join(problem.split())}", file=sys.stderr)
+    print(f"activeeval: {visible(' '.join(problem.split()))}", file=sys.stderr)
     return 1
 
 
@@ -86,7 +105,7 @@ def main() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the caller has closed it
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
-    code = run()
+    code = run(is_all=True)
     try:
         sys.stdout.close()
     except OSError:

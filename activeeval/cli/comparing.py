@@ -243,7 +243,9 @@ def _tell_next(campaign: str, db: str | None, decisions: Sequence[Decision]) -> 
     more = [one.more_budget for one in decisions if one.verdict == "undecided" and one.more_budget is not None]
     if not more:
         return
-    where = [campaign, *(["--db", db] if db else [])]
+    from activeeval.cli.campaign.options import place_of
+
+    where = [campaign, *(["--db", place_of(campaign, db)] if db else [])]
     if max(more) > 0:
         grown = shlex.join(["activeeval", "campaign", "top-up", *where, "--budget", str(math.ceil(max(more)))])
         say(f"`{grown}` adds them")

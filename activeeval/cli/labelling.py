@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from activeeval.cli.output import check_new, check_out, force_option, say
-from activeeval.errors import InputError
+from activeeval.errors import InputError, visible
 
 if TYPE_CHECKING:
     from activeeval.io.labelling import Told
@@ -35,8 +35,8 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
     """Ask which of two documents is better until the K best of every query of a SHEET are known, in order.
 
     Some 150 comparisons for the ten best of fifty documents, which come in an order that belongs to their ids and
-    favours no run. Stop with q or Ctrl-C at any time: the same call goes on with the next question. One log and one
-    file a judge.
+    favours no run. Documents that are alike share a rank, also where there are more of them than ranks are left.
+    Stop with q or Ctrl-C at any time: the same call goes on with the next question. One log and one file a judge.
 
     \b
     activeeval sample --run new.run --max-grade 3 --judging top-k --measure "kNDCG(k=5)@10" --budget 10% \\
@@ -65,9 +65,16 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
         write_truth(work.truths(), out)
         if preferences:
             write_comparisons(work.comparisons(), preferences)
-        ties = f", {work.n_ties} of them ties, in which ids decide" if work.n_ties else ""
         settled = f"{work.n_settled} of {len(work.docs)} queries settled"
-        say(f"{settled} by {work.n_comparisons} comparisons{ties}: wrote {out}")
+        say(f"{settled} by {work.n_comparisons} comparisons{ties_told(work)}: wrote {out}")
+
+
+def ties_told(work: Labelling | Comparing) -> str:
+    """Return what is to be said of ties, nothing where there are none."""
+    if not work.n_ties:
+        return ""
+    split = f", but for {work.n_overruled} that other answers set apart: there the order of asking has a say"
+    return f"; documents of {work.n_ties} ties share a rank{split if work.n_overruled else ''}"
 
 
 def converse(work: Labelling | Comparing) -> None:
@@ -128,13 +135,13 @@ def _told(work: Labelling | Comparing, question: Question, answer: str) -> Told 
 def _show_query(work: Labelling | Comparing, question: Question) -> None:
     left = work.remaining(question.query)
     told = f"query {question.number} of {work.n_queries}, {len(work.docs[question.query])} documents"
-    click.echo(f"\n{told}, {left.low} to {left.high} comparisons: {question.query}", err=True)
+    click.echo(f"\n{told}, {left.low} to {left.high} comparisons: {visible(question.query)}", err=True)
     click.echo(_cut(work.texts[question.query, ""], "  "), err=True)
 
 
 def _show(work: Labelling | Comparing, question: Question) -> None:
     for side, doc in (("1", question.first), ("2", question.second)):
-        click.echo(f"\n {side}  {doc}", err=True)
+        click.echo(f"\n {side}  {visible(doc)}", err=True)
         click.echo(_cut(work.texts[question.query, doc], "    "), nl=bool(work.texts[question.query, doc]), err=True)
 
 
@@ -142,4 +149,4 @@ def _cut(text: str, margin: str) -> str:
     """Return the first lines of a text, wrapped."""
     lines = [line for part in text.splitlines() for line in textwrap.wrap(part, _WIDTH)]
     shown = lines[:_LINES] + (["…"] if len(lines) > _LINES else [])
-    return "\n".join(margin + line for line in shown)
+    return "\n".join(margin + visible(line) for line in shown)

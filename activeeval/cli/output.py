@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.waiting import settle
-from activeeval.errors import InputError
+from activeeval.errors import InputError, visible
 
 if TYPE_CHECKING:
     from activeeval.campaign.policies import Agreement
@@ -134,7 +134,7 @@ def say(message: str) -> None:
     """Print a line on stderr, unless --quiet."""
     context = click.get_current_context(silent=True)
     if context is None or not (context.find_root().params.get("quiet")):
-        click.echo(f"activeeval: {message}", err=True)
+        click.echo(f"activeeval: {visible(message)}", err=True)
 
 
 def say_cautions(results: Sequence[tuple[str, Estimate]]) -> None:

@@ -130,11 +130,42 @@ def top_up(
     )
 
 
+@click.command("sheet")
+@click.argument("path", metavar="SAMPLE")
+@click.option("--out", required=True, metavar="FILE", help="Sheet to write: .csv, .tsv, .jsonl or .parquet.")
+@documents_option
+@queries_option
+@force_option
+def sheet_again(path: str, out: str, documents: str | None, queries: str | None, force: bool) -> None:
+    """Write the sheet of a sample once more, the same bytes as `sample` or `top-up` wrote it: none is judged.
+
+    For a sheet that was lost, or that a killed command did not come to write. Texts are not in the sample: give the
+    same --documents and --queries.
+
+    \b
+    activeeval sheet week1.sample --out week1.csv
+    """
+    from activeeval.session.samples import read_sample
+    from activeeval.session.texts import texts_of
+
+    _check_sheet(path, out, force, documents, queries)
+    sample, own = read_sample(path)
+    texts, notes = texts_of(sample.pairs, out, documents, queries)
+    for note in notes:
+        say(note)
+    sample.write_sheet(out, own, texts)
+    say(f"sample {own}: wrote {out} for the judges")
+
+
 def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:
+    _check_sheet(out, sheet, force, *texts)
+    check_new(out, (), force)
+
+
+def _check_sheet(out: str, sheet: str, force: bool, *texts: str | None) -> None:
     from activeeval.io.sheets import SUFFIXES
 
     check_new(sheet, SUFFIXES, force)
-    check_new(out, (), force)
     if os.path.realpath(out) == os.path.realpath(sheet):
         raise InputError(f"{out}: the sample and its sheet are two files, got one name for both")
     for path in filter(None, texts):

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from activeeval.errors import visible
+
 _PATIENCE = 2.0
 
 
@@ -78,7 +80,7 @@ def settle() -> None:
 def tell(step: str) -> None:
     """Say what is done from now on, of which nobody knows how long it takes."""
     for line, _ in _LINES:
-        line.update(description=step, total=None, completed=0)
+        line.update(description=visible(step), total=None, completed=0)
 
 
 @contextmanager

@@ -16,10 +16,12 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError
-from activeeval.io.files import PathLike, read_binary
+from activeeval.io.files import PathLike, check_unpacked, read_binary
 from activeeval.io.writing import Together
 
 _FEW = 3
+_MOST_UNPACKED = 1 << 26
+"""Arrays take their own size alone; a small pool of one grade probability throughout packs by more than text does."""
 _LEVEL = 1
 """Of packing: 6 takes five times as long for a fifth to a third less (3.8 million items)."""
 # what NumPy and zipfile raise where bytes are lost, changed or foreign
@@ -70,7 +72,8 @@ def read_arrays(
     Raises
     ------
     FormatError
-        Where the file is no such file, is cut short, or lacks one of the needed arrays.
+        Where the file is no such file, is cut short, unpacks to more than `files.check_unpacked` allows, or lacks one
+        of the needed arrays.
     """
     return unpacked(read_binary(path), os.fspath(path), needed, expected)
 
@@ -80,7 +83,12 @@ def unpacked(
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays that `pack` made bytes of; ``name`` is what messages call them, else as `read_arrays`."""
     try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            n_bytes = sum(entry.file_size for entry in packed.infolist())
+        check_unpacked(name, n_bytes, len(content), _MOST_UNPACKED)
         arrays = _loaded(io.BytesIO(content))
+    except FormatError:
+        raise
     except _BROKEN:
         raise FormatError(name, None, f"cannot be read as a file of arrays (.npz): expected {expected}") from None
     missing = [key for key in needed if key not in arrays]

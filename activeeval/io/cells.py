@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 
 MOST_DIGITS = 10**15
 """Of numbers from here on a spreadsheet does not keep every digit: it has 15."""
+_FORMULA = re.compile(r"'*(?:[=+\-@\t\r\n]|\s+[=+\-@])")
+"""What a spreadsheet takes for a formula; behind apostrophes too, so that each text has one way to be written."""
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d*,\d+\s*")
 
 
@@ -30,6 +32,27 @@ def is_spoilt(value: Any) -> bool:
     """Return whether a cell holds what a spreadsheet makes of some ids."""
     is_long = isinstance(value, float) and abs(value) >= MOST_DIGITS
     return is_long or isinstance(value, (bool, date, time, timedelta))
+
+
+def is_formula(text: str) -> bool:
+    """Return whether a spreadsheet would take a text for a formula, or it is one behind apostrophes."""
+    return _FORMULA.match(text) is not None
+
+
+def guarded(text: str) -> str:
+    """Return a text as CSV holds it: what would pass for a formula stands behind an apostrophe.
+
+    Examples
+    --------
+    >>> guarded("=1+1"), guarded("d7"), unguarded(guarded("=1+1"))
+    ("'=1+1", 'd7', '=1+1')
+    """
+    return f"'{text}" if is_formula(text) else text
+
+
+def unguarded(text: str) -> str:
+    """Return the text that `guarded` made another of."""
+    return text[1:] if text[:1] == "'" and is_formula(text) else text
 
 
 def has_decimal_comma(value: Any) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple, Self
 
 import polars as pl
 
@@ -34,11 +36,41 @@ class Comparison(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """A top-k truth of a query: its documents, best first, those that stand below, all tied, and those thrown out."""
+    """A top-k truth of a query.
+
+    Attributes
+    ----------
+    top : tuple of str
+        The documents that have a rank, best first; of those that share one by id.
+    below : tuple of str
+        Documents that stand below, all tied.
+    bad : tuple of str
+        Documents that were thrown out.
+    ranks : tuple of int
+        The ranks of the top where some of it are alike: these share the first of theirs, the next has the rank behind
+        them. Empty where each has its own.
+    """
 
     top: tuple[str, ...]
     below: tuple[str, ...] = ()
     bad: tuple[str, ...] = ()
+    ranks: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, groups: Iterable[Iterable[str]], below: Iterable[str] = (), bad: Iterable[str] = ()) -> Self:
+        """Return the truth of groups of documents that are alike, best group first; of equal ones the same."""
+        top: list[str] = []
+        ranks: list[int] = []
+        for group in map(sorted, groups):
+            ranks += [len(top) + 1] * len(group)
+            top += group
+        is_tied = len(set(ranks)) < len(top)
+        return cls(tuple(top), tuple(sorted(below)), tuple(sorted(bad)), tuple(ranks) if is_tied else ())
+
+    @property
+    def ranked(self) -> list[tuple[int, str]]:
+        """The rank and the id of each document of the top."""
+        return list(zip(self.ranks or range(1, len(self.top) + 1), self.top, strict=True))
 
 
 def write_comparisons(comparisons: Iterable[Comparison], path: PathLike) -> None:
@@ -84,11 +116,12 @@ def comparisons_of(sheet: Sheet) -> list[Comparison]:
 def write_truth(truths: Mapping[str, Truth], path: PathLike) -> None:
     """Write top-k truths by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 
-    The columns are query, rank and doc_id, best first; documents below the top have no rank, those thrown out `bad`.
+    The columns are query, rank and doc_id, best first; documents that are alike share a rank, those below the top have
+    none, those thrown out `bad`.
     """
     rows: list[tuple[str, str | None, str]] = []
     for query, truth in truths.items():
-        rows += [(query, str(rank), doc) for rank, doc in enumerate(truth.top, start=1)]
+        rows += [(query, str(rank), doc) for rank, doc in truth.ranked]
         rows += [(query, None, doc) for doc in truth.below]
         rows += [(query, _BAD, doc) for doc in truth.bad]
     queries, ranks, docs = ([row[k] for row in rows] for k in range(3))
@@ -103,8 +136,8 @@ def read_truth(path: PathLike) -> dict[str, Truth]:
     Raises
     ------
     FormatError
-        ``path:line`` of a rank that is no whole number from 1 on, of one that is there twice or skips one before, of a
-        document that a query has twice.
+        ``path:line`` of a rank that is no whole number from 1 on, of one that is not the number of documents before it
+        and one, of a document that a query has twice.
     """
     return truths_of(read_sheet(path))
 
@@ -128,33 +161,37 @@ def truths_of(sheet: Sheet) -> dict[str, Truth]:
     doc_name, rank_name = sheet.column("document", DOCUMENT), sheet.column("rank", ["rank"])
     is_bad = [word.strip().lower() == _BAD for word in sheet.words(rank_name)]
     cells = [None if bad else cell for cell, bad in zip(sheet.columns[rank_name], is_bad, strict=True)]
-    ranked_sheet = replace(sheet, columns=sheet.columns | {rank_name: cells})
+    ranked_sheet = replace(sheet, columns={rank_name: cells})
     docs, ranks = sheet.texts(doc_name).tolist(), ranked_sheet.wholes(rank_name, empty=0, least=1).tolist()
-    _check_once(sheet, doc_name, queries, [shown(doc) for doc in docs])
-    _check_once(sheet, rank_name, queries, [f"rank {rank}" if rank else "" for rank in ranks])
-    found: dict[str, list[tuple[int, int]]] = {query: [] for query in queries}
-    for row, (query, rank) in enumerate(zip(queries, ranks, strict=True)):
-        found[query].append((rank, row))
-    for query, own in found.items():
-        ranked = sorted(pair for pair in own if pair[0])
-        for expected, (rank, row) in enumerate(ranked, start=1):
-            if rank != expected:
-                sheet.fail(row, rank_name, f"query {shown(query)} has a rank {rank}, but none of {expected}")
-    return {
-        query: Truth(
-            tuple(docs[row] for rank, row in sorted(own) if rank),
-            tuple(docs[row] for rank, row in own if not rank and not is_bad[row]),
-            tuple(docs[row] for _, row in own if is_bad[row]),
-        )
-        for query, own in found.items()
-    }
+    _check_once(sheet, doc_name, queries, docs)
+    found: dict[str, list[tuple[int, str, int]]] = {query: [] for query in queries}
+    for row, (query, rank, doc) in enumerate(zip(queries, ranks, docs, strict=True)):
+        found[query].append((rank, doc, row))
+    return {query: _truth_of(sheet, rank_name, query, rows, is_bad) for query, rows in found.items()}
 
 
-def _check_once(sheet: Sheet, name: str, queries: list[str], held: list[str]) -> None:
-    """Raise where a query has something twice; what is empty it may have often."""
+def _truth_of(
+    sheet: Sheet, name: str, query: str, rows: Sequence[tuple[int, str, int]], is_bad: Sequence[bool]
+) -> Truth:
+    """Return the truth of a query's rows, of rank, document and row each; a rank of 0 is none."""
+    groups: list[list[str]] = []
+    for rank, group in groupby(sorted(row for row in rows if row[0]), key=itemgetter(0)):
+        members = list(group)
+        n_before = sum(map(len, groups))
+        if rank != n_before + 1:
+            before = f", as {n_before} documents stand before it" if rank <= n_before else ""
+            what = f"query {shown(query)} has a rank {rank}, but none of {n_before + 1}{before}"
+            sheet.fail(members[0][2], name, what)
+        groups.append([doc for _, doc, _ in members])
+    unranked = [(doc, is_bad[row]) for rank, doc, row in rows if not rank]
+    return Truth.of(groups, (doc for doc, bad in unranked if not bad), (doc for doc, bad in unranked if bad))
+
+
+def _check_once(sheet: Sheet, name: str, queries: Sequence[str], docs: Sequence[str]) -> None:
+    """Raise where a query has a document twice."""
     seen: dict[tuple[str, str], int] = {}
-    for row, (query, what) in enumerate(zip(queries, held, strict=True)):
-        first = seen.setdefault((query, what), row)
-        if what and first != row:
-            at = sheet.place(first)
-            sheet.fail(row, name, f"{what} of query {shown(query)} is there twice, first at {at}")
+    for row, pair in enumerate(zip(queries, docs, strict=True)):
+        first = seen.setdefault(pair, row)
+        if first != row:
+            query, doc = map(shown, pair)
+            sheet.fail(row, name, f"{doc} of query {query} is there twice, first at {sheet.place(first)}")

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError, shown
+from activeeval.io.cells import is_formula
 from activeeval.io.columns import typed_column
 from activeeval.io.export import write_columns
 from activeeval.io.files import PathLike, bare_suffix
-from activeeval.io.sheets import SPREADSHEETS, TABLES, Sheet, read_sheet
+from activeeval.io.sheets import TABLES, Sheet, read_sheet
 from activeeval.io.writing import Together
 from activeeval.pool.texts import Texts
 
@@ -31,9 +32,7 @@ _NEEDED = ("sample", "block", "query_id", "doc_id", "grade")
 _CANNOT = "cannot"
 TEXTS = ("query", "title", "text", "url")
 """Columns that may stand between `doc_id` and `judge`, for the judges to read; nothing reads them back."""
-_GUARDED = (".csv", ".tsv")
-_FORMULA = re.compile(r"'*(?:[=+\-@\t\r\n]|\s+[=+\-@])")
-"""What a spreadsheet takes for a formula; behind apostrophes too, so that each id has one way to be written."""
+_CUT = (".csv", ".tsv")
 _LONGEST = 32_767
 """Of a cell in Excel, counted in UTF-16."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -90,6 +89,13 @@ class Draws:
         """Number of rows."""
         return self.block.size
 
+    @property
+    def answers(self) -> frozenset[tuple[str, str, int, str]]:
+        """What it says, whatever the order of its rows: query, document, grade and judge of each that was judged."""
+        columns = (self.query_id, self.doc_id, self.grade, self.judge)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return frozenset(row for row in rows if row[2] != EMPTY)
+
     def place(self, name: str, row: int) -> str:
         """Return the file and line of a row for a message."""
         return name if self.lines is None else f"{name}:{self.lines[row]}"
@@ -101,8 +107,7 @@ def write_draws(
     """Write a sheet by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 
     Grades are text, so that a judge can write a word; one that is waited for is an empty cell, null in JSON lines
-    and parquet. In .csv and .tsv an id or a text that a spreadsheet would take for a formula stands behind an
-    apostrophe, and a text is cut where a spreadsheet's cell ends.
+    and parquet. In .csv and .tsv a text is cut where a spreadsheet's cell ends.
 
     Parameters
     ----------
@@ -110,13 +115,13 @@ def write_draws(
         What the judges are to read beside the ids, under names of `TEXTS`: one a row, empty where there is none.
     """
     words = {EMPTY: None, CANNOT: _CANNOT}
-    is_guarded = bare_suffix(path) in _GUARDED
+    is_cut = bare_suffix(path) in _CUT
     columns: dict[str, Any] = {"sample": [draws.sample] * draws.n_rows, "block": draws.block}
     for name, ids in (("query_id", draws.query_id), ("doc_id", draws.doc_id)):
-        columns[name] = [_guarded(text) if is_guarded else text for text in ids.tolist()]
+        columns[name] = ids.tolist()
     for name in TEXTS:
         if texts is not None and name in texts:
-            columns[name] = [_readable(text, is_guarded) or None for text in texts[name]]
+            columns[name] = [_readable(text, is_cut) or None for text in texts[name]]
     columns["judge"] = [name or None for name in draws.judge]
     columns["grade"] = [words.get(grade, str(grade)) for grade in draws.grade.tolist()]
     columns["note"] = [None] * draws.n_rows
@@ -157,8 +162,9 @@ def draws_of(sheet: Sheet, path: PathLike) -> Draws:
     return Draws(
         sample=_only(sheet, "sample"),
         block=sheet.wholes("block", least=1),
-        query_id=_ids(sheet, "query_id", path),
-        doc_id=_ids(sheet, "doc_id", path),
+        # an id of a sample may have blanks around it; one that lost them, or has others, is none of the sample
+        query_id=sheet.verbatim("query_id"),
+        doc_id=sheet.verbatim("doc_id"),
         grade=grade_cells(sheet, "grade"),
         judge=Texts.from_list(sheet.words("judge")) if "judge" in sheet.columns else _NOBODY,
         note=Texts.from_list(sheet.words("note")) if "note" in sheet.columns else _NOBODY,
@@ -166,31 +172,19 @@ def draws_of(sheet: Sheet, path: PathLike) -> Draws:
     )
 
 
-def _guarded(text: str) -> str:
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def _readable(text: str, is_guarded: bool) -> str:
+def _readable(text: str, is_cut: bool) -> str:
     """Return a text as a cell can hold it: lines end alike, and what no file of text may hold is a blank."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     plain = _CONTROL.sub(" ", whole.replace("\r\n", "\n").replace("\r", "\n"))
-    return _cut(_guarded(plain)) if is_guarded else plain
+    return _cut(plain) if is_cut else plain
 
 
 def _cut(text: str) -> str:
+    room = _LONGEST - is_formula(text)  # for the apostrophe that it will stand behind
     units = text.encode("utf-16-le")
-    if len(units) <= 2 * _LONGEST:
+    if len(units) <= 2 * room:
         return text
-    return units[: 2 * (_LONGEST - 1)].decode("utf-16-le", "ignore") + "…"
-
-
-def _ids(sheet: Sheet, name: str, path: PathLike) -> Texts:
-    """Return a column of ids without the apostrophes that `write_draws` put before some."""
-    # an id of a sample may have blanks around it; one that lost them, or has others, is none of the sample
-    texts = sheet.verbatim(name)
-    if bare_suffix(path) not in (*_GUARDED, *SPREADSHEETS):
-        return texts
-    return Texts.from_list([t[1:] if t[0] == "'" and _FORMULA.match(t) else t for t in texts])
+    return units[: 2 * (room - 1)].decode("utf-16-le", "ignore") + "…"
 
 
 def _only(sheet: Sheet, name: str) -> str:

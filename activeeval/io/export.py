@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from activeeval.errors import InputError
+from activeeval.io.cells import guarded
 from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.writing import Together, write_atomically
 
@@ -18,6 +19,9 @@ def write_columns(
     columns: Mapping[str, Any], path: PathLike, files: Together | None = None, suffix: str | None = None
 ) -> None:
     """Write equally long columns by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
+
+    In .csv and .tsv a text that a spreadsheet would take for a formula stands behind an apostrophe, which `Sheet` takes
+    away again.
 
     Parameters
     ----------
@@ -46,7 +50,15 @@ def write_columns(
         elif suffix == ".jsonl":
             handle.write(frame.write_ndjson())
         else:
-            handle.write(frame.write_csv(separator="\t" if suffix == ".tsv" else ","))
+            handle.write(_guarded(frame).write_csv(separator="\t" if suffix == ".tsv" else ","))
+
+
+def _guarded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose texts no spreadsheet takes for formulas."""
+    texts = [column for column in frame.iter_columns() if column.dtype == pl.String]
+    return frame.with_columns(
+        pl.Series(c.name, [text and guarded(text) for text in c.to_list()], dtype=pl.String) for c in texts
+    )
 
 
 def _is_text(column: Any) -> bool:

@@ -10,7 +10,7 @@ import os
 import stat
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,20 +29,30 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _PIECE = 1 << 18
 _CENSUS = 1 << 24
-MOST_UNPACKED, MOST_TIMES = 1 << 26, 100
+MOST_UNPACKED, MOST_TIMES = 1 << 24, 100
 """How much a packed file may unpack to, in bytes, or in times its own: text that people judge packs to a tenth, a run
-with one score throughout to a fortieth, a bomb to a thousandth."""
+with one score throughout to a fortieth, a bomb to a thousandth. Lines of eight bytes take 13 bytes a byte once they
+are read as LETOR (8 million of them 830 MB), which 600 MB are to hold."""
+MOST_PARSED = 1 << 23
+"""The same in bytes of text that becomes Python's own values, of which a byte takes up to 24: empty objects in JSON."""
+_MOST_TYPED = 1 << 24
+"""Bytes that are taken of a device, as a terminal is one: nobody types so many, /dev/zero has no end."""
 
 
-def open_bytes(path: PathLike) -> Bytes:
+def open_bytes(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> Bytes:
     """Return the bytes of a text file; everything else as `open_lines` has it."""
-    return open_lines(path)[0]
+    return open_lines(path, most_unpacked)[0]
 
 
-def open_lines(path: PathLike) -> tuple[Bytes, int]:
+def open_lines(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> tuple[Bytes, int]:
     """Return the bytes of a text file, unpacked where it is gzip, without a byte order mark, and the most lines it has.
 
     Gzip is told by its first two bytes, not by the name. A plain file is mapped, not copied.
+
+    Parameters
+    ----------
+    most_unpacked : int
+        How many bytes it may unpack to, or `MOST_TIMES` its size where that is more.
 
     Raises
     ------
@@ -51,7 +61,7 @@ def open_lines(path: PathLike) -> tuple[Bytes, int]:
     FormatError
         Where it is empty, a broken gzip, not UTF-8, or holds a NUL byte; names the line.
     """
-    data = np.frombuffer(_content(path), dtype=np.uint8)
+    data = np.frombuffer(_content(path, most_unpacked), dtype=np.uint8)
     if data[:3].tobytes() == _UTF8_MARK:
         data = data[3:]
     if data.size == 0:
@@ -59,9 +69,9 @@ def open_lines(path: PathLike) -> tuple[Bytes, int]:
     return data, _check_text(path, data) + 1
 
 
-def open_text(path: PathLike) -> str:
+def open_text(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> str:
     """Return the text of a file, plain or gzip; errors as `open_bytes` has them."""
-    return open_bytes(path).tobytes().decode("utf-8")
+    return open_bytes(path, most_unpacked).tobytes().decode("utf-8")
 
 
 def text_stream(data: Bytes, newline: str) -> io.TextIOWrapper:
@@ -168,18 +178,16 @@ def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints
     values.reshape(-1)[slow[:, 0]] = numbers
 
 
-def _content(path: PathLike) -> bytearray | mmap.mmap:
+def _content(path: PathLike, most_unpacked: int) -> bytearray | mmap.mmap:
     content = _plain_content(path)
     if content[:2] != _GZIP_MAGIC:
         return content
-    most = most_unpacked(len(content))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
             unpacked = bytearray()
             while piece := packed.read(_CENSUS):
                 unpacked += piece
-                if len(unpacked) > most:
-                    raise FormatError(os.fspath(path), None, told_too_large(most))
+                check_unpacked(path, len(unpacked), len(content), most_unpacked)
             return unpacked
     except EOFError:
         raise FormatError(os.fspath(path), None, "the gzip file is cut short, expected its end marker") from None
@@ -187,21 +195,20 @@ def _content(path: PathLike) -> bytearray | mmap.mmap:
         raise FormatError(os.fspath(path), None, f"the gzip file is broken: {problem}") from None
 
 
-def most_unpacked(n_bytes: int) -> int:
-    """Return how many bytes a packed file of a size may hold."""
-    return max(MOST_UNPACKED, MOST_TIMES * n_bytes)
-
-
-def told_too_large(most: int) -> str:
-    """Return what a message says of a packed file that holds more."""
-    bound = f"{MOST_UNPACKED >> 20} MB or {MOST_TIMES} times its size"
-    return f"unpacks to more than {most >> 20} MB, expected at most {bound}: unpack it before where it is sound"
+def check_unpacked(path: PathLike, n_bytes: int, n_packed: int, most_unpacked: int = MOST_UNPACKED) -> None:
+    """Raise where a packed file of a size unpacks to more bytes than it may: so many, or `MOST_TIMES` its size."""
+    most = max(most_unpacked, MOST_TIMES * n_packed)
+    if n_bytes > most:
+        bound = f"expected at most {most_unpacked >> 20} MB or {MOST_TIMES} times its size"
+        raise FormatError(os.fspath(path), None, f"unpacks to more than {most >> 20} MB, {bound}")
 
 
 def _plain_content(path: PathLike) -> bytearray | mmap.mmap:
     try:
         with open(path, "rb") as handle:
             status = os.fstat(handle.fileno())
+            if stat.S_ISCHR(status.st_mode):
+                return _typed(path, handle)
             if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
                 return bytearray(handle.read())
             # a private mapping is writable, as all other arrays that the kernels are given
@@ -212,19 +219,32 @@ def _plain_content(path: PathLike) -> bytearray | mmap.mmap:
         raise InputError(f"{os.fspath(path)}: is a directory, expected a file") from None
     except OSError as problem:
         raise InputError(f"{os.fspath(path)}: cannot read: {problem.strerror or problem}") from None
+    except InputError:
+        raise
     except ValueError as problem:
         raise InputError(f"{os.fspath(path)!r}: cannot read: {problem}") from None
 
 
+def _typed(path: PathLike, handle: IO[bytes]) -> bytearray:
+    """Return what a device says until it ends."""
+    content = bytearray(handle.read(_MOST_TYPED + 1))
+    if len(content) > _MOST_TYPED:
+        raise InputError(f"{os.fspath(path)}: is a device that does not end, expected a file")
+    return content
+
+
 def _check_text(path: PathLike, data: Bytes) -> int:
     """Return the number of newlines of a text that is one."""
-    n_newlines, union, smallest = 0, 0, 255
-    for start in range(0, data.size, _CENSUS):
-        own = text_numbers.text_census(data[start : start + _CENSUS])
-        n_newlines, union, smallest = n_newlines + own[0], union | own[1], min(smallest, own[2])
-        let_go(data, start, start + _CENSUS)
     if data[:2].tobytes() in _UTF16_MARKS:
         raise FormatError(os.fspath(path), 1, "the text is UTF-16, expected UTF-8")
+    n_newlines, union = 0, 0
+    for start in range(0, data.size, _CENSUS):
+        own = text_numbers.text_census(data[start : start + _CENSUS])
+        n_newlines, union = n_newlines + own[0], union | own[1]
+        if own[2] == 0:  # at once: a file of holes says nothing for as long as it likes
+            place = start + int(np.argmin(data[start : start + _CENSUS]))
+            raise FormatError(os.fspath(path), line_of(data, place), "a NUL byte, expected text")
+        let_go(data, start, start + _CENSUS)
     if union >= 0x80 and not _is_utf8(data):
         try:
             str(data.data, "utf-8")
@@ -233,9 +253,6 @@ def _check_text(path: PathLike, data: Bytes) -> int:
             raise FormatError(
                 os.fspath(path), line_of(data, problem.start), f"the bytes {wrong!r} are not UTF-8, expected UTF-8 text"
             ) from None
-    if smallest == 0:
-        place = int(np.argmin(data))
-        raise FormatError(os.fspath(path), line_of(data, place), "a NUL byte, expected text")
     return int(n_newlines)
 
 

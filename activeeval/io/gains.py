@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from activeeval.errors import FormatError, InputError
-from activeeval.io.files import PathLike, open_text
+from activeeval.io.files import MOST_PARSED, PathLike, open_text
 from activeeval.io.json_text import parse_json
 from activeeval.io.writing import write_atomically
 from activeeval.pool.doors import LARGEST_GRADE
@@ -46,7 +46,7 @@ def read_gains(path: PathLike) -> GainsFile:
     """
     name = os.fspath(path)
     try:
-        fields = parse_json(open_text(path))
+        fields = parse_json(open_text(path, MOST_PARSED))
     except json.JSONDecodeError as problem:
         raise FormatError(name, problem.lineno, f"is not JSON: {problem.msg}; expected gains and discounts") from None
     except InputError:

@@ -17,7 +17,7 @@ def parse_json(text: str) -> Any:
         Where it is no JSON, an object has a key twice, a whole number is too long, or it is nested too deeply.
     """
     try:
-        return json.loads(text, object_pairs_hook=_distinct, parse_int=_whole)
+        return _DECODER.decode(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -35,3 +35,7 @@ def _whole(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ValueError(f"a number of {len(digits)} digits, {digits[:20]}…")
     return int(digits)
+
+
+# json.loads makes one for each text, which takes longer than a short line
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_int=_whole)

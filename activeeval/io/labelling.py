@@ -65,6 +65,8 @@ def read_told(path: PathLike) -> list[Told]:
     FormatError
         ``path:line`` of a line that is none of `append_told`.
     """
+    if os.path.exists(path) and not os.path.isfile(path):  # what is cut must be what was read
+        raise InputError(f"{os.fspath(path)}: is no regular file, expected a log that `activeeval label` wrote")
     try:
         with open(path, "rb") as handle:
             whole = handle.read()

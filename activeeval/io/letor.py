@@ -31,6 +31,9 @@ from activeeval.pool.texts import Texts, joined_texts
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_MOST_ZEROS, _MOST_A_BYTE = 1 << 25, 100
+"""How many values a file may make, or how many for each of its bytes: texts with a feature a word (rcv1: 47,236, a
+kilobyte a line) make 50, every line with all its features less than one."""
 _LINE = "<grade> qid:<query> <index>:<value> …"
 _SLOW_ROOM = 1 << 16
 _HEAD = 1 << 16
@@ -173,7 +176,7 @@ def _read_parts(
     is_guess: bool = False,
 ) -> tuple[list[_Part], Floats] | None:
     """Return every file's rows and all their features; None where a guess of how many there are was too small."""
-    values = _room(sum(n_lines), width, names)
+    values = _room(sum(n_lines), width, sum(data.size for data in contents), names)
     parts: list[_Part] = []
     n_rows = 0
     for path, data, n in zip(names, contents, n_lines, strict=True):
@@ -185,15 +188,19 @@ def _read_parts(
     return parts, values[:n_rows]
 
 
-def _room(n_lines: int, n_features: int, names: Sequence[PathLike]) -> Floats:
+def _room(n_lines: int, n_features: int, n_bytes: int, names: Sequence[PathLike]) -> Floats:
     try:
         # zeros come from untouched pages: lines that turn out blank cost no memory
-        return np.zeros((n_lines, n_features))
+        room = np.zeros((n_lines, n_features))
     except (MemoryError, ValueError):
         size = n_lines * n_features * 8 / 2**30
         raise InputError(
             f"{os.fspath(names[0])}: {n_lines} lines of {n_features} features need {size:.1f} GB, more than there is"
         ) from None
+    if room.size > max(_MOST_ZEROS, _MOST_A_BYTE * n_bytes):
+        left_out = f"{n_lines} lines of {n_features} features leave nearly all of them out"
+        raise InputError(f"{os.fspath(names[0])}: {left_out}, expected at most {_MOST_A_BYTE} for each byte")
+    return room
 
 
 def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: bool, is_guess: bool) -> _Part | None:

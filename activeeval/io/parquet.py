@@ -12,9 +12,11 @@ from typing import Any
 import polars as pl
 
 from activeeval.errors import FormatError
-from activeeval.io.files import PathLike, most_unpacked, read_binary, told_too_large
+from activeeval.io.files import PathLike, check_unpacked, read_binary
 
 _ONE_AT_A_TIME = Lock()
+_MOST_UNPACKED = 1 << 25
+"""A text of a few letters takes 60 bytes once it is read, where eight are counted: four million cells 240 MB."""
 _CELL = 8
 """Bytes that a cell takes at least once it is read."""
 _ROW_GROUPS, _COLUMNS, _BYTES, _ROWS = 4, 1, 2, 3
@@ -27,13 +29,11 @@ def read_frame(path: PathLike) -> pl.DataFrame:
     Raises
     ------
     FormatError
-        Where it is damaged, none, or unpacks to more than `most_unpacked` allows: the larger of what its end says of
-        pages and cells, and of all texts written out.
+        Where it is damaged, none, or unpacks to more than `files.check_unpacked` allows: the larger of what its end
+        says of pages and cells, and of all texts written out.
     """
     content = read_binary(path)
-    most = most_unpacked(len(content))
-    if _declared_bytes(content) > most:
-        raise FormatError(os.fspath(path), None, told_too_large(most))
+    check_unpacked(path, _declared_bytes(content), len(content), _MOST_UNPACKED)
     try:
         with _quiet_panics():
             frame = pl.read_parquet(io.BytesIO(content))
@@ -41,8 +41,7 @@ def read_frame(path: PathLike) -> pl.DataFrame:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as problem:
         reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
         raise FormatError(os.fspath(path), None, f"cannot be read as parquet: {reason}") from None
-    if n_letters > most:
-        raise FormatError(os.fspath(path), None, told_too_large(most))
+    check_unpacked(path, n_letters, len(content), _MOST_UNPACKED)
     return frame
 
 

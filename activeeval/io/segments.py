@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError, shown
+from activeeval.errors import FormatError, shown, unseen_difference
 from activeeval.io.columns import read_columns
 from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.keys import first_repeated_pair
@@ -51,7 +51,9 @@ class Segments:
             if query in places:
                 found.setdefault(name, np.zeros(pool.n_queries, dtype=np.bool_))[places[query]] = True
         if not found:
-            raise FormatError(self.source, None, f"none of its {self.query_ids.size} queries is in the sample's pool")
+            unseen = unseen_difference(self.query_ids.tolist(), places)
+            n = self.query_ids.size
+            raise FormatError(self.source, None, f"none of its {n} queries is in the sample's pool{unseen}")
         lost = [name for name in dict.fromkeys(self.names.tolist()) if name not in found]
         notes = [f"{self.source}: the pool holds no query of segment {', '.join(lost)}"] if lost else []
         n_outside = int(np.count_nonzero(~np.any(list(found.values()), axis=0)))

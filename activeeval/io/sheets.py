@@ -5,17 +5,18 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, did_you_mean, shown
-from activeeval.io.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats
-from activeeval.io.files import PathLike, bare_suffix, open_bytes, text_stream
-from activeeval.io.json_text import parse_json
+from activeeval.io.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats, unguarded
+from activeeval.io.files import MOST_PARSED, PathLike, bare_suffix, open_bytes, text_stream
+from activeeval.io.records import Records, Renamed, json_record
 from activeeval.pool.doors import LARGEST_GRADE, first_above, told_too_long
 from activeeval.pool.texts import Texts
 
@@ -29,6 +30,12 @@ SPREADSHEETS = (".xlsx", ".ods")
 TABLES = (*SUFFIXES, *SPREADSHEETS)
 _LARGEST_WHOLE = 2**53
 _LONGEST_CELL = 2**31 - 1
+MOST_COLUMNS = 1 << 16
+"""Four times those of a spreadsheet; a name, its column and what they are found by take half a kilobyte."""
+_HINTED = 1000
+"""Names that are held against those that were expected, a tenth of a millisecond each."""
+_BLOCK = 4096
+"""Rows that are turned into columns at a time: a row as a list of its own takes more than its cells."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +46,7 @@ class Sheet:
     ----------
     source : str
         The file as the caller named it, or what stands for it.
-    columns : dict of str to list or ndarray
+    columns : mapping of str to list or ndarray
         Values as they came: text from CSV, typed ones from JSON lines, parquet and frames.
     lines : sequence of int or None
         Line on which each row starts; None where rows have no lines.
@@ -48,13 +55,15 @@ class Sheet:
     """
 
     source: str
-    columns: dict[str, Any]
+    columns: Mapping[str, Any]
     lines: Sequence[int] | None = None
     is_typed: bool = True
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
+        if self.lines is not None:
+            return len(self.lines)
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
     def column(self, what: str, names: Sequence[str]) -> str:
@@ -65,7 +74,7 @@ class Sheet:
         line = 1 if self.lines is not None else None
         held = ", ".join(self.columns) or "no columns"
         # nearly the same alone: a doc_id is no misspelt q_id
-        meant = ((name, did_you_mean(name, names, likeness=0.75)) for name in self.columns)
+        meant = ((name, did_you_mean(name, names, likeness=0.75)) for name in islice(self.columns, _HINTED))
         hint = next((f"{shown(name)}: {found}" for name, found in meant if found), "")
         raise FormatError(self.source, line, f"no {what} column in: {held}; {hint}expected {' or '.join(names)}")
 
@@ -81,13 +90,13 @@ class Sheet:
 
     def plainly_named(self) -> Sheet:
         """Return the table with its names in small letters."""
-        columns: dict[str, Any] = {}
-        for name, values in self.columns.items():
+        names: dict[str, str] = {}
+        for name in self.columns:
             plain = name.strip().lower()
-            if plain in columns:
+            if plain in names:
                 raise FormatError(self.source, None, f"column {shown(plain)} is there twice, expected it once")
-            columns[plain] = values
-        return replace(self, columns=columns)
+            names[plain] = name
+        return replace(self, columns=Renamed(self.columns, names))
 
     def texts(self, name: str) -> Texts:
         """Return a column of ids; whole numbers become their decimal text, blanks around those of cells go."""
@@ -107,6 +116,7 @@ class Sheet:
         values = self.columns[name]
         if isinstance(values, np.ndarray):
             values = values.astype(np.str_).tolist() if values.dtype.kind in "iu" else values.tolist()
+        values = self._unguarded(values)
         if not set(map(type, values)) <= {str} or "" in values:
             values = [self._id(row, name, value) for row, value in enumerate(values)]
         texts = Texts.from_list(values)
@@ -128,7 +138,11 @@ class Sheet:
 
     def words(self, name: str) -> list[str]:
         """Return a column of free text; an empty cell is the empty text."""
-        return ["" if is_empty(value) else str(value) for value in self.columns[name]]
+        return ["" if is_empty(value) else str(value) for value in self._unguarded(self.columns[name])]
+
+    def _unguarded(self, values: list[Any]) -> list[Any]:
+        """Return texts without the apostrophes that `write_columns` puts before some."""
+        return values if self.is_typed else [unguarded(v) if isinstance(v, str) else v for v in values]
 
     def floats(self, name: str, empty: float | None = None) -> Floats:
         """Return a column of finite numbers; an empty cell is `empty`, or an error without one."""
@@ -234,7 +248,7 @@ def frame_sheet(frame: Any, source: str) -> Sheet:
 
 
 def _read_csv(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
-    name, data, n_before = os.fspath(path), open_bytes(path), 0
+    name, data, n_before = os.fspath(path), open_bytes(path, MOST_PARSED), 0
     # the first line that says anything, whichever way lines end
     first = next((text.strip("\r\n ") for text in text_stream(data, "") if text.strip()), "")
     separator = "\t" if bare_suffix(path) == ".tsv" else max(",;\t", key=first.count)
@@ -251,12 +265,14 @@ def table_parts(
     """Yield a table out of lines of cells, the first of which names the columns; empty lines are left out."""
     header: list[str] | None = None
     rows: list[list[Any]] = []
+    columns: list[list[Any]] = []
     lines: list[int] = []
     for line, cells in records:
         if all(map(is_empty, cells)):
             continue
         if header is None:
             header = _header(name, line, cells)
+            columns = [[] for _ in header]
             continue
         while len(cells) > len(header) and is_empty(cells[-1]):
             cells.pop()
@@ -265,16 +281,22 @@ def table_parts(
             raise FormatError(name, line, f"{problem}: {', '.join(header)}")
         rows.append(cells)
         lines.append(line)
-        if len(rows) == n_rows:
-            yield _sheet(name, header, rows, lines)
-            rows, lines = [], []
-    if header is not None and rows:
-        yield _sheet(name, header, rows, lines)
+        if len(rows) == _BLOCK:
+            _turn(rows, columns)
+        if len(lines) == n_rows:
+            _turn(rows, columns)
+            yield Sheet(name, dict(zip(header, columns, strict=True)), lines, is_typed=False)
+            columns, lines = [[] for _ in header], []
+    if header is not None and lines:
+        _turn(rows, columns)
+        yield Sheet(name, dict(zip(header, columns, strict=True)), lines, is_typed=False)
 
 
-def _sheet(name: str, header: list[str], rows: list[list[Any]], lines: list[int]) -> Sheet:
-    columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
-    return Sheet(name, columns, lines, is_typed=False)
+def _turn(rows: list[list[Any]], columns: list[list[Any]]) -> None:
+    """Move rows to the end of columns."""
+    for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
+        column.extend(cells)
+    rows.clear()
 
 
 def _csv_records(name: str, stream: Iterable[str], separator: str, n_before: int) -> Iterator[tuple[int, list[str]]]:
@@ -294,43 +316,36 @@ def _header(path: str, line: int, cells: list[Any]) -> list[str]:
     names = ["" if is_empty(cell) else str(cell).strip() for cell in cells]
     while names and not names[-1]:
         names.pop()
+    _check_count(path, line, len(names))
+    before: set[str] = set()
     for k, name in enumerate(names):
         if not name:
             raise FormatError(path, line, f"column {k + 1} has no name, expected a header with a name for every column")
-        if name in names[:k]:
+        if name in before:
             raise FormatError(path, line, f"column {shown(name)} is there twice, expected it once")
+        before.add(name)
     return names
+
+
+def _check_count(path: str, line: int | None, n_columns: int) -> None:
+    if n_columns > MOST_COLUMNS:
+        raise FormatError(path, line, f"{n_columns} columns, expected at most {MOST_COLUMNS}")
 
 
 def _read_jsonl(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
     name = os.fspath(path)
-    records: list[dict[str, Any]] = []
-    lines: list[int] = []
-    for line, text in enumerate(text_stream(open_bytes(path), "\n"), start=1):
+    records, lines = Records(), list[int]()
+    for line, text in enumerate(text_stream(open_bytes(path, MOST_PARSED), "\n"), start=1):
         if not text.strip():
             continue
-        records.append(_json_record(name, line, text.strip()))
+        records.add(json_record(name, line, text.strip()))
+        _check_count(name, line, len(records))
         lines.append(line)
-        if len(records) == n_rows:
-            yield _record_sheet(name, records, lines)
-            records, lines = [], []
-    if records:
-        yield _record_sheet(name, records, lines)
-
-
-def _json_record(name: str, line: int, text: str) -> dict[str, Any]:
-    try:
-        record = parse_json(text)
-    except ValueError as problem:
-        raise FormatError(name, line, f"{shown(text)} is not JSON: {problem}; expected one object") from None
-    if not isinstance(record, dict):
-        raise FormatError(name, line, f"{shown(text)} is not an object, expected one object a line")
-    return record
-
-
-def _record_sheet(name: str, records: list[dict[str, Any]], lines: list[int]) -> Sheet:
-    keys = dict.fromkeys(key for record in records for key in record)
-    return Sheet(name, {key: [record.get(key) for record in records] for key in keys}, lines)
+        if len(lines) == n_rows:
+            yield Sheet(name, records, lines)
+            records, lines = Records(), []
+    if lines:
+        yield Sheet(name, records, lines)
 
 
 def _read_parquet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:

@@ -7,6 +7,7 @@ so far apart that there is no room. So how much a file unpacks to, and how far i
 from __future__ import annotations
 
 import io
+import math
 import os
 import re
 import zipfile
@@ -17,10 +18,12 @@ from xml.etree import ElementTree
 
 from activeeval.errors import FormatError
 from activeeval.io.cells import MOST_DIGITS
-from activeeval.io.files import PathLike, bare_suffix, read_binary
+from activeeval.io.files import MOST_TIMES, MOST_UNPACKED, PathLike, bare_suffix, read_binary
 
 _MOST_BYTES = 1 << 28
 _MOST_CELLS = 10_000_000
+_MOST_ROWS = 1 << 20
+"""No spreadsheet has more."""
 _CELL = re.compile(rb"""<(?:\w+:)?c\s(?:[^>]*\s)?r\s*=\s*["']([A-Za-z]{1,7})([0-9]{1,9})["'][^>]*(?<!/)>""")
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _VALUE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}value-type"
@@ -50,10 +53,10 @@ def read_rows(path: PathLike) -> Iterator[tuple[int, list[Any]]]:
     content = read_binary(path)
     _check_size(name, content, suffix)
     try:
-        rows = load_workbook(io.BytesIO(content)).get_sheet_by_index(0).to_python(skip_empty_area=False)
+        sheet = load_workbook(io.BytesIO(content)).get_sheet_by_index(0)
     except CalamineError as problem:
         raise FormatError(name, None, f"cannot be read as {suffix}: {problem}") from None
-    for number, cells in enumerate(rows, start=1):
+    for number, cells in enumerate(sheet.iter_rows(), start=1):
         yield number, [_plain(cell) for cell in cells]
 
 
@@ -67,27 +70,33 @@ def _check_size(name: str, content: bytes, suffix: str) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             n_bytes = sum(entry.file_size for entry in packed.infolist())
-            if n_bytes > _MOST_BYTES:
-                most = f"expected at most {_MOST_BYTES >> 20} MB; save the sheet as CSV (UTF-8)"
+            most_bytes = min(_MOST_BYTES, max(MOST_UNPACKED, MOST_TIMES * len(content)))
+            if n_bytes > most_bytes:
+                most = f"expected at most {most_bytes >> 20} MB; save the sheet as CSV (UTF-8)"
                 raise FormatError(name, None, f"unpacks to {n_bytes >> 20} MB, {most}")
             # each entry unpacks to no more than it says, and is read against its checksum
-            n_cells = max((_extent(packed.read(entry), entry) for entry in packed.namelist()), default=0)
+            extents = [_extent(packed.read(entry), entry) for entry in packed.namelist()]
     except FormatError:
         raise
     except _BROKEN as problem:
         raise FormatError(name, None, f"cannot be read as {suffix}: {problem}") from None
-    if n_cells > _MOST_CELLS:
+    n_rows, n_columns = max(extents, key=math.prod, default=(0, 0))
+    if (n_cells := n_rows * n_columns) > _MOST_CELLS:
         most = f"expected at most {_MOST_CELLS}: is there a cell far behind the others?"
         raise FormatError(name, None, f"its cells span {n_cells} places, {most}")
+    if n_rows > _MOST_ROWS:
+        raise FormatError(name, None, f"its cells go to row {n_rows}, no spreadsheet has more than {_MOST_ROWS}")
 
 
-def _extent(content: bytes, entry: str) -> int:
-    """Return how many places there are up to the last row and column of an archive's entry, 0 if it is no table."""
+def _extent(content: bytes, entry: str) -> tuple[int, int]:
+    """Return the last row and column of an archive's entry, 0 if it is no table."""
     if entry == "content.xml":
         return _extent_of_repeats(content)
-    places = set(_CELL.findall(content))
-    n_columns = max((_number_of(letters) for letters in {letters for letters, _ in places}), default=0)
-    return n_columns * max((int(row) for _, row in places), default=0)
+    n_rows, columns = 0, set()
+    for cell in _CELL.finditer(content):
+        columns.add(cell[1])
+        n_rows = max(n_rows, int(cell[2]))
+    return n_rows, max(map(_number_of, columns), default=0)
 
 
 def _number_of(letters: bytes) -> int:
@@ -98,12 +107,13 @@ def _number_of(letters: bytes) -> int:
     return number
 
 
-def _extent_of_repeats(content: bytes) -> int:
+def _extent_of_repeats(content: bytes) -> tuple[int, int]:
     """Return the same of the tables of an .ods file, where rows and cells are told once with how often they come."""
-    most = n_rows = last_row = last_column = 0
+    most, n_rows, last_row, last_column = (0, 0), 0, 0, 0
     for _, element in ElementTree.iterparse(io.BytesIO(content)):
         if element.tag == f"{_TABLE}table":
-            most, n_rows, last_row, last_column = max(most, last_row * last_column), 0, 0, 0
+            most = max(most, (last_row, last_column), key=math.prod)
+            n_rows = last_row = last_column = 0
         elif element.tag == f"{_TABLE}table-row":
             n_rows += int(element.get(f"{_TABLE}number-rows-repeated", 1))
             n_columns = 0

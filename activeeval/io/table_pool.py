@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import InputError, shown
+from activeeval.errors import InputError, shown, unseen_difference
 from activeeval.io.keys import distinct_runs, first_places, first_repeated, places_within_segments, segments_of_runs
 from activeeval.io.trec import Qrels, Run
 from activeeval.pool import QueryPool, Rankings
@@ -189,12 +189,16 @@ def _check_shared(
     if not is_shared.any():
         heads = [tables[t].query_ids[0] for t in pair]
         told = f"the first of {first} is {shown(heads[0])}, of {second} {shown(heads[1])}"
-        raise InputError(f"{first} and {second} share no query: {told}")
+        unseen = unseen_difference(*(distinct_runs(tables[t].query_ids)[0].tolist() for t in pair))
+        raise InputError(f"{first} and {second} share no query: {told}{unseen}")
     if not np.logical_and(*(_marked(items[t], pool.n_items) for t in pair)).any():
         query = int(np.argmax(is_shared))
         heads = [rows[t].doc_ids[rows[t].offsets[query]] for t in pair]
         told = f"of query {shown(pool.query_texts[query])} they have {shown(heads[0])} and {shown(heads[1])} first"
-        raise InputError(f"{first} and {second} share no document of a query: {told}")
+        unseen = unseen_difference(
+            *(rows[t].doc_ids[slice(*rows[t].offsets[query : query + 2])].tolist() for t in pair)
+        )
+        raise InputError(f"{first} and {second} share no document of a query: {told}{unseen}")
 
 
 def _marked(places: Ints, size: int) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from activeeval.errors import InputError, shown
 from activeeval.io.columns import close_columns, read_columns
 from activeeval.io.files import PathLike
-from activeeval.io.keys import follows_its_query
+from activeeval.io.keys import distinct_texts, follows_its_query
 from activeeval.io.writing import write_atomically
 from activeeval.pool.texts import Texts
 
@@ -23,6 +23,7 @@ _QRELS = "query iteration document grade"
 _RUN = "query Q0 document rank score tag"
 _PRELS = "query document grade method probability"
 _A_FEW = 1000
+_LARGEST_WHOLE = 2.0**53
 _NOT_ONE_WORD = re.compile(r"[\x00-\x20]|^#")
 
 
@@ -137,7 +138,23 @@ def read_run(path: PathLike) -> Run:
 
 
 def order_notes(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[str, ...]:
-    """Return what is odd about a run's scores: that all are equal, or that they rise with its ranks."""
+    """Return what is odd about a run's scores: that all are equal, rise with its ranks, or may have been others."""
+    return (*_turned(source, query_ids, scores, ranks), *_collapsed(source, query_ids, scores))
+
+
+def _collapsed(source: str, query_ids: Texts, scores: Floats) -> tuple[str, ...]:
+    """Return what is to be said of whole numbers that are too large for a float to tell from their neighbours."""
+    if max(scores.max(initial=0.0), -scores.min(initial=0.0)) <= _LARGEST_WHOLE:
+        return ()
+    vast = np.flatnonzero(np.abs(scores) > _LARGEST_WHOLE)
+    owners = distinct_texts(query_ids)[1][vast]
+    n_equal = vast.size - np.unique(np.stack((owners.astype(np.float64), scores[vast])), axis=1).shape[1]
+    told = f"{source}: {n_equal} scores beyond 2^53 equal another of their query, maybe once rounded alone"
+    return (f"{told}: whole numbers of that size are not told apart",) if n_equal else ()
+
+
+def _turned(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[str, ...]:
+    """Return what is odd about the order of scores."""
     follows = follows_its_query(query_ids)[1:]
     # nearly always the first rows tell that nothing is
     for rows in (slice(_A_FEW), slice(None)):

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
 import re
+import secrets
 import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import count
 from typing import IO, Any
 
 from activeeval.errors import InputError
 from activeeval.io.files import PathLike
 
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
-_NUMBERS = count()
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _LIVE: set[str] = set()
 """Temporary names that this process writes under now."""
 
@@ -69,13 +70,17 @@ class Together:
 
     def __exit__(self, kind: type[BaseException] | None, *_problem: object) -> None:
         try:
-            for path, temporary, target in self._pending if kind is None else ():
+            named = self._pending if kind is None else []
+            for path, temporary, target in named:
                 with _telling(path):
                     if os.path.islink(target):
                         raise OSError("the link leads to itself")
                     if os.path.exists(target):
                         shutil.copymode(target, temporary)
                     os.replace(temporary, target)
+            for folder, path in {os.path.dirname(target): path for path, _, target in named}.items():
+                with _telling(path):
+                    _sync_folder(folder)
         finally:
             for _, temporary, _ in self._pending:
                 with suppress(OSError):
@@ -91,11 +96,26 @@ def write_atomically(path: PathLike, binary: bool = False) -> Iterator[IO[Any]]:
 
 
 def _temporary(target: str) -> str:
-    """Return a name beside a file that nobody else writes under, neither a process nor a thread of this one."""
+    """Return a name beside a file that nobody can foresee: another user may have put a link there."""
     folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}-{next(_NUMBERS)}.tmp")
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}-{secrets.randbelow(10**15)}.tmp")
     _LIVE.add(temporary)
     return temporary
+
+
+def _sync_folder(folder: str) -> None:
+    """Have the new names of a folder last through a loss of power, where the system can."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # as of a folder that may be written and not read
+        return
+    try:
+        os.fsync(handle)
+    except OSError as problem:
+        if problem.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(handle)
 
 
 def _remove_left_over(target: str) -> None:
@@ -138,7 +158,9 @@ def _opened(path: str, special: bool) -> IO[bytes]:
     # opened by name, a redirected standard output would be written from its start again
     if path in _STANDARD:
         return open(os.dup(_STANDARD[path]), "wb")
-    return open(path, "ab" if special else "wb")
+    if special:
+        return open(path, "ab")
+    return os.fdopen(os.open(path, _NEW, 0o666), "wb")
 
 
 def _is_special(path: PathLike, target: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from activeeval.io.comparisons import comparisons_of, truths_of
@@ -26,6 +27,9 @@ class Opinions(NamedTuple):
 def read_opinions(paths: Sequence[PathLike]) -> Opinions:
     """Read what judges said; a judge is a name in the column ``judge``, or, without one, a file.
 
+    A file that is given by two paths is one judge, and so is a sheet with its copy: what differs in no answer says
+    nothing of how far two agree.
+
     Parameters
     ----------
     paths : sequence of path
@@ -40,8 +44,9 @@ def read_opinions(paths: Sequence[PathLike]) -> Opinions:
     """
     graded: list[Graded] = []
     preferred: list[Preferred] = []
+    first: dict[Hashable, str] = {}
     for path in paths:
-        for one in _said(path):
+        for one in _said(path, first):
             if isinstance(one, Graded):
                 graded.append(one)
             else:
@@ -49,13 +54,14 @@ def read_opinions(paths: Sequence[PathLike]) -> Opinions:
     return Opinions(Grades.of(graded), Relations.of(preferred))
 
 
-def _said(path: PathLike) -> Iterator[Graded | Preferred]:
-    name = os.fspath(path)
+def _said(path: PathLike, first: dict[Hashable, str]) -> Iterator[Graded | Preferred]:
+    """Yield what a file says; who is not named is called as the ``first`` file of the same sheet, or of that path."""
+    draws = read_draws_if_any(path)
+    name = first.setdefault(os.path.realpath(path) if draws is None else draws.answers, os.fspath(path))
     if bare_suffix(path) not in TABLES:
         qrels = read_qrels(path)
         rows = zip(qrels.query_ids.tolist(), qrels.doc_ids.tolist(), qrels.grades.tolist(), strict=True)
         return (Graded(name, *row) for row in rows if row[-1] >= 0)
-    draws = read_draws_if_any(path)
     if draws is not None:
         judges = _judges(draws.judge.tolist(), name)
         columns = (column.tolist() for column in (draws.query_id, draws.doc_id, draws.grade))
@@ -89,12 +95,12 @@ def _preferences(sheet: Sheet, name: str) -> Iterator[Preferred]:
 
 
 def _truth(sheet: Sheet, name: str) -> Iterator[Preferred]:
-    """Yield what a truth says of every two documents: the top in its order, those below tied, as those thrown out."""
-    for query, (top, unranked, bad) in truths_of(sheet).items():
-        below = (*unranked, *bad)
-        for place, doc in enumerate(top):
-            for other in (*top[place + 1 :], *below):
-                yield Preferred(name, query, doc, other)
-        for place, doc in enumerate(below):
-            for other in below[place + 1 :]:
-                yield Preferred(name, query, doc, other, is_tie=True)
+    """Yield what a truth says of every two documents: the top in its order, the others tied, as those thrown out.
+
+    Documents that share a rank are tied, those below have all the same.
+    """
+    for query, truth in truths_of(sheet).items():
+        last = len(truth.top) + 1
+        placed = [*truth.ranked, *((last, doc) for doc in (*truth.below, *truth.bad))]
+        for (rank, doc), (other_rank, other) in combinations(placed, 2):
+            yield Preferred(name, query, doc, other, is_tie=rank == other_rank)

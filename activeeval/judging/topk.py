@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
+from activeeval.judging.alike import tied_groups
 from activeeval.judging.known import KnownOrder, Pair
 from activeeval.judging.outlook import Remaining, likely_values
 from activeeval.measures.doors import whole_number
@@ -77,8 +78,8 @@ class TopKLabelling:
     """The k best of n items, one comparison at a time.
 
     A tie leaves things as they stand: of two tied items the one that arrived earlier counts as the better, so it keeps
-    its place in the heap and stands before the other in the end. Ties are told by `ties`: the truth leaves such items
-    unordered. With nothing but ties the top are the first k to arrive.
+    its place in the heap and stands before the other in `top`. The truth leaves such items unordered: `groups` and
+    `grades` do not depend on the order of arrival, as long as ties are those of a ranking.
 
     A discarded item is treated as though it had never been there: the next one takes its place, and the top are the k
     best of those that are left. From then on nothing is asked that follows from earlier answers: one discard costs some
@@ -251,21 +252,36 @@ class TopKLabelling:
             raise InputError(f"the top {self.k} are not settled: {left.low} to {left.high} comparisons may be left")
         return list(self._best)
 
-    def grades(self, *, share_ties: bool = False) -> Ints:
+    def groups(self) -> list[list[int]]:
+        """Return the k best in groups of items that are alike, best first; the last may hold more than there are ranks.
+
+        Of a judge who has a ranking with ties in mind these are its groups, whatever the order of arrival.
+        """
+        best = self.top()
+        below = [item for item in self.arrival if item not in self._discarded and item not in set(best)]
+        return tied_groups(best, below, ((*pair, self._known.answer(*pair)) for pair in self._known.pairs()))
+
+    def grades(self, *, share_ties: bool = True) -> Ints:
         """Return the position-aware labels, shape (n_items,): k + 1 − rank among the top, 0 below.
 
         Parameters
         ----------
         share_ties : bool
-            Items of the top that follow each other and were answered with a tie share the label of the first: what the
-            truth leaves unordered.
+            Items that are alike share the label of the first of them, as `groups` has them; so κ-NDCG and κ-ERR count
+            the mean over their orders. Without it each of the top has a label of its own, by the order of arrival.
         """
-        best, found = self.top(), np.zeros(self.n_items, dtype=np.int64)
-        ties = set(self.ties) if share_ties else set()
-        for rank, item in enumerate(best, start=1):
-            is_tied = rank > 1 and (best[rank - 2], item) in ties
-            found[item] = found[best[rank - 2]] if is_tied else self.k + 1 - rank
+        found, rank = np.zeros(self.n_items, dtype=np.int64), 1
+        for group in self.groups() if share_ties else [[item] for item in self.top()]:
+            found[group] = self.k + 1 - rank
+            rank += len(group)
         return found
+
+    @property
+    def n_overruled(self) -> int:
+        """How many ties of the top are none in `groups`, as other answers set their items apart."""
+        labels = self.grades()
+        left = [pair for pair in self.ties if not set(pair) & self._discarded.keys()]
+        return sum(bool(labels[first] != labels[second]) for first, second in left)
 
     def preferences(self) -> list[Answer]:
         """Return the answers that stand, one a pair, of items that are left."""

@@ -1,25 +1,39 @@
-"""How everything in this room is compiled: once, kept on disk, without exceptions, free of the interpreter's lock."""
+"""How everything in this room is compiled: once, kept on disk, without exceptions, free of the interpreter's lock.
+
+Before a kept function can be called, numba has to be there: half to a whole second. A process that has but a little to
+do is done before that where Python runs the same functions.
+"""
 
 from __future__ import annotations
 
 import sys
 from functools import wraps
 
-import numba
+import numpy as np
 
 # an entry for callers in C, which nobody is, would take a tenth of the time that compiling takes
 _OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 _SAID = []
+_LEFT_TO_PYTHON = []
 
 
 def jit(function):
     """Return a function compiled at its first call, with what was compiled kept where that is possible."""
+    if _LEFT_TO_PYTHON:  # compiled code says nothing of an overflow, which hashes are made of
+        return np.errstate(all="ignore")(function)
+    import numba
+
     compiled = numba.njit(**_OPTIONS)(function)
     kept = getattr(compiled, "_cache", None)  # there is none with NUMBA_DISABLE_JIT
     if kept is not None:
         kept.load_overload = _or_nothing(kept.load_overload, kept.cache_path)
         kept.save_overload = _or_nothing(kept.save_overload, kept.cache_path)
     return compiled
+
+
+def leave_to_python() -> None:
+    """Have Python run what this room defines from now on, for the rest of the process: the same code, not compiled."""
+    _LEFT_TO_PYTHON.append(True)
 
 
 def _or_nothing(step, folder):

@@ -21,6 +21,7 @@ from activeeval.kernels.compiling import jit as _jit
 
 _HALVINGS = 100
 _HIGHEST = 1e300
+_LOWEST = 1e-300
 _CLOSE = 1e-12
 
 
@@ -108,6 +109,9 @@ def level_of_cost(offsets, query_roots, roots, overheads, costs, nested, budget)
     high = 1.0
     while expected_cost(offsets, query_roots, roots, overheads, costs, nested, high) < budget and high < _HIGHEST:
         high *= 2.0
+    # roots may be as large as they like: a hundred halvings alone would end at 0, which no doubling leaves again
+    while high > _LOWEST and expected_cost(offsets, query_roots, roots, overheads, costs, nested, 0.5 * high) >= budget:
+        high *= 0.5
     low = 0.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)

@@ -1,7 +1,7 @@
 """Measures as values: what a ranking is worth once its items are graded, or how that is distributed before."""
 
 from activeeval.measures.families import Additive, Cascade
-from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, Success
+from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, Success, least_relevant
 from activeeval.measures.parsing import parse_measure
 from activeeval.measures.ranked import AP, NDCG, Judged, Recall
 from activeeval.measures.target import Measure, SampledMeasure, Target, check_sampled, shown_name
@@ -27,6 +27,7 @@ __all__ = [
     "judged_k",
     "kERR",
     "kNDCG",
+    "least_relevant",
     "parse_measure",
     "shown_name",
     "top_k_grades",

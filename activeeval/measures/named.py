@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from numbers import Real
 from typing import Any
 
@@ -34,6 +35,20 @@ def gain_rule(gains: str | ArrayLike | GradeRule | None, default: GradeRule) -> 
             raise InputError(f"gains must be 'linear', 'exp' or a number for each grade, got {gains!r:.100}")
         return Linear() if gains == "linear" else Exponential()
     return as_rule(gains, "gains")
+
+
+def least_relevant(measure: object) -> int | None:
+    """Return the smallest grade that a measure of relevant items takes for relevant; None of another measure.
+
+    Examples
+    --------
+    >>> least_relevant(Precision(10, rel=2)), least_relevant(DCG())
+    (2, None)
+    """
+    values = [getattr(measure, field.name) for field in fields(measure)] if is_dataclass(measure) else []
+    rules = [value.rel for value in values if isinstance(value, AtLeast)]
+    own = getattr(measure, "rel", None)
+    return rules[0] if rules else own if isinstance(own, int) else None
 
 
 def relevance_rule(rel: int) -> AtLeast:

@@ -1,7 +1,8 @@
 """Measures of a top-k truth: the k best items of each query in order, the rest tied below (Niu et al., SIGIR 2012).
 
 A truth is held as κ-grades, y = k + 1 − rank of the items among the k best and 0 of all others; κ-NDCG and κ-ERR are
-nDCG and ERR on them.
+nDCG and ERR on them. Items that are alike share the κ-grade of the first of their ranks, also where their ranks go on
+beyond k; a value is then the mean over the orders of such ties, each as likely as the next.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.measures.doors import checked_cutoff, whole_number
+from activeeval.measures.doors import checked_cutoff, longest_list, sealed, whole_number
 from activeeval.measures.families import Cascade
 from activeeval.measures.named import ERR
 from activeeval.measures.ranked import NDCG, SEED, Normalised, Words
@@ -29,7 +30,7 @@ LARGEST_K = 100
 """Gains are 2^y − 1: beyond a hundred the best item of a query alone makes its value."""
 
 
-def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int) -> Ints:
+def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int, *, share_ties: bool = False) -> Ints:
     """Return κ-grades of the items with the k largest keys of each query: k for the first … 1 for the k-th, else 0.
 
     Parameters
@@ -38,6 +39,9 @@ def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int) -> Ints:
         Higher is better; equal ones go by item id descending, as equal scores do.
     k : int
         From 1 on; in a query of fewer items the first has k all the same.
+    share_ties : bool
+        Items with equal keys have the κ-grade of the first of them, so that κ-NDCG and κ-ERR count the mean over their
+        orders; without it ids decide.
 
     Returns
     -------
@@ -48,19 +52,29 @@ def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int) -> Ints:
     >>> pool = QueryPool(["q"], [0, 4], ["a", "b", "c", "d"])
     >>> top_k_grades(pool, [0.1, 0.9, 0.5, 0.2], k=2)
     array([0, 2, 1, 0])
+    >>> top_k_grades(pool, [1, 2, 1, 0], k=2, share_ties=True)
+    array([1, 2, 1, 0])
     """
     depth = whole_number(k, "k", 1, LARGEST_K)
-    ranked = Rankings.from_scores(pool, keys)
-    grades = np.zeros(pool.n_items, dtype=np.int64)
-    grades[ranked.items] = np.maximum(depth + 1 - ranked.ranks, 0)
+    ranked, grades = Rankings.from_scores(pool, keys), np.zeros(pool.n_items, dtype=np.int64)
+    ranks = ranked.ranks
+    if share_ties:
+        held = np.asarray(keys, dtype=np.float64)[ranked.items]
+        is_first = (ranks == 1) | (held != np.roll(held, 1))
+        ranks = ranks[np.maximum.accumulate(np.where(is_first, np.arange(ranks.size), 0))]
+    grades[ranked.items] = np.maximum(depth + 1 - ranks, 0)
     return grades
 
 
 @dataclass(frozen=True, slots=True)
 class TopK(Normalised):
-    """A measure of ordinary grades, read on a top-k truth.
+    """A measure of ordinary grades, read on the κ-grades of a top-k truth.
 
-    Its moments are of truths that a model of ordinary grades draws: by grade, equal ones in random order.
+    Items of a query that share a κ-grade y are tied: m of them have the ranks from k + 1 − y on, and the value is the
+    mean over their m! orders, exactly. The next κ-grade is y − m, where that is above 0.
+
+    Its moments are of truths that a model of ordinary grades draws: by grade, equal ones in random order, as judges
+    have them who tell all items apart.
 
     Parameters
     ----------
@@ -103,9 +117,30 @@ class TopK(Normalised):
         """Refuse: an item has one rank or none."""
         raise InputError(f"{self} is of ranks: a mean gain is for grades")
 
-    def score(self, pool: QueryPool, grades: ArrayLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
-        """Return the value of each query, or the difference, of κ-grades, shape (n_queries,); see `top_k_grades`."""
-        return self.of_grades.score(pool, grades, ranking, versus)
+    def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
+        from activeeval.kernels import scores, tied
+
+        measure = self.of_grades
+        worths, own = np.zeros(pool.n_items), np.empty(pool.n_queries)
+        codes = sealed(np.where(grades < 0, -1, np.arange(pool.n_items)), np.int64)
+        lists = (self.discount_vector(longest_list(ranking)), ranking.offsets, ranking.items)
+        if isinstance(measure, Cascade):
+            stops = sealed(measure.stop_probs.values(n_grades))
+            tied.tied_stops(grades, stops, pool.query_offsets, ranking.offsets, ranking.items, worths)
+            scores.cascade_scores(codes, sealed(worths), *lists, own)
+            return own
+        gains = sealed(measure.gains.values(n_grades))
+        tied.tied_gains(grades, gains, pool.query_offsets, worths)
+        scores.additive_scores(codes, sealed(worths), *lists, own)
+        ideal = self._ideals(pool, grades, gains)
+        return np.divide(own, ideal, out=np.zeros_like(own), where=ideal > 0)
+
+    def _ideals(self, pool: QueryPool, grades: Ints, gains: Floats) -> Floats:
+        """Return what the truth's own order is worth, shape (n_queries,): the same for every order of its ties."""
+        n_ranked = np.bincount(pool.item_queries[grades > 0], minlength=pool.n_queries)
+        discounts = self.discount_vector(self.k)
+        sums = np.cumsum(discounts * gains[:0:-1][: discounts.size])
+        return np.append(0.0, sums)[np.minimum(n_ranked, sums.size)]
 
     def _check_columns(self, n_grades: int) -> None:
         """Take ordinary grades of any scale: their order alone is looked at."""

@@ -14,6 +14,8 @@ from activeeval.pool.texts import Texts
 
 MOST_COST_RATIO = 1e15
 """Between item costs: beyond it the cheaper ones vanish in sums of the dearer."""
+_LEAST_COST, _MOST_COST = 1e-100, 1e100
+"""Squares of costs, their sums and ratios of variances to them stay numbers in between, whatever their unit is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -197,6 +199,10 @@ class QueryPool:
         bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
         if bad.size:
             raise InputError(f"item_costs must be positive, got {costs[bad[0]]} at {self.place(int(bad[0]))}")
+        bad = np.flatnonzero((costs < _LEAST_COST) | (costs > _MOST_COST))
+        if bad.size:
+            bounds = f"must lie between {_LEAST_COST:g} and {_MOST_COST:g}"
+            raise InputError(f"item_costs {bounds}, got {costs[bad[0]]} at {self.place(int(bad[0]))}")
         if costs.size and costs.min() < costs.max() / MOST_COST_RATIO:
             place = self.place(int(costs.argmin()))
             raise InputError(

@@ -149,7 +149,7 @@ class ListMLE(_GradientRanker):
     n_iter, standardize
         As in `RankNet`.
     rng : Generator, int or None
-        Orders items of one query and one grade above 0, which a top-k truth has none of.
+        Orders items of one query and one grade above 0, as those are of a top-k truth that are alike.
 
     Attributes
     ----------

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from activeeval.errors import visible
+
 _MARKDOWN = re.compile(r"([\\`*_\[\]|#~])")
 _STYLE = """\
 body { font: 15px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 62rem; margin: 2rem auto;
@@ -94,13 +96,13 @@ def html_page(title: str, blocks: Sequence[Block]) -> str:
     True
     """
     sections = [block.text for block in blocks if isinstance(block, Heading) and not block.is_part]
-    links = " ".join(f'<a href="#{_anchor(text)}">{escape(text)}</a>' for text in sections)
+    links = " ".join(f'<a href="#{_anchor(text)}">{_escaped(text)}</a>' for text in sections)
     head = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{_escaped(title)}</title>\n<style>\n{_STYLE}</style>\n</head>\n<body>\n"
     )
-    body = "\n".join([f"<h1>{escape(title)}</h1>", f"<nav>{links}</nav>", *map(_html, blocks)])
+    body = "\n".join([f"<h1>{_escaped(title)}</h1>", f"<nav>{links}</nav>", *map(_html, blocks)])
     return f"{head}{body}\n</body>\n</html>\n"
 
 
@@ -125,16 +127,21 @@ def _anchor(text: str) -> str:
 
 def _html(block: Block) -> str:
     if isinstance(block, Heading):
-        text = escape(block.text)
+        text = _escaped(block.text)
         return f"<h3>{text}</h3>" if block.is_part else f'<h2 id="{_anchor(block.text)}">{text}</h2>'
     if isinstance(block, Paragraph):
-        return f"<p{' class=' + chr(34) + 'warning' + chr(34) if block.is_warning else ''}>{escape(block.text)}</p>"
+        return f"<p{' class=' + chr(34) + 'warning' + chr(34) if block.is_warning else ''}>{_escaped(block.text)}</p>"
     if isinstance(block, Lines):
-        return "<ul>\n" + "\n".join(f"<li>{escape(text)}</li>" for text in block.texts) + "\n</ul>"
+        return "<ul>\n" + "\n".join(f"<li>{_escaped(text)}</li>" for text in block.texts) + "\n</ul>"
     if isinstance(block, Table):
         return _html_table(block)
-    figures = (f"<figure><figcaption>{escape(one.title)}</figcaption>{one.svg}</figure>" for one in block.charts)
+    figures = (f"<figure><figcaption>{_escaped(one.title)}</figcaption>{one.svg}</figure>" for one in block.charts)
     return '<div class="charts">' + "\n".join(figures) + "</div>"
+
+
+def _escaped(text: str) -> str:
+    """Return a text as a page shows it as it is."""
+    return escape(visible(" ".join(text.split())))
 
 
 def _html_table(table: Table) -> str:
@@ -143,7 +150,7 @@ def _html_table(table: Table) -> str:
 
     def line(cells: Sequence[str], tag: str) -> str:
         parts = (
-            f"<{tag}{' class=' + chr(34) + 'number' + chr(34) if right else ''}>{escape(cell)}</{tag}>"
+            f"<{tag}{' class=' + chr(34) + 'number' + chr(34) if right else ''}>{_escaped(cell)}</{tag}>"
             for cell, right in zip(cells, are_numbers, strict=True)
         )
         return f"<tr>{''.join(parts)}</tr>"
@@ -177,5 +184,5 @@ def _markdown(block: Block) -> str:
 
 def _plain(text: str) -> str:
     """Return a text as markdown shows it as it is, on one line."""
-    one_line = " ".join(text.split())
+    one_line = visible(" ".join(text.split()))
     return _MARKDOWN.sub(r"\\\1", one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))

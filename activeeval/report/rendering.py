@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from activeeval.errors import InputError
+from activeeval.errors import InputError, visible
 
 Row = Mapping[str, Any]
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
@@ -31,6 +31,7 @@ def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
     cells = [[format_cell(row.get(name), places) for name in header] for row in rows]
     if form == "tsv":
         return "\n".join("\t".join(cell.translate(_TSV) for cell in line) for line in [header, *cells])
+    cells = [list(map(visible, line)) for line in cells]
     if form == "md":
         lines = [header, ["---"] * len(header), *cells]
         return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
@@ -43,9 +44,10 @@ def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
 
 def note_text(note: str, form: str) -> str:
     """Return a line to print below a table, with what LaTeX reads escaped there and what markdown does."""
+    seen = visible(note)
     if form == "latex":
-        return f"\\par {note.translate(_LATEX)}"
-    return note.replace("*", "\\*", 1) if form == "md" else note
+        return f"\\par {seen.translate(_LATEX)}"
+    return seen.replace("*", "\\*", 1) if form == "md" else seen
 
 
 def format_cell(value: Any, places: int = 4) -> str:

@@ -317,7 +317,11 @@ def _with_model_inputs(choices: Choices, workload: Workload, *, with_costs: bool
     kind = choices.cost if with_costs else "uniform"
     if isinstance(kind, str) and kind != "uniform" and not kind.startswith("log-length"):
         kind = read_costs(kind)
-    workload = workload.with_costs(item_costs(kind, workload), 0.0)
+    costs = item_costs(kind, workload)
+    try:
+        workload = workload.with_costs(costs, 0.0)
+    except InputError as problem:
+        raise InputError(f"{kind if isinstance(kind, str) else kind.source}: {problem}") from None
     for name in choices.models:
         workload = given_columns(workload, name)
     return workload

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from activeeval.campaign.policies import add_grade, agreement_of, given_grades, one_grade
 from activeeval.campaign.sample import read_campaign
-from activeeval.errors import InputError
+from activeeval.errors import InputError, unseen_difference
 from activeeval.io.arrays import is_arrays
 from activeeval.io.draws import read_draws_if_any
 from activeeval.io.files import bare_suffix
@@ -19,6 +19,8 @@ from activeeval.io.tables import load_grades
 from activeeval.pool import QueryPool
 
 Ints = NDArray[np.int64]
+_TELLING = 2
+"""Judgments of relevant or not end at 1."""
 Said = tuple[str, str, int, str]
 
 
@@ -52,21 +54,29 @@ def known_grades_of(
     places, queries = pool.item_positions(), {name: q for q, name in enumerate(pool.query_texts)}
     notes = []
     for path, told in [*((path, _graded(path)) for path in paths), *(further or {}).items()]:
-        n_graded, n_here = 0, 0
+        n_graded, n_here, largest = 0, 0, 0
+        outside: list[str] = []
         for query, item, grade, judge in told:
             if grade < 0:
                 continue
             n_graded += 1
             z = places.get((queries.get(query, -1), item))
-            if z is not None:
-                n_here += 1
+            if z is None:
+                outside.append(item if query in queries else query)
+            else:
+                n_here, largest = n_here + 1, max(largest, grade)
                 if max_grade is not None and grade > max_grade:
                     raise InputError(f"{path}: grade {grade} of {pool.place(z)} is above --max-grade {max_grade}")
                 add_grade(said.setdefault(z, {}), judge or path, grade, f"{path}: {pool.place(z)}", policy)
         if n_graded == 0:
             raise InputError(f"{path}: holds no grade yet")
         if n_here == 0:
-            raise InputError(f"{path}: none of its {n_graded} grades is of an item of the pool")
+            unseen = unseen_difference(outside, [*queries, *(item for _, item in places)])
+            raise InputError(f"{path}: none of its {n_graded} grades is of an item of the pool{unseen}")
+        if max_grade is not None and largest < min(max_grade, _TELLING):
+            notes.append(
+                f"{path}: no grade is above {largest} on a scale to {max_grade}: are its grades of another scale?"
+            )
         if n_here < n_graded:
             notes.append(f"{n_graded - n_here} of {n_graded} grades of {path} are of items that are not in the pool")
     agreement = agreement_of(said.values())

@@ -57,7 +57,7 @@ class Labelling:
             Where the sheet cannot be read, or the log is of other documents or another k.
         """
         docs, texts = _read(sheet)
-        # a tie keeps what came first: an order that belongs to the ids favours no run, as the sheet's would
+        # where ties are not those of a ranking what came first is kept: an order of the ids favours no run
         docs = {query: sorted(own, key=partial(arrival_number, query)) for query, own in docs.items()}
         parts = {query: TopKLabelling(len(own), min(k, len(own)), order="given") for query, own in docs.items()}
         found = cls(path, docs, texts, parts)
@@ -75,8 +75,13 @@ class Labelling:
 
     @property
     def n_ties(self) -> int:
-        """How many pairs were told to be alike: which of the two stands first in a truth is a matter of their ids."""
+        """How many pairs were told to be alike."""
         return sum(len(part.ties) for part in self.parts.values())
+
+    @property
+    def n_overruled(self) -> int:
+        """How many of them do not share a rank in the truths of settled queries, as other answers set them apart."""
+        return sum(part.n_overruled for part in self.parts.values() if part.ask() is None)
 
     @property
     def n_queries(self) -> int:
@@ -173,9 +178,10 @@ class Labelling:
 
 def truth_of(settled: TopKLabelling, docs: Sequence[str]) -> Truth:
     """Return what a settled labelling of documents came to."""
-    best = settled.top()
-    rest = [item for item in range(len(docs)) if item not in {*best, *settled.discarded}]
-    return Truth(*(tuple(docs[item] for item in own) for own in (best, rest, settled.discarded)))
+    groups = settled.groups()
+    above = {item for group in groups for item in group}
+    below = [doc for item, doc in enumerate(docs) if item not in {*above, *settled.discarded}]
+    return Truth.of(([docs[item] for item in group] for group in groups), below, [docs[z] for z in settled.discarded])
 
 
 def arrival_number(query: str, doc: str) -> bytes:

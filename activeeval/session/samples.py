@@ -78,8 +78,14 @@ class Sample:
         arrays = self._arrays()
         with Together() as files:
             write_arrays(path, arrays, files)
-            write_draws(sheet_of(self.campaign, id_of(arrays), self.n_before), sheet, files, texts)
+            self.write_sheet(sheet, id_of(arrays), texts, files)
         return id_of(arrays)
+
+    def write_sheet(
+        self, sheet: str, own: str, texts: Mapping[str, Sequence[str]] | None = None, files: Together | None = None
+    ) -> None:
+        """Write the sheet of what is new, the same bytes whenever it is written; ``own`` is the id of the sample."""
+        write_draws(sheet_of(self.campaign, own, self.n_before), sheet, files, texts)
 
     def packed(self) -> tuple[str, bytes]:
         """Return the id of the sample and the bytes that `unpacked_sample` makes it of again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from activeeval.errors import InputError
+from activeeval.errors import InputError, unseen_difference
 from activeeval.io.texts import DOCUMENTS, QUERIES, FoundTexts, Vocabulary, read_texts
 
 SheetTexts = dict[str, list[str]]
@@ -47,7 +47,7 @@ def texts_of(
 def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, what: str) -> FoundTexts:
     found = read_texts(path, vocabulary, set(ids))
     if ids and not any(found.by_id.values()):
-        of = f"its first id is {found.first_id!r}, the sheet's {ids[0]!r}"
+        of = f"its first id is {found.first_id!r}, the sheet's {ids[0]!r}{unseen_difference([found.first_id], ids)}"
         raise InputError(f"{path}: none of its {found.n_rows} rows has a text for the {what} of {sheet}: {of}")
     return found
 

@@ -63,7 +63,9 @@ def comparisons_note(pool: QueryPool, k: int) -> str:
 
 
 def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
-    """Raise InputError where judged κ-grades of a query are not k, k − 1, … each once, or too few of its best are told.
+    """Raise InputError where judged κ-grades of a query skip a rank, or too few of its best are told.
+
+    They are k, k − 1, …; m items that are alike share one, and the next is m smaller.
 
     Parameters
     ----------
@@ -74,9 +76,10 @@ def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
         own = grades[pool.query_offsets[query] : pool.query_offsets[query + 1]]
         held = np.sort(own[own > 0])[::-1]
         where = f"{source}: query {pool.query_texts[query]!r}"
-        wrong = np.flatnonzero(held != k - np.arange(held.size))
+        n_above = np.searchsorted(-held, -held)
+        wrong = np.flatnonzero(held != k - n_above)
         if wrong.size:
-            rank = int(wrong[0]) + 1
+            rank = int(n_above[wrong[0]]) + 1
             raise InputError(f"{where} has κ-grade {held[rank - 1]} for rank {rank}, expected {k + 1 - rank}")
         if held.size < k and (own < 0).any():
             raise InputError(f"{where} has ranks 1 … {held.size} and documents without one, expected the {k} best")
@@ -96,7 +99,7 @@ def load_truths(path: str, k: int) -> Qrels:
 
 def graded(truth: Truth, k: int) -> dict[str, int]:
     """Return κ-grades of the documents that a truth names; a truth of more than k ranks holds that of k."""
-    ranked = {doc: max(k + 1 - rank, 0) for rank, doc in enumerate(truth.top, start=1)}
+    ranked = {doc: max(k + 1 - rank, 0) for rank, doc in truth.ranked}
     return ranked | dict.fromkeys((*truth.below, *truth.bad), 0)
 
 

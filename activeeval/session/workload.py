@@ -18,7 +18,7 @@ from activeeval.io.letor import LetorData, read_letor
 from activeeval.io.scores import read_scores_of
 from activeeval.io.tables import Costs, pool_from_tables
 from activeeval.io.trec import Qrels, Run
-from activeeval.measures import Measure, SampledMeasure, check_sampled, shown_name
+from activeeval.measures import Measure, SampledMeasure, check_sampled, least_relevant, shown_name
 from activeeval.pool import QueryPool, Rankings, pool_hashes
 from activeeval.session.arguments import asked_measure
 from activeeval.session.systems import system_names
@@ -26,6 +26,9 @@ from activeeval.session.systems import system_names
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 UNJUDGED = ("error", "irrelevant")
+LEAST_OVERHEAD = 1e-9
+"""Below it a query's rate, the root of its variance over its cost, lies so far above those of its items that the floor
+under all rates, a millionth of the largest, would make them alike."""
 FEWEST_QUERIES = 10
 """From fewer nothing can be learned that queries have in common."""
 
@@ -108,6 +111,8 @@ class Workload:
         """Return the workload with item costs and an overhead per query, in mean item costs."""
         if not (np.isfinite(overhead) and overhead >= 0):
             raise InputError(f"the overhead must be a number that is not negative, got {overhead!r}")
+        if 0 < overhead < LEAST_OVERHEAD:
+            raise InputError(f"the overhead must be 0, or at least {LEAST_OVERHEAD:g} mean items, got {overhead!r}")
         costed = self.pool.replace(item_costs=item_costs)
         charged = costed.replace(query_costs=np.full(costed.n_queries, overhead * costed.item_costs.mean()))
         return self._onto(charged, np.arange(charged.n_items))
@@ -335,6 +340,9 @@ def on_scale(measure: SampledMeasure, max_grade: int) -> SampledMeasure:
         raise InputError(
             f"the scale goes up to grade {max_grade}, above the largest of {shown_name(bound)}, {bound.max_grade}"
         )
+    least = least_relevant(bound)
+    if least is not None and least > max_grade:
+        raise InputError(f"{shown_name(bound)}: no grade of the scale, 0 … {max_grade}, is {least}: every value is 0")
     return bound
 
 

@@ -1,5 +1,6 @@
 """The durable store of campaigns: rows in SQLite or PostgreSQL. All SQL is in here; it knows rows, not estimates."""
 
+from activeeval.store.address import address_of, checked_name, file_url, masked
 from activeeval.store.rows import (
     KINDS,
     Acknowledged,
@@ -24,7 +25,11 @@ __all__ = [
     "SampleRow",
     "Store",
     "UnitRow",
+    "address_of",
+    "checked_name",
+    "file_url",
     "is_made",
+    "masked",
     "open_store",
     "upgrade",
 ]

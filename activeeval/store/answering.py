@@ -14,7 +14,18 @@ from activeeval.errors import InputError, StateError, shown
 from activeeval.store import tables
 from activeeval.store.claiming import hashed
 from activeeval.store.fold import ANSWERS, MICROSECONDS
-from activeeval.store.log import LARGEST, append, canonical, check_text, check_whole, events, lock_log, with_key
+from activeeval.store.log import (
+    LARGEST,
+    MOST_OF_A_NAME,
+    MOST_OF_A_REASON,
+    append,
+    canonical,
+    check_text,
+    check_whole,
+    events,
+    lock_log,
+    with_key,
+)
 from activeeval.store.rows import Acknowledged, CampaignRow, EventRow, Said
 
 slot, event = tables.slot, tables.event
@@ -39,7 +50,7 @@ def check_said(said: Said, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWE
         raise InputError(f"a judge says {', '.join(kinds)}, got {shown(str(said.kind))}")
     if said.kind == "later" and campaign.by_level:
         raise InputError("this campaign goes strictly by level: no item is put off; judge it, or say why it cannot be")
-    check_text("reason", said.reason)
+    check_text("reason", said.reason, most=MOST_OF_A_REASON)
     canonical(dict(said.body))
     if said.kind == "preferred" and not said.body:
         raise InputError("preferred says what was compared, got nothing")
@@ -54,7 +65,7 @@ def check_said(said: Said, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWE
 
 def check_key(key: str | None) -> None:
     if key is not None:
-        check_text("key", key, may_be_empty=False)
+        check_text("key", key, may_be_empty=False, most=MOST_OF_A_NAME)
 
 
 def claim_of(connection: Connection, campaign_id: int, token: str) -> EventRow:

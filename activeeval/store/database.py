@@ -16,15 +16,16 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, exc, make_url
+from sqlalchemy import Connection, Engine, create_engine, event, exc, text
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
 from activeeval.errors import ActiveEvalError, InputError, StateError, shown
+from activeeval.store.address import address_of
 from activeeval.store.faults import Broken, is_disconnect, said_of, was_rolled_back
 
 T = TypeVar("T")
@@ -34,8 +35,7 @@ N_CONNECTIONS = 16
 TRIES = 5
 """Of a transaction that the database itself gave up, as after a deadlock."""
 
-_POSTGRESQL = {"postgres", "postgresql", "postgresql+psycopg"}
-_SQLITE = {"sqlite", "sqlite+pysqlite"}
+_NOW = text("SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint")
 _writers: dict[str, threading.RLock] = {}
 _writers_guard = threading.Lock()
 
@@ -53,21 +53,22 @@ class Database:
     Attributes
     ----------
     place : str
-        How messages name it: its URL without the password.
+        How messages name it, see `masked`.
     path : str or None
         The file of SQLite; None in memory and elsewhere.
     is_archive : bool
         It can only be read.
+    is_new : bool
+        The file was made by `make_file`.
     """
 
     def __init__(self, url: str, wait_s: float) -> None:
-        parsed = _parsed(url)
-        self.place = parsed.render_as_string(hide_password=True)
-        self.is_sqlite = parsed.get_backend_name() == "sqlite"
-        self.path = _path_of(parsed) if self.is_sqlite else None
-        self.is_archive = self.path is not None and "uri" not in parsed.query and _is_archive(self.path)
+        self._address = address_of(url)
+        self.place, self.path, self.is_sqlite = self._address.place, self._address.path, self._address.is_sqlite
+        self.is_archive = self.path is not None and _is_archive(self.path)
+        self.is_new = False
         self._wait_s = wait_s
-        self._engine = self._sqlite(parsed) if self.is_sqlite else self._postgresql(parsed)
+        self._engine = self._sqlite() if self.is_sqlite else self._postgresql(self._address.url)
         # a driver also fails where SQLAlchemy does not stand around it, and over letters of a damaged file
         self._errors = (exc.SQLAlchemyError, UnicodeDecodeError, self._engine.dialect.loaded_dbapi.Error)
         # an export must not see half of what is written meanwhile
@@ -91,6 +92,13 @@ class Database:
         """
         engine = self._engine.execution_options(writes=True)
         return self._transaction(engine, self._writer if self.is_sqlite else nullcontext(), work, is_repeatable)
+
+    def make_file(self) -> None:
+        """Make the file of SQLite, where there is none, for its owner alone; what SQLite keeps beside it is like it."""
+        if self.path is not None:
+            with suppress(OSError):  # what stands in the way SQLite says itself
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+                self.is_new = True
 
     def write_ahead(self) -> None:
         """Let a file of SQLite be read while it is written; the file remembers."""
@@ -125,7 +133,7 @@ class Database:
                     broken.note(error, in_commit=writes and commit.has_begun)
                 is_safe = was_rolled_back(error) or (is_disconnect(error) and (is_repeatable or not commit.has_begun))
                 if attempt == TRIES - 1 or not is_safe:
-                    raise broken.unknown() or self._said(broken.cause_of(error)) from error
+                    raise self._without_secrets(broken.unknown() or self._said(broken.cause_of(error))) from error
         raise AssertionError("the last try returns or raises")
 
     def _said(self, error: BaseException) -> ActiveEvalError:
@@ -139,7 +147,10 @@ class Database:
             return InputError(f"{self.place}: its folder may not be written, and SQLite keeps a file beside it")
         return said
 
-    def _sqlite(self, url: URL) -> Engine:
+    def _without_secrets(self, error: ActiveEvalError) -> ActiveEvalError:
+        return type(error)(self._address.without_secrets(str(error)))
+
+    def _sqlite(self) -> Engine:
         arguments = {"timeout": self._wait_s, "check_same_thread": False}
         sizes: dict[str, Any] = {"poolclass": StaticPool}
         if self.path is not None:
@@ -147,7 +158,7 @@ class Database:
         if self.is_archive:
             # others may have rights that this user has not: each transaction looks anew for what they write
             sizes = {"poolclass": NullPool, "creator": lambda: self._archive(arguments)}
-        engine = create_engine(url, connect_args=arguments, **sizes)
+        engine = create_engine(self._address.url, connect_args=arguments, **sizes)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -174,7 +185,7 @@ class Database:
         arguments: dict[str, Any] = {"client_encoding": "utf8"}
         arguments |= {} if "connect_timeout" in url.query else {"connect_timeout": 10}
         engine = create_engine(
-            url.set(drivername="postgresql+psycopg"),
+            url,
             connect_args=arguments,
             isolation_level="READ COMMITTED",
             pool_size=N_CONNECTIONS,
@@ -183,6 +194,14 @@ class Database:
         )
         event.listen(engine, "connect", lambda connection, _: _prepare_postgresql(connection, self._wait_s))
         return engine
+
+
+def clock_of(connection: Connection) -> int:
+    """Return the time in microseconds by the clock that all who write to a database share.
+
+    That is the server's, as the machines of its clients may differ by more than a lease; of a file the machine's.
+    """
+    return time.time_ns() // 1000 if connection.dialect.name == "sqlite" else int(connection.execute(_NOW).scalar_one())
 
 
 class _Commit:
@@ -204,25 +223,6 @@ def _once(engine: Engine, work: Callable[[Connection], T], commit: _Commit) -> T
             if not isinstance(connection.engine.pool, StaticPool):
                 connection.invalidate()
             raise
-
-
-def _parsed(url: str) -> URL:
-    try:
-        parsed = make_url(url)
-    except exc.ArgumentError:
-        raise InputError(f"a database is named by a URL, as sqlite:///night.activeeval, got {shown(url)}") from None
-    except ValueError as error:
-        raise InputError(f"{shown(url)} is no URL of a database: {error}") from None
-    if parsed.drivername not in _SQLITE | _POSTGRESQL:
-        raise InputError(f"a campaign is kept in sqlite or postgresql, got {shown(parsed.drivername)}")
-    return parsed
-
-
-def _path_of(url: URL) -> str | None:
-    name = url.database or ""
-    if name in {"", ":memory:"}:
-        return None
-    return os.path.realpath(name.removeprefix("file:") if "uri" in url.query else name)
 
 
 def _is_archive(path: str) -> bool:

@@ -7,19 +7,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select
 from sqlalchemy.engine import Row
 
 from activeeval.errors import InputError, StateError, shown
+from activeeval.io.judges import judge_name
 from activeeval.store import tables
 from activeeval.store.rows import EventRow
 
 _FIELDS = tuple(f.name for f in fields(EventRow))
+_CHAINED = tuple(sorted(set(_FIELDS) - {"digest"}))
+_CHAINED_VALUES = attrgetter(*_CHAINED)
 _COLUMNS = [tables.event.c[name] for name in _FIELDS]
+# an encoder for each event takes as long as encoding it; every reading goes over all of them
+_ENCODED = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 # what every answer asks is built once: building a statement takes longer than running it
 _OF_CAMPAIGN: Any = bindparam("of_campaign")
 _OF_LOG = tables.event.c.campaign_id == _OF_CAMPAIGN
@@ -28,6 +34,8 @@ _LAST = tables.event.c.seq.desc()
 _TAIL = select(tables.event.c.seq, tables.event.c.digest).where(_OF_LOG).order_by(_LAST).limit(1)
 _LOCKED = select(tables.campaign.c.id).where(tables.campaign.c.id == _OF_CAMPAIGN).with_for_update(key_share=True)
 _SETUP = ("name", "config", "judges_per_item", "lease_s", "max_grade", "created_at")
+MOST_OF_A_NAME, MOST_OF_A_REASON = 200, 10_000
+"""Bytes of a judge's name and of a key, which are looked up by indices, and of a reason, which every reading reads."""
 LARGEST = 2**31 - 1
 """Of a number that PostgreSQL keeps in four bytes."""
 
@@ -41,7 +49,7 @@ def canonical(value: Any) -> str:
     '{"a":[0.5,"é"],"b":1}'
     """
     try:
-        text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _ENCODED(value)
         text.encode()
     except (TypeError, ValueError) as error:
         raise InputError(f"what is stored must be plain JSON: {error}") from None
@@ -52,14 +60,24 @@ def digest_of(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def check_text(name: str, value: object, *, may_be_empty: bool = True) -> None:
-    """Raise InputError where a value is no text that both databases can keep."""
+def check_text(name: str, value: object, *, may_be_empty: bool = True, most: int | None = None) -> None:
+    """Raise InputError where a value is no text that both databases can keep, or has more than ``most`` bytes."""
     if not isinstance(value, str):
         raise InputError(f"{name} must be text, got {value!r}")
     if not value and not may_be_empty:
         raise InputError(f"{name} must not be empty")
     if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
         raise InputError(f"{name} has a letter that cannot be stored: {shown(value)}")
+    if most is not None and len(value.encode()) > most:
+        raise InputError(f"{name} may have {most:,} bytes, got {len(value.encode()):,}: {shown(value)}")
+
+
+def checked_judge(judge: str) -> str:
+    """Return a judge's name as it is kept; InputError where it cannot be."""
+    check_text("judge", judge, may_be_empty=False)
+    name = judge_name(judge)
+    check_text("judge", name, may_be_empty=False, most=MOST_OF_A_NAME)
+    return name
 
 
 def check_whole(name: str, value: object, largest: int = LARGEST, least: int = 0) -> None:
@@ -70,7 +88,22 @@ def check_whole(name: str, value: object, largest: int = LARGEST, least: int = 0
 
 def chained(event: EventRow, before: str) -> str:
     """Return the digest of an event that follows one with the digest ``before``."""
-    return digest_of(before + canonical({name: _plain(event, name) for name in _FIELDS if name != "digest"}))
+    return digest_of(before + canonical(dict(zip(_CHAINED, _CHAINED_VALUES(event), strict=True))))
+
+
+def breaks_of(log: Sequence[EventRow], start: str) -> Iterator[str]:
+    """Yield where a log from its first event on is not what was written; ``start`` is its `genesis`."""
+    before, seq = start, 0
+    # the first release's logs began with nothing, so that a set-up that was changed looks the same as a first event
+    if log and log[0].digest == chained(log[0], ""):
+        before = ""
+    for event in log:
+        if event.seq != seq + 1:
+            yield f"event {seq + 1} is missing: after {seq} comes {event.seq}"
+        elif event.digest != chained(event, before):
+            what = "event 1 or the campaign's set-up" if seq == 0 else f"event {event.seq}"
+            yield f"{what} is not what was written: its digest does not fit"
+        before, seq = event.digest, event.seq
 
 
 def append(connection: Connection, campaign_id: int, events: Iterable[EventRow]) -> list[EventRow]:
@@ -116,6 +149,13 @@ def events(connection: Connection, campaign_id: int, *conditions: Any) -> list[E
     return [_event(row) for row in connection.execute(chosen.order_by(tables.event.c.seq))]
 
 
+def digest_at(connection: Connection, campaign_id: int, seq: int) -> str | None:
+    """Return the digest of an event; None where there is none of that number."""
+    table = tables.event
+    chosen = select(table.c.digest).where(table.c.campaign_id == campaign_id, table.c.seq == seq)
+    return connection.execute(chosen).scalar()
+
+
 def with_key(connection: Connection, campaign_id: int, key: str) -> EventRow | None:
     row = connection.execute(_WITH_KEY, {"of_campaign": campaign_id, "of_key": key}).first()
     return None if row is None else _event(row)
@@ -132,11 +172,6 @@ def parsed(text: str, what: str) -> Any:
 def _event(row: Row[Any]) -> EventRow:
     values = dict(zip(_FIELDS, row, strict=True))
     return EventRow(**{**values, "body": parsed(values["body"], f"event {values['seq']}")})
-
-
-def _plain(event: EventRow, name: str) -> Any:
-    value = getattr(event, name)
-    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _record(campaign_id: int, event: EventRow) -> dict[str, Any]:

@@ -7,11 +7,11 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect, select, text
 
-from activeeval.errors import InputError
+from activeeval.errors import ActiveEvalError, InputError
 from activeeval.store.database import Database
-from activeeval.store.tables import metadata
+from activeeval.store.tables import campaign, metadata
 
 VERSIONS = ("0001", "0002")
 """Of the schema, oldest first; the last is this release's. They are the revisions of the migrations."""
@@ -60,9 +60,28 @@ def migrate(database: Database, *, create: bool) -> None:
             return
         if found is None and not create:
             raise InputError(f"{database.place}: no campaigns are kept there")
-    with _migrating:
-        database.write(lambda connection: _run(connection, database))
+    database.make_file()
+    try:
+        with _migrating:
+            database.write(lambda connection: _run(connection, database))
+    except BaseException:
+        withdraw(database)
+        raise
     database.write_ahead()
+
+
+def withdraw(database: Database) -> None:
+    """Remove a file that this process has made in vain; one with a campaign, be it another's, stays."""
+
+    def work(connection: Connection) -> None:
+        has_tables = inspect(connection).has_table(campaign.name)
+        if not has_tables or connection.execute(select(campaign.c.id).limit(1)).first() is None:
+            for suffix in ("-wal", "-shm", ""):
+                Path(f"{database.path}{suffix}").unlink(missing_ok=True)
+
+    if database.is_new:
+        with suppress(ActiveEvalError, OSError):
+            database.write(work)
 
 
 def _is_there(database: Database) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -11,32 +10,38 @@ from typing import Any, Self
 
 from sqlalchemy import Connection
 
-from activeeval.errors import InputError
+from activeeval.errors import InputError, StateError, shown
 from activeeval.store import answering, checking, drawing, importing, reading, schema, tables
 from activeeval.store.claiming import Claim, claim, hashed, lock_judge, lock_own
-from activeeval.store.database import Database, T
-from activeeval.store.log import check_text, events, tail
+from activeeval.store.database import Database, T, clock_of
+from activeeval.store.log import (
+    MOST_OF_A_REASON,
+    breaks_of,
+    check_text,
+    checked_judge,
+    digest_at,
+    events,
+    genesis,
+    tail,
+)
 from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, EventRow, Said, SampleRow, UnitRow
 
 Clock = Callable[[], int]
 
 
-def utc_now() -> int:
-    """Return the time in microseconds."""
-    return time.time_ns() // 1000
-
-
-def open_store(url: str, *, create: bool = False, clock: Clock = utc_now, wait_s: float = 30.0) -> Store:
+def open_store(url: str, *, create: bool = False, clock: Clock | None = None, wait_s: float = 30.0) -> Store:
     """Open the store of a database.
 
     Parameters
     ----------
     url : str
-        As SQLAlchemy writes it: ``sqlite:///night.activeeval``, ``postgresql://ann@db.example/campaigns``.
+        As SQLAlchemy writes it: ``sqlite:///night.activeeval``, without options (`file_url` writes that of any file),
+        ``postgresql://ann@db.example/campaigns``.
     create : bool
         Make the tables where there are none, or bring older ones to this release.
-    clock : callable
-        Returns the time in microseconds; every time in the store comes from here.
+    clock : callable, optional
+        Returns the time in microseconds; every time in the store comes from here. By default the clock of the
+        PostgreSQL server, or of the machine that has the file.
     wait_s : float
         How long to wait while another process writes.
 
@@ -97,9 +102,9 @@ class Store:
     of it is stored.
     """
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock | None) -> None:
         self._database = database
-        self._clock = clock
+        self._now: Callable[[Connection], int] = clock_of if clock is None else lambda _: clock()
         self._known: dict[str, tuple[int, CampaignRow]] = {}  # a campaign never changes
         self._guard = threading.Lock()
 
@@ -107,6 +112,8 @@ class Store:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is not None:
+            schema.withdraw(self._database)
         self.close()
 
     def close(self) -> None:
@@ -130,8 +137,12 @@ class Store:
         int
             The number of the last event.
         """
-        timed = replace(campaign, created_at=campaign.created_at or self._clock())
-        return self._database.write(lambda connection: drawing.create(connection, timed, sample, units, ended))
+
+        def work(connection: Connection) -> int:
+            timed = replace(campaign, created_at=campaign.created_at or self._now(connection))
+            return drawing.create(connection, timed, sample, units, ended)
+
+        return self._database.write(work)
 
     def campaign(self, name: str) -> CampaignRow:
         """Return a campaign as it was set up; InputError, with the names there are, where there is none."""
@@ -149,10 +160,10 @@ class Store:
         StateError
             Where it is not the next version, or a unit is there already.
         """
-        at = self._clock()
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> int:
-            return drawing.grow(connection, number, replace(campaign, created_at=at), sample, units, ended)
+            timed = replace(campaign, created_at=self._now(connection))
+            return drawing.grow(connection, number, timed, sample, units, ended)
 
         return self._write(name, work)
 
@@ -161,16 +172,32 @@ class Store:
         return self._read(name, lambda connection, number, _: reading.units_of(connection, number))
 
     def events(self, name: str, until: int | None = None) -> list[EventRow]:
-        """Return the log, up to and with event ``until``; InputError where there is no such event."""
+        """Return the log, up to and with event ``until``.
+
+        Raises
+        ------
+        InputError
+            Where there is no such event.
+        StateError
+            Where the log is not what was written, with the first event that is not.
+        """
 
         def work(connection: Connection, number: int, _: CampaignRow) -> list[EventRow]:
             last = tail(connection, number)[0]
             if until is not None and not 0 <= until <= last:
                 raise InputError(f"the last event is {last}, got {until}")
             conditions = () if until is None else (tables.event.c.seq <= until,)
-            return events(connection, number, *conditions)
+            log = events(connection, number, *conditions)
+            broken = next(breaks_of(log, genesis(connection, number)), None)
+            if broken is not None:
+                raise StateError(f"campaign {shown(name)}: {broken}; campaign verify says all that is wrong")
+            return log
 
         return self._read(name, work)
+
+    def digest_at(self, name: str, seq: int) -> str | None:
+        """Return the digest of an event, which stands for all up to it; None where there is no such event."""
+        return self._read(name, lambda connection, number, _: digest_at(connection, number, seq))
 
     def last_seq(self, name: str) -> int:
         """Return the number of the last event."""
@@ -178,10 +205,10 @@ class Store:
 
     def claim(self, name: str, judge: str) -> Claimed | None:
         """Give a judge the item that he has already, or else the next one; None where there is none for him."""
-        check_text("judge", judge, may_be_empty=False)
+        judge = checked_judge(judge)
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> Claimed | None:
-            now = self._clock()
+            now = self._now(connection)
             lock_judge(connection, number, judge, now)
             lock_own(connection, number, judge)
             return claim(connection, Claim(number, campaign, judge, now))
@@ -241,16 +268,15 @@ class Store:
         ----------
         parts : sequence of (judge, said)
         """
-        for judge, _ in parts:
-            check_text("judge", judge, may_be_empty=False)
-        given = [(judge, [importing.Given(*line) for line in said]) for judge, said in parts]
+        given = [(checked_judge(judge), [importing.Given(*line) for line in said]) for judge, said in parts]
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> list[list[Acknowledged]]:
             for _, said in given:
                 importing.check_given(said, campaign)
+            now = self._now(connection)
             for judge in sorted({judge for judge, _ in given}):
-                lock_judge(connection, number, judge, self._clock())
-            return importing.record(connection, number, given, self._clock())
+                lock_judge(connection, number, judge, now)
+            return importing.record(connection, number, given, now)
 
         return self._write(name, work, is_repeatable=True)
 
@@ -264,17 +290,21 @@ class Store:
         InputError
             Where it is another's and there is no reason.
         """
-        check_text("judge", judge)
-        check_text("reason", reason)
-        return self._write(
-            name,
-            lambda connection, number, _: answering.retract(connection, number, seq, judge, reason, self._clock()),
-        )
+        judge = checked_judge(judge)
+        check_text("reason", reason, most=MOST_OF_A_REASON)
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> Acknowledged:
+            return answering.retract(connection, number, seq, judge, reason, self._now(connection))
+
+        return self._write(name, work)
 
     def waiting(self, name: str) -> dict[str, int]:
         """Return how many slots are ``free``, ``leased`` (and the lease is not over) and ``done``."""
-        now = self._clock()
-        return self._read(name, lambda connection, number, _: reading.waiting_of(connection, number, now))
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> dict[str, int]:
+            return reading.waiting_of(connection, number, self._now(connection))
+
+        return self._read(name, work)
 
     def rebuild(self, name: str) -> None:
         """Throw the slots away and make them again from the log; StateError where that is not whole."""
@@ -294,12 +324,12 @@ class Store:
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> tuple[Acknowledged, Claimed | None]:
             answering.check_said(said, campaign)
-            shown = answering.claim_of(connection, number, token)
+            shown, now = answering.claim_of(connection, number, token), self._now(connection)
             if goes_on:
-                lock_judge(connection, number, shown.judge, self._clock())
+                lock_judge(connection, number, shown.judge, now)
                 lock_own(connection, number, shown.judge)
-            stored = answering.submit(connection, number, shown, answer, self._clock(), campaign.lease_s)
-            asked = Claim(number, campaign, shown.judge, self._clock())
+            stored = answering.submit(connection, number, shown, answer, now, campaign.lease_s)
+            asked = Claim(number, campaign, shown.judge, now)
             return stored, claim(connection, asked) if goes_on else None
 
         return self._write(name, work, is_repeatable=True)

@@ -85,6 +85,17 @@ def test_preferences_and_truths(call, folder):
     assert rows["preferences", "strict"]["low"] is None
 
 
+def test_documents_that_share_a_rank_are_tied(call, folder):
+    """One truth says a ~ b > c > d ~ e, the other a > b > c > d ~ e: of ten pairs they differ in one."""
+    write_lines(folder / "ann.csv", ["query,rank,doc_id", "q,1,a", "q,1,b", "q,3,c", "q,,d", "q,bad,e"])
+    write_lines(folder / "bob.csv", ["query,rank,doc_id", "q,1,a", "q,2,b", "q,3,c", "q,,d", "q,,e"])
+    answer = call("agreement", "ann.csv", "bob.csv", "-o", "jsonl")
+    counts = {(row["first"], row["second"]): row["pairs"] for row in answer.rows if "first" in row}
+    assert {key: n for key, n in counts.items() if n} == {
+        ("A>B", "A>B"): 8, ("A~B", "A>B"): 1, ("A~B", "A~B"): 1,
+    }  # fmt: skip
+
+
 def test_both_kinds_are_compared(call, folder):
     write_lines(folder / "ann.jsonl", preference_lines("ann", ["ab", "bc"]))
     write_lines(folder / "bob.jsonl", preference_lines("bob", ["ab", "bc"]))

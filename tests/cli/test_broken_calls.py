@@ -135,6 +135,9 @@ CALLS = [
      r"budget 0\.25 is below .*; the smallest that works is 2"),
     ("negative overhead", evaluated(QRELS, RUN, overhead=-1), InputError,
      r"the overhead must be a number that is not negative, got -1"),
+    *((f"overhead of {tiny}", evaluated(QRELS, RUN, overhead=tiny), InputError,
+       rf"the overhead must be 0, or at least 1e-09 mean items, got {tiny}")
+      for tiny in (1e-100, 5e-324)),
     ("probabilities off 1", evaluated(QRELS, RUN, grade_probs=np.full((4, 3), 0.5)), InputError,
      r"grade_probs of item 'a' of query 'q1' must be ≥ 0 and sum to 1, got \[0\.5, 0\.5, 0\.5\]"),
     ("negative probabilities", evaluated(QRELS, RUN, grade_probs=[[1.5, -0.5, 0]] * 4), InputError, r"grade_probs.*"),

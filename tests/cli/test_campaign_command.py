@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
+import unicodedata
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -147,9 +150,7 @@ def test_judgments_of_other_forms(campaign, folder):
     rows = csv_rows("b1.csv")
     assert len(rows) == 5
     write_lines(folder / "some.qrels", [f"{rows[0]['query_id']} 0 {rows[0]['doc_id']} 1", "q1 0 never-drawn 2"])
-    told = campaign("import", "some.qrels", "--judge", "ann").err
-    assert "1 judgments stored" in told
-    assert "1 kept that do not count (never drawn)" in told
+    assert "1 judgments stored" in campaign("import", "some.qrels", "--judge", "ann").err
     cells = [f"{r['query_id']},{r['doc_id']},2" for r in rows[1:3]]
     write_lines(folder / "some.csv", ["query_id,doc_id,grade", *cells])
     assert "2 judgments stored" in campaign("import", "some.csv", "--judge", "bob").err
@@ -157,6 +158,30 @@ def test_judgments_of_other_forms(campaign, folder):
     write_lines(folder / "some.jsonl", cells)
     assert "9" in campaign("import", "some.jsonl", "--judge", "bob").err
     assert campaign("status", "-o", "jsonl").rows[0]["judged"] == 3
+
+
+def test_judgments_of_what_was_never_drawn_are_counted_and_left_out(campaign, folder, oracle):
+    """Catches a log of a whole collection, an event each, for a sample of some dozen items."""
+    events = campaign("status", "-o", "jsonl").rows[0]
+    n, others = events["waiting"], ["nobody 0 x 1", "q1 0 never-drawn 2"]
+    told = campaign("import", oracle, "--judge", "ann", "-o", "jsonl")
+    row = told.rows[0]
+    assert (row["stored"], row["late"], row["foreign"]) == (n, 0, 41 * 30 - n)
+    assert f"{n} judgments stored, {41 * 30 - n} of items never drawn left out (--keep-foreign)" in told.err
+    assert told.err.count("\n") == 1
+    after = campaign("status", "-o", "jsonl").rows[0]
+    assert (after["as_of"], after["late"]) == (events["as_of"] + n, 0)
+    write_lines(folder / "others.qrels", others)
+    assert campaign("import", "others.qrels", "--judge", "bob", "-o", "jsonl").rows[0]["foreign"] == 2
+    assert campaign("status", "-o", "jsonl").rows[0] == after
+    kept = campaign("import", "others.qrels", "--judge", "bob", "--keep-foreign", "-o", "jsonl")
+    assert (kept.rows[0]["late"], kept.rows[0]["foreign"]) == (2, 0)
+    assert "2 kept that do not count (never drawn)" in kept.err
+    assert campaign("status", "-o", "jsonl").rows[0]["late"] == 2
+    assert (
+        campaign("import", "others.qrels", "--judge", "bob", "--keep-foreign", "-o", "jsonl").rows[0]["repeated"] == 2
+    )
+    assert campaign("verify").code == 0
 
 
 def test_the_sheet_of_another_campaign_is_refused(call, campaign):
@@ -347,6 +372,44 @@ def test_what_was_tampered_with_is_found(campaign, folder, oracle):
     assert campaign("verify").code == 1
 
 
+@pytest.mark.parametrize(
+    ("table", "change", "says"),
+    [
+        ("event", "UPDATE event SET grade = 0 WHERE kind = 'judged'", "event {first} is not what was written"),
+        ("event", "DELETE FROM event WHERE seq = 60", "event 60 is missing: after 59 comes 61"),
+        (
+            "campaign",
+            "UPDATE campaign SET config = replace(config, 'majority', 'median')",
+            "the campaign's set-up is not",
+        ),
+        ("sample", "UPDATE sample SET digest = 'x'", "version 1 of the sample is not what was drawn"),
+    ],
+)
+def test_no_number_is_read_from_a_log_that_was_tampered_with(call, campaign, folder, oracle, table, change, says):
+    """Catches a number, and exit code 0, of what nobody has said."""
+    assert call("campaign", "create", "v", *RUN, "--versus-run", "b.run", *MADE[len(RUN) :]).code == 0
+    call("campaign", "judge", "v", "--judge", "ann", "--oracle", oracle)
+    with sqlite3.connect(folder / "v.activeeval") as raw:
+        for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE tbl_name = ? AND type = 'trigger'", [table]):
+            raw.execute(f"DROP TRIGGER {name}")
+        first = raw.execute("SELECT min(seq) FROM event WHERE grade > 0").fetchone()[0]
+        raw.execute(change)
+    raw.close()
+    asked = (
+        *(("campaign", command, "v") for command in ("estimate", "status", "report")),
+        ("campaign", "export", "v", "--format", "qrels"),
+        ("compare", "b.run", "a.run", "--campaign", "v"),
+    )
+    for arguments in asked:
+        said = call(*arguments)
+        assert (said.code, said.out) == (1, ""), (arguments, said)
+        assert said.err.count("\n") == 1
+        assert says.format(first=first) in said.err
+        assert "campaign verify" in said.err
+    assert not (folder / "v.html").exists()
+    assert call("campaign", "verify", "v").code == 1
+
+
 RANKED = (*RUN, "--judging", "top-k", "--measure", "kNDCG(k=3)@5", "--budget", "40%", "--seed", 2)
 
 
@@ -389,7 +452,11 @@ def test_comparisons_are_in_the_log_with_the_order_of_arrival(call, oracle):
             n_shown += 1
             n_turned += body["first"] != asked[0]
             labelling.tell(None if body["preferred"] is None else docs.index(body["preferred"]))
-        assert [docs[item] for item in labelling.top()] == end["body"]["top"]
+        groups = [sorted(docs[item] for item in group) for group in labelling.groups()]
+        assert list(chain.from_iterable(groups)) == end["body"]["top"]
+        n_above = np.cumsum([0, *map(len, groups)])
+        ranks = [int(n) + 1 for n, group in zip(n_above[:-1], groups, strict=True) for _ in group]
+        assert end["body"]["ranks"] == (ranks if len(set(ranks)) < len(ranks) else [])
     assert abs(n_turned - n_shown / 2) < 4 * np.sqrt(n_shown) / 2  # a fair coin is further off once in 15,000 times
 
 
@@ -413,6 +480,8 @@ def test_a_judge_at_a_terminal_resumes_and_takes_back(start, call, oracle):
     events = json_rows(call("campaign", "export", "t", "--format", "jsonl").out)
     assert [e["body"]["what"] for e in events if e["kind"] == "preferred"] == ["compared"] * 2 + ["undone", "compared"]
     assert call("campaign", "claim", "t", "--judge", "ann").code == 1
+    told = typed("=\n" * 100)[1]
+    assert re.search(r"11 queries settled, \d+ comparisons; documents of \d+ ties share a rank\n", told)
     assert call("campaign", "create", "v", *RANKED, "--judges-per-item", 2).code == 1
 
 
@@ -506,7 +575,34 @@ def test_what_is_no_grade_is_not_known_elsewhere(call, oracle):
     assert call("campaign", "create", "t", *RANKED).code == 0
     assert "holds ranks" in call("campaign", "create", "x", *MADE, "--judged-from", "t").err
     assert "campaign label" in call("campaign", "next", "t", "--out", "t.csv").err
-    assert "in memory" in call("campaign", "create", "x", *MADE, "--db", "sqlite://").err
+
+
+@pytest.mark.parametrize(
+    "db", ["sqlite://", "sqlite:///", "sqlite+pysqlite://", "sqlite:///%3Amemory%3A", ":memory:", ""]
+)
+def test_a_campaign_that_would_be_gone_is_not_made(call, folder, db):
+    """Catches a campaign that is reported and that nobody finds again."""
+    before = sorted(folder.iterdir())
+    made = call("campaign", "create", "x", *MADE, "--db", db)
+    assert (made.code, made.out) == (1, "")
+    assert "what is in memory is gone with the command" in made.err
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", ["n?", "n%20m", "n?mode=ro", "file:n?mode=memory", "a:b@c", "n#m", "ñ & m"])
+def test_a_campaign_is_in_the_file_of_exactly_its_name(call, folder, name):
+    """Catches a name that is read as a URL: another file, or none."""
+    for options, file in (((), f"{name}.activeeval"), (("--db", f"sub/{name}"), f"sub/{name}")):
+        (folder / "sub").mkdir(exist_ok=True)
+        made = call("campaign", "create", name, *MADE, *options, "-o", "jsonl")
+        if ":" in name and "@" in name and options:
+            assert "a server is named as postgresql://USER@HOST/DATABASE" in made.err
+            continue
+        row = made.rows[0]
+        assert (folder / file).read_bytes().startswith(b"SQLite format 3")
+        assert call("campaign", "status", name, "--db", row["db"], "-o", "jsonl").rows[0]["campaign"] == name
+        assert call("campaign", "status", name, *options, "-o", "jsonl").rows[0]["as_of"] == row["as_of"]
+    assert not [path.name for path in folder.iterdir() if path.name in ("n", "n m", "file:n", "n.activeeval")]
 
 
 def test_an_id_that_a_spreadsheet_changed_is_never_read_as_another(campaign):
@@ -698,6 +794,36 @@ def test_the_head_of_a_log_shows_that_its_end_was_cut_off(campaign, oracle):
     file.close()
     assert campaign("verify").code == 0
     assert f"event {head.split(':')[0]}, its head once, is gone" in campaign("verify", "--head", head).err
+
+
+def test_a_judge_is_one_person_whoever_writes_the_accent_in_two_signs(call, oracle):
+    """Catches an interval that is too short, as one judge counts as two."""
+    assert call("campaign", "create", "w", *MADE, "--judges-per-item", 2).code == 0
+    apart = unicodedata.normalize("NFD", "josé")
+    first = json.loads(call("campaign", "claim", "w", "--judge", apart).out)
+    assert json.loads(call("campaign", "submit", "w", "--token", first["token"], "--grade", 1).out)["judge"] == "josé"
+    call("campaign", "judge", "w", "--judge", "José", "--oracle", oracle)
+    n = call("campaign", "status", "w", "-o", "jsonl").rows[0]["waiting"]
+    assert call("campaign", "next", "w", "--judge", apart, "--out", "none.csv").code == 1
+    assert call("campaign", "next", "w", "--judge", "bob", "--out", "b.csv").code == 0
+    write_csv("j.csv", [row | {"judge": apart} for row in judge_file("b.csv")])
+    assert " were there already" in call("campaign", "import", "w", "j.csv").err
+    row = call("campaign", "status", "w", "-o", "jsonl").rows[0]
+    assert (row["judges"], row["waiting"]) == (1, n)
+
+
+def test_sheets_and_agreement_know_a_judge_by_either_writing_of_the_accent(call):
+    """Catches a judge who is said to disagree with himself, or to agree."""
+    apart = unicodedata.normalize("NFD", "josé")
+    assert call("sample", *RUN, "--measure", "DCG@5", "--budget", 20, *files("s.csv")).code == 0
+    rows = judge_file("s.csv")
+    write_csv("a.csv", [row | {"judge": "José"} for row in rows])
+    write_csv("b.csv", [row | {"judge": apart, "grade": (row["grade"] + 1) % 4} for row in rows])
+    estimate = ("estimate", "s.csv.sample.npz", "a.csv", "b.csv", "--policy", "median")
+    for command in (estimate, ("agreement", "a.csv", "b.csv")):
+        said = call(*command)
+        assert said.code == 1
+        assert "has two grades" in said.err
 
 
 def test_of_top_k_judging_what_is_free_are_queries(call, oracle):

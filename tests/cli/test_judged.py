@@ -13,6 +13,7 @@ from activeeval import Campaign
 from activeeval.campaign.sample import from_arrays
 from activeeval.io.arrays import read_arrays
 
+NEW = ("--out", "s.sample", "--sheet", "s.csv")
 COMPARED = (*RUN, "--versus-run", "b.run")
 
 
@@ -180,3 +181,67 @@ def test_a_sheet_that_waits_tells_what_it_has(call, folder):
     done = call("sample", *RUN, "--measure", "DCG@5", "--budget", "30%", "--judged", "d.csv", *files("e.csv"))
     assert done.code == 0, done.err
     assert (from_arrays(read_arrays("e.csv.sample.npz")).design.known >= 0).sum() == 5
+
+
+def test_a_sheet_by_two_paths_is_one_judge(folder, call):
+    done = call(
+        "sample", "--run", "a.run", "--max-grade", 3, "--budget", "27%", "--out", "s.sample", "--sheet", "s.csv"
+    )
+    assert done.code == 0, done.err
+    judge_file("s.csv")
+    (folder / "copy.csv").write_bytes((folder / "s.csv").read_bytes())
+    alone = call("estimate", "s.sample", "s.csv", "-o", "jsonl")
+    for other in ("./s.csv", "copy.csv"):
+        both = call("estimate", "s.sample", "s.csv", other, "-o", "jsonl")
+        assert both.out == alone.out
+        assert "judged by several judges" not in both.err
+
+
+def test_judgments_of_another_scale_are_said(folder, call):
+    write_lines(folder / "few.qrels", [f"q{q} 0 d{j} {j % 2}" for q in range(1, 20) for j in range(3)])
+    sample = (
+        "sample",
+        "--run",
+        "a.run",
+        "--budget",
+        "27%",
+        "--judged",
+        "few.qrels",
+        "--out",
+        "s.sample",
+        "--sheet",
+        "s.csv",
+    )
+    said = "few.qrels: no grade is above 1 on a scale to 4: are its grades of another scale?"
+    assert said in call(*sample, "--max-grade", 4).err
+    assert "another scale" not in call(*sample, "--max-grade", 1, "--force").err
+
+
+def test_a_grade_that_no_scale_has_is_said(folder, call):
+    write_lines(folder / "few.qrels", [f"q{q} 0 d{j} {j % 3}" for q in range(1, 20) for j in range(3)])
+    for name in ("P(rel=999)@5", "RR(rel=999)", "AP(rel=999)", "RBP(p=0.8,rel=999)", "R(rel=999)@5"):
+        told = call("score", "few.qrels", "a.run", name)
+        assert told.code == 0
+        assert f"{name}: no judgment is 999 or more, the largest is 2: every score is 0" in told.err
+    assert "every score" not in call("score", "few.qrels", "a.run", "P(rel=2)@5").err
+    told = call("sample", "--run", "a.run", "--max-grade", 2, "--budget", "27%", *NEW, "--measure", "P(rel=3)@5")
+    assert told.code == 1
+    assert told.err.endswith("activeeval: P(rel=3)@5: no grade of the scale, 0 … 2, is 3: every value is 0\n")
+
+
+def test_a_sheet_whose_ids_took_another_unicode_form_is_refused_with_both_spelt_out(folder, call):
+    write_lines(folder / "u.run", [f"q{q} Q0 d\u00e9{j} {j} {9 - j} t" for q in range(9) for j in range(5)])
+    done = call("sample", "--run", "u.run", "--max-grade", 1, "--budget", 20, *NEW)
+    assert done.code == 0, done.err
+    sheet = (folder / "s.csv").read_text(encoding="utf-8")
+    (folder / "s.csv").write_text(sheet.replace("\u00e9", "e\u0301"), encoding="utf-8")
+    told = call("estimate", "s.sample", "s.csv")
+    assert told.code == 1
+    assert re.search(r"'de\\u0301\d' and 'd\\xe9\d' look the same and are not", told.err), told.err
+    write_lines(folder / "u.qrels", [f"q{q} 0 de\u0301{j} 1" for q in range(9) for j in range(5)])
+    for wrong in (
+        call("score", "u.qrels", "u.run", "P@1"),
+        call("sample", "--run", "u.run", "--max-grade", 1, "--budget", 20, "--judged", "u.qrels", *NEW, "--force"),
+    ):
+        assert wrong.code == 1
+        assert re.search(r"\\xe9\d' .*look the same and are not|\\u0301\d' .*look the same and are not", wrong.err)

@@ -365,7 +365,8 @@ def test_a_kill_at_any_step_never_leaves_a_new_sheet_beside_an_old_sample(folder
         assert call(*given).code == 0
         check_pair(call, command, True, True)
         assert {path.name for path in folder.iterdir()} == before
-    expected = {"fsync": [(False, False)] * 2, "replace": [(False, False), (False, True)]}
+    # the third sync is of the folder, once both have their names
+    expected = {"fsync": [*[(False, False)] * 2, (True, True)], "replace": [(False, False), (False, True)]}
     assert seen == [*expected[step], (True, True)]
 
 
@@ -382,3 +383,32 @@ def test_ctrl_c_while_files_are_written_leaves_none(folder, call, writing, comma
     assert "Traceback" not in done.stderr
     assert are_new == [False, False]
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+# The sheet once more
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet", ".csv.gz"])
+def test_a_sheet_is_written_again_byte_for_byte(folder, call, suffix):
+    (folder / "docs.jsonl").write_text("".join(f'{{"id": "d{j}", "title": "=T {j}"}}\n' for j in range(30)))
+    texts = ("--documents", "docs.jsonl")
+    for options in ((), texts):
+        sheet = f"s{suffix}"
+        done = call("sample", *RUN, "--budget", "27%", *options, "--out", "s.sample", "--sheet", sheet, "--force")
+        assert done.code == 0, done.err
+        first = (folder / sheet).read_bytes()
+        (folder / sheet).unlink()
+        assert call("sheet", "s.sample", "--out", sheet, *options).code == 0
+        assert (folder / sheet).read_bytes() == first
+        one_line(call("sheet", "s.sample", "--out", sheet), rf"{sheet}: is there already, --force overwrites it")
+    assert call("top-up", "s.sample", "--budget", 20, "--out", "t.sample", "--sheet", "t.csv").code == 0
+    assert call("sheet", "t.sample", "--out", "again.csv").code == 0
+    assert (folder / "again.csv").read_bytes() == (folder / "t.csv").read_bytes()
+
+
+def test_the_sheet_of_queries_judged_whole_is_written_again(folder, call):
+    options = ("--run", "a.run", "--max-grade", 3, "--judging", "top-k", "--measure", "kNDCG(k=3)@5", "--budget", "30%")
+    done = call("sample", *options, "--out", "k.sample", "--sheet", "k.csv")
+    assert done.code == 0, done.err
+    assert call("sheet", "k.sample", "--out", "again.csv").code == 0
+    assert (folder / "again.csv").read_bytes() == (folder / "k.csv").read_bytes()

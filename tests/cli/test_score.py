@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import math
 import re
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -379,3 +382,42 @@ def test_what_is_marked_follows_the_level(call, three):
         table, note = call("score", *three[:3], "--run", "b.run", "--level", 1 - alpha).out.strip().rsplit("\n\n", 1)
         assert table.count("*") == n_marked
         assert note.startswith(f"* p by the paired t test against a.run, at most {alpha:g}. In")
+
+
+EVERY = ("nDCG@10", "DCG@5", "ERR", "AP", "P(rel=2)@5", "RBP(p=0.9)", "RR", "R@5", "Success@3", "Judged@10")
+ALONE = """
+import sys, activeeval.cli as c
+print(c.run(sys.argv[1:], is_all=True), "numba" in sys.modules)
+"""
+
+
+def alone(*arguments):
+    """Return what a process of its own prints that does nothing else, and whether it has loaded numba."""
+    command = [sys.executable, "-W", "error", "-c", ALONE, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    *rows, last = done.stdout.splitlines()
+    return rows, done.stderr, last.split()
+
+
+def test_small_files_are_scored_without_compiled_code_to_the_same_last_digit(call, folder):
+    compiled = call("score", "q.qrels", "a.run", *EVERY, "-q", "-o", "jsonl")
+    rows, told, (code, has_numba) = alone("score", "q.qrels", "a.run", *EVERY, "-q", "-o", "jsonl")
+    assert (code, has_numba) == ("0", "False")
+    assert (rows, told) == (compiled.out.splitlines(), compiled.err)
+
+
+@pytest.mark.parametrize("kind", ["packed", "long", "two runs"])
+def test_what_takes_python_long_is_compiled(folder, kind):
+    (folder / "packed.run").write_bytes(gzip.compress((folder / "a.run").read_bytes()))
+    (folder / "long.run").write_bytes((folder / "a.run").read_bytes() + b"#" + b" " * (1 << 16) + b"\n")
+    run = {"packed": ["packed.run"], "long": ["long.run"], "two runs": ["a.run"]}[kind]
+    options = ("--run", "b.run") if kind == "two runs" else ()
+    assert alone("score", "q.qrels", *run, "nDCG@10", *options)[2] == ["0", "True"]
+
+
+@pytest.mark.parametrize("line", ["q1 Q0 d 1 x t", "q1 Q0 d 1", "q1 Q0 d 1 nan t", "q1 Q0 d 1 1 t\nq1 Q0 d 2 1 t"])
+def test_a_small_broken_run_is_the_same_line_either_way(call, folder, line):
+    (folder / "x.run").write_text(line + "\n")
+    told, (code, has_numba) = alone("score", "q.qrels", "x.run", "P@2")[1:]
+    assert (code, has_numba) == ("1", "False")
+    assert told == call("score", "q.qrels", "x.run", "P@2").err

@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from functools import partial
+from itertools import chain, permutations, product
 
+import naive
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from activeeval import QueryPool, Rankings, kNDCG, top_k_grades
 from activeeval.errors import InputError
 from activeeval.io.labelling import Told, append_told, read_told
-from activeeval.judging import expected_comparisons
+from activeeval.judging import TopKLabelling, expected_comparisons
+from activeeval.session import labelling
 from activeeval.session.labelling import Labelling
+from activeeval.session.truths import graded
 
 MEASURE = "kNDCG(k=3)@5"
 SIZES = (9, 4, 7, 2, 6, 8, 5, 3, 7, 9, 4, 6)
@@ -160,7 +167,8 @@ TRUTHS = {
     "query,rank,doc_id\n{q},1,zz\n": "document 'zz' of query '{q}' is not in the sample; did you mean",
     "query,rank,doc_id\n{q},1,{d}\n": "documents of the sample are not named for query '{q}'",
     "query,rank,doc_id\n{q},2,{d}\n": "has a rank 2, but none of 1",
-    "query,rank,doc_id\n{q},1,{d}\n{q},1,{e}\n": "rank 1 of query '{q}' is there twice",
+    "query,rank,doc_id\n{q},1,{d}\n{q},1,{e}\n{q},2,zz\n": "query '{q}' has a rank 2, but none of 3, as 2 documents",
+    "query,rank,doc_id\n{q},1,{d}\n{q},1,{e}\n": "documents of the sample are not named for query '{q}'",
     "query,rank,doc_id\n{q},best,{d}\n": "column rank",
 }
 
@@ -206,19 +214,145 @@ def test_two_judges_truths_are_not_mixed(drawn, call, folder):
     assert "bob.csv: is there already, --force overwrites it" in told.err
 
 
+def coarse(query, doc):
+    """What a judge goes by who sees three kinds of documents."""
+    return int(3 * relevance(query, doc))
+
+
+def compare_all(work, turn):
+    """Answer by numbers, equal ones with a tie."""
+    while (question := work.ask()) is not None:
+        values = [turn(question.query, doc) for doc in (question.first, question.second)]
+        better = None if values[0] == values[1] else (question.first, question.second)[values.index(max(values))]
+        work.tell(Told(question.query, "compared", question.first, question.second, better))
+
+
+def sample_all(call, first, second, name):
+    """Draw all queries, for two runs and both measures."""
+    asked = ("--run", f"{first}.run", "--versus-run", f"{second}.run", "--max-grade", 2, "--judging", "top-k")
+    files = ("--budget", "100%", "--seed", 1, "--out", f"{name}.sample", "--sheet", f"{name}.csv")
+    assert call("--quiet", "sample", *asked, "--measure", MEASURE, "--measure", "kERR(k=3)", *files).code == 0
+
+
+def test_ties_count_the_mean_over_their_orders(folder, call):
+    """Of an estimate and of a score; what is independent: every order of the ties, by the plain forms."""
+    sample_all(call, "a", "b", "s")
+    compare_all(Labelling.of("s.csv", 3, "ann.log"), coarse)
+    told = call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv")
+    assert "ties share a rank: wrote ann.csv" in told.err
+    runs = {name: read_lists(folder / f"{name}.run") for name in "ab"}
+    expected = []
+    for plain in (partial(naive.ndcg, cutoff=5), partial(naive.err, max_grade=3)):
+        means = {name: [] for name in runs}
+        for q, n in enumerate(SIZES):
+            orders = list(orders_of([coarse(f"q{q}", f"d{z}") for z in range(n)], 3))
+            for name, lists in runs.items():
+                means[name].append(np.mean([plain(grades, lists[f"q{q}"]) for grades in orders]))
+        expected.append(np.mean(means["a"]) - np.mean(means["b"]))
+    rows = call("estimate", "s.sample", "ann.csv", "-o", "jsonl").rows
+    assert [row["value"] for row in rows] == pytest.approx(expected, abs=1e-12)
+    rows = call("score", "ann.csv", "a.run", MEASURE, "kERR(k=3)", "--versus", "b.run", "-o", "jsonl").rows
+    assert [row["difference"] for row in rows] == pytest.approx(expected, abs=1e-12)
+    # the truth as judgments of κ-grades says the same
+    lines = [f"{q} 0 {doc} {max(4 - rank, 0)}" for q, rank, doc in ranks_of(folder / "ann.csv")]
+    (folder / "ann.qrels").write_text("\n".join(lines))
+    rows = call("score", "ann.qrels", "a.run", MEASURE, "kERR(k=3)", "--versus", "b.run", "-o", "jsonl").rows
+    assert [row["difference"] for row in rows] == pytest.approx(expected, abs=1e-12)
+
+
+def read_lists(path):
+    found = {}
+    for line in path.read_text().splitlines():
+        found.setdefault(line.split()[0], []).append(int(line.split()[2][1:]))
+    return found
+
+
+def ranks_of(path):
+    rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
+    return [(query, int(rank) if rank else 99, doc) for query, rank, doc in rows]
+
+
+def orders_of(values, k):
+    """Yield κ-grades of every k documents in order that the values allow, each as often as any other."""
+    groups = [[z for z, own in enumerate(values) if own == value] for value in sorted(set(values), reverse=True)]
+    held = [own for place, own in enumerate(groups) if sum(map(len, groups[:place])) < k]
+    for orders in product(*(permutations(own) for own in held)):
+        grades = [0] * len(values)
+        for rank, z in enumerate(chain.from_iterable(orders), start=1):
+            grades[z] = max(k + 1 - rank, 0)
+        yield grades
+
+
+def test_the_order_of_arrival_has_no_say_in_a_truth(folder, call, monkeypatch):
+    """The same answers in other orders of arrival: the same ranks, the same estimate."""
+    sample_all(call, "a", "b", "s")
+    told, tops = set(), set()
+    for way in range(5):
+        name = f"w{way}"
+        monkeypatch.setattr(labelling, "arrival_number", lambda q, doc, way=way: hash_of(q, doc, way))
+        work = Labelling.of("s.csv", 3, f"{name}.log")
+        compare_all(work, coarse)
+        tops.add(tuple(docs[item] for docs, part in zip(work.docs.values(), work.parts.values(), strict=True)
+                       for item in part.top()))  # fmt: skip
+        call("label", "s.csv", "--k", 3, "--log", f"{name}.log", "--out", f"{name}.csv")
+        rows = call("estimate", "s.sample", f"{name}.csv", "-o", "jsonl").rows
+        told.add(((folder / f"{name}.csv").read_text(), *(row["value"] for row in rows)))
+    assert len(told) == 1
+    assert len(tops) == 5
+    # the same opinions of one judge, met in other orders, are no two truths
+    assert call("estimate", "s.sample", "w0.csv", "w1.csv").code == 0
+
+
+def hash_of(query, doc, way):
+    return np.random.default_rng([way, int(query[1:]), int(doc[1:])]).random()
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.data())
+def test_a_truth_of_more_ranks_serves_for_fewer(values, data):
+    """A group that goes on beyond the smaller k shares its κ-grade there, too."""
+    n, docs = len(values), [f"d{z:02}" for z in range(len(values))]
+    k = data.draw(st.integers(1, n))
+    work = TopKLabelling(n, k, order=data.draw(st.permutations(range(n))))
+    while (pair := work.ask()) is not None:
+        first, second = (values[z] for z in pair)
+        work.tell(None if first == second else pair[first < second])
+    truth, fewer = labelling.truth_of(work, docs), data.draw(st.integers(1, k))
+    expected = [max(fewer - sum(other > value for other in values), 0) for value in values]
+    assert [graded(truth, fewer)[doc] for doc in docs] == expected
+
+
+def test_a_score_refuses_shared_grades_that_skip_no_rank(folder, call):
+    lines = [f"q0 0 d{z} {y}" for z, y in enumerate([3, 3, 2, 0])]
+    (folder / "dense.qrels").write_text("\n".join(lines))
+    told = call("score", "dense.qrels", "a.run", MEASURE)
+    assert told.code == 1
+    assert "dense.qrels: query 'q0' has κ-grade 2 for rank 3, expected 1" in told.err
+
+
+def test_ties_of_no_ranking_are_counted(drawn, call):
+    """A judge who sees no difference below a margin; in such ties the order of asking has a say, which is told."""
+    work = Labelling.of("s.csv", 3, "m.log")
+    while (question := work.ask()) is not None:
+        one, two = (relevance(question.query, doc) for doc in (question.first, question.second))
+        better = None if abs(one - two) < 0.4 else question.first if one > two else question.second
+        work.tell(Told(question.query, "compared", question.first, question.second, better))
+    assert 0 < work.n_overruled < work.n_ties
+    told = call("label", "s.csv", "--k", 3, "--log", "m.log", "--out", "m.csv")
+    said = f"documents of {work.n_ties} ties share a rank, but for {work.n_overruled} that other answers set apart"
+    assert said in told.err
+
+
 def test_ties_favour_no_run(folder, call):
     """Whichever run is named first, a judge who only ties makes the same truth."""
     truths = []
     for first, second in ("ab", "ba"):
-        asked = ("--run", f"{first}.run", "--versus-run", f"{second}.run", "--max-grade", 2, "--judging", "top-k")
-        files = ("--budget", "100%", "--seed", 1, "--out", f"{first}.sample", "--sheet", f"{first}.csv")
-        assert call("--quiet", "sample", *asked, "--measure", MEASURE, *files).code == 0
+        sample_all(call, first, second, first)
         work = Labelling.of(f"{first}.csv", 3, f"{first}.log")
-        while (question := work.ask()) is not None:
-            work.tell(Told(question.query, "compared", question.first, question.second, None))
-        truths.append({query: truth.top for query, truth in work.truths().items()})
+        compare_all(work, lambda query, doc: 0)
+        truths.append(work.truths())
         assert work.n_ties > 0
     assert truths[0] == truths[1]
+    assert all(set(truth.ranks) == {1} for truth in truths[0].values())
 
 
 def test_undo_takes_back_the_last_answer_of_the_query_at_hand(drawn):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from itertools import permutations
 
 import pytest
 
@@ -13,6 +14,17 @@ COMPARED = [
     Comparison("q 2", "é", "d1", judge="Ann"),
 ]
 TRUTHS = {"q1": Truth(("d3", "d1")), "007": Truth(("a",), ("b", "c")), "q3": Truth((), ("a",))}
+TRUTHS["q4"] = Truth(("b", "a", "c", "z"), ("d",), ("e",), ranks=(1, 2, 2, 2))
+TIED = ("q4,1,b", "q4,2,a", "q4,2,c", "q4,2,z", "q4,,d", "q4,bad,e")
+
+
+def test_a_truth_does_not_depend_on_the_order_of_what_is_alike(tmp_path):
+    for order in permutations(range(6)):
+        rows = "\n".join(TIED[row] for row in order)
+        (tmp_path / "any.csv").write_text(f"query,rank,doc_id\n{rows}\n")
+        assert read_truth(tmp_path / "any.csv") == {"q4": TRUTHS["q4"]}
+    assert Truth.of([["b"], ["z", "a", "c"]], ["d"], ["e"]) == TRUTHS["q4"]
+    assert Truth.of([["d3"], ["d1"]]) == TRUTHS["q1"]
 
 
 @pytest.mark.parametrize("name", ["p.jsonl", "p.jsonl.gz"])
@@ -32,6 +44,8 @@ def test_the_files_read_as_they_should(tmp_path):
     assert (tmp_path / "t.csv").read_text() == "query,rank,doc_id\nq1,1,d3\nq1,2,d1\nq1,,d9\n"
     write_truth({"q1": Truth(("d3", "d1"))}, tmp_path / "t.jsonl")
     assert (tmp_path / "t.jsonl").read_text().splitlines()[0] == '{"query":"q1","rank":1,"doc_id":"d3"}'
+    write_truth({"q4": TRUTHS["q4"]}, tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text().split() == ["query,rank,doc_id", *TIED]
     write_comparisons(COMPARED[:1], tmp_path / "p.jsonl")
     assert (tmp_path / "p.jsonl").read_text() == '{"query": "q1", "preferred": "d1", "other": "d2", "tie": false}\n'
     (tmp_path / "any.csv").write_text("doc_id,rank,qid\nb,2,q\na,1,q\n")
@@ -42,8 +56,8 @@ def test_the_files_read_as_they_should(tmp_path):
     ("text", "message"),
     [
         (
-            "query,rank,doc_id\nq,1,a\nq,1,b\n",
-            "t.csv:3: column rank: rank 1 of query 'q' is there twice, first at line 2",
+            "query,rank,doc_id\nq,1,a\nq,1,b\nq,2,c\n",
+            "t.csv:4: column rank: query 'q' has a rank 2, but none of 3, as 2 documents stand before it",
         ),
         ("query,rank,doc_id\nq,1,a\nq,3,b\n", "t.csv:3: column rank: query 'q' has a rank 3, but none of 2"),
         ("query,rank,doc_id\nq,2,a\n", "t.csv:2: column rank: query 'q' has a rank 2, but none of 1"),

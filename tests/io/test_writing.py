@@ -61,6 +61,45 @@ def test_threads_that_write_one_name_do_not_meet(tmp_path):
     assert text == text[0] * 100_000
 
 
+def test_a_link_at_the_temporary_name_is_not_written_through(tmp_path, monkeypatch):
+    (tmp_path / "victim").write_text("whole")
+    monkeypatch.setattr("activeeval.io.writing.secrets.randbelow", lambda n: 7)
+    (tmp_path / f".a.csv.{os.getppid()}-7.tmp").symlink_to("victim")
+    monkeypatch.setattr("activeeval.io.writing.os.getpid", os.getppid)
+    with pytest.raises(InputError, match=r"a\.csv: cannot write: File exists$"):
+        write(tmp_path / "a.csv", "new")
+    assert (tmp_path / "victim").read_text() == "whole"
+
+
+def test_temporary_names_are_foreseen_by_nobody(tmp_path):
+    seen = set()
+    for _ in range(2):
+        with write_atomically(tmp_path / "a.csv"):
+            seen |= {name.split("-")[1] for name in names(tmp_path) if name.endswith(".tmp")}
+    assert len(seen) == 2
+    assert all(len(name) > len("123456.tmp") for name in seen)  # false in one run of two billion
+
+
+def test_the_folder_is_synced_after_all_files_took_their_names(tmp_path, monkeypatch):
+    done, replace, sync = [], os.replace, os.fsync
+
+    def replaced(source, target):
+        done.append(os.path.basename(target))
+        replace(source, target)
+
+    def synced(handle):
+        done.append("folder" if os.path.isdir(f"/proc/self/fd/{handle}") else "file")
+        sync(handle)
+
+    monkeypatch.setattr(os, "replace", replaced)
+    monkeypatch.setattr(os, "fsync", synced)
+    with Together() as files:
+        for name in ("a", "b"):
+            with files.open(tmp_path / name) as handle:
+                handle.write(name)
+    assert done == ["file", "file", "a", "b", "folder"]
+
+
 def test_a_writer_that_is_at_work_is_left_alone(tmp_path):
     with Together() as first, first.open(tmp_path / "a.csv") as handle:
         write(tmp_path / "a.csv", "second")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -94,17 +94,75 @@ def test_tied_items_stand_as_they_arrived(n, data):
     # neighbours of the top have been compared, so that each of their ties is told
     tied = {pair for pair in pairwise(top) if values[pair[0]] == values[pair[1]]}
     assert tied <= set(labelling.ties)
-    grades, shared = labelling.grades(), labelling.grades(share_ties=True)
+    own, shared = labelling.grades(share_ties=False), labelling.grades()
     for rank, item in enumerate(top, start=1):
-        assert grades[item] == k + 1 - rank
-        assert shared[item] == k + 1 - min(r for r, other in enumerate(top, 1) if values[other] == values[item])
+        assert own[item] == k + 1 - rank
+    assert shared.tolist() == shared_grades(values, k)
+
+
+def shared_grades(values, k):
+    """κ-grades of values of which equal ones are alike, whether they all fit into the top or not; None is left out."""
+    held = [value for value in values if value is not None]
+    return [0 if v is None else max(k - sum(other > v for other in held), 0) for v in values]
 
 
 def test_ties_alone_leave_the_first_that_arrive():
     labelling = TopKLabelling(12, 4, order="given")
     run(labelling, [0] * 12)
     assert labelling.top() == [0, 1, 2, 3]
-    assert labelling.grades(share_ties=True).tolist() == [4, 4, 4, 4, *[0] * 8]
+    assert labelling.grades(share_ties=False).tolist() == [4, 3, 2, 1, *[0] * 8]
+    # nobody has said which of the twelve are the four
+    assert labelling.groups() == [list(range(12))]
+    assert labelling.grades().tolist() == [4] * 12
+
+
+@pytest.mark.parametrize("transitive", [False, True])
+def test_the_groups_are_the_judges_whatever_the_order_of_arrival(transitive):
+    """All rankings of four items with ties, all orders of arrival, all k: the comparisons tell every group."""
+    for values in product(range(4), repeat=4):
+        if set(values) != set(range(len(set(values)))):
+            continue
+        classes = [[z for z in range(4) if values[z] == v] for v in sorted(set(values), reverse=True)]
+        for k, order in product(range(1, 5), permutations(range(4))):
+            labelling = TopKLabelling(4, k, order=order, transitive=transitive)
+            run(labelling, values)
+            n_above = np.cumsum([0, *map(len, classes)])
+            held = [own for own, before in zip(classes, n_above[:-1], strict=True) if before < k]
+            assert [sorted(group) for group in labelling.groups()] == held
+            assert labelling.grades().tolist() == shared_grades(values, k)
+            assert labelling.n_overruled == 0
+
+
+@given(st.integers(0, 2**32), st.integers(1, 14), st.booleans())
+def test_the_groups_are_those_of_what_is_left(seed, n, transitive):
+    """Where an item that was thrown out is all that told two others to be alike, they are."""
+    random = np.random.default_rng(seed)
+    values, k = random.integers(0, 4, n).tolist(), int(random.integers(1, n + 1))
+    labelling = TopKLabelling(n, k, rng=seed, transitive=transitive, repeat_share=0.2)
+    random_steps(labelling, random, 60, values)
+    run(labelling, values)
+    left = [None if item in labelling.discarded else values[item] for item in range(n)]
+    assert labelling.grades().tolist() == shared_grades(left, k)
+    assert labelling.n_overruled == 0
+
+
+@given(st.integers(0, 2**32), st.integers(2, 12))
+def test_what_was_told_apart_never_shares_a_label(seed, n):
+    """Ties of a judge who sees no difference below a margin are those of no ranking: strict answers stand."""
+    random = np.random.default_rng(seed)
+    values, k = random.random(n), int(random.integers(1, n + 1))
+    labelling = TopKLabelling(n, k, rng=seed)
+    while (pair := labelling.ask()) is not None:
+        first, second = pair
+        is_tied = abs(values[first] - values[second]) < 0.3
+        labelling.tell(None if is_tied else max(pair, key=values.__getitem__))
+    groups = labelling.groups()
+    label = {item: place for place, group in enumerate(groups) for item in group}
+    assert [item for group in groups for item in group if item in labelling.top()] == labelling.top()
+    told = labelling.preferences()
+    assert all(label.get(one, n) != label.get(two, n + 1) for one, two, preferred in told if preferred is not None)
+    ties = [(one, two) for one, two, preferred in told if preferred is None]
+    assert labelling.n_overruled == sum(label.get(one, n) != label.get(two, n) for one, two in ties)
 
 
 def random_steps(labelling, random, n_steps, values=None):

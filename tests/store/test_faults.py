@@ -62,7 +62,23 @@ def test_a_database_of_something_else_is_left_alone(sqlite_url):
 
 @pytest.mark.parametrize(
     "url",
-    ["", "night.activeeval", "mysql://host/db", "sqlite+aiosqlite:///x", "postgresql://[", "postgresql://host:port/db"],
+    [
+        *(
+            "",
+            "night.activeeval",
+            "mysql://host/db",
+            "sqlite+aiosqlite:///x",
+            "postgresql://[",
+            "postgresql://h:port/db",
+        ),
+        *(
+            "sqlite://host/night",
+            "sqlite://ann:secret@host/night",
+            "sqlite:///night%00",
+            "sqlite:///https://host/night",
+        ),
+        *("postgresql://h/db?option", "postgresql://h/db?no=thing", "postgresql://ann:a@b@h/db"),
+    ],
 )
 def test_what_is_no_url_of_a_database(url):
     complaint(InputError, lambda: open_store(url))
@@ -181,15 +197,17 @@ def test_a_campaign_that_another_process_holds(postgresql_url):
         assert store.claim("night", "ann") is not None
 
 
-def test_a_file_that_may_only_be_read(sqlite_url):
-    with open_store(sqlite_url, create=True) as store:
-        make_campaign(store)
-    url = sqlite_url.replace("sqlite:///", "sqlite:///file:") + "?mode=ro&uri=true"
-    with open_store(url) as store:
-        assert store.last_seq("night") == 4
-        assert "may only be read; nothing of this was stored" in complaint(
-            InputError, lambda: store.claim("night", "a")
-        )
+@pytest.mark.parametrize(
+    "options", ["?", "?mode=ro", "?mode=ro&uri=true", "?uri=bad", "?timeout=abc", "?mode=memory&cache=shared&uri=true"]
+)
+def test_a_file_takes_no_options(tmp_path, options):
+    """Catches a campaign that is gone with the process, a file of another name, and a trace of SQLAlchemy's."""
+    for name in ("night", "file:night"):
+        for create in (True, False):
+            url = f"sqlite:///{tmp_path}/{name}{options}"
+            says = complaint(InputError, lambda url=url, create=create: open_store(url, create=create))
+            assert f"{name}: a file of SQLite takes no options; a ? in its name is written %3F" in says
+    assert not list(tmp_path.iterdir())
 
 
 # Changed behind the store's back

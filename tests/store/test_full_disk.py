@@ -82,6 +82,18 @@ def test_a_full_disk(disk):
     check_fills_up(f"sqlite:///{disk.folder}/night", disk, 700_000)
 
 
+@pytest.mark.parametrize("room", [40_000, 400_000])
+def test_a_full_disk_has_no_half_of_a_campaign(disk, room):
+    """Catches a store without the campaign that it was made for; in the first case there is no room for its tables."""
+    disk.fill(but=room)
+    with (
+        pytest.raises(StateError, match=NOTHING_STORED),
+        open_store(f"sqlite:///{disk.folder}/night", create=True) as s,
+    ):
+        make_campaign(s, make_units(4000, 2))
+    assert os.listdir(disk.folder) == ["filling"]
+
+
 @pytest.fixture
 def tablespace(postgresql):
     """Return a disk for the tables of a shared server; its log is on another one."""

@@ -165,6 +165,9 @@ def test_what_another_user_writes_meanwhile_is_read(open_folder):
     with open_store(url, create=True) as store:
         make_campaign(store)
         (open_folder / "folder").chmod(0o555)
+        assert "cannot be opened" in read_by_nobody(url)["error"]
+        for path in (open_folder / "folder").iterdir():
+            path.chmod(0o644)
         assert read_by_nobody(url)["last"] == 4
         work_off(store, "ann")
         assert read_by_nobody(url)["last"] == store.last_seq("night") > 4

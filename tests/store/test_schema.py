@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -138,3 +139,39 @@ def test_the_chain_of_today_is_that_of_every_later_release(sqlite_url, clock):
             "ba7ef3f744f3c04e0a7a4b44e3c1e6c5",
             "f43617b587cda0c1067022b814cfd34e",
         ]
+
+
+def test_a_file_is_its_owners_alone(tmp_path):
+    """Catches judgments, and what documents say, that everybody on the machine reads."""
+    before = os.umask(0)
+    try:
+        with open_store(f"sqlite:///{tmp_path}/night", create=True) as store:
+            make_campaign(store)
+            store.claim("night", "ann")
+            modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == dict.fromkeys(("night", "night-wal", "night-shm"), 0o600)
+
+
+def test_a_file_that_was_made_in_vain_is_gone(tmp_path):
+    """Catches an empty store where a campaign could not be made, and one with a campaign that is thrown away."""
+    url = f"sqlite:///{tmp_path}/night"
+
+    def others():
+        with open_store(url, create=True) as store:
+            make_campaign(store, name="day")
+
+    def fail(before=lambda: None):
+        with open_store(url, create=True) as store:
+            before()
+            make_campaign(store, make_units() * 2)
+
+    with pytest.raises(InputError, match="two units"):
+        fail()
+    assert not list(tmp_path.iterdir())
+    for before in (others, lambda: None):
+        with pytest.raises(InputError, match="two units"):
+            fail(before)
+    with open_store(url) as store:
+        assert store.campaigns() == ["day"]

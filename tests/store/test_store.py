@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
+import unicodedata
 from dataclasses import asdict, replace
 
 import pytest
-from store_cases import SECOND, grade, make_campaign, make_units, work_off
+from store_cases import SECOND, complaint, grade, make_campaign, make_units, work_off
 
 from activeeval.errors import InputError, StateError
 from activeeval.store import PlaceRow, Said, SampleRow, UnitRow, open_store
@@ -472,4 +474,68 @@ def test_large_campaigns_go_in_and_out(store):
     assert not any(a.is_repeated for a in store.record("night", "ann", said))
     assert all(a.is_repeated for a in store.record("night", "ann", said))
     assert store.waiting("night") == {"free": 0, "leased": 0, "done": 1200}
+    assert store.verify("night") == []
+
+
+def test_leases_go_by_the_clock_of_the_server(postgresql, postgresql_url, maker, monkeypatch):
+    """Catches a machine twenty minutes ahead that takes what another judge is looking at."""
+    maker(postgresql_url, postgresql)
+    with open_store(postgresql_url) as store, open_store(postgresql_url) as ahead:
+        make_campaign(store, make_units(1, 1), lease_s=900)
+        held, real = store.claim("night", "ann"), time.time_ns
+        for minutes in (20, -20):
+            monkeypatch.setattr(time, "time_ns", lambda minutes=minutes: real() + minutes * 60 * 10**9)
+            assert ahead.claim("night", "bob") is None
+            assert ahead.waiting("night") == {"free": 0, "leased": 1, "done": 0}
+        monkeypatch.setattr(time, "time_ns", real)
+        assert ahead.claim("night", "ann").lease_until > held.lease_until
+        log = ahead.events("night")
+        assert [event.at for event in log] == sorted(event.at for event in log)
+        assert ahead.campaign("night").created_at <= log[0].at
+        assert ahead.verify("night") == []
+
+
+@pytest.mark.parametrize("letter", ["x", "ö"])
+def test_what_is_longer_than_anybody_writes_is_refused_at_every_door(store, letter):
+    """Catches a reason of a megabyte, which every reading would read, and a name that no index takes."""
+    make_campaign(store, make_units(4, 2))
+    size = len(letter.encode())
+    name, reason = letter * (200 // size), letter * (10_000 // size)
+    long, wordy = Said(kind="cannot", reason=reason), Said(kind="cannot", reason=reason + "x")
+    token = store.claim("night", name).token
+    first = store.submit("night", token, long, key=name).event
+    assert (first.judge, first.reason, first.key) == (name, reason, name)
+    assert store.record("night", "bob", [("q2", "d2-0", long, f"{name[1:]}1")])[0].event.reason == reason
+    token, before = store.claim("night", "ann").token, store.events("night")
+    doors = [
+        ("judge", lambda: store.claim("night", name + "x")),
+        ("judge", lambda: store.record("night", name + "x", [("q1", "d1-1", grade())])),
+        ("judge", lambda: store.retract("night", first.seq, name + "x", "spam")),
+        ("key", lambda: store.submit("night", token, grade(), key=name + "x")),
+        ("key", lambda: store.submit_and_claim("night", token, grade(), key=name + "x")),
+        ("key", lambda: store.record("night", "bob", [("q1", "d1-1", grade(), name + "x")])),
+        ("reason", lambda: store.submit("night", token, wordy)),
+        ("reason", lambda: store.submit("night", token, Said(kind="later", reason=wordy.reason))),
+        ("reason", lambda: store.submit_and_claim("night", token, wordy)),
+        ("reason", lambda: store.record("night", "bob", [("q1", "d1-1", grade()), ("q2", "d2-1", wordy)])),
+        ("reason", lambda: store.retract("night", first.seq, name, wordy.reason)),
+    ]
+    for what, ask in doors:
+        says = complaint(InputError, ask)
+        limit = "10,000" if what == "reason" else "200"
+        assert f"{what} may have {limit} bytes, got {int(limit.replace(',', '')) + 1:,}: '{letter}" in says
+    assert store.events("night") == before
+    assert store.verify("night") == []
+
+
+def test_a_judge_is_one_however_the_name_is_written(store):
+    """Catches two judges of one name, one of whom a spreadsheet of another system has written."""
+    make_campaign(store, make_units(2, 2), k=2)
+    written = ["Zoë", unicodedata.normalize("NFD", "Zoë"), " ZOË "]
+    tokens = {store.claim("night", name).doc_id for name in written}
+    assert len(tokens) == 1  # the item in hand
+    store.record("night", written[1], [("q1", "d1-0", grade(1))])
+    assert store.record("night", written[0], [("q1", "d1-0", grade(2))])[0].event.supersedes
+    store.retract("night", store.last_seq("night"), written[2])
+    assert {event.judge for event in store.events("night")} == {"", "zoë"}
     assert store.verify("night") == []

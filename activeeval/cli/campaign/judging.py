@@ -70,7 +70,7 @@ def label(name: str, db: str | None, judge: str) -> None:
     activeeval campaign create week1 --run new.run --max-grade 3 --judging top-k --measure "kNDCG(k=5)@10" --budget 10%
     activeeval campaign label week1 --judge ann
     """
-    from activeeval.cli.labelling import converse
+    from activeeval.cli.labelling import converse, ties_told
     from activeeval.session.campaigns.comparing import Comparing
 
     with opened(name, db) as store:
@@ -78,7 +78,7 @@ def label(name: str, db: str | None, judge: str) -> None:
         try:
             converse(work)
         finally:
-            say(f"{work.n_settled} queries settled, {work.n_comparisons} comparisons")
+            say(f"{work.n_settled} queries settled, {work.n_comparisons} comparisons{ties_told(work)}")
 
 
 @click.command()
@@ -196,8 +196,15 @@ def next_(name: str, db: str | None, out: str, items: int | None, judge: str | N
 @of_campaign
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a file names no judge.")
+@click.option(
+    "--keep-foreign",
+    is_flag=True,
+    help="Keep judgments of items that were never drawn, an event each. Default: they are counted and left out.",
+)
 @output_option
-def import_(name: str, db: str | None, files: tuple[str, ...], judge: str | None, form: str) -> None:
+def import_(
+    name: str, db: str | None, files: tuple[str, ...], judge: str | None, keep_foreign: bool, form: str
+) -> None:
     """Take judgments from sheets, qrels, LETOR files, tables, Quepid's ratings and logs of campaigns.
 
     A table (CSV, TSV, JSONL, parquet, xlsx, ods) has columns query_id, doc_id, grade and, if it likes, judge; a grade
@@ -205,7 +212,8 @@ def import_(name: str, db: str | None, files: tuple[str, ...], judge: str | None
     texts. A log is what `export --format jsonl` has written.
 
     All of the files, or nothing. What is there already is not stored twice, another grade of the same judge takes
-    the earlier one's place, and what was never drawn, or is judged already, is kept and does not count.
+    the earlier one's place, and what others have judged already is kept and does not count. Judgments of items that
+    were never drawn are left out.
 
     \b
     activeeval campaign import week1 batch1.csv --judge ann
@@ -213,12 +221,14 @@ def import_(name: str, db: str | None, files: tuple[str, ...], judge: str | None
     from activeeval.session.campaigns.batches import take_files
 
     with opened(name, db) as store:
-        rows = take_files(store, name, files, None if judge is None else judge_of(judge))
+        who = None if judge is None else judge_of(judge)
+        rows = take_files(store, name, files, who, keep_foreign=keep_foreign)
     for row in rows:
         parts = [f"{row['stored']} judgments stored"]
         parts += [f"{row['replaced']} of them in place of earlier ones"] if row["replaced"] else []
         parts += [f"{row['repeated']} were there already"] if row["repeated"] else []
         parts += [f"{n} kept that do not count ({why})" for why, n in row["late"].items()]
+        parts += [f"{row['foreign']} of items never drawn left out (--keep-foreign)"] if row["foreign"] else []
         say(f"{row['file']}: {', '.join(parts)}")
     emit_done([row | {"late": sum(row["late"].values())} for row in rows], form)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.campaign.options import check_free, of_campaign, opened, tell_made, url_of
+from activeeval.cli.campaign.options import check_free, of_campaign, opened, place_of, tell_made, url_of
 from activeeval.cli.drawing import (
     budget_option,
     budget_told,
@@ -94,9 +94,10 @@ def create(
     activeeval campaign create week1 --db postgresql://team@db/judging --letor S2.txt --scores ranker.S2 \\
                                --train S1.txt --budget 10% --judges-per-item 3 --policy median
     """
-    from activeeval.session.campaigns.making import Rules, check_rules, checked_name
+    from activeeval.session.campaigns.making import Rules, check_rules
     from activeeval.session.campaigns.making import create as make
     from activeeval.session.texts import texts_of
+    from activeeval.store import checked_name
 
     checked_name(name)
     check_free(name, db)
@@ -104,7 +105,7 @@ def create(
     rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=seconds, by_level=by_level)
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
-    told = {f"campaign {other}": _labels(other, db) for other in judged_from}
+    told = dict(_labels(other, db) for other in judged_from)
     _, sample = drawn(options | {"judged_from": judged_from}, told)
     check_rules(sample, rules)
     texts, notes = texts_of(sample.pairs, name, documents, queries)
@@ -114,18 +115,20 @@ def create(
         seq = make(
             store, name, sample, rules, texts=texts, beside={"seed": sample.seed, "half_width": options["half_width"]}
         )
-    say(f"seed {sample.seed}: campaign {name} is in {url_of(name, db)}, {seq} events")
+    say(f"seed {sample.seed}: campaign {name} is in {place_of(name, db)}, {seq} events")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
     tell_made(name, db, sample, seq, 1, form)
 
 
-def _labels(other: str, db: str | None) -> list[tuple[str, str, int, str]]:
-    """Return what another campaign has judged, and what it knew: query, item, grade and nobody's name."""
+def _labels(other: str, db: str | None) -> tuple[str, list[tuple[str, str, int, str]]]:
+    """Return how another campaign is called, and what it has judged and knew: query, item, grade and nobody's name."""
     from activeeval.session.campaigns.standing import labels_of, standing
+    from activeeval.store import masked
 
-    place, _, name = other.rpartition("#")
+    place, mark, name = other.rpartition("#")
     with opened(name, place or db) as store:
-        return [(*pair, grade, "") for pair, grade in labels_of(standing(store, name)).items()]
+        labels = labels_of(standing(store, name))
+    return f"campaign {masked(place)}{mark}{name}", [(*pair, grade, "") for pair, grade in labels.items()]
 
 
 @click.command("top-up")
@@ -192,7 +195,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     with opened(name, db) as store:
         check_judged(store, name)
         by_clock = _by_clock(store, name, documents)
-    told = {f"campaign {name}": _labels(name, db)}
+    told = dict([_labels(name, db)])
     _, sample = drawn(options | by_clock | {"judged_from": (name,)}, told)
     texts, notes = texts_of(sample.pairs, name, documents, queries)
     for note in [*sample.notes(), *notes]:
@@ -244,4 +247,4 @@ def upgrade(db: str) -> None:
     from activeeval.store import upgrade as migrate
 
     migrate(url_of("", db))
-    say(f"{db} has the form of this release")
+    say(f"{place_of('', db)} has the form of this release")

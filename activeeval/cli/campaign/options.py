@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from activeeval.session.samples import Sample
     from activeeval.store import Store
 
-_URL = re.compile(r"[a-z][a-z0-9+]*://")
+_URL = re.compile(r"[a-z][\w+.-]*://", re.I)
+_SECRET = re.compile(r":.*@|pass\w*\s*=", re.I | re.S)
 name_argument = click.argument("name", metavar="NAME")
 db_option = click.option(
     "--db",
@@ -31,12 +32,23 @@ judge_option = click.option("--judge", required=True, metavar="JUDGE", help="Who
 
 def url_of(name: str, db: str | None) -> str:
     """Return the address of a campaign's store."""
+    from activeeval.store import address_of, checked_name, file_url, masked
+
     if db is None:
-        return f"sqlite:///{name}.activeeval"
-    url = db if _URL.match(db) else f"sqlite:///{db}"
-    if url.removeprefix("sqlite://").strip("/") in ("", ":memory:"):
+        return file_url(f"{checked_name(name)}.activeeval")
+    if not _URL.match(db) and _SECRET.search(db):
+        raise InputError(f"{masked(db)}: a server is named as postgresql://USER@HOST/DATABASE")
+    url = db if _URL.match(db) else file_url(db)
+    if address_of(url).is_in_memory:
         raise InputError(f"{db}: what is in memory is gone with the command, expected the name of a file")
     return url
+
+
+def place_of(name: str, db: str | None) -> str:
+    """Return the address of a campaign's store as anybody may read it."""
+    from activeeval.store import masked
+
+    return masked(url_of(name, db))
 
 
 @contextmanager
@@ -56,7 +68,7 @@ def check_free(name: str, db: str | None) -> None:
         return
     with opened(name, db) as store:
         if name in store.campaigns():
-            raise InputError(f"there is a campaign {name!r} already in {url_of(name, db)}")
+            raise InputError(f"there is a campaign {name!r} already in {place_of(name, db)}")
 
 
 def of_campaign(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,7 +83,7 @@ def tell_made(name: str, db: str | None, sample: Sample, seq: int, version: int,
     units = sample.campaign.planned[sample.n_before :]
     row = {
         "campaign": name,
-        "db": url_of(name, db),
+        "db": place_of(name, db),
         "as_of": seq,
         "version": version,
         "seed": sample.seed,

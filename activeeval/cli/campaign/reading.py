@@ -25,7 +25,7 @@ from activeeval.cli.output import (
     say_sizes,
 )
 from activeeval.cli.waiting import settle, tell
-from activeeval.errors import ActiveEvalError, StateError
+from activeeval.errors import ActiveEvalError, StateError, visible
 
 _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 
@@ -60,7 +60,9 @@ def status(name: str, db: str | None, as_of: int | None, level: float, places: i
         for label, value in row.items():
             if value is not None:
                 click.echo(
-                    f"{label:<10} {value:.{max(places, 0)}f}" if isinstance(value, float) else f"{label:<10} {value}"
+                    f"{label:<10} {value:.{max(places, 0)}f}"
+                    if isinstance(value, float)
+                    else f"{label:<10} {visible(str(value))}"
                 )
         if now:
             click.echo()

@@ -82,14 +82,23 @@ def _texts(rows: Sequence[tuple[UnitRow, PlaceRow]]) -> dict[str, list[str]]:
     return {name: words for name, words in columns.items() if any(words)}
 
 
-def take_files(store: Store, name: str, paths: Sequence[str], judge: str | None = None) -> list[Row]:
+def take_files(
+    store: Store, name: str, paths: Sequence[str], judge: str | None = None, *, keep_foreign: bool = False
+) -> list[Row]:
     """Store the judgments of files, all of them or none; return what became of each.
+
+    Parameters
+    ----------
+    keep_foreign : bool
+        Keep also judgments of items that were never drawn, as events that do not count. Of a file with the judgments
+        of a whole collection these are nearly all.
 
     Returns
     -------
     list of dict
         By file how many judgments were ``stored``, how many of them ``replaced`` an earlier one, how many were
-        ``repeated``, and by reason how many are kept and do not count, ``late``.
+        ``repeated``, by reason how many are kept and do not count, ``late``, and how many are of items that were never
+        drawn and are not kept, ``foreign``.
 
     Raises
     ------
@@ -103,12 +112,21 @@ def take_files(store: Store, name: str, paths: Sequence[str], judge: str | None 
     drawn = _Drawn([row.digest for row in store.samples(name)], units, campaign.max_grade)
     # nothing is stored where one cannot be read
     read = {path: _answers(path, drawn, judge) if k is None else _truths(path, docs, k, judge) for path in paths}
-    parts = [(path, who, said) for path, by_judge in read.items() for who, said in by_judge.items()]
+    kept = read if keep_foreign else {path: _of_units(by_judge, units) for path, by_judge in read.items()}
+    parts = [(path, who, said) for path, by_judge in kept.items() for who, said in by_judge.items()]
     stored = store.record_all(name, [(who, said) for _, who, said in parts])
     done: dict[str, list[Acknowledged]] = {path: [] for path in read}
     for (path, *_), own in zip(parts, stored, strict=True):
         done[path] += own
-    return [{"file": path, **_counts(own)} for path, own in done.items()]
+    n_read = {path: sum(map(len, by_judge.values())) for path, by_judge in read.items()}
+    return [{"file": path, **_counts(own), "foreign": n_read[path] - len(own)} for path, own in done.items()]
+
+
+def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) -> dict[str, list[Answer]]:
+    """Return what is said of items that were drawn; nothing of a judge who says nothing of any."""
+    drawn = {(unit.query_id, place.doc_id) for unit in units for place in unit.places}
+    kept = {who: [answer for answer in said if answer[:2] in drawn] for who, said in by_judge.items()}
+    return {who: said for who, said in kept.items() if said}
 
 
 def _counts(done: Sequence[Acknowledged]) -> Row:

@@ -29,6 +29,13 @@ class Comparing:
         Of the campaign.
     judge : str
 
+    Attributes
+    ----------
+    n_comparisons : int
+        How many were told here.
+    n_settled, n_ties, n_overruled : int
+        Queries that were settled here, ties in them, and ties that their truths do not hold; see `Labelling`.
+
     Raises
     ------
     InputError
@@ -41,7 +48,7 @@ class Comparing:
             raise InputError(f"campaign {name}: its items are graded, not compared")
         self._store, self._name, self._judge, self._k = store, name, judge, int(top_k)
         self.item: Claimed | None = None
-        self.n_comparisons = self.n_settled = 0
+        self.n_comparisons = self.n_settled = self.n_ties = self.n_overruled = 0
         self._labelling: TopKLabelling | None = None
         self._docs: list[str] = []
         self._bodies: list[dict[str, Any]] = []
@@ -128,6 +135,8 @@ class Comparing:
         self._store.submit(self._name, item.token, Said(kind="judged", body=_parts(truth_of(labelling, self._docs))))
         self.item = self._labelling = None
         self.n_settled += 1
+        self.n_ties += len(labelling.ties)
+        self.n_overruled += labelling.n_overruled
         return None
 
     def _resume(self) -> None:

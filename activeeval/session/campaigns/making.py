@@ -16,7 +16,7 @@ from activeeval.measures import judged_k
 from activeeval.session.budgets import Budget
 from activeeval.session.labelling import arrival_number
 from activeeval.session.samples import Sample, unpacked_sample
-from activeeval.store import CampaignRow, PlaceRow, SampleRow, Store, UnitRow
+from activeeval.store import CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name
 
 POLICIES = ("majority", "median", "mean-gain")
 """What several judges' grades of an item count as; see `activeeval.campaign.policies`."""
@@ -106,13 +106,6 @@ def check_rules(sample: Sample, rules: Rules) -> int | None:
     if rules.by_level and not design.scheme.can_be_topped_up:
         raise InputError(f"method {design.name!r} draws with replacement: it has no levels to go by")
     return k
-
-
-def checked_name(name: str) -> str:
-    """Return the name of a campaign; raises InputError where it would not do as one."""
-    if not name or name != name.strip() or any(letter in name for letter in "/\\\0\n"):
-        raise InputError(f"a campaign's name is a word or more without / and \\, got {name!r}")
-    return name
 
 
 def top_up(store: Store, name: str, budget: Budget, texts_of: Any = None) -> tuple[Sample, int]:

@@ -176,7 +176,7 @@ class History:
         """Return a round with what its judges say, and what they say now of items it takes for known."""
         row = self.campaign
         if kept.version not in self.samples:
-            self.samples[kept.version] = unpacked_sample(kept.payload, f"campaign {row.name}")[0]
+            self.samples[kept.version] = _unpacked(kept, row.name)
         sample = self.samples[kept.version]
         n_before = sum(len(one.campaign.units) for one in before)
         design = sample.campaign.design
@@ -192,6 +192,16 @@ class History:
             said |= ledger.ranked(unit, k) if k else ledger.said(unit, n_before, row.judges_per_item)
         judged, progress, agreement = heard(campaign, said, str(row.config["policy"]))
         return replace(sample, campaign=judged), progress, agreement
+
+
+def _unpacked(kept: SampleRow, name: str) -> Sample:
+    sample, digest = unpacked_sample(kept.payload, f"campaign {name}")
+    if digest != kept.digest:
+        raise StateError(
+            f"campaign {name}: version {kept.version} of the sample is not what was drawn: its id is {digest}, the "
+            f"store says {kept.digest}; campaign verify says all that is wrong"
+        )
+    return sample
 
 
 def _progress(found: Sequence[tuple[Sample, Progress, Agreement]]) -> Progress:

@@ -13,8 +13,8 @@ _MOST = 5
 
 def head_of(store: Store, name: str) -> str:
     """Return ``SEQ:DIGEST`` of the last event: the digest stands for all that was written up to it."""
-    events = store.events(name)
-    return f"{events[-1].seq}:{events[-1].digest}" if events else "0:"
+    last = store.last_seq(name)
+    return f"{last}:{store.digest_at(name, last) or ''}"
 
 
 def verify(store: Store, name: str, head: str | None = None) -> list[str]:
@@ -54,10 +54,10 @@ def _since(store: Store, name: str, head: str) -> list[str]:
     number, _, digest = head.partition(":")
     if not number.isdecimal():
         raise InputError(f"the head of a log is SEQ:DIGEST, as `campaign verify` prints it, got {head!r}")
-    events, seq = store.events(name), int(number)
-    if seq > len(events):
-        return [f"the log ends with event {len(events)}: event {seq}, its head once, is gone"]
-    if seq and events[seq - 1].digest != digest:
+    last, seq = store.last_seq(name), int(number)
+    if seq > last:
+        return [f"the log ends with event {last}: event {seq}, its head once, is gone"]
+    if seq and store.digest_at(name, seq) != digest:
         return [f"event {seq} is not the one that was the head of the log"]
     return []
 

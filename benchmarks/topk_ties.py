@@ -1,0 +1,142 @@
+"""How far the order of arrival moves a top-k truth with ties: ``python -m benchmarks.topk_ties``.
+
+Every query of MQ2008 with more than k documents is labelled by Algorithm 1 again and again, its documents arriving in
+another random order each time, by a judge whose answers do not change. *Grades*: he goes by the grades and calls equal
+ones alike. *Margin*: he sees the grade with normal noise of scale one half and calls alike what is less than a half
+apart, so that his ties are those of no ranking. Figures are κ-NDCG and κ-ERR @10 of one ranker in the mean of the
+queries and its difference to another: the range over the orders with a label of its own for every document of the top,
+which the order of arrival decides in a tie, and with labels that tied documents share, which count the mean over their
+orders; beside them how far the mean over the orders of arrival is from the one number of shared labels. Stores
+benchmarks/results/topk_ties.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval import QueryPool, Rankings, kERR, kNDCG
+from activeeval.io.letor import read_letor
+from activeeval.io.scores import read_scores
+from activeeval.judging import TopKLabelling
+from activeeval.judging.assessors import Assessor, Assessors
+from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
+
+MODULE = "benchmarks.topk_ties"
+RANKERS = ("ListNet", "RankBoost")
+CUTOFF = 10
+NOISE, MARGIN = 0.5, 0.5
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Judged(NamedTuple):
+    """Queries of more than k documents: the pool, two rankings, and the relevance that each judge goes by."""
+
+    pool: QueryPool
+    rankings: list[Rankings]
+    relevance: dict[str, Floats]
+
+
+def judged(k: int, seed: int) -> Judged:
+    """Return MQ2008, each ranker out of its fold."""
+    home, ids, sizes, docs, grades = data_folder() / "mq2008", [], [], [], []
+    scores: list[list[Floats]] = [[] for _ in RANKERS]
+    for fold in range(1, 6):
+        letor = read_letor(home / f"S{(fold + 3) % 5 + 1}.txt.gz", features=False)
+        pool = letor.pool()
+        kept = np.flatnonzero(np.diff(pool.query_offsets) > k)
+        items = np.flatnonzero(np.isin(pool.item_queries, kept))
+        ids.append(pool.query_ids[kept])
+        sizes.append(np.diff(pool.query_offsets)[kept])
+        docs.append(pool.item_ids[items])
+        grades.append(letor.grades[items])
+        for name, held in zip(RANKERS, scores, strict=True):
+            held.append(read_scores(next((home / "rankers" / name).glob(f"Fold{fold}.*")))[items])
+    offsets = np.concatenate(([0], np.cumsum(np.concatenate(sizes))))
+    pool = QueryPool(np.concatenate(ids), offsets, np.concatenate(docs))
+    known = np.concatenate(grades).astype(np.float64)
+    seen = known + NOISE * np.random.default_rng(seed).standard_normal(known.size)
+    rankings = [Rankings.from_scores(pool, np.concatenate(held)) for held in scores]
+    return Judged(pool, rankings, {"grades": known, "margin": seen})
+
+
+def truths(case: Judged, kind: str, k: int, seed: int) -> tuple[Ints, Ints, int]:
+    """Return κ-grades of one order of arrival, own and shared, and how many ties other answers overrule."""
+    person = Assessors(tie_margin=MARGIN if kind == "margin" else 0.0).person(seed)
+    random, offsets = np.random.default_rng(seed), case.pool.query_offsets.tolist()
+    own, shared = np.empty((2, case.pool.n_items), dtype=np.int64)
+    n_overruled = 0
+    for first, last in pairwise(offsets):
+        done = _labelled(person, case.relevance[kind][first:last], k, random)
+        own[first:last] = done.grades(share_ties=False)
+        shared[first:last] = done.grades()
+        n_overruled += done.n_overruled
+    return own, shared, n_overruled
+
+
+def _labelled(person: Assessor, relevance: Floats, k: int, random: np.random.Generator) -> TopKLabelling:
+    return person.label(relevance, TopKLabelling(relevance.size, k, rng=random)).labelling
+
+
+def rows(k: int, kind: str, n_orders: int, seed: int) -> list[dict[str, Any]]:
+    """Return the figures of a k and a judge."""
+    case = judged(k, seed)
+    made = [truths(case, kind, k, seed + order) for order in range(n_orders)]
+    found = []
+    for measure in (kNDCG(k, CUTOFF), kERR(k, CUTOFF)):
+        by_query = np.array(
+            [
+                [[measure.score(case.pool, truth, one) for one in case.rankings] for truth in labels[:2]]
+                for labels in made
+            ]
+        )  # order, own or shared, ranker, query
+        for what, values in (("one", by_query[:, :, 0]), ("difference", by_query[:, :, 0] - by_query[:, :, 1])):
+            means = values.mean(axis=2)
+            error = values[0, 1].std(ddof=1) / np.sqrt(case.pool.n_queries)
+            own, shared = np.ptp(means, axis=0)
+            gap = means[:, 0].mean() - means[:, 1].mean()
+            spread = means[:, 0].std(ddof=1)
+            note = (
+                f"shared labels {shared:.2g}; value {means[:, 1].mean():.4f}, std error over queries {error:.4f}; mean "
+                f"over orders of arrival {gap:+.1e} from it, ± {spread / np.sqrt(n_orders):.1e}"
+            )
+            details = {"shared": float(shared), "std_error": float(error), "gap": float(gap), "std": float(spread)}
+            found.append(figure(f"k = {k}, {kind}, {measure}, {what}", own, "", note=note, **details))
+    n_queries, n_overruled = case.pool.n_queries, np.mean([labels[2] for labels in made])
+    found.append(figure(f"k = {k}, {kind}, ties overruled a query", n_overruled / n_queries, "", queries=n_queries))
+    return found
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the tables of a result."""
+    told = f"{result['orders']} orders of arrival; the figure is the range with labels of their own."
+    return "\n".join([told, "", *section_tables(result["sections"])])
+
+
+def main() -> None:
+    """Measure, print, store."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--orders", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "topk_ties.json")
+    args = parser.parse_args()
+    result = describe(MODULE) | {"orders": args.orders, "seed": args.seed, "sections": {}}
+    titles = {
+        "grades": "A judge who goes by the grades, MQ2008",
+        "margin": "A judge whose ties are of no ranking, MQ2008",
+    }
+    for kind, title in titles.items():
+        figures = [row for k in (5, 10) for row in rows(k, kind, args.orders, args.seed)]
+        result["sections"][kind] = {"title": title, "figures": figures}
+        show(title, figures)
+    store(args.out, result)
+
+
+if __name__ == "__main__":
+    main()

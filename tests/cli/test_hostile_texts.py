@@ -1,0 +1,98 @@
+"""Ids, names and notes that would be formulas in a sheet, commands in a terminal or another text in a report."""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_files import csv_rows, write_lines
+
+from activeeval.io.cells import is_formula
+from activeeval.io.export import write_columns
+from activeeval.io.judged import read_judged
+from activeeval.io.sheets import read_sheet
+from activeeval.io.tables import load_grades
+
+FORMULAS = ["=1+1", "+d", "-5", "@SUM(A1)", "'=2", "''-3", '=HYPERLINK("http://x","y")', "d,7", "plain"]
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+CODES = ["d\x1b[2J", "d\x7f", "d\x9b1m", "d\u202efdp.exe", "d\u2066x"]
+
+
+def bare_cells(path):
+    with open(path, encoding="utf-8", newline="") as handle:
+        rows = list(csv.reader(handle, delimiter="\t" if path.endswith("tsv") else ","))
+    return [c for row in rows for c in row if is_formula(c) and c[:1] != "'" and not re.fullmatch(r"-?[\d.e-]+", c)]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.parquet"])
+def test_texts_of_every_table_are_read_as_they_were_written(tmp_path, name):
+    path = str(tmp_path / name)
+    write_columns({"query_id": FORMULAS, "note": [*FORMULAS[1:], None], "number": range(-1, len(FORMULAS) - 1)}, path)
+    if name.endswith("sv"):
+        assert bare_cells(path) == []
+    sheet = read_sheet(path)
+    assert sheet.texts("query_id").tolist() == sheet.words("query_id") == FORMULAS
+    assert sheet.words("note") == [*FORMULAS[1:], ""]
+    assert sheet.wholes("number").tolist() == list(range(-1, len(FORMULAS) - 1))
+
+
+def hostile_campaign(call):
+    """Make and judge a campaign of such queries, documents, judges and notes."""
+    queries = [f"{start}q{k}" for k, start in enumerate("=+-@" * 3)]
+    docs = [f"{start}d{k}" for k, start in enumerate(["=", "+", "-", "@", "'="])]
+    lines = [f"{q} Q0 {d} {r + 1} {9 - r} t" for q in queries for r, d in enumerate(docs)]
+    write_lines(Path("h.run"), lines)
+    write_lines(Path("h.qrels"), [f"{q} 0 {d} {r % 3}" for q in queries for r, d in enumerate(docs)])
+    made = call("campaign", "create", "w", "--run", "h.run", "--max-grade", 2, "--measure", "DCG@5", "--budget", 40)
+    assert made.code == 0, made.err
+    assert call("campaign", "judge", "w", "--judge", "=ann", "--oracle", "h.qrels").code == 0
+    return {(q, d): r % 3 for q in queries for r, d in enumerate(docs)}
+
+
+def test_no_export_of_a_campaign_holds_a_formula_and_all_are_read_back(call):
+    labels = hostile_campaign(call)
+    for form in ("csv", "weights", "quepid"):
+        assert call("campaign", "export", "w", "--format", form, "--out", f"{form}.csv").code == 0
+        assert bare_cells(f"{form}.csv") == [], form
+        rows, _ = read_judged(f"{form}.csv")
+        assert len(rows) == 40
+        assert all(labels[row.query, row.doc] == row.grade for row in rows)
+        assert {row.judge for row in rows} == {"=ann" if form == "csv" else ""}
+    told = load_grades("weights.csv")
+    assert set(zip(told.query_ids.tolist(), told.doc_ids.tolist(), strict=True)) <= set(labels)
+    assert len(csv_rows("weights.csv")) == 40
+
+
+def test_what_is_shown_moves_no_cursor_and_turns_no_letters(folder):
+    pairs = [f"{q}{code},d{k}" for q in ("q1", "q2") for k, code in enumerate(CODES)]
+    write_lines(Path("c.csv"), ["query_id,doc_id,relevance", *(f"{pair},1" for pair in pairs)])
+    write_lines(Path("r.csv"), ["query_id,doc_id,score", *(f"{pair},1" for pair in pairs)])
+    for form in ("text", "md", "latex"):
+        done = subprocess.run(
+            [sys.executable, "-m", "activeeval", "score", "c.csv", "r.csv", "P@1", "-q", "-o", form],
+            capture_output=True,
+            check=True,
+        )
+        assert not UNSEEN.search(done.stdout.decode()), form
+        assert "\\" in done.stdout.decode()
+    lost = subprocess.run(
+        [sys.executable, "-m", "activeeval", "score", "c.csv", "d\x1b[2J.run", "P@1"],
+        capture_output=True,
+        check=False,
+    )
+    assert lost.returncode == 1
+    assert not UNSEEN.search(lost.stderr.decode())
+
+
+def test_a_report_spells_them_out_too(call):
+    hostile_campaign(call)
+    assert call("campaign", "create", "v", "--run", "h.run", "--max-grade", 2, "--budget", 20).code == 0
+    assert call("campaign", "judge", "v", "--judge", "a\x1b\u202en", "--oracle", "h.qrels").code == 0
+    for name in ("v.html", "v.md"):
+        assert call("campaign", "report", "v", "--out", name).code == 0
+        with open(name, encoding="utf-8") as handle:
+            assert not UNSEEN.search(handle.read())

@@ -1,0 +1,156 @@
+"""Passwords in the addresses of databases: no command says them, whatever it does, and no file has them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from cli_cases import RUN, grade_of, judge_file
+from cli_files import write_lines
+
+from activeeval.cli.campaign import campaign
+from activeeval.errors import InputError
+from activeeval.store import address_of, masked, open_store
+
+MADE = (*RUN, "--versus-run", "b.run", "--measure", "DCG@5", "--budget", "60", "--seed", 3)
+SECRET, WRITTEN = "S3cr@t/word", "S3cr%40t%2Fword"
+MISTYPED = [
+    "postgresql://team:S3cret@db:port/judging",
+    "postgresql://team:S3cret@db:99999999/judging",
+    "postgresql://team:S3cret",
+    "postgresql://team:two@db?S3cret@db/judging",
+    "postgresql://team:two@S3cret@db/judging",
+    "postgresql:///team:S3cret@db/judging",
+    "postgresql://db/judging?S3cret",
+    "postgres//team:S3cret@db/judging",
+    "postgresql:team:S3cret@db/judging",
+    "team:S3cret@db/judging",
+    "host=db user=team password=S3cret",
+    "postgress://team:S3cret@db/judging",
+    "post-gres://team:S3cret@db/judging",
+    "PostgreSQL://team:S3cret@db/judging",
+    "sqlite://team:S3cret@db/judging",
+    "sqlite:///postgresql://team:S3cret@db/judging",
+    "sqlite:///week?password=S3cret",
+]
+UNREACHABLE = [
+    "postgresql://team:S3cret@127.0.0.1:1/judging",
+    "postgresql://team@127.0.0.1:1/judging?password=S3cret",
+    "postgresql://team@127.0.0.1:1/judging?connect_timeout=2&sslpassword=S3cret&sslmode=never",
+    "postgresql://team@127.0.0.1:1/judging?gssencmode=S3cret",
+    "postgresql://team@127.0.0.1:1/judging?pasword=S3cret",
+]
+
+
+@pytest.fixture
+def secret_url(postgresql_url):
+    """Return the URL of an empty database with a password, which its server does not ask for."""
+    return postgresql_url.replace("tester@", f"tester:{WRITTEN}@")
+
+
+def is_silent(answer, folder, *secrets):
+    """Whether nothing that was said, or written to a file, has a secret in it."""
+    written = [str(path).encode() + path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    texts = [answer.out.encode(), answer.err.encode(), *written]
+    return not any(secret.encode() in text for secret in secrets for text in texts)
+
+
+def test_no_command_says_the_password(call, folder, secret_url):
+    """Catches a password on a screen, in a table, a report, an export or a sheet."""
+    write_lines(
+        folder / "all.qrels", [f"q{q} 0 d{d} {grade_of(f'q{q}', f'd{d}')}" for q in range(41) for d in range(30)]
+    )
+    at = ("--db", secret_url)
+    token = ["none"]
+
+    def claimed():
+        token[0] = json.loads(call("campaign", "claim", "w", *at, "--judge", "bob").out)["token"]
+        return ("--token", token[0], "--grade", 1)
+
+    def sheet():
+        call("campaign", "next", "w", *at, "--out", "batch.csv", "--items", 4)
+        judge_file("batch.csv")
+        return ("batch.csv", "--judge", "ann")
+
+    calls = [
+        ("create", lambda: (*MADE, "-o", "jsonl")),
+        ("create", lambda: MADE),  # is there already
+        ("status", lambda: ("-o", "jsonl")),
+        ("claim", lambda: ("--judge", "ann")),
+        ("submit", claimed),
+        ("submit", lambda: ("--token", "unknown", "--grade", 1)),
+        ("next", lambda: ("--out", "next.csv", "-o", "jsonl")),
+        ("import", sheet),
+        ("label", lambda: ("--judge", "ann")),
+        ("judge", lambda: ("--judge", "cat", "--oracle", "all.qrels")),
+        ("retract", lambda: ("--judge", "cat", "--seq", 30, "--reason", "slip")),
+        ("judge", lambda: ("--judge", "cat", "--oracle", "all.qrels")),
+        ("estimate", lambda: ("-o", "jsonl")),
+        *[("report", lambda form=form: ("--out", f"w.{form}")) for form in ("html", "md", "json")],
+        *[
+            ("export", lambda form=form: ("--format", form, "--out", f"w-{form}"))
+            for form in ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
+        ],
+        ("cost", lambda: ("--out", "seconds.csv")),
+        ("verify", lambda: ()),
+        ("top-up", lambda: ("--budget", 20, "-o", "jsonl")),
+        ("judge", lambda: ("--judge", "cat", "--oracle", "all.qrels")),
+        ("redraw", lambda: (*MADE, "-o", "jsonl")),
+    ]
+    for command, options in calls:
+        said = call("campaign", command, "w", *at, *options())
+        assert is_silent(said, folder, SECRET, WRITTEN), (command, said)
+    for command in ("list", "upgrade"):
+        said = call("campaign", command, *at)
+        assert said.code == 0, said.err
+        assert is_silent(said, folder, SECRET, WRITTEN), said
+    assert {command for command, _ in calls} | {"list", "upgrade"} == set(campaign.commands)
+    again = call("campaign", "create", "v", *MADE, "--db", "v.activeeval", "--judged-from", f"{secret_url}#w")
+    assert again.code == 0, again.err
+    assert is_silent(again, folder, SECRET, WRITTEN), again
+    compared = call("compare", "b.run", "a.run", "--campaign", "w", *at, "--margin", 0)
+    assert is_silent(compared, folder, SECRET, WRITTEN), compared
+
+
+@pytest.mark.parametrize("url", [*MISTYPED, *UNREACHABLE])
+def test_nor_does_what_cannot_be_opened(call, folder, url):
+    """Catches a complaint that repeats what was mistyped, and a driver's own text."""
+    for arguments in (
+        ("create", "w", *MADE, "--db", url),
+        ("status", "w", "--db", url),
+        ("list", "--db", url),
+        ("list", url),
+        ("status", url),
+        ("claim", url, "--judge", "ann"),
+        (url,),
+    ):
+        said = call("campaign", *arguments)
+        assert said.code in (1, 2)
+        assert "Traceback" not in said.err
+        assert said.err.count("\n") == 1 or said.code == 2, said.err
+        assert is_silent(said, folder, "S3cret"), said
+    assert not [path for path in folder.rglob("*") if "activeeval" in path.name or "judging" in path.name]
+
+
+@pytest.mark.parametrize("url", [url for url in MISTYPED if "://" in url])
+def test_nor_does_the_library(url):
+    with pytest.raises(InputError) as caught:
+        open_store(url, create=True)
+    assert "S3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("postgresql://team@db/judging?options=-csearch_path%3Dours", None),
+        ("postgresql://team:a@[::1]:5432/judging", "postgresql://team:***@[::1]:5432/judging"),
+        ("postgresql://team@server:a@db/judging", "postgresql://team@server:***@db/judging"),
+        ("postgresql://team@[::1]:5432/judging", None),
+        ("sqlite:////tmp/a:b@c", None),
+        ("sqlite:///week.activeeval", None),
+    ],
+)
+def test_what_is_no_secret_stays(address, says):
+    """Catches an address that nobody knows again."""
+    assert masked(address) == (says or address)
+    assert address_of(address).place == masked(address)

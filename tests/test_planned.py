@@ -1,0 +1,181 @@
+"""What a design plans of an estimate's variance, by level: against the sum over places, another class, and the parts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from naive import pool_of, rankings_of
+
+from activeeval import DCG, ERR, METHODS, NDCG, Additive, Campaign, Rankings, Target
+from activeeval.design import WHOLE, Beliefs, Plan
+from activeeval.design.planned import Planned
+from activeeval.estimation import evaluate, judged_sample, supported
+from activeeval.results import FEW_DEGREES, LESS_SPREAD, MORE_SPREAD, Estimate
+from activeeval.simulation import replicate
+
+
+def target_of(measure, n=40, compare=True, seed=0, **costs):
+    random = np.random.default_rng(seed)
+    lengths = random.integers(1, 7, n).tolist()
+    pool = pool_of(lengths, query_probs=random.dirichlet(np.ones(n)), **costs)
+    lists = [[random.permutation(k).tolist() for k in lengths] for _ in range(2)]
+    target = Target(measure, *(rankings_of(pool, one) for one in lists[: 1 + compare]))
+    return target, random.dirichlet([3.0, 1.0, 1.0], pool.n_items)
+
+
+def left(roots, variances, level):
+    """Σ V (1/a − 1), a = min(1, T r), in plain Python."""
+    return sum(v * (1 / min(1.0, level * r) - 1) for r, v in zip(roots, variances, strict=True) if 0 < r < math.inf)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_curve_is_the_sum_over_all_that_varies(seed):
+    """But for the bin that 1/T lies in: at most 2.2 % of what is in it; parts add up, in any order."""
+    random = np.random.default_rng(seed)
+    roots, variances = np.exp(random.normal(0, 2, 300)), random.exponential(size=300)
+    roots[:3], variances[3:6] = (0.0, math.inf, 2.0), (0.0, -0.2, 1.0)
+    whole = Planned.of(roots, variances)
+    parts = Planned.of(roots[200:], variances[200:]) + Planned.of(roots[:200], variances[:200])
+    levels = np.exp(np.linspace(-8, 8, 60))
+    slack = np.array([np.abs(variances[np.abs(np.log(roots.clip(1e-9) * t)) < 0.022]).sum() for t in levels])
+    expected = np.array([left(roots, variances, t) for t in levels])
+    assert np.all(np.abs(whole.at(levels) - expected) <= 0.022 * slack + 1e-10 * (1 + expected))
+    np.testing.assert_allclose(parts.at(levels), whole.at(levels), rtol=1e-9, atol=1e-9)
+    assert whole.at(np.array([math.inf])) == whole.at(np.array([1e12])) == 0
+
+
+@pytest.mark.parametrize("overhead", [0.0, 2.0])
+@pytest.mark.parametrize(
+    ("method", "measure"), [("items", DCG([0, 1, 3])), ("whole", NDCG()), ("depth", ERR(2)), ("depth", NDCG())], ids=str
+)
+def test_a_reading_plans_what_the_plan_of_its_design_expects(method, measure, overhead):
+    """`Plan` adds up over places; of depths it goes by the hedged model, the reading by the model itself."""
+    target, probs = target_of(measure, query_costs=np.full(40, overhead))
+    design = METHODS[method].design(target, probs)
+    plan, reading = Plan.of(design), design.reading()
+    found = [(plan.at_level(t), float(reading.planned.at(np.array(t)))) for t in (0.5, 2.0, 5.0, 20.0)]
+    levels = [design.order.level_for(share * design.cost) for share in (0.1, 0.3, 0.6, 0.9)]
+    found += [(plan.at_level(t), float(reading.planned.at(np.array(t)))) for t in levels]
+    for expected, planned in found:
+        if method == "depth":
+            assert planned <= 2 * expected
+        else:
+            assert planned == pytest.approx(expected, rel=0.01, abs=1e-9)
+    assert found[-4][1] > found[-1][1] > 0
+
+
+def test_the_plan_of_whole_queries_is_their_variance_under_the_model():
+    target, probs = target_of(ERR(2), compare=False)
+    design = METHODS["whole"].design(target, probs)
+    variances = WHOLE.moments(target, Beliefs.of(target.pool, probs)).variance
+    for share in (0.1, 0.5):
+        level = design.order.level_for(share * design.cost)
+        pi, _ = design.order.inclusion_probs(level)
+        expected = float((target.pool.query_probs**2 * variances) @ (1 / pi - 1))
+        assert float(design.reading().planned.at(np.array(level))) == pytest.approx(expected, rel=0.01)
+
+
+def test_a_segment_plans_for_its_own_queries():
+    target, probs = target_of(Additive([0.0, 1.0, 3.0], [1.0, 0.6, 0.4, 0.3, 0.2, 0.1]))
+    within = np.arange(40) < 15
+    design = METHODS["items"].design(target, probs)
+    part = design.reading(Target(target.measure, target.ranking, target.versus, within))
+    alone = Plan.of(METHODS["items"].design(part.target, probs))
+    level = design.order.level_for(0.4 * design.cost)
+    share = float(target.pool.query_probs[within].sum())
+    whole = design.reading().planned.at(np.array(level)) * 1.0
+    assert 0 < float(part.planned.at(np.array(level))) * share**2 < whole
+    assert alone.of_open.sum() > 0
+
+
+def test_a_design_without_a_model_plans_nothing():
+    target, _ = target_of(ERR(2))
+    design = METHODS["random"].design(target)
+    run = replicate(design, np.random.default_rng(0).integers(0, 3, target.pool.n_items), [0.4 * design.cost], 20)
+    assert not run.planned.any()
+    assert np.array_equal(run.variances, run.observed)
+
+
+def test_the_floor_by_hand():
+    observed, degrees = np.array([1.0, 4.0, 0.0, math.inf]), np.array([5.0, 5.0, 1.0, 3.0])
+    found = supported(observed, degrees, np.array([3.0, 3.0, 2.0, 9.0]))
+    assert found.tolist() == [(5 * 1 + 3 * 3) / 8, 4.0, 1.5, math.inf]
+
+
+@pytest.mark.parametrize(("method", "measure"), [("items", DCG([0, 1, 3])), ("depth", ERR(2)), ("whole", NDCG())])
+def test_every_estimate_has_the_floor_and_leaves_degrees_as_they_are(method, measure):
+    target, probs = target_of(measure)
+    design = METHODS[method].design(target, probs)
+    grades = np.random.default_rng(3).choice(3, target.pool.n_items, p=[0.9, 0.05, 0.05])
+    run = replicate(design, grades, [0.2 * design.cost, 0.6 * design.cost], 60, rng=1)
+    shows = np.isfinite(run.observed)
+    own = supported(run.observed, run.degrees_of_freedom, run.planned)
+    np.testing.assert_array_equal(run.variances[shows], own[shows])
+    assert (run.variances[shows] > run.observed[shows]).any()
+    assert (run.variances >= run.observed)[shows].all()
+
+
+def nothing_relevant(n=40):
+    target, probs = target_of(ERR(2), n=n, compare=False)
+    design = METHODS["depth"].design(target, probs)
+    campaign = Campaign(design, 0.5 * design.cost, rng=0)
+    campaign.run(lambda query_id, item_ids: [0] * len(item_ids))
+    return design, campaign
+
+
+def test_a_sample_without_spread_rests_on_what_was_planned_and_says_so():
+    design, campaign = nothing_relevant()
+    reading, level = design.reading(), np.array(campaign.selection.level)
+    found = campaign.estimate()
+    stand_in = max(float(reading.planned.at(level)), float(reading.planned_blindly.at(level)))
+    assert found.std_error == pytest.approx(math.sqrt(stand_in), rel=1e-12)
+    assert (found.degrees_of_freedom, found.observed_error) == (3.0, math.inf)
+    assert [str(one).partition(":")[0] for one in found.cautions][0] == "do not use"
+    assert "the interval rests on what was expected before anything was judged" in str(found.cautions[0])
+    assert math.isfinite(found.interval().high)
+    sample = judged_sample(design, reading, reading.judge(campaign.grades), campaign.selection)
+    assert evaluate(sample, "population").variance >= evaluate(sample).variance
+
+
+def test_all_grades_equally_likely_plan_for_more_than_a_model_that_is_sure():
+    target, probs = target_of(ERR(2), compare=False)
+    sure = np.column_stack((np.full(len(probs), 0.998), np.full((len(probs), 2), 0.001)))
+    reading = METHODS["whole"].design(target, sure).reading()
+    uniform = METHODS["whole"].design(target, np.full_like(probs, 1 / 3)).reading()
+    level = np.array(3.0)
+    assert float(reading.planned_blindly.at(level)) > 20 * float(reading.planned.at(level))
+    same_rates = Planned.of(reading.order.query_roots, target.pool.query_probs**2 * moments_of(uniform))
+    assert float(reading.planned_blindly.at(level)) == pytest.approx(float(same_rates.at(level)), rel=1e-9)
+
+
+def moments_of(reading):
+    return WHOLE.moments(reading.target, reading.beliefs).variance
+
+
+def said_of(observed, planned, degrees=20.0):
+    given = {"value": 1.0, "std_error": 0.1, "n_open": 30, "n_draws": 30, "n_queries": 30, "n_items": 90, "cost": 90.0}
+    errors = {"observed_error": observed, "planned_error": planned}
+    return Estimate(**given, **errors, method="m", degrees_of_freedom=degrees).cautions
+
+
+def test_cautions_of_spread_come_at_their_thresholds_with_their_levels():
+    for sign, told in ((1 + 1e-9, ()), (1 - 1e-9, ("careful",))):
+        assert tuple(one.level for one in said_of(math.sqrt(LESS_SPREAD) * sign, 1.0)) == told
+    for sign, told in ((1 - 1e-9, ()), (1 + 1e-9, ("note",))):
+        assert tuple(one.level for one in said_of(math.sqrt(MORE_SPREAD) * sign, 1.0)) == told
+    assert [one.code for one in said_of(1.0, 1.0, FEW_DEGREES - 0.1)] == ["few decide"]
+    assert said_of(1.0, 1.0, FEW_DEGREES) == said_of(None, None) == ()
+
+
+def test_an_update_that_changes_no_value_is_not_certain():
+    """What is left of fitted values that are all rounding is no spread, however small the coefficient."""
+    target, probs = target_of(ERR(2), n=60)
+    pool = target.pool
+    ranking = Rankings.from_scores(pool, np.random.default_rng(1).random(pool.n_items))
+    changed = Target(ERR(2), ranking, ranking.without(0.1, np.random.default_rng(2)))
+    design = METHODS["depth"].design(changed, probs)
+    grades = np.zeros(pool.n_items, dtype=int)
+    run = replicate(design, grades, [0.3 * design.cost, 0.6 * design.cost], 100, rng=0)
+    assert (run.highs - run.lows > 1e-6).all()
