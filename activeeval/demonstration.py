@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from activeeval.generated import GeneratedPool, generate_pool, ranked_by_expected_grade
-from activeeval.grade_models import ForestGradeModel, QueryFactor, cross_fitted_probs
+from activeeval.grade_models import ForestGradeModel, cross_fitted_probs
 from activeeval.measures import DCG, ERR, SampledMeasure, Target
 from activeeval.methods import METHODS, default_method
 from activeeval.pool import Rankings
@@ -37,9 +37,8 @@ def recipe_beliefs(training: GeneratedPool, evaluated: GeneratedPool, seed: int)
     """Return what the recipe's model, trained on some queries, believes of the grades of others."""
     forest, queries = recipe_forest(seed), training.pool.item_queries
     out_of_fold = cross_fitted_probs(forest, training.features, training.grades, queries, rng=seed)
-    factor = QueryFactor.fit(out_of_fold, training.grades, queries)
     probs = forest.fit(training.features, training.grades).predict_proba(evaluated.features)
-    return GradeBeliefs(probs, factor)
+    return GradeBeliefs(probs).taught(out_of_fold, training.grades, queries)
 
 
 def cases(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[], list[Summary]]]:

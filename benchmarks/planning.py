@@ -2,11 +2,14 @@
 
 On judged pools, with a forest that was trained on other queries, for passive and the default method of each measure:
 
-* *prediction*: the half-width to expect at a tenth of what judging everything costs over 1.96 times the root mean
-  squared error of repetitions, and over the mean half-width of their intervals; no pilot.
-* *pilots*: the same of the default after a pilot of 50 queries, the median error over pilots.
+* *ranges*: the share of samples whose half-width lies within the range of the plan, at three budgets; no pilot. Beside
+  it, how many lie below and above, the median half-width over the planned one, and the width of the range.
+* *few*: the same with forests of 15, 30 and 60 training queries, a mean over cells, and with the uniform model.
+* *pilots*: how far off the root mean squared error is after a pilot of 50 queries, the median over pilots, and the
+  share of samples within the ranges.
 * *power*: the budget that should detect the true difference of two rankings with power 0.8, and how often it does; with
   a pilot of 50 queries the mean over pilots, each of which plans a budget of its own.
+* *overall*: the same over all cells.
 * *time*: a plan of a generated pool of 31,531 queries, every method, in seconds of the clock and of the processor.
 
 Stores benchmarks/results/planning.json; sections that are not run again are kept.
@@ -31,19 +34,21 @@ from activeeval.design import Design
 from activeeval.errors import ActiveEvalError
 from activeeval.generated import generate_pool
 from activeeval.methods import default_method, fitting_methods
-from activeeval.planning import Evenness, Forecast, Goal, Planner, evenness
-from activeeval.session.modelling import uniform_beliefs
+from activeeval.planning import Forecast, Goal, Planner
+from activeeval.session.modelling import GradeBeliefs, believe, uniform_beliefs
 from activeeval.simulation import Replications, replicate
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.pools import JudgedPool, generated, load
 
 MODULE = "benchmarks.planning"
-POOLS = ("mq2008", "mq2007-agg", "generated")
+POOLS = ("mq2008", "mq2007-agg", "ohsumed", "generated")
 MEASURES = ("DCG", "DCG@10", "ERR@10", "nDCG@10")
 CASES = ("one ranking", "two rankers", "index update")
 OVERHEADS = (0.0, 1.0, 5.0)
-SHARE, PILOT_QUERIES, POWER = 0.1, 50.0, 0.8
-OFF, OFF_AFTER_PILOT, POWERS = 0.3, 0.15, (0.75, 0.88)
+SHARE, SHARES, PILOT_QUERIES, POWER = 0.1, (0.05, 0.1, 0.2), 50.0, 0.8
+INSIDE, OFF_AFTER_PILOT, LEAST_POWER, IN_TEN = (0.75, 0.9), 0.15, 0.75, 0.9
+FEW, SEEDS = (15, 30, 60), 3
+"""Training queries of forests that have few, and how many of each are drawn; 0 queries: the uniform model."""
 DETECTABLE = (0.03, 0.8)
 """Shares of judging everything between which a budget for the true difference is tried: elsewhere the difference is so
 large that any sample shows it, or so small that nearly everything has to be judged."""
@@ -66,18 +71,14 @@ class Question:
             targets=[self.target],
             believed=lambda method: pool.beliefs.for_method(method, n_grades),
             max_grade=pool.max_grade,
+            held_out=pool.beliefs.held_out,
         )
         self.default = default_method(self.target.measure).name
 
+    @cache  # noqa: B019  (a question lives as long as its figures are made)
     def forecast(self, name: str) -> Forecast:
         """Return the forecast of a method."""
-        found = self.planner.forecasts(METHODS[name])[0]
-        return replace(found, evenness=self.evenness(name))
-
-    @cache  # noqa: B019  (a question lives as long as its figures are made)
-    def evenness(self, name: str) -> Evenness:
-        """Return how even a method's judged queries are."""
-        return evenness(self.design(name), self.planner.beliefs)
+        return self.planner.rehearsed(METHODS[name])[0]
 
     @cache  # noqa: B019  (a question lives as long as its figures are made)
     def design(self, name: str) -> Design:
@@ -90,30 +91,61 @@ class Question:
         """Return repetitions of a method at a budget."""
         return replicate(self.design(name), self.grades, [budget], repetitions, seed)
 
-    def rmse(self, name: str, budget: float, repetitions: int, seed: int) -> float:
-        """Return the root mean squared error at a budget."""
-        run = self.replayed(name, budget, repetitions, seed)
-        return float(np.sqrt(np.mean((run.values - self.truth) ** 2)))
 
-
-def questions(pool: JudgedPool, measures: tuple[str, ...], cases: tuple[str, ...]) -> Iterator[Question]:
+def questions(
+    pool: JudgedPool, measures: tuple[str, ...], cases: tuple[str, ...], overheads: tuple[float, ...] = OVERHEADS
+) -> Iterator[Question]:
     """Yield every question of a pool."""
-    for measure, case, overhead in product(measures, cases, OVERHEADS):
+    for measure, case, overhead in product(measures, cases, overheads):
         yield Question(pool, measure, case, overhead)
 
 
-def predictions(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
-    """Yield planned half-widths over what repetitions show."""
+def ranges(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
+    """Yield how many samples have half-widths within the planned range."""
     for one in questions(pool, MEASURES, CASES):
-        for name in ("passive", one.default):
-            budget = SHARE * one.forecast("passive").cost
-            planned = one.forecast(name).at(budget).half_width()
-            run = one.replayed(name, budget, options.repetitions, options.seed)
-            rmse = float(np.sqrt(np.mean((run.values - one.truth) ** 2)))
-            halves = run.half_widths()
-            shown = planned / float(np.mean(halves[np.isfinite(halves)]))
-            bounds = {"at_least": 1 - OFF, "at_most": 1 + OFF}
-            yield figure(f"{one.name}, {name}", planned / (NORMAL * rmse), "1.96 rmse", **bounds, of_intervals=shown)
+        for name, share in (*product([one.default], SHARES), ("passive", SHARE)):
+            if (found := inside(one, name, share, options)) is not None:
+                yield found
+
+
+def inside(one: Question, name: str, share: float, options: argparse.Namespace) -> Row | None:
+    """Return how many samples of a share of judging everything are within their range; None where it is too little."""
+    forecast = one.forecast(name)
+    budget = share * forecast.cost
+    if not forecast.works(budget):
+        return None
+    planned = forecast.at(budget)
+    halves = one.replayed(name, budget, options.repetitions, options.seed).half_widths()
+    low, high = planned.half_widths()
+    of_plan, width = float(np.median(halves)) / planned.half_width(), high / low
+    below, above = float(np.mean(halves < low)), float(np.mean(halves > high))
+    note = f"{below:.2f} below, {above:.2f} above; {of_plan:.2f} times the plan; high over low {width:.2f}"
+    details = {"below": below, "above": above, "of_plan": of_plan, "width": width, "note": note}
+    return figure(f"{one.name}, {name}, {share:.0%}", 1 - below - above, "inside", **details)
+
+
+def few(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
+    """Yield ranges, and powers, of models that have learned from few queries or none."""
+    if pool.workload.training is None:
+        return
+    for n, seed in ((0, 0), *product(FEW, range(SEEDS))):
+        if n < np.unique(pool.workload.training.queries).size:
+            own = replace(pool, name=f"{pool.name}, {n} queries, {seed}", beliefs=_beliefs_of(pool, n, seed))
+            for one in questions(own, MEASURES[1:], CASES, (0.0, 5.0)):
+                yield from filter(None, [inside(one, one.default, SHARE, options)])
+                yield from _detected(one, options) if one.target.versus is not None else ()
+
+
+def _beliefs_of(pool: JudgedPool, n: int, seed: int) -> GradeBeliefs:
+    """Return what a forest of n of the training queries believes."""
+    rows = pool.workload.training
+    if not n or rows is None:
+        return uniform_beliefs(pool.workload.pool.n_items, pool.max_grade)
+    rng = np.random.default_rng((n, seed, 7))
+    is_taken = np.isin(rows.queries, rng.choice(np.unique(rows.queries), n, replace=False))
+    taken = {name: getattr(rows, name)[is_taken] for name in ("features", "grades", "queries")}
+    workload = replace(pool.workload, training=replace(rows, **taken, scores=None))
+    return believe(workload, "forest", pool.max_grade, np.random.default_rng(seed), n_jobs=-1)
 
 
 def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
@@ -121,8 +153,9 @@ def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
     for one in questions(pool, MEASURES, CASES[:2]):
         plain = one.forecast(one.default)
         goal_budget, budget = SHARE * plain.cost, _budget_of_queries(plain, PILOT_QUERIES)
-        realised = one.rmse(one.default, goal_budget, options.repetitions, options.seed)
-        errors, untold = [], 0
+        run = one.replayed(one.default, goal_budget, options.repetitions, options.seed)
+        realised, halves = float(np.sqrt(np.mean((run.values - one.truth) ** 2))), run.half_widths()
+        errors, within, untold = [], [], 0
         for seed in range(options.pilots):
             campaign = judged_campaign(one, budget, seed)
             try:
@@ -130,10 +163,15 @@ def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
             except ActiveEvalError:
                 untold += 1
                 continue
-            scaled = plain.taught(lesson)
-            errors.append(abs(np.sqrt(scaled.at(goal_budget).of_pool) / realised - 1))
+            scaled = plain.taught(lesson).at(goal_budget)
+            errors.append(abs(np.sqrt(scaled.of_pool) / realised - 1))
+            low, high = scaled.half_widths()
+            within.append(float(np.mean((low <= halves) & (halves <= high))))
+        if not errors:  # everything is judged by then
+            continue
         before = abs(np.sqrt(plain.at(goal_budget).of_pool) / realised - 1)
         details = {"before": before, "ninth_tenth": float(np.quantile(errors, 0.9)), "say_nothing": untold}
+        details |= {"inside": float(np.mean(within)), "note": f"{np.mean(within):.2f} inside"}
         yield figure(f"{one.name}, {one.default}", np.median(errors), "off", at_most=OFF_AFTER_PILOT, **details)
 
 
@@ -157,17 +195,23 @@ def judged_campaign(one: Question, budget: float, seed: int) -> Campaign:
 def powers(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
     """Yield how often a budget that was planned for it detects the true difference, without a pilot and with one."""
     for one in questions(pool, MEASURES, CASES[1:]):
-        goal = Goal(difference=abs(one.truth), power=POWER)
-        forecast = one.forecast(one.default)
-        needed = goal.budget(forecast)
-        if needed is None or not DETECTABLE[0] * forecast.cost <= needed <= DETECTABLE[1] * forecast.cost:
-            continue
-        bounds = {"at_least": POWERS[0], "at_most": POWERS[1]}
-        share = needed / forecast.cost
+        for row in _detected(one, options):
+            yield row
+            if (taught := _after_pilots(one, Goal(difference=abs(one.truth), power=POWER), options)) is not None:
+                name = f"{one.name}, {one.default}, after a pilot"
+                yield figure(name, taught, "power", at_least=LEAST_POWER, of="after a pilot")
+
+
+def _detected(one: Question, options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the power of the budget for the true difference, where that is neither plain nor out of reach."""
+    forecast, difference = one.forecast(one.default), abs(one.truth)
+    needed = Goal(difference=difference, power=POWER).budget(forecast)
+    if needed is not None and DETECTABLE[0] * forecast.cost <= needed <= DETECTABLE[1] * forecast.cost:
         found = detected(one, needed, options.repetitions, options.seed)
-        yield figure(f"{one.name}, {one.default}", found, "power", **bounds, share=share)
-        if (taught := _after_pilots(one, goal, options)) is not None:
-            yield figure(f"{one.name}, {one.default}, after a pilot", taught, "power", **bounds)
+        planned, (low, high) = forecast.at(needed), forecast.at(needed).powers(difference)
+        details = {"share": needed / forecast.cost, "planned": planned.power(difference), "low": low, "high": high}
+        note = f"planned {details['planned']:.2f}, {low:.2f} to {high:.2f}, at {details['share']:.0%} of everything"
+        yield figure(f"{one.name}, {one.default}", found, "power", at_least=LEAST_POWER, note=note, **details)
 
 
 def detected(one: Question, budget: float, repetitions: int, seed: int) -> float:
@@ -212,12 +256,39 @@ def large_plan(options: argparse.Namespace) -> Iterator[Row]:
         yield figure(what, seconds, "s", at_most=LARGE_SECONDS, **details)
 
 
+def overall(result: dict[str, Any]) -> Iterator[Row]:
+    """Yield figures over all cells of the sections that are there."""
+    for name in ("ranges", "few"):
+        rows = [row for row in result[name] if row["unit"] == "inside"]
+        for kind in sorted({_kind(row) for row in rows}):
+            own = [row for row in rows if _kind(row) == kind]
+            low, middle, high = np.quantile([row["of_plan"] for row in own], (0.1, 0.5, 0.9))
+            note = f"{len(own)} cells; half-widths {middle:.2f} times the plan, {low:.2f} to {high:.2f} in four of five"
+            bounds = dict(zip(("at_least", "at_most"), INSIDE, strict=True))
+            yield figure(f"{name}, {kind}", np.mean([row["value"] for row in own]), "inside", **bounds, note=note)
+    for name in ("power", "few"):
+        rows = [row for row in result[name] if row["unit"] == "power"]
+        for kind in sorted({_kind(row) for row in rows}):
+            own = [row["value"] for row in rows if _kind(row) == kind]
+            note = f"{len(own)} cells; median {np.median(own):.2f}, least {min(own):.2f}"
+            what = f"{name}, {kind}: cells of .75 or more"
+            yield figure(what, np.mean(np.array(own) >= LEAST_POWER), "of cells", at_least=IN_TEN, note=note)
+
+
+def _kind(row: Row) -> str:
+    """Return which cells a figure is put together with."""
+    parts = row["what"].split(", ")
+    kind = next((part for part in parts if part.endswith(" queries")), "")
+    return ", ".join(filter(None, [kind, "passive" if "passive" in parts else "default", row.get("of", "")]))
+
+
 OF_POOLS: dict[str, Callable[[JudgedPool, argparse.Namespace], Iterator[Row]]] = {
-    "prediction": predictions,
+    "ranges": ranges,
+    "few": few,
     "pilots": pilots,
     "power": powers,
 }
-SECTIONS = (*OF_POOLS, "time")
+SECTIONS = ("overall", *OF_POOLS, "time")
 
 
 def markdown(result: dict[str, Any]) -> str:
@@ -226,16 +297,17 @@ def markdown(result: dict[str, Any]) -> str:
     for name in SECTIONS:
         rows = result.get(name, [])
         if rows:
-            reached = sum(row["reached"] for row in rows)
+            bars = [row["reached"] for row in rows if "reached" in row]
             table = "\n".join(figures_table(rows))
-            parts.append(f"### {name}\n\n{reached} of {len(rows)} within what was to be reached.\n\n{table}")
+            reached = f"{sum(bars)} of {len(bars)} within what was to be reached.\n\n" if bars else ""
+            parts.append(f"### {name}\n\n{reached}{table}")
     return "\n\n".join(parts)
 
 
 def main() -> None:
     """Run the sections that the options choose, beside what is stored."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=SECTIONS, help="repeatable; all by default")
+    parser.add_argument("--only", action="append", choices=SECTIONS[1:], help="repeatable; all by default")
     parser.add_argument("--pool", action="append", choices=POOLS, help="repeatable; all by default")
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--pilots", type=int, default=200)
@@ -255,6 +327,8 @@ def main() -> None:
     if "time" in chosen:
         result["time"] = list(large_plan(options))
         show("time", result["time"])
+    result["overall"] = list(overall(result))
+    show("overall", result["overall"])
     store(options.out, result)
 
 

@@ -80,9 +80,10 @@ def plan(
 
     Takes the pool of `simulate` and looks at no label of it: rankings, a grade model or none, known grades, costs. Each
     measure is planned for by itself; of more than two systems one sample answers all contrasts. Half-widths are those
-    of the intervals to expect, as far as the grade model is right about how uncertain it is; `limit` is the smallest
-    one that any choice of items reaches with this model at this cost. half_width_population is for all queries that
-    the pool is a sample of.
+    of the intervals to expect, the median of samples; four of five should lie in the range beside them, which knows how
+    samples differ and, where labelled queries train the grade model, by how much it was off about those that it had not
+    seen. A power is promised by the low end of its range. `limit` is the smallest half-width that any choice of items
+    reaches with this model at this cost. half_width_population is for all queries that the pool is a sample of.
 
     Without labels to learn from all grades count as equally likely, and the half-widths are guesses: judge a small
     sample, and give it as --pilot with its --sheet.

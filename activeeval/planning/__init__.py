@@ -1,29 +1,36 @@
 """Planning: how precise an estimate should be before anything is judged, and which budget reaches a goal."""
 
-from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast, Prospect
+from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast
 from activeeval.planning.goals import Goal
+from activeeval.planning.held_out import HeldOut
 from activeeval.planning.pilots import Lesson, Pilot, Ratio
 from activeeval.planning.planner import Planner
 from activeeval.planning.plans import MeasurePlan, PlannedRow, needed_for, plan_of
-from activeeval.planning.rehearsals import MOST_ITEMS, Evenness, evenness
+from activeeval.planning.prospects import Prospect
+from activeeval.planning.rehearsals import MOST_ITEMS, Noise, Rehearsal, rehearse
+from activeeval.planning.scales import Scale, learned_scale
 from activeeval.planning.values import Values
 
 __all__ = [
     "MOST_ITEMS",
     "ByDraws",
     "ByLevels",
-    "Evenness",
     "Forecast",
     "Goal",
+    "HeldOut",
     "Lesson",
     "MeasurePlan",
+    "Noise",
     "Pilot",
     "PlannedRow",
     "Planner",
     "Prospect",
     "Ratio",
+    "Rehearsal",
+    "Scale",
     "Values",
-    "evenness",
+    "learned_scale",
     "needed_for",
     "plan_of",
+    "rehearse",
 ]

@@ -19,76 +19,14 @@ from activeeval.design import Plan
 from activeeval.design.decks import DRAWS_PER_QUERY, Deck
 from activeeval.errors import InputError
 from activeeval.planning.pilots import Lesson
-from activeeval.planning.rehearsals import Evenness
+from activeeval.planning.prospects import FITTED, Prospect
+from activeeval.planning.rehearsals import Rehearsal
+from activeeval.planning.scales import KNOWN, Scale
 from activeeval.planning.values import Values
-from activeeval.results import check_level, t_quantile
 
 Floats = NDArray[np.float64]
 _CLOSE = 1e-9
-_FITTED = 2.0
-_NORMAL = 1e4
 _SURE = 1 - 1e-12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prospect:
-    """What to expect of a method at a budget.
-
-    Attributes
-    ----------
-    method : str
-    budget : float
-        In mean items.
-    of_pool, of_scope : float
-        Variance of the estimate for the pool, and what the choice of the pool adds to it for the population.
-    degrees_of_freedom : float
-        Of its t intervals; infinite where everything is judged.
-    of_census : float
-        Those where only the choice of the pool is left to chance.
-    queries, items : float
-        Distinct ones that are judged, on average.
-    """
-
-    method: str
-    budget: float
-    of_pool: float
-    of_scope: float
-    degrees_of_freedom: float
-    of_census: float
-    queries: float
-    items: float
-
-    def variance(self, scope: str) -> float:
-        """Return the variance of the estimate for the ``pool`` or the ``population``."""
-        return self.of_pool + (self.of_scope if scope == "population" else 0.0)
-
-    def freedom(self, scope: str) -> float:
-        """Return the degrees of freedom of the t interval."""
-        return self.of_census if scope == "population" and self.of_pool == 0 else self.degrees_of_freedom
-
-    def half_width(self, scope: str = "pool", level: float = 0.95) -> float:
-        """Return the half-width of the t interval to expect."""
-        check_level(level)
-        variance = self.variance(scope)
-        if variance == 0 or not math.isfinite(variance):
-            return math.sqrt(variance)
-        return float(t_quantile(level, max(self.freedom(scope), 1.0))) * math.sqrt(variance)
-
-    def power(self, difference: float, scope: str = "pool", level: float = 0.95) -> float:
-        """Return the chance that the t interval leaves out 0 where the true value is ``difference``."""
-        from scipy.special import nctdtr, ndtr
-
-        variance, freedom = self.variance(scope), max(self.freedom(scope), 1.0)
-        if variance == 0:
-            return 1.0 if difference else 0.0
-        if not math.isfinite(variance):
-            return 0.0
-        edge, shift = float(t_quantile(level, freedom)), abs(difference) / math.sqrt(variance)
-        found = math.nan
-        if freedom < _NORMAL:
-            found = float(1.0 - nctdtr(freedom, shift, edge) + nctdtr(freedom, shift, -edge))
-        # far out, and of many degrees, the noncentral distribution is not to be had: the normal one is as good there
-        return found if math.isfinite(found) else float(ndtr(shift - edge) + ndtr(-shift - edge))
 
 
 class Way(Protocol):
@@ -117,7 +55,7 @@ class ByLevels:
         queries, items = float(turned_to.sum()), float(judged.sum())
         n = float(turned_to[~self.plan.is_certain(judged)].sum())
         if self.is_fitted and variance > 0:
-            variance = variance * n / (n - _FITTED) if n > _FITTED else math.inf
+            variance = variance * n / (n - FITTED) if n > FITTED else math.inf
         return variance, n if variance > 0 else math.inf, queries, items
 
 
@@ -183,10 +121,12 @@ class Forecast:
     values : Values
     cost, least : float
         What judging everything costs, in mean items, and the smallest budget that works.
-    of_residuals, of_values : float
-        How many times what the model expects the variance of residuals, and S², turned out to be in a pilot; 1 without.
-    evenness : Evenness or None
-        Degrees of freedom over the judged queries that chance chose; None takes all for alike.
+    scale : Scale
+        How many times what the model expects the variance should be.
+    lesson : Lesson or None
+        What pilots have shown beside.
+    rehearsal : Rehearsal or None
+        How samples differ; None takes all judged queries that chance chose for alike.
     """
 
     method: str
@@ -194,9 +134,9 @@ class Forecast:
     values: Values
     cost: float
     least: float
-    of_residuals: float = 1.0
-    of_values: float = 1.0
-    evenness: Evenness | None = None
+    scale: Scale = KNOWN
+    lesson: Lesson | None = None
+    rehearsal: Rehearsal | None = None
 
     def works(self, budget: float) -> bool:
         """Whether a budget pays for what may have to be judged at once."""
@@ -215,29 +155,45 @@ class Forecast:
         variance, n_open, queries, items = math.inf, 0.0, 0.0, 0.0
         if self.works(budget):
             variance, n_open, queries, items = self.way.expect(budget)
-        scale = self.of_residuals if self.way.is_predicted else self.of_values
-        share = 1.0 if self.evenness is None else self.evenness.at(budget)
         return Prospect(
             method=self.method,
             budget=budget,
-            of_pool=scale * variance,
+            of_pool=self.taught_scale.value * variance,
             of_scope=self.of_values * self.values.of_population,
-            degrees_of_freedom=max(min(n_open - _FITTED, share * n_open), 1.0),
+            n_open=n_open,
             of_census=self.values.size - 1.0,
             queries=queries,
             items=items,
+            spread=self.taught_scale.spread,
+            noises=() if self.rehearsal is None else self.rehearsal.near(budget),
         )
 
     def least_variance(self, budget: float) -> float:
         """Return the least variance that any probabilities of this method's places leave; infinite where unknown."""
         if not isinstance(self.way, ByLevels) or not self.way.is_predicted:
             return math.inf
-        return self.of_residuals * self.way.plan.least(budget)
+        return self.taught_scale.value * self.way.plan.least(budget)
 
-    def taught(self, lesson: Lesson) -> Forecast:
-        """Return the forecast rescaled by what pilots have shown."""
-        residuals, values = lesson.scales
-        return replace(self, of_residuals=residuals, of_values=values)
+    def taught(self, lesson: Lesson | None) -> Forecast:
+        """Return the forecast rescaled by what pilots have shown, where there are any."""
+        return replace(self, lesson=lesson)
+
+    @cached_property
+    def taught_scale(self) -> Scale:
+        """How many times what the model expects the variance should be, once pilots have taught what they can."""
+        if self.lesson is None:
+            return self.scale
+        ratio, prior = self.lesson.of_residuals, self.scale.value
+        if not self.way.is_predicted:
+            ratio, prior = self.lesson.of_values, ratio.drawn_to(prior)
+        return ratio.taught(replace(self.scale, value=prior))
+
+    @property
+    def of_values(self) -> float:
+        """How many times what the model expects S² turned out to be in pilots; 1 without."""
+        if self.lesson is None:
+            return 1.0
+        return self.lesson.of_values.drawn_to(self.lesson.of_residuals.drawn_to(self.scale.value))
 
     @cached_property
     def all_judged(self) -> Prospect:

@@ -14,7 +14,10 @@ from activeeval.design import Beliefs, Design, Order, Part, Plan, Replacement, S
 from activeeval.measures import Target
 from activeeval.methods import METHODS, Method
 from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast
+from activeeval.planning.held_out import HeldOut
 from activeeval.planning.pilots import Lesson, Pilot
+from activeeval.planning.rehearsals import MOST_ITEMS, rehearse
+from activeeval.planning.scales import UNTRAINED, Scale, learned_scale
 from activeeval.planning.values import Values
 
 Ints = NDArray[np.int64]
@@ -34,6 +37,11 @@ class Planner:
     known : ndarray of int64, shape (n_items,), optional
         Grades that are known already, −1 where none is; draws with replacement take no notice of them.
     defensive_share : float, optional
+    scale : Scale
+        How many times what the model expects variances should turn out to be, and how uncertain that is.
+    held_out : HeldOut, optional
+        What the model said of labelled queries that it had not learned from: a rehearsal learns the scale of each
+        target from them, in place of ``scale``.
 
     Examples
     --------
@@ -42,6 +50,7 @@ class Planner:
     >>> target = Target(DCG([0, 1]), Rankings.from_scores(pool, [2, 1, 2, 1, 2, 1]))
     >>> planner = Planner(targets=[target], believed=lambda method: {"grade_probs": np.full((6, 2), 0.5)}, max_grade=1)
     >>> [round(planner.forecasts(METHODS["items_plain"])[0].at(budget).half_width(), 2) for budget in (2, 4, 6)]
+    [4.09, 1.96, 0.0]
     """
 
     targets: Sequence[Target]
@@ -49,6 +58,8 @@ class Planner:
     max_grade: int
     known: Ints | None = None
     defensive_share: float | None = None
+    scale: Scale = UNTRAINED
+    held_out: HeldOut | None = None
     _parts: dict[tuple[object, ...], Part] = field(default_factory=dict, init=False, repr=False)
     _pilots: dict[tuple[int, int], Pilot] = field(default_factory=dict, init=False, repr=False)
 
@@ -61,8 +72,24 @@ class Planner:
             for which, values in zip(range(len(group)), values_of_targets, strict=False):
                 way = self._way(method, part, order, scheme, which, values)
                 cost = way.deck.cost if isinstance(way, ByDraws) else order.cost
-                found.append(Forecast(method=method.name, way=way, values=values, cost=cost, least=scheme.least(order)))
+                told: dict[str, Any] = {"cost": cost, "least": scheme.least(order), "scale": self.scale}
+                found.append(Forecast(method=method.name, way=way, values=values, **told))
         return tuple(found)
+
+    def rehearsed(self, method: Method) -> tuple[Forecast, ...]:
+        """Return the forecasts of a method after its samples have been rehearsed; of very large pools before."""
+        found, targets = self.forecasts(method), self.targets
+        if targets[0].pool.n_items * len(targets) > MOST_ITEMS:
+            return found
+        return tuple(self._rehearsed(*one) for one in zip(found, self.designs(method), targets, strict=True))
+
+    def _rehearsed(self, forecast: Forecast, design: Design, target: Target) -> Forecast:
+        told: dict[str, Any] = {"target": target, "held_out": self.held_out}
+        rehearsal = rehearse(design, self.beliefs, lambda budget: forecast.way.expect(budget)[0], **told)
+        if self.held_out is None:
+            return replace(forecast, rehearsal=rehearsal)
+        scale = learned_scale(rehearsal.ratio, self.held_out.n_queries)
+        return replace(forecast, rehearsal=rehearsal, scale=scale)
 
     def designs(self, method: Method) -> tuple[Design, ...]:
         """Return the design for each target: one for all by levels, each its own of draws with replacement."""

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from activeeval.errors import InputError
 from activeeval.measures import SampledMeasure, Target
 from activeeval.methods import robust_methods
-from activeeval.planning.forecasts import ByLevels, Forecast, Prospect
+from activeeval.planning.forecasts import ByLevels, Forecast
 from activeeval.planning.goals import Goal
 from activeeval.planning.pilots import Lesson
+from activeeval.planning.prospects import Prospect
 from activeeval.results import t_quantile
 
 _HARDLY = 1.02
@@ -92,16 +93,17 @@ class MeasurePlan:
         needed = Goal(half_width=wanted, level=level).budget(passive)
         return None if needed is None or needed >= passive.cost else needed
 
-    def power(self, prospect: Prospect) -> float | None:
-        """Return the power that a prospect has for the difference that is to be detected; None where there is none."""
+    def power(self, prospect: Prospect) -> tuple[float, float, float] | None:
+        """Return the power for the difference that is to be detected and its range; None where there is no such one."""
         for goal in self.goals:
             if goal.difference is not None:
-                return prospect.power(goal.difference, goal.scope, goal.level)
+                asked = (goal.difference, goal.scope, goal.level)
+                return prospect.power(*asked), *prospect.powers(*asked)
         return None
 
     def notes(self, level: float = 0.95, seconds: float | None = None) -> list[str]:
         """Return what the rows mean, a line each: what to do, what limits it, what the queries themselves leave."""
-        taught = [] if self.lesson is None else [_taught(self.lesson)]
+        taught = [] if self.lesson is None else [_taught(self.lesson, self.forecasts[self.best])]
         advice = [self._advice(row, level, seconds) for row in self.chosen]
         return [*taught, *advice, self._limits(self.chosen[0], level), self._floor(level)]
 
@@ -113,7 +115,12 @@ class MeasurePlan:
         taken = f"about {one.items:,.0f} items of {one.queries:,.0f} queries"
         if not math.isfinite(one.half_width("pool", level)):
             return f"{amount} give no interval: {taken}, fewer than an estimate with a fit takes"
-        first = f"{row.goal} takes {amount}" if row.goal else f"{amount} give ± {one.half_width('pool', level):.3g}"
+        low, high = one.half_widths("pool", level)
+        between = f"± {low:.3g} to {high:.3g}"
+        first = f"{amount}: {between}"
+        if row.goal:
+            least, most = row.goal.budgets(self.forecasts[self.best])
+            first = f"{row.goal} takes {amount} ({least:,.0f} to {most:,.0f}), which give {between}"
         few = min(_FEW, self.target.pool.n_queries)
         taken += f" (fewer than {few} make a rough interval)" if one.queries < few else ""
         passive = self.passive_budget(row, level)
@@ -132,7 +139,7 @@ class MeasurePlan:
                 f"; {way.plan.between(budget):.0%} of the variance is which queries are judged, the rest which items"
             )
             if self.target.pool.query_costs.any():
-                free = forecast.of_residuals * way.plan.without_overhead().least(budget)
+                free = forecast.taught_scale.value * way.plan.without_overhead().least(budget)
                 text += f"; were turning to a query free, to ± {replace(row, least_variance=free).limit(level):.3g}"
         return f"{text}; the model knows {forecast.values.explained:.0%} of how queries differ beforehand"
 
@@ -143,15 +150,16 @@ class MeasurePlan:
         return f"for all queries that these are a sample of, ± {floor:.3g} remains however much is judged of these"
 
 
-def _taught(lesson: Lesson) -> str:
+def _taught(lesson: Lesson, forecast: Forecast) -> str:
     """Return what pilots have taught, in words."""
+    factor = math.sqrt(forecast.taught_scale.value / forecast.scale.value)
     ratio = lesson.of_residuals
     low, high = ratio.bounds
     bounds = f"(95 %: {low:.2g} to {high:.2g})"
     text = (
         f"the pilot's values vary {ratio.value:.2g} times as much around what the grade model predicts as it expects "
     )
-    text += f"{bounds}: half-widths are multiplied by {math.sqrt(lesson.scales[0]):.2g}"
+    text += f"{bounds}: half-widths are multiplied by {factor:.2g}"
     if ratio.may_be_chance:
         return text
     what = "too sure of itself" if ratio.value > 1 else "less sure of itself than it could be"

@@ -1,25 +1,31 @@
-"""Rehearsals: a method's campaign run on labels that the grade model draws, for what no formula tells beforehand.
+"""Rehearsals: a method's campaign run on labels that are drawn, for what no formula tells beforehand.
 
 A few queries carry most of a comparison: the degrees of freedom of its intervals are a fraction of the judged queries,
-and that fraction hangs on fourth moments of what the labels add. Labels drawn from the model show it.
+and that fraction, as well as how the variance estimates of one sample and another differ, hangs on fourth moments of
+what the labels add. Labels drawn from the model show it; those that err as the model erred about held-out queries show
+too by which factor its variance is off.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Beliefs, Design
 from activeeval.measures import Target
+from activeeval.planning.held_out import HeldOut
 from activeeval.pool import Seed
-from activeeval.simulation import replicate
+from activeeval.simulation import Replications, replicate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_SETS, _REPETITIONS = 4, 25
+_SETS, _REPETITIONS = 8, 25
 """Of labels, and of samples for each: the fraction then varies by about a tenth of itself, a half-width of 20 degrees
 of freedom by less than a hundredth."""
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
@@ -43,47 +49,127 @@ def drawn_labels(beliefs: Beliefs, rng: Seed) -> Ints:
     return np.asarray((random.random((n_items, 1)) * tails[:, -1:] >= tails).sum(axis=1), dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Evenness:
-    """Which fraction of the judged queries that chance chose the degrees of freedom are, by the budget.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Noise:
+    """How samples of one and the same variance differ in what they say of it.
 
     Attributes
     ----------
-    budgets, shares : ndarray, shape (n,)
-        Where it was looked up, ascending, and what it is there; between them by the logarithm of the budget.
+    ratios : ndarray, shape (n,)
+        The variance that each sample's interval is made of, over the mean of their estimates of it.
+    shares : ndarray, shape (n,)
+        Its degrees of freedom over the judged queries that chance chose.
+    """
+
+    ratios: Floats
+    shares: Floats
+
+    @classmethod
+    def of_degrees(cls, degrees_of_freedom: float) -> Noise:
+        """Return that of χ², all degrees of freedom alike, as a share of themselves."""
+        return cls(ratios=_chi_square_ratios(degrees_of_freedom), shares=np.ones(_N_RATIOS))
+
+
+_N_RATIOS = 101
+
+
+@lru_cache(maxsize=256)
+def _chi_square_ratios(degrees_of_freedom: float) -> Floats:
+    from scipy.special import chdtri
+
+    if not math.isfinite(degrees_of_freedom):
+        return np.ones(_N_RATIOS)
+    chances = (np.arange(_N_RATIOS) + 0.5) / _N_RATIOS
+    return np.asarray(chdtri(degrees_of_freedom, 1 - chances) / degrees_of_freedom)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rehearsal:
+    """What campaigns on drawn labels have shown of a method, by the budget.
+
+    Attributes
+    ----------
+    budgets : ndarray, shape (n,)
+        Where it was looked up, ascending; between them by the logarithm of the budget.
+    noises : tuple of Noise
+        How samples differ there.
+    ratio : float
+        How many times what the model expects the variance was, the geometric mean over sets of labels and budgets.
     """
 
     budgets: Floats
-    shares: Floats
+    noises: tuple[Noise, ...]
+    ratio: float = 1.0
 
-    def at(self, budget: float) -> float:
-        """Return the fraction at a budget in mean items."""
-        if not self.budgets.size:
-            return 1.0
-        return float(np.interp(np.log(budget), np.log(self.budgets), self.shares))
+    def near(self, budget: float) -> tuple[tuple[float, Noise], ...]:
+        """Return the noise at the budgets on either side of one, in mean items, with their weights."""
+        if not self.noises:
+            return ()
+        place = float(np.interp(math.log(budget), np.log(self.budgets), np.arange(self.budgets.size)))
+        below, share = int(place), place % 1.0
+        own = (1.0 - share, self.noises[below])
+        return (own, (share, self.noises[below + 1])) if share else (own,)
 
 
-def evenness(design: Design, beliefs: Beliefs, rng: Seed = 0, *, target: Target | None = None) -> Evenness:
-    """Return how even the judged queries are, of campaigns on labels that the model draws, at `SHARES` of the cost.
+def rehearse(
+    design: Design,
+    beliefs: Beliefs,
+    expected: Callable[[float], float],
+    rng: Seed = 0,
+    *,
+    target: Target | None = None,
+    held_out: HeldOut | None = None,
+) -> Rehearsal:
+    """Return what campaigns show on labels that are drawn, at `SHARES` of the cost of everything.
 
     Parameters
     ----------
     design : Design
     beliefs : Beliefs
-        What labels are drawn from.
+        Of whose pool labels are drawn.
+    expected : callable
+        Of a budget in mean items the variance to expect.
     target : Target, optional
         The first that the design was made for by default.
+    held_out : HeldOut, optional
+        By whose errors labels are drawn; from the model itself without.
     """
     least = design.scheme.least(design.order)
     budgets = [share * design.cost for share in SHARES if share * design.cost >= least]
     if not budgets:
-        return Evenness(np.empty(0), np.empty(0))
+        return Rehearsal(budgets=np.empty(0), noises=())
     n_sets = _SETS if design.pool.n_items <= _MANY_ITEMS else 1
-    shares: list[list[float]] = [[] for _ in budgets]
+    runs = []
     for seed in np.random.SeedSequence(np.random.default_rng(rng).integers(2**31)).spawn(n_sets):
-        run = replicate(design, drawn_labels(beliefs, seed), budgets, _REPETITIONS, seed, target=target)
-        tells = np.isfinite(run.variances) & np.isfinite(run.degrees_of_freedom) & (run.n_open > 0)
-        for own, one, n_open, freedom in zip(shares, tells.T, run.n_open.T, run.degrees_of_freedom.T, strict=True):
-            own += (freedom[one] / n_open[one]).tolist()
-    found = [float(np.clip(np.median(own), 0.0, 1.0)) if own else 1.0 for own in shares]
-    return Evenness(np.array(budgets), np.array(found))
+        labels = drawn_labels(beliefs, seed) if held_out is None else held_out.drawn_labels(beliefs, seed)
+        runs.append(replicate(design, labels, budgets, _REPETITIONS, seed, target=target))
+    found = [(budget, *_noise(runs, which)) for which, budget in enumerate(budgets)]
+    planned = [expected(budget) for budget in budgets]
+    told = [
+        (budget, noise, math.log(mean / own))
+        for (budget, noise, mean), own in zip(found, planned, strict=True)
+        if mean > 0 and 0 < own < math.inf
+    ]
+    return Rehearsal(
+        budgets=np.array([budget for budget, *_ in told]),
+        noises=tuple(noise for _, noise, _ in told),
+        ratio=math.exp(np.mean([ratio for *_, ratio in told])) if told else 1.0,
+    )
+
+
+def _noise(runs: list[Replications], which: int) -> tuple[Noise, float]:
+    """Return how samples differ at one of the budgets, and the geometric mean of the sets' mean variances."""
+    ratios, shares, means = [], [], []
+    for run in runs:
+        variances, freedom, n_open = run.variances[:, which], run.degrees_of_freedom[:, which], run.n_open[:, which]
+        observed = run.observed[:, which]
+        tells = np.isfinite(variances) & np.isfinite(freedom) & (variances > 0) & (n_open > 0)
+        unbiased = observed[np.isfinite(observed) & tells]
+        if unbiased.sum() > 0:
+            means.append(float(unbiased.mean()))
+            ratios.append(variances[tells] / means[-1])
+            shares.append(freedom[tells] / n_open[tells])
+    if not means:
+        return Noise(ratios=np.empty(0), shares=np.empty(0)), 0.0
+    noise = Noise(ratios=np.concatenate(ratios), shares=np.concatenate(shares))
+    return noise, math.exp(np.mean(np.log(means)))

@@ -167,27 +167,39 @@ def plan_rows(plan: MeasurePlan, *, level: float, seconds: float | None) -> list
     """Return a row for each method and budget of a plan; half-widths are of intervals of a level.
 
     ``power`` is that of the difference that is to be detected, None where there is none; ``goal`` what the budget
-    should reach. ``hours`` are there where ``seconds``, what judging a mean item takes, are given.
+    should reach. In four cases of five what comes out should lie between ``_low`` and ``_high``: half-widths of
+    samples, the power of the design, and, for a goal, the budget that reaches it. ``hours`` are there where
+    ``seconds``, what judging a mean item takes, are given.
     """
     rows = []
     for planned in plan.rows:
-        one = planned.prospect
+        one, power = planned.prospect, plan.power(planned.prospect) or (None, None, None)
+        goal, forecast = planned.goal, plan.forecasts[planned.prospect.method]
         row: dict[str, str | float | bool | None] = {
             "measure": plan.target.name,
             **dict(zip(("system", "versus"), plan.systems, strict=False)),
             "method": one.method,
             "budget": one.budget,
+            **_ranged("budget", (None, None) if goal is None else goal.budgets(forecast)),
             "half_width": one.half_width("pool", level),
+            **_ranged("half_width", one.half_widths("pool", level)),
             "half_width_population": one.half_width("population", level),
-            "power": plan.power(one),
+            **_ranged("half_width_population", one.half_widths("population", level)),
+            "power": power[0],
+            **_ranged("power", power[1:]),
             "queries": one.queries,
             "items": one.items,
             "limit": planned.limit(level),
-            "goal": None if planned.goal is None else str(planned.goal),
+            "goal": None if goal is None else str(goal),
             "is_recommended": planned in plan.chosen,
         }
         rows.append(row | ({} if seconds is None else {"hours": one.budget * seconds / 3600}))
     return rows
+
+
+def _ranged(name: str, bounds: Sequence[float | None]) -> dict[str, float | None]:
+    low, high = bounds
+    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def plain_plan_rows(plan: MeasurePlan, *, level: float, seconds: float | None) -> list[dict[str, str]]:
@@ -197,8 +209,11 @@ def plain_plan_rows(plan: MeasurePlan, *, level: float, seconds: float | None) -
         one = planned.prospect
         shown = {"method": one.method, "budget": amount(one.budget) + (" *" if planned.goal else "")}
         shown |= {"hours": f"{row['hours']:.1f}"} if seconds is not None else {}
-        shown |= {"half-width": f"{row['half_width']:.3g}", "for the population": f"{row['half_width_population']:.3g}"}
-        shown |= {"power": f"{row['power']:.2f}"} if row["power"] is not None else {}
+        shown |= {"half-width": f"{row['half_width']:.3g}"}
+        shown |= {"of four in five": f"{row['half_width_low']:.3g} to {row['half_width_high']:.3g}"}
+        shown |= {"for the population": f"{row['half_width_population']:.3g}"}
+        if row["power"] is not None:
+            shown |= {"power": f"{row['power']:.2f} ({row['power_low']:.2f} to {row['power_high']:.2f})"}
         shown |= {"queries": f"{one.queries:,.0f}", "items": f"{one.items:,.0f}", "limit": f"{row['limit']:.3g}"}
         rows.append(shown)
     return rows

@@ -13,9 +13,11 @@ from activeeval import grade_models  # its names import scikit-learn once they a
 from activeeval.errors import InputError, did_you_mean
 from activeeval.grade_models.query_factor import QueryFactor
 from activeeval.methods import Method
+from activeeval.planning import HeldOut
 from activeeval.session.workload import FEWEST_QUERIES, Training, Workload
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 _GRIDS: dict[str, dict[str, list[Any]]] = {
     "forest": {"min_samples_leaf": [5, 20, 50], "max_features": ["sqrt", 0.5]},
     "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},
@@ -52,6 +54,9 @@ class GradeBeliefs:
         What other models say, for estimates to be fitted to.
     notes : tuple of str
         What the caller should be told of the model.
+    held_out : HeldOut or None
+        What it said of labelled queries that it had not learned from, their factor included; None without a factor, or
+        where there are no such queries.
     """
 
     probs: Floats
@@ -59,6 +64,20 @@ class GradeBeliefs:
     is_uniform: bool = False
     further: tuple[Floats, ...] = ()
     notes: tuple[str, ...] = ()
+    held_out: HeldOut | None = None
+
+    def taught(self, out_of_fold: Floats, grades: Ints, queries: Ints) -> GradeBeliefs:
+        """Return beliefs with the query factor that labelled rows teach, and how far they may be trusted there.
+
+        Parameters
+        ----------
+        out_of_fold : ndarray, shape (n, n_grades)
+            Probabilities of rows by the model that has seen no grade of their queries.
+        grades, queries : ndarray of int64, shape (n,)
+        """
+        factor = QueryFactor.fit(out_of_fold, grades, queries)
+        marginal = np.tensordot(factor.node_weights, factor.node_probs(out_of_fold), 1)
+        return replace(self, factor=factor, held_out=HeldOut(probs=marginal, grades=grades, queries=queries))
 
     def for_method(self, method: Method, n_grades: int) -> dict[str, Any]:
         """Return `grade_probs`, `factor` and `further` for a method, with a column for each of ``n_grades`` grades.
@@ -146,7 +165,7 @@ def believe(
     probs, of_rows = found[0]
     if len(names) > 1:
         return _mixed(names, found, workload.training, with_factor=with_factor)
-    return GradeBeliefs(probs, _factor(of_rows, workload.training) if with_factor else None)
+    return _taught(GradeBeliefs(probs), of_rows if with_factor else None, workload.training)
 
 
 def _one(
@@ -198,12 +217,9 @@ def _mixed(names: Sequence[str], found: Sequence[Member], rows: Training | None,
     notes = [f"a mixture of grade models, by training queries: {shares}"]
     if chosen:
         notes.append(f"estimates are fitted to {', '.join(names[j] for j in chosen)} too")
-    return GradeBeliefs(
-        grade_models.average_probabilities(probs, weights),
-        _factor(grade_models.average_probabilities(told, weights), rows) if with_factor else None,
-        further=tuple(probs[j] for j in chosen),
-        notes=tuple(notes),
-    )
+    of_pool = grade_models.average_probabilities(probs, weights)
+    mixture = GradeBeliefs(of_pool, further=tuple(probs[j] for j in chosen), notes=tuple(notes))
+    return _taught(mixture, grade_models.average_probabilities(told, weights) if with_factor else None, rows)
 
 
 def _learned(
@@ -247,10 +263,11 @@ def _can_teach(rows: Training) -> bool:
     return np.unique(rows.queries).size >= FEWEST_QUERIES
 
 
-def _factor(probs: Floats | None, rows: Training | None) -> QueryFactor | None:
-    if probs is None or rows is None or not _can_teach(rows):
-        return None
-    return QueryFactor.fit(probs, rows.grades, rows.queries)
+def _taught(beliefs: GradeBeliefs, of_rows: Floats | None, rows: Training | None) -> GradeBeliefs:
+    """Return beliefs with what rows to train on teach of them, where there are enough."""
+    if of_rows is None or rows is None or not _can_teach(rows):
+        return beliefs
+    return beliefs.taught(of_rows, rows.grades, rows.queries)
 
 
 def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any
 from activeeval.errors import ActiveEvalError, BudgetError, InputError
 from activeeval.measures import Target
 from activeeval.methods import default_method, find_method, robust_methods
-from activeeval.planning import MOST_ITEMS, Forecast, Goal, Lesson, MeasurePlan, Planner, evenness, needed_for, plan_of
+from activeeval.planning import Forecast, Goal, Lesson, MeasurePlan, Planner, needed_for, plan_of
 from activeeval.session.budgets import Budget, whole_cost
 from activeeval.session.cases import Case
 from activeeval.session.samples import Sample
@@ -65,12 +65,16 @@ def plan_measure(
         max_grade=n_grades - 1,
         known=case.known,
         defensive_share=defensive_share,
+        held_out=case.beliefs.held_out,
     )
     lessons = _lessons(planner, pilots or {})
     asked_for = list(dict.fromkeys(("passive", default, *methods)))
     names = list(dict.fromkeys((*asked_for, *(() if methods else robust_methods(targets[0].measure)))))
-    found = [_forecasts(planner, name, lessons) for name in names]
-    forecasts = [dict(zip(names, own, strict=True)) for own in zip(*found, strict=True)]
+    found = [planner.rehearsed(find_method(name)) for name in names]
+    forecasts = [
+        {name: forecast.taught(lesson) for name, forecast in zip(names, own, strict=True)}
+        for own, lesson in zip(zip(*found, strict=True), lessons, strict=True)
+    ]
     needed = {} if budgets else {goal: needed_for(goal, forecasts, default) for goal in goals}
     plans = []
     for one, own, lesson in zip(asked, forecasts, lessons, strict=True):
@@ -137,21 +141,3 @@ def _lessons(planner: Planner, pilots: Mapping[str, Sample]) -> list[Lesson | No
         except ActiveEvalError as problem:
             raise InputError(f"{name}: {problem}") from None
     return [Lesson.together(lessons) if lessons else None for lessons in found]
-
-
-def _forecasts(planner: Planner, name: str, lessons: Sequence[Lesson | None]) -> list[Forecast]:
-    """Return a method's forecast of each target, taught by pilots, degrees of freedom as a rehearsal tells them.
-
-    Very large pools are not rehearsed.
-    """
-    targets, method = planner.targets, find_method(name)
-    found = [
-        forecast if lesson is None else forecast.taught(lesson)
-        for forecast, lesson in zip(planner.forecasts(method), lessons, strict=True)
-    ]
-    if targets[0].pool.n_items * len(targets) > MOST_ITEMS:
-        return found
-    return [
-        replace(forecast, evenness=evenness(design, planner.beliefs, target=target))
-        for target, forecast, design in zip(targets, found, planner.designs(method), strict=True)
-    ]

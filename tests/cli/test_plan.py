@@ -14,8 +14,12 @@ LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")
 TWO = (*LETOR, "--versus-scores", "a.second")
 RUNS = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 3)
 FIELDS = {
-    *("measure", "method", "budget", "half_width", "half_width_population", "power", "queries", "items", "limit"),
-    *("goal", "is_recommended"),
+    *("measure", "method", "queries", "items", "limit", "goal", "is_recommended"),
+    *(
+        name + end
+        for name in ("budget", "half_width", "half_width_population", "power")
+        for end in ("", "_low", "_high")
+    ),
 }
 
 
@@ -31,7 +35,9 @@ def test_a_row_for_passive_and_the_default_at_each_budget(plan, pool):
     assert [row["method"] for row in rows] == ["passive"] * 2 + ["items"] * 2 + ["passive"] * 2 + ["depth"] * 2
     for row in rows:
         assert set(row) == FIELDS
-        assert row["power"] is None
+        assert row["power"] is row["power_low"] is row["budget_low"] is None
+        for name in ("half_width", "half_width_population"):
+            assert row[f"{name}_low"] < row[name] < row[f"{name}_high"]
         assert 0 < row["limit"] <= row["half_width"] < row["half_width_population"]
         assert 0 < row["queries"] <= row["items"] <= row["budget"] * (1 + 1e-9)
     assert [row["budget"] for row in rows[:2]] == sorted(row["budget"] for row in rows[:2])
@@ -63,6 +69,8 @@ def test_a_goals_budget_reaches_it_and_is_what_a_plan_of_that_budget_says(plan):
     assert [row["method"] for row in goals] == ["passive", "items"]
     for row in goals:
         assert row["half_width"] == pytest.approx(0.6, rel=0.01)
+        assert row["half_width_low"] < 0.6 < row["half_width_high"]
+        assert row["budget_low"] <= row["budget"] <= row["budget_high"]
         again = plan(*TWO, "--measure", "DCG@3", "--budget", row["budget"])
         own = next(one for one in again if one["method"] == row["method"])
         assert own["half_width"] == pytest.approx(0.6, rel=0.05)
@@ -73,7 +81,8 @@ def test_a_difference_and_its_power(plan):
     (row,) = [
         row for row in plan(*TWO, "--measure", "DCG@3", "--difference", 1, "--power", 0.7) if row["is_recommended"]
     ]
-    assert row["power"] == pytest.approx(0.7, abs=0.01)
+    assert row["power_low"] == pytest.approx(0.7, abs=0.01)
+    assert row["power_low"] < row["power"] < row["power_high"]
     rows = plan(*TWO, "--measure", "DCG@3", "--difference", 1, "--budget", "30%", "--budget", "60%")
     assert [row["goal"] for row in rows] == [None] * 4
     assert rows[2]["power"] < rows[3]["power"]
@@ -85,7 +94,8 @@ def test_two_goals_in_one_call(plan, call):
     goals = {(row["method"], row["goal"]): row for row in rows if row["goal"]}
     assert {goal for _, goal in goals} == {"± 0.6", "a difference of 1 detected with power 0.8"}
     assert goals["items", "± 0.6"]["half_width"] == pytest.approx(0.6, rel=0.01)
-    assert goals["items", "a difference of 1 detected with power 0.8"]["power"] == pytest.approx(0.8, abs=0.01)
+    sure = goals["items", "a difference of 1 detected with power 0.8"]
+    assert sure["power_low"] == pytest.approx(0.8, abs=0.01)
     assert sum(row["is_recommended"] for row in rows) == 2
     assert call("plan", *asked).err.count(" takes ") == 2
 
@@ -108,7 +118,9 @@ def test_what_is_said_of_a_plan(call):
     answer = call("plan", *TWO, "--overhead", 2, "--measure", "DCG@3", "--half-width", 0.5, "--plot", "p.png")
     assert answer.code == 0
     assert "± 0.5 takes" in answer.err
-    assert "mean items by items: about" in answer.err
+    assert "mean items by items (" in answer.err
+    assert ", which give ± " in answer.err
+    assert "of four in five" in answer.out
     assert "times that" in answer.err
     assert "were turning to a query free, to ±" in answer.err
     assert "remains however much is judged of these" in answer.err
