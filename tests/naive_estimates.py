@@ -64,6 +64,24 @@ def regression(omega, keep, totals, within, population, k):
     return solved(inner, h[0][1 : k + 1]), g
 
 
+def press(omega, keep, totals, within, k):
+    """Σ ω² (keep e² + (1 − keep) |s|) / (1 − l)², l = ω² keep z' H⁻¹ z, of a fit of the first k regressors."""
+    h = normal_matrix(omega, keep, totals, within)
+    inner = [row[1 : k + 1] for row in h[1 : k + 1]]
+    b, total = solved(inner, h[0][1 : k + 1]), 0
+    for o, p, t, own in zip(omega, keep, totals, within, strict=True):
+        z = t[1 : k + 1]
+        lever = o**2 * p * sum(x * y for x, y in zip(z, solved(inner, z), strict=True))
+        e = t[0] - sum(x * y for x, y in zip(b, z, strict=True))
+        total += o**2 * (p * e**2 + (1 - p) * abs(quadratic(own, b))) / (1 - lever) ** 2
+    return total
+
+
+def n_regressors(omega, keep, totals, within, most):
+    """How many of the first regressors predict best the queries that have no part in the fit."""
+    return min(range(1, most + 1), key=lambda k: press(omega, keep, totals, within, k))
+
+
 def linear(omega, keep, totals, within, population, coefficients, g):
     """R̂ = Z̄'B + Σ ω e, what each query adds to the error, g ω e, and to V̂, (g ω)² (keep e² + (1 − keep) s)."""
     e = [t[0] - sum(b * z for b, z in zip(coefficients, t[1:], strict=False)) for t in totals]

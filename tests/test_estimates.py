@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from naive import pool_of, rankings_of
-from naive_estimates import degrees, linear, normal_matrix, regression, selections
+from naive_estimates import degrees, linear, n_regressors, normal_matrix, press, regression, selections
 
 from activeeval import (
     AP,
@@ -127,28 +127,66 @@ def test_draws_of_one_query_alone_tell_no_variance_however_they_round(value):
 @pytest.mark.parametrize(("n", "k"), [(3, 2), (7, 2), (11, 2), (12, 3), (15, 3), (6, 3), (15, 4), (24, 4), (35, 5)])
 @pytest.mark.parametrize("seed", range(4))
 def test_difference_and_regression_are_those_of_plain_loops(seed, n, k):
-    """Small samples do without the third regressor, twelve more queries bring one more.
+    """Small samples do without the third regressor, twelve more queries may bring one more.
 
-    A fit costs n / (n − k) and at least two degrees of freedom.
+    A fit costs n / (n − k) and at least two degrees of freedom; without m, what it would move is added.
     """
     arrays = seen(np.random.default_rng(seed), n, k)
     for is_fitted in (False, True):
         used = min(k, 2 + n // 12)
+        used = n_regressors(*arrays[:4], used) if is_fitted else used
         plain = exact(arrays)
         b, g = regression(*plain, used) if is_fitted else ([0, 1, 0][:used], [1] * n)
         if max(abs(float(one) - 1) for one in g) > 3.99:
             continue
         value, contributions, shares = linear(*plain, b, g)
-        n_fitted = used if is_fitted else 0
+        n_fitted = max(used, 2) if is_fitted else 0
+        gap = gap_of(arrays) if used == 1 else 0.0
         found = found_by(arrays, is_fitted)
         assert found[0] == pytest.approx(float(value), rel=1e-10)
         assert found[3] == pytest.approx(float(sum(shares)), rel=1e-9)
         if n > n_fitted:
-            assert found[1] == pytest.approx(float(sum(shares)) * n / (n - n_fitted), rel=1e-9)
+            assert found[1] == pytest.approx(float(sum(shares)) * n / (n - n_fitted) + gap**2, rel=1e-9)
             assert found[2] == pytest.approx(float(degrees(shares, n_fitted)), rel=1e-9)
         else:
             assert found[1] == math.inf
         assert found[4] == pytest.approx([float(c) for c in contributions], rel=1e-8, abs=1e-12)
+
+
+def gap_of(arrays):
+    """By how much the second regressor with B = 1 would move an estimate from the first."""
+    omega, keep, totals, within, population = arrays
+    h = normal_matrix(omega, keep, totals, within)
+    b = h[1][2] / h[1][1]
+    return population[1] - b * population[0] - omega @ (totals[:, 2] - b * totals[:, 1])
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("seed", range(4))
+def test_as_many_regressors_are_fitted_as_predict_queries_left_out(seed):
+    """Whole queries, each predicted by numpy's least squares of the others; the third regressor helps, or is noise."""
+    for n, k, helps in ((14, 3, True), (14, 3, False), (30, 4, True)):
+        random = np.random.default_rng(seed)
+        omega, keep, totals, _, population = seen(random, n, k)
+        within = np.zeros((n, (k + 1) * (k + 2) // 2))
+        if helps:
+            totals[:, 0] = 0.1 * totals[:, 0] + totals[:, 2] + 2 * totals[:, 3]
+        root, errors = omega * np.sqrt(keep), []
+        for used in range(1, min(k, 2 + n // 12) + 1):
+            z, left = totals[:, 1 : used + 1], 0.0
+            for j in range(n):
+                others = np.arange(n) != j
+                b = np.linalg.lstsq((root[:, None] * z)[others], (root * totals[:, 0])[others])[0]
+                left += (root[j] * (totals[j, 0] - z[j] @ b)) ** 2
+            assert press(omega, keep, totals, within, used) == pytest.approx(left, rel=1e-8)
+            errors.append(left)
+        best = int(np.argmin(errors)) + 1
+        out = np.empty((n, 2))
+        b = estimates.residuals(omega, keep, totals, within, population, True, out)
+        _, g = regression(omega, keep, totals, within, population, best)
+        if np.abs(np.array(g) - 1).max() < 4:
+            assert np.count_nonzero(b) == best
+            assert best >= 3 or not helps
 
 
 def test_the_plain_loops_are_least_squares():
@@ -200,6 +238,7 @@ def test_a_fit_that_reaches_far_beyond_the_sample_is_one_on_the_first_regressor(
     """
     random = np.random.default_rng(2)
     omega, keep, totals, within, _ = seen(random, 8, 2)
+    totals[:, 0] += 4 * totals[:, 2]  # which m predicts
     start = omega @ totals[:, 1:]
     one = np.abs(np.array(regression(omega, keep, totals, within, [start[0], start[1] + 1], 2)[1]) - 1).max()
     population = np.array([start[0], start[1] + reach / one])
@@ -221,6 +260,7 @@ def test_a_fit_that_reaches_far_beyond_the_sample_is_one_on_the_first_regressor(
 @pytest.mark.kernel
 def test_a_regressor_that_repeats_another_is_left_out():
     omega, keep, totals, _, _ = seen(np.random.default_rng(6), 14, 3)
+    totals[:, 0] += 4 * totals[:, 2]
     totals[:, 3] = 2 * totals[:, 2] - 0.3
     within, population = np.zeros((14, 10)), omega @ totals[:, 1:] + [0.1, 0.2, 0.37]
     b, g = regression(omega, keep, totals[:, :3], np.zeros((14, 6)), population[:2], 2)
@@ -323,7 +363,8 @@ def test_nothing_judged_is_nothing_to_estimate_from():
 def test_certain_queries_alone_leave_the_others_as_predicted_and_bound_nothing():
     found = estimate(sample_of([], [], certain=[0, 2]), "by hand")
     assert found.value == pytest.approx(P[[0, 2]] @ L[[0, 2]] + P[[1, 3]] @ M[[1, 3]])
-    assert (found.std_error, found.n_open, found.is_uneven) == (math.inf, 0, False)
+    assert (found.std_error, found.n_open) == (math.inf, 0)
+    assert [one.level for one in found.cautions] == ["do not use"]
     assert (found.interval().low, found.interval().high) == (-math.inf, math.inf)
 
 
@@ -528,26 +569,25 @@ def said_of(degrees_of_freedom, **fields):
     return Estimate(**(given | {"method": "m", "degrees_of_freedom": degrees_of_freedom} | fields))
 
 
-def test_an_estimate_that_few_queries_dominate_says_so():
-    assert (said_of(35.1).is_uneven, said_of(34.9).is_uneven) == (False, True)
-    assert said_of(35.1).cautions == ()
-    (text,) = said_of(34.9).cautions
-    assert text.startswith("few of the 100 judged queries dominate the estimate (34.9 effective degrees of freedom)")
+def test_an_estimate_that_few_queries_decide_says_so():
+    assert said_of(4.0).cautions == ()
+    (caution,) = said_of(3.9).cautions
+    assert str(caution) == "note: few of the 100 judged queries decide the estimate (3.9 effective degrees of freedom)"
     assert said_of(math.inf, n_open=0, std_error=0.0).cautions == ()
-    (text,) = said_of(1.0, std_error=math.inf).cautions
-    assert "no spread" in text
-    (text,) = said_of(99.0, share=0.25).cautions
-    assert text == "an early reading, of 25% of the planned budget"
+    (caution,) = said_of(1.0, std_error=math.inf).cautions
+    assert str(caution) == "do not use: the judged queries show no spread: they bound nothing, judge more"
+    (caution,) = said_of(99.0, share=0.25).cautions
+    assert str(caution) == "note: an early reading, of 25% of the planned budget"
 
 
-def test_a_sample_of_one_large_residual_is_uneven():
+def test_a_sample_of_one_large_residual_is_decided_by_it():
     random = np.random.default_rng(0)
     n = 60
     p, values = np.full(2 * n, 0.5 / n), 0.01 * random.normal(size=2 * n)
-    for outlier, is_uneven in ((0.0, False), (5.0, True)):
+    for outlier, codes in ((0.0, []), (5.0, ["few decide"])):
         values[3] = outlier
         sample = sample_of(range(n), np.full(n, 0.5), p=p, values=values, means=np.zeros(2 * n))
-        assert estimate(sample, "by hand").is_uneven == is_uneven
+        assert [one.code for one in estimate(sample, "by hand").cautions] == codes
 
 
 def test_the_largest_weight_counts_queries():
@@ -609,7 +649,12 @@ def test_the_spread_over_queries_is_that_of_the_known_and_a_mean_of_unbiased_squ
     beyond = evaluate(sample, "population")
     assert beyond.variance - found.variance == pytest.approx(spread * (P @ P), rel=1e-12)
     assert population_variance(sample, found) == pytest.approx(spread * (P @ P), rel=1e-12)
-    assert beyond.degrees_of_freedom == found.degrees_of_freedom
+    shares = omega * np.maximum((L[s] - found.value) ** 2 - within[:, 0], 0)
+    certain = P[2] * (L[2] - found.value) ** 2  # of P[2] N queries, here one
+    of_choice = min(degrees([*shares, certain], 1), 1 / (P @ P) - 1)
+    own, added = found.variance, spread * (P @ P)
+    expected = (own + added) ** 2 / (own**2 / found.degrees_of_freedom + added**2 / of_choice)
+    assert beyond.degrees_of_freedom == pytest.approx(expected, rel=1e-12)
     assert (beyond.value, estimate(sample, "by hand", "population").scope) == (found.value, "population")
 
 
