@@ -259,7 +259,7 @@ def test_each_block_can_be_read_once_it_is_complete(drawn, call, measure, method
         error = expected.std_error if math.isfinite(expected.std_error) else None
         assert (row["value"], row["std_error"], row["spent"]) == (expected.value, error, live.spent)
         assert (row["judged"], row["waiting"], row["items"]) == (n, len(rows) - n, n)
-        told = f"activeeval: an early reading, of {block / 4:.0%} of the planned budget"
+        told = f"activeeval: note: an early reading, of {block / 4:.0%} of the planned budget"
         waits = f"activeeval: {len(rows) - n} of {len(rows)} items wait for a grade"
         assert (told in done.err.splitlines(), waits in done.err) == (block < 4, block < 4)
 

@@ -18,7 +18,7 @@ BRIEF = ("--repetitions", 40, "-o", "jsonl")
 TWO = ("--budget", "20%", "--budget", "40%")
 FIELDS = {"measure", "method", "interval", "scope", "budget", "repetitions", "truth", "spent_sd", "spent_max"}
 SIMULATED = {
-    *("rmse", "mae", "bias", "coverage", "width", "undetermined", "uneven", "queries", "items", "spent"),
+    *("rmse", "mae", "bias", "coverage", "width", "undetermined", "less_spread", "queries", "items", "spent"),
     *("efficiency", "labels_saved", "selection_error"),
 }
 PAPER = ["passive", "active", "active_uniC", "active_uniD"]
@@ -335,7 +335,7 @@ def test_draws_with_replacement_keep_their_t_intervals(call):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--interval", "normal"), "unknown interval 'normal'; known: t, skewed, bootstrap, group-sequential"),
+        (("--interval", "normal"), "unknown interval 'normal'; known: t, skewed, logit, group-sequential"),
         (("--interval", "asympcs"), "unknown interval 'asympcs'; known: .*"),
         (("--method", "cube"), "unknown method 'cube'; known: passive, .*"),
         (("--measure", "ERR", "--method", "items"), "method 'items' is for additive measures .*, not for ERR"),
