@@ -191,7 +191,7 @@ class Reading:
         order, places = self.order, Places.of_order(self.order)
         if beliefs is None:
             return Planned.of(np.empty(0), np.empty(0))
-        spread = self.stage.spread(self.target, places, beliefs.unhedged())
+        spread = self.stage.spread(self.target, places, beliefs)
         terms = variance_terms(places, spread, self.query_probs, is_nested=order.is_nested)
         return Planned.of(np.concatenate((order.query_roots, order.roots[places.matters])), np.concatenate(terms))
 
