@@ -147,6 +147,19 @@ def test_all_grades_equally_likely_plan_for_more_than_a_model_that_is_sure():
     assert float(reading.planned_blindly.at(level)) == pytest.approx(float(same_rates.at(level)), rel=1e-9)
 
 
+@pytest.mark.parametrize("compare", [False, True])
+@pytest.mark.parametrize(
+    ("method", "measure"), [("items", DCG([0, 1, 3])), ("whole", NDCG()), ("depth", ERR(2)), ("depth", NDCG())], ids=str
+)
+def test_no_model_plans_for_more_than_the_bound(method, measure, compare):
+    target, probs = target_of(measure, compare=compare)
+    reading = METHODS[method].design(target, probs).reading()
+    levels = np.array([0.5, 2.0, 5.0, 20.0])
+    most = reading.bounded.at(levels)
+    assert (most >= reading.planned.at(levels)).all()
+    assert (most >= reading.planned_blindly.at(levels)).all()
+
+
 def moments_of(reading):
     return WHOLE.moments(reading.target, reading.beliefs).variance
 

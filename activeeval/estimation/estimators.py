@@ -160,9 +160,14 @@ def _with_plan(
     """
     if reading is None:
         return observed, degrees, observed, np.zeros_like(observed)
-    planned, blindly = reading.planned.at(levels), reading.planned_blindly
-    stand_in = planned if blindly is None else np.maximum(planned, blindly.at(levels))
-    observed = np.where(observed < LEAST_SPREAD * stand_in, np.inf, observed)
+    planned = stand_in = reading.planned.at(levels)
+    # what all grades being equally likely would make takes as long as a design: it is asked where it can matter
+    is_known = reading.gathered_totals is not None
+    can_matter = (observed < LEAST_SPREAD * reading.bounded.at(levels)) | np.isinf(observed) | is_known
+    blindly = reading.planned_blindly if can_matter.any() else None
+    if blindly is not None:
+        stand_in = np.where(can_matter, np.maximum(planned, blindly.at(levels)), planned)
+        observed = np.where(observed < LEAST_SPREAD * stand_in, np.inf, observed)
     variances = supported(observed, degrees, planned)
     is_blind = np.isinf(observed) & (n_open > 1) & (stand_in > 0)
     if blindly is not None:
