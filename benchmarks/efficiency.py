@@ -36,7 +36,7 @@ MODELS = ("forest", "uniform + factor")
 SHARE = 0.1
 RESULTS = ROOT / "benchmarks" / "results"
 KEPT = ("method", "budget", "rmse", "rmse_se", "bias", "bias_se", "coverage", "coverage_se", "width", "undetermined")
-KEPT += ("uneven", "queries", "items", "spent", "spent_sd", "spent_max", "efficiency", "efficiency_se", "limit")
+KEPT += ("less_spread", "queries", "items", "spent", "spent_sd", "spent_max", "efficiency", "efficiency_se", "limit")
 Question = tuple[str, str, float]
 
 

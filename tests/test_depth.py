@@ -407,7 +407,7 @@ def test_value_and_variance_are_unbiased_at_a_level_for_any_labels(name, compare
                 assert found.plain_variance == pytest.approx(own, rel=1e-9, abs=1e-12)
                 if sample.values.size > 1 and abs(own) > 1e-10:
                     fallback = float((omega * residuals) @ (omega * residuals))
-                    assert found.variance == pytest.approx(own if own > 0 else fallback, rel=1e-9)
+                    assert found.observed == pytest.approx(own if own > 0 else fallback, rel=1e-9)
                 squares += chance * (omega @ (sample.values**2 - sample.within[:, 0]))
             mean, second, variance = mean + chance * value, second + chance * value**2, variance + chance * own
         assert squares == pytest.approx(pool.query_probs @ values**2, rel=1e-9, abs=1e-12)

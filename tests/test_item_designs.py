@@ -163,7 +163,7 @@ def test_value_and_variance_are_unbiased_at_a_level_for_any_labels(n_nodes, comp
                 own = poisson_variance(omega, sample.inclusion_probs, residuals, sample.within @ [1, 0, -2, 0, 0, 1])
                 assert found.plain_variance == pytest.approx(own, rel=1e-10, abs=1e-14)
                 if sample.values.size > 1 and own > 1e-13:  # no residual at all tells nothing
-                    assert found.variance == pytest.approx(own, rel=1e-10)
+                    assert found.observed == pytest.approx(own, rel=1e-10)
                 squares += chance * (omega @ (sample.values**2 - sample.within[:, 0]))
             mean, second, variance = mean + chance * value, second + chance * value**2, variance + chance * own
         assert mean == pytest.approx(p @ truth, rel=1e-10, abs=1e-12)
@@ -355,7 +355,7 @@ def test_gains_that_are_affine_in_the_models_means_leave_no_error(measure):
     is_fitted = run.n_open > 2  # two queries cannot tell two coefficients
     assert is_fitted.mean() > 0.9
     np.testing.assert_allclose(run.values[is_fitted], truth, rtol=1e-9)
-    assert np.isinf(run.variances[is_fitted]).all()  # a sample without residuals bounds nothing
+    assert np.isinf(run.observed[is_fitted]).all()  # a sample without residuals bounds nothing
     plain = replicate(METHODS["items_plain"].design(target, probs), labels, [0.3 * design.cost], 30, rng=1)
     assert np.abs(plain.values - truth).min() > 1e-6
 
@@ -398,7 +398,7 @@ def test_the_fitted_form_is_least_squares_over_what_was_seen():
         assert found.value == pytest.approx(sample.base + sample.population @ b + omega @ e, rel=1e-8)
         s = sample.within @ [1, -2 * b[0], -2 * b[1], b[0] ** 2, 2 * b[0] * b[1], b[1] ** 2]
         n = omega.size
-        assert found.variance == pytest.approx(n / (n - 2) * poisson_variance(lift * omega, pi, e, s), rel=1e-7)
+        assert found.observed == pytest.approx(n / (n - 2) * poisson_variance(lift * omega, pi, e, s), rel=1e-7)
         assert found.degrees_of_freedom <= (n - 2) * (1 + 1e-9)
         n_checked += 1
     assert n_checked >= 5

@@ -9,7 +9,7 @@ from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
 
 
 def told(grades, method="random", budget=30.0, n=60):
-    """Return the notes of an estimate of a pool with an item a query, and which queries were judged."""
+    """Return what is told of an estimate of a pool with an item a query, and which queries were judged."""
     pool = QueryPool([f"q{k}" for k in range(n)], np.arange(n + 1), [f"d{k}" for k in range(n)])
     target = Target(DCG([0, 1, 3, 7, 15]), Rankings.from_scores(pool, np.ones(n)))
     campaign = Campaign(METHODS[method].design(target, np.full((n, 5), 0.2), max_grade=4), budget, rng=1)
@@ -19,7 +19,7 @@ def told(grades, method="random", budget=30.0, n=60):
         judged.append(query)
         return [grades(len(judged))] * len(items)
 
-    return campaign.run(judge).notes, judged
+    return [str(caution) for caution in campaign.run(judge).cautions], judged
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,7 @@ def told(grades, method="random", budget=30.0, n=60):
 def test_a_query_that_carries_most_of_the_variance_is_named_with_what_to_do(method, way):
     notes, judged = told(lambda k: 4 if k == 7 else k % 2, method)
     (note,) = [text for text in notes if "of the variance" in text]
+    assert note.startswith("note: single judged queries carry much of the variance (")
     assert f"({judged[6]!r} " in note
     assert note.count("%") == 1
     assert way in note

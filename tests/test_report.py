@@ -42,7 +42,7 @@ def summary(**fields):
         "width": Figure(0.5, 0.01),
         "undetermined": Figure(0.0, 0.0),
         "coverage_so_far": Figure(0.94, 0.02),
-        "uneven": Figure(0.02, 0.01),
+        "less_spread": Figure(0.02, 0.01),
         "queries": Figure(17.26, 0.1),
         "items": Figure(55.5, 0.3),
         "spent": Figure(19.94, 0.01),

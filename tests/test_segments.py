@@ -72,8 +72,10 @@ def test_segments_that_share_out_a_pool_add_up_to_the_whole(method):
     shares = [one.pool.query_probs[segment == k].sum() for k in range(3)]
     parts = [campaign.estimate(replace(whole, within=segment == k)) for k in range(3)]
     assert found.value == pytest.approx(sum(p * part.value for p, part in zip(shares, parts, strict=True)), rel=1e-12)
-    variance = sum((p * part.std_error) ** 2 for p, part in zip(shares, parts, strict=True))
-    assert found.std_error**2 == pytest.approx(variance, rel=1e-9)
+    for name in ("observed_error", "planned_error"):
+        errors = [getattr(part, name) for part in parts]
+        variance = sum((p * error) ** 2 for p, error in zip(shares, errors, strict=True))
+        assert getattr(found, name) ** 2 == pytest.approx(variance, rel=1e-9), name
     for name in ("n_queries", "n_items", "n_open", "n_draws", "cost"):
         assert getattr(found, name) == pytest.approx(sum(getattr(part, name) for part in parts)), name
 

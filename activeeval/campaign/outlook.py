@@ -65,14 +65,16 @@ class Outlook:
         reading = design.reading(target)
         own = of_target(reading, now)
         sample = judged_sample(design, reading, reading.judge(grades), own)
-        found, of_pool = evaluate(sample, scope), evaluate(sample).variance
+        found, of_pool = evaluate(sample, scope), evaluate(sample)
+        # without spread a sample does not tell how queries differ, though its interval may be finite
+        of_scope = found.variance - of_pool.variance if math.isfinite(of_pool.observed) else math.inf
         matters = reading.target.matters[reading.order.items]
         return cls(
             reading=reading,
             now=own,
             spent=now.cost,
-            of_pool=of_pool,
-            of_scope=found.variance - of_pool if scope != "pool" else 0.0,
+            of_pool=of_pool.variance,
+            of_scope=of_scope if scope != "pool" else 0.0,
             degrees_of_freedom=found.degrees_of_freedom,
             of_census=sample.pool_size - 1.0 if scope != "pool" else math.inf,
             pool_size=sample.pool_size,

@@ -257,7 +257,7 @@ MEASURES = [
     ("misspelt method", {}, LETOR + " --method pasive", 1, rf"unknown method 'pasive'; did you mean passive\? known: {METHODS}"),
     ("misspelt model", {}, LETOR + " --model forrest", 1,
      r"unknown model 'forrest'; did you mean forest\? known: forest, logit, uniform, scores, grades=FILE, probs=FILE"),
-    ("misspelt interval", {}, LETOR + " --interval bootstap", 1, r"unknown interval 'bootstap'; did you mean bootstrap\? known: t, .*"),
+    ("misspelt interval", {}, LETOR + " --interval skwed", 1, r"unknown interval 'skwed'; did you mean skewed\? known: t, .*"),
     ("misspelt column", {"x.csv": "qid,docno,relevence\nq1,a,1\n"}, "score x.csv a.run P@2", 1,
      r"x\.csv:1: no grade column in: qid, docno, relevence; 'relevence': did you mean relevance\? "
      r"expected relevance or label or grade or score"),
@@ -418,7 +418,7 @@ OPTIONS = [
     ("an unknown question", {}, "estimate x.csv --question both", 2,
      r"Invalid value for '--question': 'both' is not one of 'difference', 'run', 'versus'\."),
     ("an unknown interval", {}, "estimate x.csv --interval asympcs", 2,
-     r"Invalid value for '--interval': 'asympcs' is not one of 't', 'skewed', 'bootstrap', 'group-sequential'\."),
+     r"Invalid value for '--interval': 'asympcs' is not one of 't', 'skewed', 'logit', 'group-sequential'\."),
     ("an expected budget of levels", {}, SAMPLE + " --budget 17% --out x.sample --sheet x.csv --expected --method items", 2,
      r"--expected is for draws with replacement: passive, active, active_uniC, active_uniD"),
     ("an argument to methods", {}, "methods items", 2, r"Got unexpected extra argument \(items\)"),

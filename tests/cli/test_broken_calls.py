@@ -222,7 +222,8 @@ def test_scores_that_tell_no_order_or_the_wrong_one_are_said(call, folder, conte
         answer = call(*line.split())
         assert answer.code in (0, 11) if line.startswith("compare") else answer.code == 0, answer
         told = [text for text in answer.err.splitlines() if "x.run: the scores" in text or "x.run: all" in text]
-        assert told == ([f"activeeval: x.run: {expected}"] if expected else []), answer
+        level = "note: " if line.startswith("compare") else ""  # said of the estimate that it gives
+        assert told == ([f"activeeval: {level}x.run: {expected}"] if expected else []), answer
 
 
 def test_an_error_that_spans_lines_is_one_line(call, folder):

@@ -259,7 +259,7 @@ def test_each_block_can_be_read_once_it_is_complete(drawn, call, measure, method
         error = expected.std_error if math.isfinite(expected.std_error) else None
         assert (row["value"], row["std_error"], row["spent"]) == (expected.value, error, live.spent)
         assert (row["judged"], row["waiting"], row["items"]) == (n, len(rows) - n, n)
-        told = f"activeeval: an early reading, of {block / 4:.0%} of the planned budget"
+        told = f"activeeval: note: an early reading, of {block / 4:.0%} of the planned budget"
         waits = f"activeeval: {len(rows) - n} of {len(rows)} items wait for a grade"
         assert (told in done.err.splitlines(), waits in done.err) == (block < 4, block < 4)
 
@@ -361,18 +361,29 @@ def test_what_cannot_be_judged_is_counted_and_bounded(drawn, call, measure, meth
     assert [float(bound) for bound in bounds] == pytest.approx([expected.cannot.low, expected.cannot.high], rel=1e-5)
 
 
-@pytest.mark.parametrize("kind", INTERVALS)
+@pytest.mark.parametrize(
+    ("kind", "versus"), [*((kind, "b.run") for kind in INTERVALS if kind != "logit"), ("t", None), ("logit", None)]
+)
 @pytest.mark.parametrize("scope", ["pool", "population"])
-def test_intervals_and_scopes(drawn, estimated, kind, scope):
-    rows = judged(drawn(*RUN, "--versus-run", "b.run", "--measure", "ERR@5", "--budget", "67%", "--seed", 3))
+def test_intervals_and_scopes(drawn, estimated, kind, versus, scope):
+    compared = () if versus is None else ("--versus-run", versus)
+    rows = judged(drawn(*RUN, *compared, "--measure", "ERR@5", "--budget", "67%", "--seed", 3))
     row = estimated(rows, "--interval", kind, "--scope", scope, "--level", 0.9)
-    campaign = campaign_of("ERR@5", "depth", "67%", seed=3, runs=("a.run",), versus_run="b.run", max_grade=3)
+    campaign = campaign_of("ERR@5", "depth", "67%", seed=3, runs=("a.run",), versus_run=versus, max_grade=3)
     campaign.run(answer)
     expected, interval = campaign.estimate(scope=scope), campaign.interval(INTERVALS[kind](), 0.9, scope=scope)
     assert (row["interval"], row["scope"], row["level"]) == (kind, scope, 0.9)
     assert (row["value"], row["std_error"]) == (expected.value, expected.std_error)
     assert (row["low"], row["high"]) == (interval.low, interval.high)
     assert row["low"] < row["value"] < row["high"]
+
+
+def test_a_difference_has_no_logit_interval(drawn, call):
+    drawn(*RUN, "--versus-run", "b.run", "--measure", "ERR@5", "--budget", "67%", "--seed", 3)
+    judge_file("d.csv")
+    done = call("estimate", *both("d.csv"), "--interval", "logit")
+    refused = "activeeval: logit intervals are for one ranking, a difference has no such ends: ask for another kind"
+    assert (done.code, done.out, done.err.splitlines()[-1]) == (1, "", refused)
 
 
 @pytest.mark.parametrize("method", ["active", "items"])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cli_files import write_lines
 
+from activeeval.cli.simulate import _warn_of_short_intervals
 from activeeval.methods import METHODS
+from activeeval.results import Figure
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score")
 JUDGED = ("--qrels", "q.qrels", "--run", "a.run")
@@ -18,7 +21,7 @@ BRIEF = ("--repetitions", 40, "-o", "jsonl")
 TWO = ("--budget", "20%", "--budget", "40%")
 FIELDS = {"measure", "method", "interval", "scope", "budget", "repetitions", "truth", "spent_sd", "spent_max"}
 SIMULATED = {
-    *("rmse", "mae", "bias", "coverage", "width", "undetermined", "uneven", "queries", "items", "spent"),
+    *("rmse", "mae", "bias", "coverage", "width", "undetermined", "less_spread", "queries", "items", "spent"),
     *("efficiency", "labels_saved", "selection_error"),
 }
 PAPER = ["passive", "active", "active_uniC", "active_uniD"]
@@ -312,7 +315,7 @@ def test_missing_and_ignored_queries_are_told(call):
 
 
 @pytest.mark.parametrize("method", ["items", "depth", "random"])
-@pytest.mark.parametrize("kind", ["skewed", "bootstrap", "group-sequential"])
+@pytest.mark.parametrize("kind", ["skewed", "logit", "group-sequential"])
 def test_intervals_of_every_kind(simulate, method, kind):
     rows = simulate(*LETOR, *TWO, "--method", method, "--interval", kind)
     plain = simulate(*LETOR, *TWO, "--method", method)
@@ -335,7 +338,7 @@ def test_draws_with_replacement_keep_their_t_intervals(call):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--interval", "normal"), "unknown interval 'normal'; known: t, skewed, bootstrap, group-sequential"),
+        (("--interval", "normal"), "unknown interval 'normal'; known: t, skewed, logit, group-sequential"),
         (("--interval", "asympcs"), "unknown interval 'asympcs'; known: .*"),
         (("--method", "cube"), "unknown method 'cube'; known: passive, .*"),
         (("--measure", "ERR", "--method", "items"), "method 'items' is for additive measures .*, not for ERR"),
@@ -357,19 +360,17 @@ def judged_pairs(folder, grades, turned):
     return "simulate", "--qrels", "x.qrels", "--run", "x.run", "--repetitions", 400, "-o", "jsonl"
 
 
-def test_intervals_that_are_too_short_are_told_with_why(call, folder):
-    """Two queries of 60 hold half of the value: samples without them know nothing of it."""
-    pool = judged_pairs(folder, [4 if q in (7, 40) else q % 2 for q in range(60)], lambda q: False)
+RARE = [4 if q in (7, 40) else q % 2 for q in range(60)]
+"""Grades of which two of 60 hold half of the value: samples without them know nothing of it."""
+
+
+def test_intervals_that_are_too_short_are_told(call, folder):
+    pool = judged_pairs(folder, RARE, lambda q: False)
     answer = call(*pool, "--measure", "DCG@1", "--budget", 8, "--budget", 20, "--budget", 60)
     floor = 0.95 - 3 * math.sqrt(0.95 * 0.05 / 400)
     short = [row for row in answer.rows if row["method"] == "passive" and row["coverage"] < floor]
     assert [row["budget"] for row in short] == [8, 20]
-    told = [
-        f"{row['coverage']:.1%} at {row['budget']:g}"
-        + (f" (few judged queries dominate {row['uneven']:.0%})" if row["uneven"] > 0.1 else "")
-        for row in short
-    ]
-    assert any("dominate" in one for one in told)
+    told = [f"{row['coverage']:.1%} at {row['budget']:g}" for row in short]
     said = [line for line in answer.err.splitlines() if line.startswith("activeeval: passive, ")]
     measure = "DCG(dcg='exp-log2')@1"
     assert said == [
@@ -378,13 +379,26 @@ def test_intervals_that_are_too_short_are_told_with_why(call, folder):
 
 
 def test_intervals_that_hold_the_truth_are_not_called_too_short(call, folder):
-    """Also where few queries dominate most estimates: a few of 60 hold all of the difference."""
-    pool = judged_pairs(folder, [2] * 60, lambda q: q % 12 == 0)
-    answer = call(*pool, "--versus-run", "y.run", "--budget", 40)
-    (row,) = [row for row in answer.rows if row["method"] == "passive"]
-    assert row["uneven"] > 0.5
+    """Also where most samples see less spread than the model expected: its variance makes room."""
+    answer = call(*judged_pairs(folder, RARE, lambda q: False), "--measure", "DCG@1", "--budget", 8)
+    (row,) = [row for row in answer.rows if row["method"] == "items"]
+    assert row["less_spread"] > 0.5
     assert row["coverage"] > 0.95
-    assert "intervals" not in answer.err
+    assert "activeeval: items" not in answer.err
+
+
+def test_why_intervals_are_too_short(capsys):
+    """Where more than a tenth of the samples saw less spread than was planned, that is why."""
+    given = {"method": "depth", "is_too_short": True, "coverage": Figure(0.875)}
+    often, seldom, fine = (
+        SimpleNamespace(**given | {"budget": budget, "less_spread": Figure(share), "is_too_short": budget < 40})
+        for budget, share in ((10.0, 0.101), (20.0, 0.1), (40.0, 0.5))
+    )
+    _warn_of_short_intervals("ERR", [often, seldom, fine])
+    assert capsys.readouterr().err == (
+        "activeeval: depth, ERR: too few 95 % intervals hold the truth, by budget: "
+        "87.5% at 10 (less spread than expected 10%), 87.5% at 20\n"
+    )
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
