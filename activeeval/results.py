@@ -55,8 +55,12 @@ def t_quantile(level: float, degrees_of_freedom: float | Floats) -> Floats:
 
 LEVELS = ("note", "careful", "do not use")
 """Of cautions: there is nothing to do; there is something to do; the number is no basis for a decision."""
-LESS_SPREAD, MORE_SPREAD, FEW_DEGREES = 0.2, 10.0, 4.0
-"""Where V̂ / planned is below the first, samples miss what is rare and large: TODO."""
+LESS_SPREAD, MORE_SPREAD, FEW_DEGREES = 0.1, 10.0, 4.0
+"""V̂ over the planned variance below which a sample is likely to have missed what is rare and large, and above which the
+model is of little use; degrees of freedom below which few queries decide.
+
+Of a third, a fifth and a tenth, a tenth is the first at which one in five intervals of V̂ alone misses (30 to 50
+queries; 4 % of the others do; benchmarks/results/coverage.md). The two others say nothing of misses and are notes."""
 
 
 @dataclass(frozen=True, slots=True)

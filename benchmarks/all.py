@@ -56,9 +56,15 @@ STEPS = (
     ),
     Step(
         "coverage",
-        "coverage and bias in a fixed list of cells",
+        "coverage and bias in fixed lists of cells, one of 30 to 50 queries; what cautions are worth",
         "benchmarks.coverage",
         ("results/coverage.json", "results/coverage.md"),
+    ),
+    Step(
+        "population",
+        "coverage of intervals for the population, by joint degrees of freedom and by those of the pool's part",
+        "benchmarks.population",
+        ("results/population.json",),
     ),
     Step(
         "peer-efficiency",

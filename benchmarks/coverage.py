@@ -30,7 +30,16 @@ from activeeval.methods import default_method
 from activeeval.results import FEW_DEGREES, LESS_SPREAD, MORE_SPREAD
 from activeeval.session.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.simulation import Replications, replicate
-from benchmarks.coverage_cells import COLLECTIONS, FEW_TOPICS, WORST_COLLECTIONS, Cell, cells, cells_of_few, sample_of
+from benchmarks.coverage_cells import (
+    CASES,
+    COLLECTIONS,
+    FEW_TOPICS,
+    WORST_COLLECTIONS,
+    Cell,
+    cells,
+    cells_of_few,
+    sample_of,
+)
 from benchmarks.coverage_report import markdown
 from benchmarks.few_topics import POOLS_OF_FEW
 from benchmarks.machine import ROOT, describe, store
@@ -61,7 +70,12 @@ MODELS: dict[str, Callable[[GradeBeliefs], GradeBeliefs]] = {
 
 
 def replays(
-    target: Target, beliefs: GradeBeliefs, grades: NDArray[np.int64], shares: dict[float, int], repetitions: int
+    target: Target,
+    beliefs: GradeBeliefs,
+    grades: NDArray[np.int64],
+    shares: dict[float, int],
+    repetitions: int,
+    interval: str = "t",
 ) -> Iterator[tuple[float, Replications | None]]:
     """Design once, then yield budget and replications for every share and its seed; None where it is refused.
 
@@ -72,19 +86,19 @@ def replays(
     for share, seed in shares.items():
         budget = share * design.cost
         try:
-            yield budget, replicate(design, grades, [budget], repetitions, seed)
+            yield budget, replicate(design, grades, [budget], repetitions, seed, interval=interval)
         except BudgetError:
             yield budget, None
 
 
-def rows_of(pool: JudgedPool, listed: list[Cell], repetitions: int) -> list[dict[str, Any]]:
+def rows_of(pool: JudgedPool, listed: list[Cell], repetitions: int, interval: str = "t") -> list[dict[str, Any]]:
     """Return the rows of cells that share a design; `nonzero_queries` tells how few queries may make the truth."""
     cell, grades = listed[0], pool.workload.grades
     target = pool.target(cell.measure, cell.case, cell.overhead)
     values = target.values(grades)
     truth, scale = (float(target.pool.query_probs @ v) for v in (values, np.abs(values)))
     seeds = {one.share: one.seed for one in listed}
-    runs = replays(target, MODELS[cell.model](pool.beliefs), grades, seeds, repetitions)
+    runs = replays(target, MODELS[cell.model](pool.beliefs), grades, seeds, repetitions, interval)
     common = {"method": default_method(target.measure).name, "repetitions": repetitions}
     common |= {"is_few": cell.collection in FEW_TOPICS, "pool_queries": target.pool.n_queries}
     common |= {"truth": truth, "nonzero_queries": int(np.count_nonzero(np.abs(values) > ROUNDING * scale))}
@@ -169,14 +183,14 @@ def _told(rows: list[dict[str, Any]]) -> str:
     return f"{first['name'].rpartition(',')[0]}, {first['method']}: {', '.join(found)}"
 
 
-def run(listed: list[Cell], repetitions: int, jobs: int) -> list[dict[str, Any]]:
+def run(listed: list[Cell], repetitions: int, jobs: int, interval: str = "t") -> list[dict[str, Any]]:
     """Return the rows of cells, in their order, and tell of each plan that is done."""
     rows: list[dict[str, Any]] = []
     started = time.perf_counter()
     for collection, of_collection in groupby(listed, key=lambda cell: cell.collection):
         pool = LOADERS[collection]()
         plans = [list(group) for _, group in groupby(of_collection, key=lambda cell: cell.plan)]
-        calls = (delayed(rows_of)(pool, group, repetitions) for group in plans)
+        calls = (delayed(rows_of)(pool, group, repetitions, interval) for group in plans)
         for found in Parallel(n_jobs=jobs, return_as="generator")(calls):
             rows += found
             print(f"{len(rows)} of {len(listed)}, {time.perf_counter() - started:.0f} s: {_told(found)}", flush=True)
@@ -190,13 +204,16 @@ def main() -> None:
     parser.add_argument("--cells", type=int, help="only so many, chosen by lot")
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--case", choices=CASES)
+    parser.add_argument("--interval", default="t", help="logit needs --case 'one ranking'")
     parser.add_argument("--dry", action="store_true", help="print the summary, store nothing")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "coverage.json")
     args = parser.parse_args()
     listed = [cell for cell in (*cells(), *cells_of_few()) if cell.collection in (args.collection or LOADERS)]
+    listed = [cell for cell in listed if args.case in (None, cell.case)]
     listed = sample_of(listed, args.cells) if args.cells else listed
     origin, started = describe("benchmarks.coverage"), time.perf_counter()
-    rows = run(listed, args.repetitions, args.jobs)
+    rows = run(listed, args.repetitions, args.jobs, args.interval)
     result = origin | {"seconds": round(time.perf_counter() - started), "rows": rows}
     print("\n" + markdown(result))
     if not args.dry:

@@ -64,7 +64,7 @@ class Cell:
     @property
     def seed(self) -> int:
         """Seed of the cell's repetitions: cells are independent, and a cell run alone gives the same figures."""
-        return _number(self.name)
+        return number_of(self.name)
 
 
 def cells() -> list[Cell]:
@@ -86,7 +86,7 @@ def cells() -> list[Cell]:
 def cells_of_few() -> list[Cell]:
     """Return the list of cells of 30 to 50 queries: every case of every measure and model, an overhead dealt to it."""
     return sorted(
-        replace(cell, overhead=OVERHEADS[_number(f"overhead {cell.name}") % len(OVERHEADS)], share=share)
+        replace(cell, overhead=OVERHEADS[number_of(f"overhead {cell.name}") % len(OVERHEADS)], share=share)
         for collection, measure, model, case in product(FEW_TOPICS, MEASURES_OF_FEW, MODELS_OF_FEW, CASES)
         for cell in [Cell(collection=collection, measure=measure, model=model, case=case, overhead=0.0, share=0.0)]
         for share in SHARES_OF_FEW
@@ -95,13 +95,15 @@ def cells_of_few() -> list[Cell]:
 
 def sample_of(listed: list[Cell], n: int) -> list[Cell]:
     """Return n cells of a list by lot, in its order."""
-    return sorted(sorted(listed, key=lambda cell: _number(f"lot {cell.name}"))[:n])
+    return sorted(sorted(listed, key=lambda cell: number_of(f"lot {cell.name}"))[:n])
 
 
 def _dealt(collection: str, measure: str) -> Iterator[tuple[str, list[tuple[str, float]]]]:
     """Give every model its pairs of case and overhead."""
     pairs = list(product(CASES, OVERHEADS))
-    deck, updates = (sorted(pairs, key=lambda p: _number(f"{p} {collection} {measure} {n}")) for n in ("deal", "more"))
+    deck, updates = (
+        sorted(pairs, key=lambda p: number_of(f"{p} {collection} {measure} {n}")) for n in ("deal", "more")
+    )
     updates = [pair for pair in updates if pair[0] == "index update"]
     for i, model in enumerate(MODELS):
         own = deck[DEALT * i : DEALT * (i + 1)]
@@ -110,6 +112,6 @@ def _dealt(collection: str, measure: str) -> Iterator[tuple[str, list[tuple[str,
         yield model, own
 
 
-def _number(text: str) -> int:
+def number_of(text: str) -> int:
     """Return a number that looks random; unlike a generator's it is the same in every version of everything."""
     return int.from_bytes(blake2b(f"{SEED} {text}".encode(), digest_size=8).digest())

@@ -462,6 +462,21 @@ def test_depths_without_anything_relevant_bound_nothing(n):
 
 
 @pytest.mark.kernel
+@pytest.mark.parametrize("n", [8, 30])
+def test_what_is_rounding_beside_the_predictions_is_no_spread_whatever_is_fitted(n):
+    """After an update that changed nothing y is 1e-19, and so is every coefficient: nothing beside m of 1e-3."""
+    random = np.random.default_rng(1)
+    omega, keep, totals, _, population = seen(random, n, 3)
+    within = np.zeros((n, 10))
+    totals[:, 0], totals[:, 2] = 1e-19 * random.normal(size=n), 1e-3 * random.uniform(0.5, 1, n)
+    keep[: n // 2], within[: n // 2, 0] = 0.0, 1e-38  # of certain queries too, whose places are not
+    assert found_by((omega, keep, totals, within, population), True)[1] == math.inf
+    totals[0, 0] = 1e-5
+    keep[0] = 0.5
+    assert math.isfinite(found_by((omega, keep, totals, within, population), True)[1])
+
+
+@pytest.mark.kernel
 def test_alike_is_up_to_rounding_and_only_of_fitted_forms():
     arrays = lowest_everywhere(9)
     arrays[2][0, 0] += 1e-12

@@ -505,7 +505,7 @@ def test_a_summary_is_computed_from_its_runs():
             "width": 2 * half[finite, k],
             "undetermined": np.isinf(run.observed[:, k]),
             "coverage_so_far": held[:, : k + 1].all(axis=1),
-            "less_spread": run.observed[:, k] < 0.2 * run.planned[:, k],
+            "less_spread": run.observed[:, k] < 0.1 * run.planned[:, k],
             "queries": run.n_queries[:, k],
             "items": run.n_items[:, k],
             "spent": spent,

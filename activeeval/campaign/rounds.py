@@ -168,7 +168,8 @@ class Rounds:
                 raise InputError("what is believed of the folds has nodes of different weights: give one query factor")
             nodes[:, folds == fold] = one.nodes[:, folds == fold]
         beliefs = design.stage.model(Beliefs.of(pool, nodes, prior, known=before))
-        readings = tuple(design.stage.reading(one, design.order, beliefs, before) for one in design.targets)
+        taught = (design.stage.reading(one, design.order, beliefs, before) for one in design.targets)
+        readings = tuple(replace(reading, drawn_with=design.beliefs) for reading in taught)
         return Campaign.replay(replace(design, beliefs=beliefs, readings=readings), campaign.log, key=int(campaign.key))
 
 

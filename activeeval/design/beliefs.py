@@ -144,19 +144,6 @@ class Beliefs:
         of_queries = _informed(self.query_offsets, nodes, weights, self.known)
         return replace(self, nodes=nodes, prior=weights, weights=of_queries)
 
-    def unhedged(self) -> Beliefs:
-        """Return the model itself: what `defended` beliefs were before."""
-        nodes, prior = _own_nodes(self.given, self.factor), self._own_prior
-        if prior.size == self.prior.size:
-            return self
-        missing = self.nodes.shape[2] - nodes.shape[2]  # of `widened` beliefs
-        weights = _informed(self.query_offsets, nodes, prior, self.known)
-        return replace(self, nodes=np.pad(nodes, ((0, 0), (0, 0), (0, missing))), prior=prior, weights=weights)
-
-    @property
-    def _own_prior(self) -> Floats:
-        return self.given_weights if self.factor is None else self.factor.node_weights
-
     def widened(self, n_grades: int) -> Beliefs:
         """Return beliefs that know so many further grades and give them no probability."""
         more = ((0, 0), (0, 0), (0, n_grades))
@@ -180,7 +167,8 @@ class Beliefs:
         tuple of two ndarrays, shape (n_items,)
         """
         nodes = _own_nodes(self.given, self.factor)
-        weights = _informed(self.query_offsets, nodes, self._own_prior, self.known)
+        prior = self.given_weights if self.factor is None else self.factor.node_weights
+        weights = _informed(self.query_offsets, nodes, prior, self.known)
         grades, of_items = np.arange(nodes.shape[2]), np.repeat(weights, np.diff(self.query_offsets), axis=0).T
         mean, square = ((of_items * (nodes @ grades**power)).sum(axis=0) for power in (1, 2))
         return mean, np.maximum(square - mean**2, 0.0)

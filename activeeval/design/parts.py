@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order, Places
 from activeeval.design.rates import Rates, Ratios, Spread, variance_left, weighed
-from activeeval.design.readings import Reading
+from activeeval.design.readings import Reading, planned_by
 from activeeval.design.stages import WHOLE, Stage
 from activeeval.errors import InputError
 from activeeval.measures import Target
@@ -110,7 +110,13 @@ class Part:
 
     def readings(self, order: Order) -> tuple[Reading, ...]:
         """Return the reading of each target on an order."""
-        return tuple(self.stage.reading(target, order, self.beliefs, self.known) for target in self.targets)
+        found = [self.stage.reading(target, order, self.beliefs, self.known) for target in self.targets]
+        if self.beliefs is None:
+            return tuple(found)
+        return tuple(
+            replace(reading, plan=planned_by(order, self.places, spread, order.query_probs))
+            for reading, spread in zip(found, self.spreads, strict=True)
+        )
 
 
 def equal_loss_weights(planned: Floats) -> list[float]:

@@ -58,6 +58,8 @@ class Reading:
         What is judged of a query: says how values vary.
     drawn_with : Beliefs or None
         What the rates of the order were made with, where that is not what predicts.
+    plan : Planned or None
+        What the design planned for this target, where that is at hand.
     gathered_totals : PoolTotals or None
         Of the larger pool, where the order was gathered of one.
     """
@@ -69,6 +71,7 @@ class Reading:
     stage: Spreads
     beliefs: Beliefs | None = None
     drawn_with: Beliefs | None = None
+    plan: Planned | None = None
     gathered_totals: PoolTotals | None = None
     kind: ClassVar[str] = "whole"
 
@@ -175,25 +178,38 @@ class Reading:
         """The variance that the design planned for this target, by level; nothing without a grade model."""
         if self.gathered_totals is not None and self.gathered_totals.planned is not None:
             return self.gathered_totals.planned
-        return self._planned(self.drawn_with or self.beliefs)
+        if self.plan is not None:
+            return self.plan
+        beliefs = self.drawn_with or self.beliefs
+        return Planned.of(np.empty(0), np.empty(0)) if beliefs is None else self._planned(beliefs)
+
+    @cached_property
+    def bounded(self) -> Planned:
+        """What no grade model can plan more than, by level, at hardly any cost: the widest values at the least rate."""
+        n, top = self.target.pool.n_items, 0 if self.top is None else self.top
+        ends = [np.abs(self.target.values(np.full(n, grade))) for grade in (0, top)]
+        lists = [self.target.ranking, self.target.versus]
+        alone = [replace(self.target, ranking=own, versus=None) for own in lists if own is not None]
+        spans = [np.abs(one.values(np.full(n, top))) + np.abs(one.values(np.zeros(n, np.int64))) for one in alone]
+        return Planned.of(self.least_roots, self.query_probs**2 * np.sum([*ends, *spans], axis=0) ** 2)
 
     @cached_property
     def planned_blindly(self) -> Planned | None:
         """The same were all grades equally likely; None where the grades are not known."""
         if self.gathered_totals is not None and self.gathered_totals.planned is not None:
             return self.gathered_totals.planned_blindly
-        top = self.max_grade if self.beliefs is None else self.beliefs.max_grade
-        if top is None:
+        if self.top is None:
             return None
-        return self._planned(self.stage.model(Beliefs.uniform(self.target.pool, top, self.known)))
+        return self._planned(self.stage.model(Beliefs.uniform(self.target.pool, self.top, self.known)))
 
-    def _planned(self, beliefs: Beliefs | None) -> Planned:
-        order, places = self.order, Places.of_order(self.order)
-        if beliefs is None:
-            return Planned.of(np.empty(0), np.empty(0))
-        spread = self.stage.spread(self.target, places, beliefs.unhedged())
-        terms = variance_terms(places, spread, self.query_probs, is_nested=order.is_nested)
-        return Planned.of(np.concatenate((order.query_roots, order.roots[places.matters])), np.concatenate(terms))
+    @property
+    def top(self) -> int | None:
+        """The largest grade that there is; None where nobody knows."""
+        return self.max_grade if self.beliefs is None else self.beliefs.max_grade
+
+    def _planned(self, beliefs: Beliefs) -> Planned:
+        places = Places.of_order(self.order)
+        return planned_by(self.order, places, self.stage.spread(self.target, places, beliefs), self.query_probs)
 
     def values(self, grades: Ints) -> Floats:
         """Return L of every query from the grades of places and from what is known, shape (n_queries,)."""
@@ -216,6 +232,18 @@ class Reading:
         own = self.order.items[self.order.roots > 0]
         merged[own] = grades[own]
         return merged
+
+
+def planned_by(order: Order, places: Places, spread: Spread, query_probs: Floats) -> Planned:
+    """Return the variance that an order leaves of what a target varies by, by level.
+
+    Parameters
+    ----------
+    query_probs : ndarray, shape (n_queries,)
+        p of the queries that the target is about, unless ``spread`` allows for that.
+    """
+    terms = variance_terms(places, spread, query_probs, is_nested=order.is_nested)
+    return Planned.of(np.concatenate((order.query_roots, order.roots[places.matters])), np.concatenate(terms))
 
 
 class Judge:

@@ -13,8 +13,8 @@ model can spoil much. What is seen within a query has an unbiased variance s(B),
 
     V̂ = Σ ω² (keep e² + (1 − keep) s),      keep = 1 − π,
 
-unbiased. B minimises V̂: least squares with weights ω² keep for whole queries. Of the regressors, in their order, as many
-are fitted as predict the judged queries best that have no part in the fit (PRESS): a coefficient that one or two
+unbiased. B minimises V̂: least squares with weights ω² keep for whole queries. Of the regressors, in their order, as
+many are fitted as predict the judged queries best that have no part in the fit (PRESS): a coefficient that one or two
 queries decide explains these and no other. Fitted residuals are multiplied by the
 g-weights g = 1 + (Z̄ − Σ ω z)' H⁻¹ ω keep z, with which R̂ = Σ ω g y, and V̂ by n / (n − 2). Where a g exceeds 5 the fit
 reaches far beyond the sample, and the first regressor stands alone, unless the fit leaves no residual: for any g it
@@ -292,7 +292,7 @@ def _press(h, k, omega, keep, totals, within):
 
 @_jit
 def _n_regressors(h, most, omega, keep, totals, within):
-    """Return how many regressors predict the queries best that have no part in the fit: few where few queries matter."""
+    """Return how many regressors predict the queries best that have no part in the fit: few where few matter."""
     best, chosen = np.inf, 1
     for k in range(1, most + 1):
         press = _press(h, k, omega, keep, totals, within)

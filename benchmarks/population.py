@@ -1,0 +1,113 @@
+"""How often intervals for the population hold its truth: ``python -m benchmarks.population``.
+
+The queries of a collection stand for the population; pools of some of them are drawn, and a sample of each. The choice
+of the pool from N queries without replacement leaves 1 − (n − 1) / (N − 1) of what the interval allows for it, which is
+taken off. Beside the joint degrees of freedom stand those of the pool's part alone. Stored in results/population.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from activeeval import Target
+from activeeval.errors import BudgetError
+from activeeval.estimation import half_widths
+from activeeval.methods import default_method
+from activeeval.simulation import replicate
+from benchmarks.coverage import MODELS
+from benchmarks.coverage_cells import number_of
+from benchmarks.machine import ROOT, describe, store
+from benchmarks.pools import JudgedPool, load
+
+Floats = NDArray[np.float64]
+POOLS = ("mq2008", "mq2007-agg")
+SIZES, SHARES, OVERHEAD = (40, 100), (0.15, 0.5), 1.0
+QUESTIONS = (
+    ("DCG@10", "one ranking", "forest"),
+    ("DCG@10", "two rankers", "uniform"),
+    ("ERR@10", "one ranking", "forest"),
+    ("ERR@10", "two rankers", "forest"),
+    ("nDCG@10", "two rankers", "forest"),
+    ("ERR", "index update", "forest"),
+    ("AP", "one ranking", "uniform"),
+)
+SAMPLES = 5
+"""Of each pool."""
+
+
+def drawn(pool: JudgedPool, whole: Target, model: str, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return the design, without a budget, and the grades of a pool of n queries."""
+    population = pool.workload.pool
+    queries = np.sort(rng.choice(population.n_queries, n, replace=False))
+    items = np.flatnonzero(np.isin(population.item_queries, queries))
+    workload = pool.workload.of_queries(queries).with_costs(None, OVERHEAD)
+    versus = None if whole.versus is None else whole.versus.restricted_to(workload.pool, items)
+    beliefs = MODELS[model](pool.beliefs)
+    beliefs = replace(beliefs, probs=beliefs.probs[items])
+    method = default_method(whole.measure)
+    target = Target(whole.measure, workload.ranking, versus)
+    return method.design(target, **beliefs.for_method(method, beliefs.probs.shape[1])), workload.grades
+
+
+def row_of(pool: JudgedPool, measure: str, case: str, model: str, n: int, share: float, n_pools: int) -> dict[str, Any]:
+    """Return the figures of one cell."""
+    name = f"{pool.name}, {n} queries, {measure}, {case}, {model}, {share:.0%}"
+    rng, whole = np.random.default_rng(number_of(name)), pool.target(measure, case, OVERHEAD)
+    truth, total = float(whole.values(pool.workload.grades).mean()), pool.workload.pool.n_queries
+    held: list[Floats] = []
+    for k in range(n_pools):
+        design, grades = drawn(pool, whole, model, n, rng)
+        try:
+            wide, own = (
+                replicate(design, grades, [share * design.cost], SAMPLES, rng=k, scope=scope)
+                for scope in ("population", "pool")
+            )
+        except BudgetError:
+            continue
+        added = np.nan_to_num(np.maximum(wide.variances - own.variances, 0.0)) * (1 - (n - 1) / (total - 1))
+        errors = np.abs(wide.values - truth)
+        both = (wide.degrees_of_freedom, own.degrees_of_freedom)
+        halves = [half_widths(own.variances + added, degrees, 0.95) for degrees in both]
+        held.append(np.column_stack([*(errors <= half for half in halves), *halves]))
+    found = np.concatenate(held)
+    joint, alone, widths, before = found.T
+    return {
+        "name": name,
+        "repetitions": len(found),
+        "coverage": float(joint.mean()),
+        "coverage_by_degrees_of_the_pool": float(alone.mean()),
+        "width_ratio": float(np.median(widths) / np.median(before)),
+    }
+
+
+def main() -> None:
+    """Run all cells and store them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pools", type=int, default=100, help="pools drawn for each cell")
+    args = parser.parse_args()
+    origin, started = describe("benchmarks.population"), time.perf_counter()
+    rows = []
+    for name in POOLS:
+        pool = load(name)
+        cells = product(QUESTIONS, SIZES, SHARES)
+        calls = (delayed(row_of)(pool, *question, n, share, args.pools) for question, n, share in cells)
+        for row in Parallel(n_jobs=2, return_as="generator")(calls):
+            rows.append(row)
+            both = f"{row['coverage']:.3f} ({row['coverage_by_degrees_of_the_pool']:.3f})"
+            print(f"{row['name']}: {both}, width × {row['width_ratio']:.2f}", flush=True)
+    for figure in ("coverage", "coverage_by_degrees_of_the_pool", "width_ratio"):
+        print(f"mean {figure} {np.mean([row[figure] for row in rows]):.4f}")
+    result = origin | {"seconds": round(time.perf_counter() - started), "rows": rows}
+    store(ROOT / "benchmarks" / "results" / "population.json", result)
+
+
+if __name__ == "__main__":
+    main()
