@@ -135,7 +135,7 @@ def four_runs():
         highs=[2.5, 2.0, infinity, 3.001],
         degrees=[13.0, infinity, 0.0, 3.0],
         observed=[0.16, 0.0, infinity, 1e-8],
-        planned=[1.0, 0.0, 1.0, 1e-10],
+        planned=[2.0, 0.0, 1.0, 1e-10],
         n_open=[38.0, 0.0, 38.0, 38.0],
     )
 
@@ -164,9 +164,9 @@ def test_what_each_caution_tells_by_hand():
 
 
 def test_cautions_come_beyond_their_bounds_only():
-    """At 0.2 and 10 times the planned variance, and at 4 degrees, none does."""
+    """At a tenth and at 10 times the planned variance, and at 4 degrees, none does."""
     arrays = ([2.0] * 6, [1.0] * 6, [3.0] * 6, [4.0, 4.0, 4.0, 4.0, 3.99, 4.01])
-    found = replications(*arrays, observed=[0.19, 0.21, 9.9, 10.1, 1.0, 1.0], planned=1.0)
+    found = replications(*arrays, observed=[0.09, 0.11, 9.9, 10.1, 1.0, 1.0], planned=1.0)
     row = coverage.figures(found, 2.0, 2.0, 100.0)
     told = {code: row[code]["told"] * 6 for code in coverage.CODES}
     assert told == pytest.approx({"no spread": 0, "less spread": 1, "more spread": 1, "few decide": 1})
@@ -282,7 +282,7 @@ def test_a_quarter_of_the_lists_is_empty():
 
 def cell_row(name, **changed):
     """A cell of 100 runs that hold, ten of them with the careful caution."""
-    observed = [0.1] * 10 + [1.0] * 90
+    observed = [0.05] * 10 + [1.0] * 90
     arrays = ([1.0, 3.0] * 50, [0.0] * 100, [4.0] * 100, [50.0] * 100)
     row = coverage.figures(replications(*arrays, observed=observed, planned=1.0), 2.0, 2.0, 100.0)
     row |= {"is_refused": False, "is_few": False, "repetitions": 100, "nonzero_queries": 5, "method": "depth"}
@@ -367,6 +367,6 @@ def test_the_table_of_cautions_by_hand():
     text = report_of(cell_row("one", coverage=0.95, misses_alone=0.08, **{"less spread": caution}))
     (line,) = (one for one in section(text, "Cautions").splitlines() if one.startswith("| careful"))
     told = ["10.0%", "40.0%", "1.1%", "80.0%", "60.0%", "2.2%", "75.0%"]
-    assert line == "| " + " | ".join(["careful: V̂ / planned < 0.2", *told]) + " |"
+    assert line == "| " + " | ".join(["careful: V̂ / planned < 0.1", *told]) + " |"
     (never,) = (one for one in section(text, "Cautions").splitlines() if one.startswith("| do not use"))
     assert never == "| do not use: no spread | 0.0% |  | 5.0% | 0.0% |  | 8.0% | 0.0% |"
