@@ -97,7 +97,7 @@ def test_rows_for_reading_name_what_matters_and_leave_out_what_is_not_there():
     }
     changes = {"undetermined": Figure(0.125, 0.03), "interval": "group-sequential", "labels_saved": None}
     (row,) = plain_rows([summary(**changes, selection_error=Figure(0.031, 0.002))])
-    assert row["coverage"] == "0.951 (12.5% none)"
+    assert row["coverage"] == "0.951 (12.5% no spread)"
     assert (row["at every look"], row["labels saved"], row["wrong winner"]) == ("0.940", "", "0.031 (0.002)")
 
 

@@ -44,7 +44,7 @@ def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
         row, figures = {"method": summary.method, "budget": amount(summary.budget)}, summary.row()
         row |= {name: f"{figures[name]:.{places}f}" for name, places in named}
         if summary.undetermined.value > 0:
-            row["coverage"] += f" ({summary.undetermined.value:.1%} none)"
+            row["coverage"] += f" ({summary.undetermined.value:.1%} no spread)"
         if summary.interval == "group-sequential":
             row["at every look"] = f"{summary.coverage_so_far.value:.3f}"
         row["efficiency"] = _with_error(summary.efficiency, 2)
