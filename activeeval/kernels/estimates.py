@@ -181,6 +181,17 @@ def _inverse(h, k):
 
 
 @_jit
+def _least_squares(inverse, h):
+    """Return B of the regressors whose part of H has this inverse."""
+    k = len(inverse)
+    coefficients = np.zeros(k)
+    for a in range(k):
+        for b in range(k):
+            coefficients[a] += inverse[a, b] * h[0, b + 1]
+    return coefficients
+
+
+@_jit
 def _fit(h, k, omega, totals, population, coefficients, lift):
     """Fill B and what the g-weights need for the first k regressors; return how many say anything."""
     inverse, rank = _inverse(h, k)
@@ -188,11 +199,10 @@ def _fit(h, k, omega, totals, population, coefficients, lift):
     for j in range(omega.size):
         for b in range(k):
             gap[b] -= omega[j] * totals[j, b + 1]
+    coefficients[:k] = _least_squares(inverse, h)
     for a in range(k):
-        coefficients[a] = 0.0
         lift[a] = 0.0
         for b in range(k):
-            coefficients[a] += inverse[a, b] * h[0, b + 1]
             lift[a] += inverse[a, b] * gap[b]
     return rank
 
@@ -273,11 +283,7 @@ def _press(h, k, omega, keep, totals, within):
     With l = ω² keep z' H⁻¹ z the residual of a query that has no part in the fit is e / (1 − l) (Allen, 1974).
     """
     inverse, _ = _inverse(h, k)
-    coefficients = np.zeros(k)
-    for a in range(k):
-        for b in range(k):
-            coefficients[a] += inverse[a, b] * h[0, b + 1]
-    direction, products = _direction(coefficients, totals.shape[1])
+    direction, products = _direction(_least_squares(inverse, h), totals.shape[1])
     total = 0.0
     for j in range(omega.size):
         e, s = _residual(j, keep, totals, within, direction, products)
