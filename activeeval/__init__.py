@@ -34,32 +34,49 @@ _HOMES = {
         "top_k_grades",
     ),
     "activeeval.design": ("Design", "optimal_sampling_probs"),
-    "activeeval.methods": ("METHODS", "Method", "default_method"),
+    "activeeval.design.methods": ("METHODS", "Method", "default_method"),
     "activeeval.grade_models": ("QueryFactor", "calibration_report"),
     "activeeval.rankers": ("ExpectedGradeRanker", "ForestRegressionRanker", "RankingSVM"),
-    "activeeval.judging": ("TopKLabelling",),
-    "activeeval.preferences": ("PreferenceData", "coherence", "load_preferences"),
-    "activeeval.gains": ("GainDiscountLearner", "SimpleMargin", "bootstrap_gains", "gain_intervals"),
-    "activeeval.session.modelling": ("GradeBeliefs",),
+    "activeeval.top_k": ("TopKLabelling",),
+    "activeeval.gains": (
+        "GainDiscountLearner",
+        "PreferenceData",
+        "SimpleMargin",
+        "bootstrap_gains",
+        "coherence",
+        "gain_intervals",
+        "load_preferences",
+    ),
+    "activeeval.cases.modelling": ("GradeBeliefs",),
     "activeeval.campaign": ("Campaign", "Unit"),
     "activeeval.campaign.rounds": ("Rounds",),
-    "activeeval.session.evaluation": ("compare", "evaluate"),
+    "activeeval.tasks.evaluate": ("compare", "evaluate"),
     "activeeval.generated": ("generate_pool",),
     "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
     "activeeval.simulation": ("replicate", "simulate"),
-    "activeeval.significance": ("compare_scores", "holm", "mean_interval"),
+    "activeeval.estimation.significance": ("compare_scores", "holm", "mean_interval"),
 }
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
 
 if TYPE_CHECKING:
     from activeeval.campaign import Campaign, Unit
     from activeeval.campaign.rounds import Rounds
+    from activeeval.cases.modelling import GradeBeliefs
     from activeeval.design import Design, optimal_sampling_probs
+    from activeeval.design.methods import METHODS, Method, default_method
     from activeeval.errors import ActiveEvalError, BudgetError, FormatError, InputError, SolverError, StateError
-    from activeeval.gains import GainDiscountLearner, SimpleMargin, bootstrap_gains, gain_intervals
+    from activeeval.estimation.significance import compare_scores, holm, mean_interval
+    from activeeval.gains import (
+        GainDiscountLearner,
+        PreferenceData,
+        SimpleMargin,
+        bootstrap_gains,
+        coherence,
+        gain_intervals,
+        load_preferences,
+    )
     from activeeval.generated import generate_pool
     from activeeval.grade_models import QueryFactor, calibration_report
-    from activeeval.judging import TopKLabelling
     from activeeval.measures import (
         AP,
         DCG,
@@ -79,15 +96,12 @@ if TYPE_CHECKING:
         parse_measure,
         top_k_grades,
     )
-    from activeeval.methods import METHODS, Method, default_method
     from activeeval.pool import Judgments, QueryPool, Rankings
-    from activeeval.preferences import PreferenceData, coherence, load_preferences
     from activeeval.rankers import ExpectedGradeRanker, ForestRegressionRanker, RankingSVM
     from activeeval.results import Cannot, Estimate, Figure, Interval, Moments
     from activeeval.scale import Chunk, ChunkedDesign, chunked_design
-    from activeeval.session.evaluation import compare, evaluate
-    from activeeval.session.modelling import GradeBeliefs
-    from activeeval.significance import compare_scores, holm, mean_interval
     from activeeval.simulation import replicate, simulate
+    from activeeval.tasks.evaluate import compare, evaluate
+    from activeeval.top_k import TopKLabelling
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

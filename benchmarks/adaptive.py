@@ -29,13 +29,13 @@ from joblib import Parallel, delayed
 
 from activeeval import Target
 from activeeval.campaign.rounds import Rounds, planned_weights
+from activeeval.cases.columns import given_columns
+from activeeval.cases.inputs import Workload
+from activeeval.cases.modelling import uniform_beliefs
 from activeeval.design import Design
-from activeeval.methods import METHODS, Method, default_method
-from activeeval.session.columns import given_columns
-from activeeval.session.modelling import uniform_beliefs
-from activeeval.session.rounds import teaching
-from activeeval.session.workload import Workload
+from activeeval.design.methods import METHODS, Method, default_method
 from activeeval.simulation import replicate
+from activeeval.tasks.rounds import teaching
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.pools import JudgedPool, load
 

@@ -31,14 +31,14 @@ from joblib import Parallel, delayed
 
 from activeeval import Campaign
 from activeeval.design import Design
-from activeeval.io.trec import Qrels, write_qrels
-from activeeval.methods import METHODS, default_method
+from activeeval.design.methods import METHODS, default_method
+from activeeval.io.text.trec import Qrels, write_qrels
 from activeeval.pool.texts import Texts
-from activeeval.session.campaigns.making import Rules, create
-from activeeval.session.campaigns.oracle import judge_all
-from activeeval.session.campaigns.standing import answered, standing
-from activeeval.session.samples import Sample
 from activeeval.store import Claimed, Said, Store, open_store
+from activeeval.tasks.campaigns.making import Rules, create
+from activeeval.tasks.campaigns.scripted_judge import judge_all
+from activeeval.tasks.campaigns.standing import answered, standing
+from activeeval.tasks.samples import Sample
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.nights import MODELS, MOST, chain
 from benchmarks.pools import JudgedPool, load

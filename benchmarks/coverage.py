@@ -24,11 +24,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from activeeval import Target
+from activeeval.cases.modelling import GradeBeliefs, uniform_beliefs
+from activeeval.design.methods import default_method
 from activeeval.errors import BudgetError
 from activeeval.estimation import half_widths
-from activeeval.methods import default_method
 from activeeval.results import FEW_DEGREES, LESS_SPREAD, MORE_SPREAD
-from activeeval.session.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.simulation import Replications, replicate
 from benchmarks.coverage_cells import (
     CASES,

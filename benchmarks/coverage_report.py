@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
+from activeeval.estimation.significance import holm
 from activeeval.results import FEW_DEGREES, LESS_SPREAD, MORE_SPREAD
-from activeeval.significance import holm
 
 Row = dict[str, Any]
 

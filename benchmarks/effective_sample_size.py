@@ -23,17 +23,17 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from activeeval import Target
+from activeeval.cases.case import prepare
+from activeeval.cases.choices import Choices
+from activeeval.cases.inputs import Workload, from_letor
+from activeeval.cases.modelling import believe
 from activeeval.design import Design, Reading, Selection, Selections
+from activeeval.design.methods import METHODS, default_method
 from activeeval.errors import BudgetError
 from activeeval.estimation import effective_sample_size, evaluate, judged_samples
 from activeeval.estimation.effective import spread_of
-from activeeval.measures.doors import checked_grades
-from activeeval.methods import METHODS, default_method
+from activeeval.measures.checks import checked_grades
 from activeeval.pool import key_of, known_digest, pool_hashes
-from activeeval.session.cases import prepare
-from activeeval.session.choices import Choices
-from activeeval.session.modelling import believe
-from activeeval.session.workload import Workload, from_letor
 from activeeval.simulation.replications import repetition_seeds
 from benchmarks.coverage import MODELS
 from benchmarks.machine import ROOT, data_folder, describe, store

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
+from activeeval.cases.modelling import GradeBeliefs, uniform_beliefs
+from activeeval.design.methods import METHODS, default_method
 from activeeval.errors import BudgetError
-from activeeval.methods import METHODS, default_method
-from activeeval.session.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.simulation import Summary, simulate
 from benchmarks.efficiency_report import KEYS, MEASURES, Row, markdown
 from benchmarks.machine import ROOT, describe, store

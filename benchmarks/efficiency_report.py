@@ -8,7 +8,7 @@ from typing import Any
 
 from scipy.special import ndtr
 
-from activeeval.significance import holm
+from activeeval.estimation.significance import holm
 
 Row = dict[str, Any]
 ByKey = dict[tuple[Any, ...], Row]

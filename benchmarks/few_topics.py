@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval.io.tables import load_qrels, load_run
-from activeeval.session.modelling import believe
-from activeeval.session.workload import Workload, from_tables
+from activeeval.cases.inputs import Workload, from_tables
+from activeeval.cases.modelling import believe
+from activeeval.io.loading import load_qrels, load_run
 from benchmarks.machine import data_folder
 from benchmarks.pools import SEED, JudgedPool, lightgbm_workload, load, ranked_by_model
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import DCG, ERR, METHODS, Campaign, Target, simulate
+from activeeval.cases.inputs import Workload, from_letor, from_tables
+from activeeval.design.methods import default_method
 from activeeval.generated import generate_pool, noisy_scores
 from activeeval.grade_models import ForestGradeModel
-from activeeval.io.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
-from activeeval.methods import default_method
-from activeeval.session.workload import Workload, from_letor, from_tables
+from activeeval.io.text.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
 
 N_QUERIES = 60
 PAPERS = ("passive", "active", "active_uniC", "active_uniD")

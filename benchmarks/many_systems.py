@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.methods import default_method
-from activeeval.session.budgets import Budget
-from activeeval.session.cases import Case, prepare
-from activeeval.session.choices import Choices
-from activeeval.session.contests import Contest
+from activeeval.cases.budgets import Budget
+from activeeval.cases.case import Case, prepare
+from activeeval.cases.choices import Choices
+from activeeval.cases.contests import Contest
+from activeeval.design.methods import default_method
 from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
 
 MODULE = "benchmarks.many_systems"

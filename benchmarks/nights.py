@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from activeeval import Campaign, Target, parse_measure
+from activeeval.cases.inputs import Workload
+from activeeval.cases.modelling import GradeBeliefs, believe, uniform_beliefs
 from activeeval.design import Design
-from activeeval.methods import METHODS
+from activeeval.design.methods import METHODS
 from activeeval.pool import Rankings
-from activeeval.session.modelling import GradeBeliefs, believe, uniform_beliefs
-from activeeval.session.workload import Workload
 from activeeval.simulation import replicate
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.pools import POOLS, JudgedPool, load

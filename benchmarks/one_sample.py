@@ -19,7 +19,7 @@ import numpy as np
 
 from activeeval import Target
 from activeeval.design import Design
-from activeeval.methods import METHODS
+from activeeval.design.methods import METHODS
 from activeeval.simulation import Replications, replicate
 from benchmarks.machine import ROOT, describe, figure, section_tables, show, store
 from benchmarks.pools import JudgedPool, load

@@ -19,8 +19,8 @@ from importlib.util import find_spec
 import numpy as np
 
 from activeeval import Target
+from activeeval.design.methods import METHODS
 from activeeval.estimation import JudgedSample, evaluate
-from activeeval.methods import METHODS
 from activeeval.results import t_quantile
 from activeeval.simulation import replicate
 from benchmarks.machine import data_folder

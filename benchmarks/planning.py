@@ -30,12 +30,12 @@ from typing import Any
 import numpy as np
 
 from activeeval import METHODS, Campaign, Rankings, Target, parse_measure
+from activeeval.cases.modelling import GradeBeliefs, believe, uniform_beliefs
 from activeeval.design import Design
+from activeeval.design.methods import default_method, fitting_methods
 from activeeval.errors import ActiveEvalError
 from activeeval.generated import generate_pool
-from activeeval.methods import default_method, fitting_methods
 from activeeval.planning import Forecast, Goal, Planner
-from activeeval.session.modelling import GradeBeliefs, believe, uniform_beliefs
 from activeeval.simulation import Replications, replicate
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.pools import JudgedPool, generated, load

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import Rankings, Target, parse_measure
-from activeeval.demonstration import recipe_beliefs
+from activeeval.cases.inputs import Workload, from_letor
+from activeeval.cases.modelling import GradeBeliefs, believe
 from activeeval.generated import generate_pool, noisy_scores
-from activeeval.session.modelling import GradeBeliefs, believe
-from activeeval.session.workload import Workload, from_letor
+from activeeval.tasks.demonstration import recipe_beliefs
 from benchmarks.machine import data_folder
 
 SEED = 2013

@@ -18,9 +18,9 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from activeeval import Target
+from activeeval.design.methods import default_method
 from activeeval.errors import BudgetError
 from activeeval.estimation import half_widths
-from activeeval.methods import default_method
 from activeeval.simulation import replicate
 from benchmarks.coverage import MODELS
 from benchmarks.coverage_cells import number_of

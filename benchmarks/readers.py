@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from sklearn.datasets import load_svmlight_file
 
-from activeeval.io.letor import read_letor
+from activeeval.io.text.letor import read_letor
 from benchmarks.machine import data_folder, figure, seconds
 
 SAMPLES = ("mslr_fold1_train_sample.from_pickle.txt.gz", "mslr_fold1_valid_sample.txt.gz")

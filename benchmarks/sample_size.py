@@ -27,16 +27,16 @@ import numpy as np
 
 from activeeval import Rankings
 from activeeval.campaign.sample import digest_of
+from activeeval.cases.budgets import Budget
+from activeeval.cases.case import Case, prepare
+from activeeval.cases.choices import Choices
+from activeeval.cases.inputs import Workload
+from activeeval.cases.modelling import GradeBeliefs
 from activeeval.generated import noisy_scores, ranked_by_expected_grade
 from activeeval.grade_models import QueryFactor
 from activeeval.io.arrays import read_arrays
-from activeeval.io.trec import Run, write_run
-from activeeval.session.budgets import Budget
-from activeeval.session.cases import Case, prepare
-from activeeval.session.choices import Choices
-from activeeval.session.modelling import GradeBeliefs
-from activeeval.session.samples import draw, read_sample
-from activeeval.session.workload import Workload
+from activeeval.io.text.trec import Run, write_run
+from activeeval.tasks.samples import draw, read_sample
 from benchmarks.kernels import MAX_GRADE, MSLR_QUERIES, mslr_sized
 from benchmarks.machine import ROOT, describe, figure, show, store
 from benchmarks.memory import peak_mb

@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import DCG, ERR, METHODS, Rankings, Target, simulate
+from activeeval.cases.case import prepare
+from activeeval.cases.choices import Choices
+from activeeval.cases.modelling import GradeBeliefs
 from activeeval.grade_models import ForestGradeModel, QueryFactor, cross_fitted_probs
-from activeeval.io.letor import read_letor
-from activeeval.session.cases import prepare
-from activeeval.session.choices import Choices
-from activeeval.session.modelling import GradeBeliefs
+from activeeval.io.text.letor import read_letor
 from benchmarks.machine import ROOT, data_folder, describe, figure, show, store
 
 MODULE = "benchmarks.sampling"

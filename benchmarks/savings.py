@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
+from activeeval.cases.budgets import Budget
+from activeeval.cases.case import prepare
+from activeeval.cases.choices import Choices
 from activeeval.cli import cli, run
-from activeeval.methods import METHODS
-from activeeval.session.budgets import Budget
-from activeeval.session.cases import prepare
-from activeeval.session.choices import Choices
+from activeeval.design.methods import METHODS
 from benchmarks.machine import ROOT, data_folder, describe, store
 
 BUDGETS = {"mq2008": ("3%", "6%", "10%", "20%", "30%"), "robust03": ("16%", "33%", "50%")}

@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.io.tables import load_qrels
-from activeeval.io.trec import Qrels, Run
-from activeeval.methods import METHODS, default_method
-from activeeval.session.columns import given_columns
-from activeeval.session.modelling import GradeBeliefs, believe
-from activeeval.session.workload import Workload, from_tables
+from activeeval.cases.columns import given_columns
+from activeeval.cases.inputs import Workload, from_tables
+from activeeval.cases.modelling import GradeBeliefs, believe
+from activeeval.design.methods import METHODS, default_method
+from activeeval.io.loading import load_qrels
+from activeeval.io.text.trec import Qrels, Run
 from activeeval.simulation import replicate
 from benchmarks.machine import ROOT, data_folder, describe, figure, figures_table, show, store
 from benchmarks.pools import SEED, JudgedPool, load

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from activeeval import QueryPool, Rankings
-from activeeval.demonstration import MAX_GRADE, recipe_beliefs
+from activeeval.cases.inputs import Workload
 from activeeval.generated import GeneratedPool, generate_pool, noisy_scores
-from activeeval.session.workload import Workload
+from activeeval.tasks.demonstration import MAX_GRADE, recipe_beliefs
 from benchmarks.pools import SEED, JudgedPool
 
 RELEVANT_SHARE = 0.04

@@ -22,13 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from activeeval.io.letor import read_letor
-from activeeval.io.scores import read_scores
-from activeeval.judging import TopKLabelling, expected_comparisons, preference_agreement
-from activeeval.judging.agreement import RELATIONS, Coefficient, PreferenceAgreement
-from activeeval.judging.assessors import Assessor, Assessors
-from activeeval.judging.coefficients import chi_squared
-from activeeval.judging.opinions import Graded, Grades
+from activeeval.io.text.letor import read_letor
+from activeeval.io.text.scores import read_scores
+from activeeval.judgments import preference_agreement
+from activeeval.judgments.agreement import RELATIONS, Coefficient, PreferenceAgreement
+from activeeval.judgments.coefficients import chi_squared
+from activeeval.judgments.opinions import Graded, Grades
+from activeeval.top_k import TopKLabelling, expected_comparisons
+from activeeval.top_k.assessors import Assessor, Assessors
 from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
 
 MODULE = "benchmarks.user_study"

@@ -44,7 +44,7 @@ text_numbers.text_census(numpy.zeros(1, numpy.uint8))
 """
 LETOR = """
 import statistics, sys, time
-from activeeval.io.letor import read_letor
+from activeeval.io.text.letor import read_letor
 read_letor(sys.argv[1])
 times = []
 for _ in range(5):

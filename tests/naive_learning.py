@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import lsq_linear, minimize
 
 from activeeval import QueryPool, Rankings
-from activeeval.preferences import PreferenceData, random_list_pairs
+from activeeval.gains import PreferenceData, random_list_pairs
 
 # Pools and pairs
 

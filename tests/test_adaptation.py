@@ -18,16 +18,16 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression
 
 from activeeval import NDCG, QueryPool, Rankings
+from activeeval.adaptation import HyperLinearRanker, b_measure, choose_regularization, pair_precision
+from activeeval.adaptation.files import _digest
+from activeeval.adaptation.folding import deal_out
+from activeeval.adaptation.trees import Tree, Trees
+from activeeval.adaptation.weights import Differences, LargestMargins
 from activeeval.errors import FormatError, InputError, SolverError
-from activeeval.kernels import leaf_pairs, losses
 from activeeval.kernels.bundles import SparseRows
-from activeeval.rankers import HyperLinearRanker, b_measure, choose_regularization, pair_precision
-from activeeval.rankers.adapted_weights import Differences, LargestMargins
-from activeeval.rankers.files import _digest
-from activeeval.rankers.folding import deal_out
+from activeeval.kernels.learning import leaf_pairs, losses
 from activeeval.rankers.losses import PairHinge, PairSquared
 from activeeval.rankers.pairs import WeightedPairs
-from activeeval.rankers.trees import Tree, Trees
 from tests import naive_adaptation as naive
 
 METHODS = ["closed_form", "sgd", "hinge"]
@@ -521,7 +521,7 @@ def test_the_closed_form_is_refused_from_where_rounding_shows(base, X, n_pairs, 
     assert distance(1e-9) < 1e-6  # accepted, and right
     with pytest.raises(SolverError, match="rounding decides"):
         distance(1e-12)
-    monkeypatch.setattr("activeeval.rankers.adapted_weights.EXACT", np.inf)
+    monkeypatch.setattr("activeeval.adaptation.weights.EXACT", np.inf)
     assert distance(1e-12) > 1e-6  # refused, and rightly
 
 
@@ -537,7 +537,7 @@ def test_a_lambda_that_overflows_is_refused(base, X, method, ridge):
 
 
 def test_a_closed_form_that_would_not_fit_is_refused_before_any_fold(monkeypatch):
-    monkeypatch.setattr("activeeval.rankers.adapted_weights.MOST_SIDE", 20)
+    monkeypatch.setattr("activeeval.adaptation.weights.MOST_SIDE", 20)
     (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
     learned = []
 
@@ -553,7 +553,7 @@ def test_a_closed_form_that_would_not_fit_is_refused_before_any_fold(monkeypatch
 
 
 def test_a_closed_form_that_would_not_fit_is_refused(base, X, monkeypatch):
-    monkeypatch.setattr("activeeval.rankers.adapted_weights.MOST_SIDE", 20)
+    monkeypatch.setattr("activeeval.adaptation.weights.MOST_SIDE", 20)
     with pytest.raises(InputError, match=r"at most 20 pairs or leaves, .* got 3\d: method='sgd' has no such limit"):
         base.adapt(X, preferences(X, 150))
     assert base.adapt(X, preferences(X, 20)).adaptation_.n_pairs == 20

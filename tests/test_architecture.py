@@ -16,19 +16,9 @@ import activeeval
 HOUSE = Path(activeeval.__file__).parent
 
 GROUND = {"errors", "kernels", "pool", "results"}
-BELOW_CAMPAIGN = GROUND | {"measures", "grade_models", "design", "methods", "estimation", "io"}
-BELOW_REPORT = BELOW_CAMPAIGN | {
-    "campaign",
-    "significance",
-    "simulation",
-    "generated",
-    "preferences",
-    "gains",
-    "planning",
-    "judging",
-    "rankers",
-}
-EVERYTHING = BELOW_REPORT | {"judging", "report", "scoring", "session", "demonstration", "store"}
+MODELS = {"grade_models", "gains", "rankers", "adaptation", "top_k"}
+DECISIONS = GROUND | {"measures", "design", "estimation"}
+BELOW_CASES = DECISIONS | MODELS | {"io", "judgments", "campaign", "simulation", "planning", "generated"}
 ALLOWED = {
     # ground
     "errors": set(),
@@ -36,43 +26,44 @@ ALLOWED = {
     "kernels": set(),
     "pool": {"errors", "kernels"},
     "results": {"errors"},
+    "generated": {"errors", "pool", "measures"},
     # beside
     "io": GROUND,
     "store": {"errors", "io"},
-    # measures, models, decide, estimate
+    # nouns
     "measures": GROUND,
+    "judgments": GROUND | {"measures", "io"},
+    # models
     "grade_models": GROUND | {"measures", "io", "lazily"},
-    "rankers": GROUND | {"measures", "grade_models", "io"},
-    "preferences": GROUND | {"measures", "io"},
-    "gains": GROUND | {"measures", "preferences"},
-    "judging": GROUND | {"measures", "io"},
-    "generated": {"errors", "pool", "measures"},
+    "gains": GROUND | {"measures", "io"},
+    "top_k": GROUND | {"measures"},
+    "rankers": GROUND | {"measures", "grade_models"},
+    "adaptation": GROUND | {"measures", "grade_models", "rankers", "io"},
+    # decide, estimate
     "design": GROUND | {"measures"},
     "estimation": {"errors", "results", "kernels", "design"},
-    "significance": {"errors", "results"},
-    "methods": {"errors", "pool", "measures", "design"},
+    # foresight
+    "simulation": DECISIONS,
+    "planning": DECISIONS | {"simulation"},
+    "scale": GROUND | {"measures", "design", "campaign"},
     # conductor
-    "campaign": BELOW_CAMPAIGN,
-    # show
-    "simulation": GROUND | {"measures", "design", "estimation"},
-    "planning": GROUND | {"measures", "design", "methods", "estimation", "simulation"},
-    "scale": GROUND | {"measures", "design", "methods", "campaign"},
-    "scoring": GROUND | {"measures", "significance", "io"},
-    "report": BELOW_REPORT,
+    "campaign": DECISIONS | {"grade_models", "io", "judgments"},
     # assembly
-    "session": BELOW_CAMPAIGN
-    | {"judging", "rankers", "preferences", "campaign", "generated", "significance", "simulation", "planning", "store"},
-    "demonstration": BELOW_REPORT | {"session"},
+    "cases": BELOW_CASES,
+    # show
+    "report": BELOW_CASES,
+    # verbs
+    "tasks": BELOW_CASES | {"cases", "report", "store"},
     # faces
-    "cli": EVERYTHING,
+    "cli": BELOW_CASES | {"cases", "report", "store", "tasks"},
     "__main__": {"cli"},
 }
 LIBRARIES = {
     "numba": {"kernels"},
-    "sklearn": {"grade_models", "rankers", "gains"},
+    "sklearn": {"grade_models", "rankers", "adaptation", "gains"},
     "mord": {"grade_models"},
-    "clarabel": {"rankers", "gains"},
-    "scipy.optimize": {"grade_models", "rankers", "gains"},
+    "clarabel": {"rankers", "adaptation", "gains"},
+    "scipy.optimize": {"grade_models", "rankers", "adaptation", "gains"},
     "click": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"report"},

@@ -26,8 +26,8 @@ from activeeval import (
 from activeeval.campaign import CannotJudge, Drawn, Ended, Judged, Retracted, folded
 from activeeval.campaign.sample import from_arrays, to_arrays
 from activeeval.estimation import GroupSequential
+from activeeval.estimation.significance import mean_interval
 from activeeval.pool import Judgments
-from activeeval.significance import mean_interval
 from activeeval.simulation import repetition_seeds
 
 pytestmark = pytest.mark.kernel

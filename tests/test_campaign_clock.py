@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from activeeval.errors import InputError
-from activeeval.session.campaigns.clock import PRIOR_ITEMS, CostModel, fitted
 from activeeval.store import EventRow, PlaceRow, UnitRow
+from activeeval.tasks.campaigns.seconds import PRIOR_ITEMS, CostModel, fitted
 
 
 def timed(n, rng, noise, seconds):

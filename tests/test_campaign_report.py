@@ -14,14 +14,14 @@ import pytest
 from campaign_cases import Case, Clock
 
 from activeeval.campaign.rounds import planned_weights
+from activeeval.cases.budgets import Budget
 from activeeval.errors import InputError
-from activeeval.judging.skipping import skipping_of
+from activeeval.judgments.skipping import skipping_of
 from activeeval.report.campaign_page import campaign_text
-from activeeval.session.budgets import Budget
-from activeeval.session.campaigns.making import redraw, top_up
-from activeeval.session.campaigns.standing import labels_of, standing
-from activeeval.session.campaigns.summary import summary
 from activeeval.store import Said, open_store
+from activeeval.tasks.campaigns.making import redraw, top_up
+from activeeval.tasks.campaigns.standing import labels_of, standing
+from activeeval.tasks.campaigns.summary import summary
 
 KEYS = [
     *("format", "head", "scope", "level", "estimates", "notes", "readings", "queries"),

@@ -12,7 +12,7 @@ from naive import pool_of, random_probs, rankings_of
 from activeeval import ERR, METHODS, Rankings, Target, replicate
 from activeeval.design import DEPTH, Beliefs
 from activeeval.design.beliefs import SHARE, SHIFTS
-from activeeval.design.paths import path_of
+from activeeval.design.expectations import path_of
 from activeeval.generated import generate_pool
 
 

@@ -31,7 +31,7 @@ from scipy.optimize import brentq
 
 from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Cascade, Recall, Success, Target
 from activeeval.design import DEPTH, Beliefs, Design, Levels
-from activeeval.design.paths import path_of
+from activeeval.design.expectations import path_of
 from activeeval.estimation import evaluate, judged_sample
 from activeeval.kernels import rates
 

@@ -11,7 +11,7 @@ from scipy import optimize
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, BudgetError, InputError, Rankings, Target, optimal_sampling_probs
 from activeeval.design import Beliefs, defended
-from activeeval.methods import find_method
+from activeeval.design.methods import find_method
 
 
 def random_target(seed, measure, compare=True, **fields):

@@ -30,8 +30,8 @@ from activeeval import (
 )
 from activeeval.design import Selection
 from activeeval.estimation import JudgedSample, estimate, evaluate, judged_sample, population_variance
+from activeeval.estimation.significance import mean_interval
 from activeeval.kernels import estimates
-from activeeval.significance import mean_interval
 from activeeval.simulation import replicate
 
 P = np.array([0.4, 0.1, 0.3, 0.2])

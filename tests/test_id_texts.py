@@ -14,7 +14,7 @@ from activeeval.campaign.sample import read_campaign, to_arrays
 from activeeval.io.arrays import write_arrays
 from activeeval.io.writing import Together
 from activeeval.pool import pool_hashes
-from activeeval.pool.doors import as_ids, as_texts
+from activeeval.pool.checks import as_ids, as_texts
 from activeeval.pool.texts import LONGEST_ID, Texts, joined_texts
 
 SETTINGS = settings(max_examples=60, deadline=None, derandomize=True)

@@ -12,7 +12,7 @@ from naive import pool_of, random_lists, random_probs, rankings_of
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, RR, Additive, Campaign, InputError, Precision, Recall, Target
 from activeeval.campaign.sheet import sheet_of, take
 from activeeval.grade_models import QueryFactor
-from activeeval.io.draws import CANNOT
+from activeeval.io.tables.draws import CANNOT
 
 TOP = 3
 

@@ -36,9 +36,9 @@ from activeeval import (
     Target,
 )
 from activeeval.design import DEPTH, ITEMS, WHOLE, Items, Levels, Replacement
-from activeeval.design.parts import joint_spread
+from activeeval.design.inputs import joint_spread
+from activeeval.design.methods import default_method, find_method
 from activeeval.design.rates import variance_left, weighed
-from activeeval.methods import default_method, find_method
 
 MEASURES = {
     "DCG": DCG([0, 1, 3, 7]),

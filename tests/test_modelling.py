@@ -10,12 +10,12 @@ from naive import pool_of
 from scipy.special import expit, logit
 
 from activeeval import METHODS, QueryPool, Rankings, Target, default_method, generate_pool, parse_measure, replicate
-from activeeval.demonstration import recipe_beliefs
+from activeeval.cases.inputs import Training, Workload
+from activeeval.cases.modelling import UNTRAINED_FACTOR, believe, uniform_beliefs
 from activeeval.design import Beliefs
 from activeeval.generated import noisy_scores
 from activeeval.planning import Planner
-from activeeval.session.modelling import UNTRAINED_FACTOR, believe, uniform_beliefs
-from activeeval.session.workload import Training, Workload
+from activeeval.tasks.demonstration import recipe_beliefs
 
 PAPER = [name for name, method in METHODS.items() if method.ignores_factor]
 

@@ -18,8 +18,8 @@ from sklearn.utils import estimator_checks
 from activeeval import DCG, ExpectedGradeRanker, ForestRegressionRanker, Rankings, RankingSVM
 from activeeval.errors import InputError
 from activeeval.grade_models import ForestGradeModel, MixtureGradeModel, OrderedLogitModel, UniformGradeModel
-from activeeval.io.letor import read_letor
-from activeeval.io.scores import read_scores
+from activeeval.io.text.letor import read_letor
+from activeeval.io.text.scores import read_scores
 from activeeval.rankers.pairs import PreferencePairs
 
 GRADE_MODELS = [

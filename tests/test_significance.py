@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from activeeval.errors import InputError
-from activeeval.significance import CORRECTIONS, compare_scores, corrected, holm, mean_interval
+from activeeval.estimation.significance import CORRECTIONS, compare_scores, corrected, holm, mean_interval
 
 
 def pairs(n, seed, decimals=None):

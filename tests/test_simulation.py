@@ -27,7 +27,7 @@ from activeeval import (
     simulate,
 )
 from activeeval.design import Replacement
-from activeeval.design.decks import DRAWS_PER_QUERY
+from activeeval.design.replacement import DRAWS_PER_QUERY
 from activeeval.estimation import find_interval
 from activeeval.kernels import replication
 from activeeval.simulation import repetition_seeds, replications

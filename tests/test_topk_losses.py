@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from activeeval.errors import InputError
-from activeeval.kernels import losses as kernels
+from activeeval.kernels.learning import losses as kernels
 from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import (
     Focused,

@@ -15,8 +15,8 @@ from sklearn.model_selection import ParameterGrid
 
 from activeeval import DCG, NDCG, QueryPool, Rankings
 from activeeval.errors import InputError
-from activeeval.io.letor import read_letor
-from activeeval.io.scores import read_scores
+from activeeval.io.text.letor import read_letor
+from activeeval.io.text.scores import read_scores
 from activeeval.rankers import (
     SVMMAP,
     AdaRank,

@@ -9,9 +9,9 @@ import pytest
 
 from activeeval import METHODS, Target, parse_measure
 from activeeval.design import Beliefs, Part, Plan, stages
-from activeeval.design.parts import joint_spread
+from activeeval.design.inputs import joint_spread
+from activeeval.design.label_values import worths
 from activeeval.design.stages import DEPTH
-from activeeval.design.worths import worths
 from activeeval.measures.target import common_lists
 from tests import naive
 

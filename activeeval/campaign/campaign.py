@@ -54,7 +54,7 @@ class Campaign:
     Examples
     --------
     >>> from activeeval import DCG, QueryPool, Rankings
-    >>> from activeeval.methods import METHODS
+    >>> from activeeval.design.methods import METHODS
     >>> pool = QueryPool(["q1", "q2", "q3"], [0, 2, 4, 6], list("ababab"))
     >>> target = Target(DCG(), Rankings.from_scores(pool, [2, 1, 2, 1, 2, 1]))
     >>> campaign = Campaign(METHODS["random"].design(target, budget=4), rng=0)

@@ -31,10 +31,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.campaign.campaign import Campaign
 from activeeval.design import Beliefs, Design, Levels, known_grades
+from activeeval.design.methods import Method
 from activeeval.errors import InputError, StateError
 from activeeval.estimation import joint_degrees, supported
 from activeeval.measures import Target
-from activeeval.methods import Method
 from activeeval.pool import QueryPool, Seed, pool_hashes
 from activeeval.results import Cannot, Estimate
 

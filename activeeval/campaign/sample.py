@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from activeeval.campaign.campaign import Campaign
 from activeeval.campaign.gathered import gathered_arrays, with_gathered
 from activeeval.design import Beliefs, Design, Levels, Order, Replacement
+from activeeval.design.methods import find_method
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.grade_models.query_factor import QueryFactor
 from activeeval.io.arrays import read_arrays, unpacked
 from activeeval.measures import SampledMeasure, Target, check_sampled, parse_measure
-from activeeval.methods import find_method
 from activeeval.pool import QueryPool, Rankings, pool_hashes
 from activeeval.pool.texts import Texts
 

@@ -13,17 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from activeeval.campaign.campaign import Campaign
-from activeeval.campaign.policies import (
-    POLICIES,
-    Agreement,
-    add_grade,
-    agreement_of,
-    given_grades,
-    one_grade,
-)
 from activeeval.errors import InputError, unseen_difference
-from activeeval.io.draws import CANNOT, EMPTY, Draws
 from activeeval.io.judges import judge_name
+from activeeval.io.tables.draws import CANNOT, EMPTY, Draws
+from activeeval.judgments.policies import POLICIES, Agreement, add_grade, agreement_of, given_grades, one_grade
 from activeeval.pool.texts import Texts
 
 

@@ -12,8 +12,8 @@ from activeeval.cli.output import check_apart, check_new, emit, force_option, ou
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
-    from activeeval.rankers.preferring import RegularizationChoice, RegularizationRow
-    from activeeval.session.adapting import Preferences
+    from activeeval.adaptation.choice import RegularizationChoice, RegularizationRow
+    from activeeval.tasks.adapt import Preferences
 
 
 OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves", "learning_rate": "--learning-rate"}
@@ -79,8 +79,8 @@ def adapt(
     activeeval adapt S1.txt clicks.csv --out tuned.ranker --plot path.png
     activeeval rank S2.txt --ranker tuned.ranker --out tuned.S2.txt
     """
-    from activeeval.rankers.preferring import REGULARIZATIONS
-    from activeeval.session.adapting import read_preferences
+    from activeeval.adaptation.choice import REGULARIZATIONS
+    from activeeval.tasks.adapt import read_preferences
 
     _check_base(context, base)
     _check_files(out, plot, (letor, *more, *pairs, *pairs_letor, *([base] if base else [])), force)
@@ -121,8 +121,8 @@ def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
     activeeval rank S2.txt --ranker tuned.ranker --base --out base.S2.txt
     activeeval simulate --letor S2.txt --scores tuned.S2.txt --versus-scores base.S2.txt --measure DCG@10 --budget 10%
     """
-    from activeeval.io.scores import write_scores
-    from activeeval.session.adapting import scored
+    from activeeval.io.text.scores import write_scores
+    from activeeval.tasks.adapt import scored
 
     check_apart({"--out": out}, (letor, ranker))
     check_new(out, (), force)
@@ -152,8 +152,8 @@ def _check_files(out: str, plot: str | None, inputs: Sequence[str], force: bool)
 
 def _adapted(letor: Sequence[str], preferences: Preferences, **options: Any) -> RegularizationChoice:
     """Return the choice, or say in the words of the command line what does not go."""
-    from activeeval.rankers.adapted_weights import SideError
-    from activeeval.session.adapting import adapted
+    from activeeval.adaptation.weights import SideError
+    from activeeval.tasks.adapt import adapted
 
     advice = "; --pairs-letor adds documents"
     try:
@@ -164,8 +164,8 @@ def _adapted(letor: Sequence[str], preferences: Preferences, **options: Any) -> 
 
 def _write(found: RegularizationChoice, out: str, plot: str | None) -> None:
     """Write the ranker and the picture, both or none."""
+    from activeeval.adaptation.files import write_ranker
     from activeeval.io.writing import Together
-    from activeeval.rankers.files import write_ranker
     from activeeval.report import plot_regularization
 
     with Together() as files:

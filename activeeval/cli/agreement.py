@@ -13,7 +13,7 @@ from activeeval.cli.output import emit, output_option, places_option, say
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.judging import Coefficient, GradeAgreement, Grades, PreferenceAgreement, Relations
+    from activeeval.judgments import Coefficient, GradeAgreement, Grades, PreferenceAgreement, Relations
 
 Row = dict[str, Any]
 Found = TypeVar("Found")
@@ -40,7 +40,7 @@ def agreement(files: tuple[str, ...], resamples: int, level: float, seed: int, p
     activeeval agreement ann.csv bob.csv
     activeeval agreement ann.jsonl bob.jsonl ann.qrels bob.qrels -o jsonl
     """
-    from activeeval.judging import grade_agreement, preference_agreement, read_opinions
+    from activeeval.judgments import grade_agreement, preference_agreement, read_opinions
 
     said, options = read_opinions(files), (level, resamples, seed)
     grades = _unless_alone("grades", grade_agreement, said.grades, *options)
@@ -64,7 +64,7 @@ def _unless_alone(name: str, compare: Callable[..., Found], said: Grades | Relat
 
 def _show(found: list[GradeAgreement | PreferenceAgreement], form: str, places: int) -> None:
     """Print the coefficients, then the tables: for machines a cell a row, else as squares."""
-    from activeeval.judging import PreferenceAgreement
+    from activeeval.judgments import PreferenceAgreement
 
     rows: list[Row] = []
     tables: dict[str, PreferenceAgreement] = {}
@@ -96,7 +96,7 @@ def _show(found: list[GradeAgreement | PreferenceAgreement], form: str, places: 
 
 def _compared(tables: list[PreferenceAgreement]) -> Iterator[Row]:
     """Yield how the judges of two methods differ in how often they say the same."""
-    from activeeval.judging import compare_agreement
+    from activeeval.judgments import compare_agreement
 
     for what in ("overall", "strict") if len(tables) == 2 else ():
         compared = compare_agreement(*tables, strict=what == "strict")
@@ -120,13 +120,13 @@ def _row(of: str, what: str, judges: str, one: Coefficient, level: float) -> Row
 
 
 def _line(title: str, k: int, values: list[float]) -> Row:
-    from activeeval.judging.agreement import RELATIONS
+    from activeeval.judgments.agreement import RELATIONS
 
     return {title: RELATIONS[k]} | dict(zip(RELATIONS, map(_or_none, values), strict=True))
 
 
 def _cells(name: str, one: PreferenceAgreement) -> Iterator[Row]:
-    from activeeval.judging.agreement import RELATIONS
+    from activeeval.judgments.agreement import RELATIONS
 
     by_row, by_column = one.by_row.tolist(), one.by_column.tolist()
     for j, first in enumerate(RELATIONS):

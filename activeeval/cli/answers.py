@@ -17,8 +17,8 @@ to 98 % did (benchmarks/many_systems.py)."""
 
 if TYPE_CHECKING:
     from activeeval.campaign.sheet import Progress
-    from activeeval.session.answers import Answer, Shared
-    from activeeval.session.orders import Place
+    from activeeval.tasks.answers import Answer, Shared
+    from activeeval.tasks.orders import Place
 
 
 def answer_row(one: Answer, kind: str, progress: Progress) -> dict[str, Any]:

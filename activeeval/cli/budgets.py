@@ -9,10 +9,10 @@ from activeeval.cli.output import say
 from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
+    from activeeval.cases.budgets import Budget
+    from activeeval.cases.case import Case
     from activeeval.design import Design
     from activeeval.measures import Target
-    from activeeval.session.budgets import Budget
-    from activeeval.session.cases import Case
 
 
 def payable(

@@ -28,8 +28,8 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
     Figures are for the model with its query factor and without. The savings follow from the variances: where the
     predicted variance of the measure is far from the observed one, sampling probabilities are far from the best ones.
     """
+    from activeeval.cases.case import check_fits
     from activeeval.grade_models import calibration_report
-    from activeeval.session.cases import check_fits
 
     check_fits([measure], [])
     case = prepared(options, use_labels=True, most_systems=2)

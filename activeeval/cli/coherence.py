@@ -12,8 +12,8 @@ from activeeval.cli.output import check_out, emit, output_option, places_option,
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
+    from activeeval.gains.coherence import Ints
     from activeeval.measures import Additive
-    from activeeval.preferences.coherence import Ints
 
 
 @click.command()
@@ -44,7 +44,7 @@ def coherence(
     activeeval coherence DCG "DCG(dcg='log2')" --grades 4,4,3,3,2,2,1,1,0,0
     activeeval coherence @gains.json DCG@10 --qrels qrels.txt --run new.run --versus-run old.run
     """
-    from activeeval.preferences import coherence as compare
+    from activeeval.gains import coherence as compare
     from activeeval.report import PICTURES, plot_coherence
 
     if plot:
@@ -75,8 +75,8 @@ def _known(**figures: float) -> dict[str, float]:
 
 
 def _additive(text: str) -> Additive:
+    from activeeval.cases.arguments import asked_measure
     from activeeval.measures import Additive
-    from activeeval.session.arguments import asked_measure
 
     measure = asked_measure(text)
     if not isinstance(measure, Additive):
@@ -94,7 +94,7 @@ def _lists(
     n_pairs: int,
     seed: int,
 ) -> tuple[Ints, Ints]:
-    from activeeval.preferences import random_list_pairs
+    from activeeval.gains import random_list_pairs
 
     if bool(grades) == bool(qrels):
         raise click.UsageError("give one of --grades and --qrels: the lists to compare")
@@ -109,8 +109,8 @@ def _lists(
 
 
 def _judged_lists(qrels: str, runs: list[str], depth: int, n_pairs: int, seed: int) -> tuple[Ints, Ints]:
-    from activeeval.io.tables import load_tables, pool_from_tables
-    from activeeval.preferences import PreferenceData, random_judged_pairs
+    from activeeval.gains import PreferenceData, random_judged_pairs
+    from activeeval.io.loading import load_tables, pool_from_tables
 
     judgments, read = load_tables(qrels, runs)
     tables = pool_from_tables(judgments, read, evaluated=len(runs))

@@ -28,9 +28,9 @@ from activeeval.cli.output import emit, estimate_row, output_option, places_opti
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.session.budgets import Budget
-    from activeeval.session.gate import Decision
-    from activeeval.session.samples import Sample
+    from activeeval.cases.budgets import Budget
+    from activeeval.tasks.gate import Decision
+    from activeeval.tasks.samples import Sample
 
 _OWN = {
     "--qrels": ("budget", "method", "max_grade", "overhead", "unjudged", "seed"),
@@ -119,7 +119,7 @@ def compare(
     activeeval compare old.run new.run --sample week1.sample --sheet week1.csv -o jsonl
     activeeval compare old.run new.run --campaign week1 --margin 0.05
     """
-    from activeeval.session.gate import exit_code
+    from activeeval.tasks.gate import exit_code
 
     _check_source(context, {"--qrels": qrels, "--sample": sample_path, "--campaign": campaign}, sheets)
     shared: dict[str, Any] = {"runs": [old, new], "files": [path for path in (qrels, sample_path, *sheets) if path]}
@@ -167,7 +167,7 @@ def _check_source(context: click.Context, sources: Mapping[str, str | None], she
 def _by_judgments(
     qrels: str, old: str, new: str, measures: Sequence[str], margin: float, level: float, options: dict[str, Any]
 ) -> list[Decision]:
-    from activeeval.session.gate import by_judgments
+    from activeeval.tasks.gate import by_judgments
 
     budget: Budget | None = options["budget"]
     names = ("method", "max_grade", "overhead", "unjudged", "scope", "ties")
@@ -180,13 +180,13 @@ def _sample(
 ) -> tuple[Sample, dict[str, Any]]:
     """Return the judged sample of a campaign, or of files, and what names its state."""
     if campaign is None:
-        from activeeval.session.samples import judged
+        from activeeval.tasks.samples import judged
 
         sample, progress, agreement = judged(str(path), sheets, policy)
         say_progress(progress, agreement, policy)
         return sample, {}
     from activeeval.cli.campaign.options import opened
-    from activeeval.session.campaigns.standing import standing
+    from activeeval.tasks.campaigns.standing import standing
 
     with opened(campaign, db) as store:
         found = standing(store, campaign)
@@ -205,7 +205,7 @@ def _by_sample(
     level: float,
     options: dict[str, Any],
 ) -> list[Decision]:
-    from activeeval.session.gate import by_sample
+    from activeeval.tasks.gate import by_sample
 
     shared = {"scope": options["scope"], "ties": options["ties"]}
     decisions, notes = by_sample(sample, old, new, measures, margin=margin, level=level, **shared)

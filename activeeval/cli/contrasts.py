@@ -11,9 +11,9 @@ from activeeval.cli.waiting import progress
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.session.budgets import Budget
-    from activeeval.session.cases import Case
-    from activeeval.session.systems import Asked
+    from activeeval.cases.budgets import Budget
+    from activeeval.cases.case import Case
+    from activeeval.cases.systems import Asked
     from activeeval.simulation import AtOnce, Summary
 
 Panel = tuple["list[tuple[Asked, list[Summary]]]", "list[AtOnce]"]
@@ -38,7 +38,7 @@ def simulate_systems(
     how
         As `activeeval.simulation.simulate_contrasts` takes it.
     """
-    from activeeval.session.contests import Contest
+    from activeeval.cases.contests import Contest
 
     shared, panels = {text: _shared_methods(names) for text, names in runs.items()}, {}
     with progress(sum(1 + len(names) for names in shared.values()), "simulating") as advance:
@@ -51,7 +51,7 @@ def simulate_systems(
 
 def _shared_methods(names: Sequence[str]) -> list[str]:
     """Return the methods that can draw one sample for several questions; of `all` the others are left out."""
-    from activeeval.methods import METHODS
+    from activeeval.design.methods import METHODS
 
     found = [name for name in names if not METHODS[name].with_replacement]
     if not found:

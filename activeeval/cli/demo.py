@@ -23,8 +23,8 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     A pool in the likeness of MSLR-WEB30K is generated, a forest learns to predict grades on a tenth of its queries, and
     each method then measures one ranking, and the effect of an index update, thousands of times over.
     """
-    from activeeval.demonstration import cases
     from activeeval.report import compact_rows, plot_errors
+    from activeeval.tasks.demonstration import cases
 
     picture = Path(out) / "methods.png"
     try:

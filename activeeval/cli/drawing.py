@@ -25,10 +25,10 @@ from activeeval.cli.waiting import tell
 from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
+    from activeeval.cases.budgets import Budget
+    from activeeval.cases.case import Case
     from activeeval.planning import Goal
-    from activeeval.session.budgets import Budget
-    from activeeval.session.cases import Case
-    from activeeval.session.samples import Sample
+    from activeeval.tasks.samples import Sample
 
 QUESTION = click.Choice(("difference", "run", "versus"))
 QUESTIONS = "The first ranking less the second, the first alone, or the second; of more systems their differences, or "
@@ -117,9 +117,9 @@ def drawn(options: Mapping[str, Any], told: Mapping[str, Any] | None = None) -> 
 
     ``told`` are grades that are known from elsewhere than files, as `session.cases.prepare` takes them.
     """
-    from activeeval.methods import find_method
-    from activeeval.session.cases import check_fits
-    from activeeval.session.samples import draw
+    from activeeval.cases.case import check_fits
+    from activeeval.design.methods import find_method
+    from activeeval.tasks.samples import draw
 
     asked = {name: options[name] for name in _ASKED}
     goal = goal_of(options)
@@ -161,7 +161,7 @@ def goal_of(options: Mapping[str, Any]) -> Goal | None:
 
 def _reaching(case: Case, measures: Sequence[str], goal: Goal, method: str | None, share: float | None) -> Budget:
     from activeeval.cli.output import say
-    from activeeval.session.plans import budget_for
+    from activeeval.tasks.plan import budget_for
 
     budget = budget_for(case, list(dict.fromkeys(measures)), goal, method, share)
     say(f"{goal} takes a budget of {budget}, as far as the grade model is right about how uncertain it is")

@@ -13,8 +13,7 @@ from activeeval.cli.output import check_new, check_out, emit, force_option, outp
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.gains import GainDiscountLearner, GainIntervals
-    from activeeval.preferences import ListSource, PreferenceData
+    from activeeval.gains import GainDiscountLearner, GainIntervals, ListSource, PreferenceData
 
 _FEW = 20
 _MANY, _MUCH = 1000, 150_000
@@ -89,9 +88,8 @@ def learn(
 
     Where runs were compared side by side, a pair names two runs in place of lists, with --qrels and --run.
     """
-    from activeeval.gains import bootstrap_gains, gains_fields
+    from activeeval.gains import bootstrap_gains, gains_fields, load_preferences
     from activeeval.io.gains import write_gains
-    from activeeval.preferences import load_preferences
 
     check_new(out, (".json",), force)
     if validation and options["C"] is not None:
@@ -114,7 +112,7 @@ def learn(
 
 
 def _source(options: dict[str, Any]) -> ListSource | None:
-    from activeeval.preferences import ListSource
+    from activeeval.gains import ListSource
 
     if bool(options["qrels"]) != bool(options["runs"]):
         raise click.UsageError("--qrels and --run go together: the judgments and the runs that pairs name")
@@ -235,8 +233,7 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
     \b
     {"query": "q1", "first": [2, 1, 0], "second": [0, 2, 1], "answer": ""}
     """
-    from activeeval.gains import SimpleMargin
-    from activeeval.preferences import load_pairs
+    from activeeval.gains import SimpleMargin, load_pairs
 
     answered, unanswered = load_pairs(options["prefs"], options["max_grade"], _source(options))
     if unanswered is None:

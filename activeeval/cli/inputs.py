@@ -11,8 +11,8 @@ import click
 from activeeval.errors import ChoiceError, InputError
 
 if TYPE_CHECKING:
-    from activeeval.session.budgets import Budget
-    from activeeval.session.cases import Case
+    from activeeval.cases.budgets import Budget
+    from activeeval.cases.case import Case
 
 
 class FiniteRange(click.FloatRange):
@@ -33,7 +33,7 @@ class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Budget:
         """Return the budget that a text stands for."""
-        from activeeval.session.budgets import Budget
+        from activeeval.cases.budgets import Budget
 
         if isinstance(value, Budget):
             return value
@@ -197,11 +197,11 @@ def prepared(
     told: Mapping[str, Any] | None = None,
 ) -> Case:
     """Return the case that the values of `pool_options` mean for measures, and say what its user should be told."""
+    from activeeval.cases.case import prepare
+    from activeeval.cases.choices import Choices
+    from activeeval.cases.truths import asked_k
     from activeeval.cli.output import say
     from activeeval.cli.waiting import tell
-    from activeeval.session.cases import prepare
-    from activeeval.session.choices import Choices
-    from activeeval.session.truths import asked_k
 
     try:
         choices = Choices(**options, top_k=asked_k(judging, measures))

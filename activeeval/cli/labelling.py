@@ -14,8 +14,8 @@ from activeeval.errors import InputError, visible
 
 if TYPE_CHECKING:
     from activeeval.io.labelling import Told
-    from activeeval.session.campaigns.comparing import Comparing
-    from activeeval.session.labelling import Labelling, Question
+    from activeeval.tasks.campaigns.comparing import Comparing
+    from activeeval.tasks.label import Labelling, Question
 
 _KEYS = "1 or 2 is better, = alike, x1 or x2 throws one out, u takes the last answer back, q stops"
 _LINES = 6
@@ -45,8 +45,8 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
     activeeval estimate s.sample ann.csv
     """  # fmt: skip
     from activeeval.io.comparisons import write_comparisons, write_truth
-    from activeeval.io.sheets import SUFFIXES
-    from activeeval.session.labelling import Labelling
+    from activeeval.io.tables.sheets import SUFFIXES
+    from activeeval.tasks.label import Labelling
 
     check_out(out, SUFFIXES)
     if preferences:

@@ -9,7 +9,7 @@ import click
 from activeeval.cli.output import emit, output_option
 
 if TYPE_CHECKING:
-    from activeeval.methods import Method
+    from activeeval.design.methods import Method
 
 
 @click.command()
@@ -19,7 +19,7 @@ def methods(form: str) -> None:
 
     Levels keep a hard budget, can be read early and topped up; draws with replacement are the paper's.
     """
-    from activeeval.methods import METHODS
+    from activeeval.design.methods import METHODS
 
     emit(
         [

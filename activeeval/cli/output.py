@@ -15,9 +15,9 @@ from activeeval.cli.waiting import settle
 from activeeval.errors import InputError, visible
 
 if TYPE_CHECKING:
-    from activeeval.campaign.policies import Agreement
     from activeeval.campaign.sheet import Progress
     from activeeval.design import Design
+    from activeeval.judgments.policies import Agreement
     from activeeval.results import Estimate, Interval
 
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
@@ -167,7 +167,7 @@ def say_progress(progress: Progress, agreement: Agreement, policy: str, at_end: 
 
 def warn_of_weights(name: str, design: Design) -> None:
     """Say where one query, once drawn, would weigh so much that it dominates the estimate."""
-    from activeeval.methods import find_method
+    from activeeval.design.methods import find_method
 
     if design.largest_weight <= _HEAVY:
         return

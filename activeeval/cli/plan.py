@@ -23,9 +23,9 @@ from activeeval.cli.output import check_out, emit, output_option, places_option,
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
+    from activeeval.cases.budgets import Budget
+    from activeeval.cases.case import Case
     from activeeval.planning import MeasurePlan
-    from activeeval.session.budgets import Budget
-    from activeeval.session.cases import Case
 
 
 @click.command()
@@ -92,12 +92,12 @@ def plan(
     activeeval plan --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --half-width 0.1 --difference 0.2
     activeeval plan --run new.run --versus-run old.run --train-qrels old.qrels --measure DCG@10 --difference 0.05
     """
-    from activeeval.methods import fitting_methods
+    from activeeval.cases.case import check_fits
+    from activeeval.design.methods import fitting_methods
     from activeeval.planning import Goal
     from activeeval.report import PICTURES, plot_plans
-    from activeeval.session.cases import check_fits
-    from activeeval.session.plans import plan_measure
-    from activeeval.session.samples import judged_pilots
+    from activeeval.tasks.plan import plan_measure
+    from activeeval.tasks.samples import judged_pilots
 
     if budgets and half_width is not None:
         raise click.UsageError("--half-width asks which budget: give that or --budget")

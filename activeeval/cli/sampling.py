@@ -48,8 +48,8 @@ from activeeval.cli.waiting import tell
 from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
-    from activeeval.session.budgets import Budget
-    from activeeval.session.samples import Sample
+    from activeeval.cases.budgets import Budget
+    from activeeval.tasks.samples import Sample
 
 _out_option = click.option("--out", required=True, metavar="FILE", help="Sample to write, as week1.sample.")
 _sheet_option = click.option(
@@ -117,7 +117,7 @@ def top_up(
     activeeval top-up week1.sample --budget 100 --out week2.sample --sheet week2.csv
     activeeval estimate week2.sample week1.csv week2.csv
     """
-    from activeeval.session.samples import read_sample
+    from activeeval.tasks.samples import read_sample
 
     _check_files(out, sheet, force, documents, queries)
     tell(f"topping up {path}")
@@ -145,8 +145,8 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
     \b
     activeeval sheet week1.sample --out week1.csv
     """
-    from activeeval.session.samples import read_sample
-    from activeeval.session.texts import texts_of
+    from activeeval.cases.texts import texts_of
+    from activeeval.tasks.samples import read_sample
 
     _check_sheet(path, out, force, documents, queries)
     sample, own = read_sample(path)
@@ -163,7 +163,7 @@ def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:
 
 
 def _check_sheet(out: str, sheet: str, force: bool, *texts: str | None) -> None:
-    from activeeval.io.sheets import SUFFIXES
+    from activeeval.io.tables.sheets import SUFFIXES
 
     check_new(sheet, SUFFIXES, force)
     if os.path.realpath(out) == os.path.realpath(sheet):
@@ -176,7 +176,7 @@ def _check_sheet(out: str, sheet: str, force: bool, *texts: str | None) -> None:
 
 
 def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries: str | None, whence: str) -> None:
-    from activeeval.session.texts import texts_of
+    from activeeval.cases.texts import texts_of
 
     texts, notes = texts_of(sample.pairs, sheet, documents, queries)
     for note in [*sample.notes(), *notes]:
@@ -239,9 +239,9 @@ def estimate(
     \b
     activeeval estimate round1.sample round1.csv round2.sample round2.csv
     """
-    from activeeval.session.answers import answers
-    from activeeval.session.orders import places as places_of
-    from activeeval.session.rounds import by_round, judged_rounds, round_answers
+    from activeeval.tasks.answers import answers
+    from activeeval.tasks.orders import places as places_of
+    from activeeval.tasks.rounds import by_round, judged_rounds, round_answers
 
     rounds = by_round((path, *sheets))
     if len(rounds) > 1 and (kind != "t" or segments):
@@ -288,11 +288,11 @@ def design(
     (p over that), mean, variance, cost (of judging the query whole), expected_cost (spent on it on average, by a draw
     or by the sample), n_items. Costs are in mean items.
     """
-    from activeeval.io.export import write_columns
-    from activeeval.io.sheets import SUFFIXES
-    from activeeval.methods import default_method
+    from activeeval.cases.case import check_fits
+    from activeeval.design.methods import default_method
+    from activeeval.io.tables.export import write_columns
+    from activeeval.io.tables.sheets import SUFFIXES
     from activeeval.report import PICTURES, design_columns, plot_design
-    from activeeval.session.cases import check_fits
 
     check_fits([measure], [method] if method else [])
     check_new(out, SUFFIXES, force)

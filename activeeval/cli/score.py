@@ -14,8 +14,8 @@ from activeeval.cli.standings import query_rows, show_standings, summary_rows
 from activeeval.errors import did_you_mean
 
 if TYPE_CHECKING:
-    from activeeval.io.tables import TablePool
-    from activeeval.scoring import Standing
+    from activeeval.io.loading import TablePool
+    from activeeval.tasks.score import Standing
 
 
 IS_ALL = "activeeval.is_all"
@@ -90,9 +90,9 @@ def score(
         from activeeval.kernels.compiling import leave_to_python
 
         leave_to_python()
+    from activeeval.cases.arguments import asked_measure
     from activeeval.measures import judged_k, least_relevant
-    from activeeval.scoring import standings
-    from activeeval.session.arguments import asked_measure
+    from activeeval.tasks.score import standings
 
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
@@ -145,13 +145,13 @@ def _are_small(*paths: str) -> bool:
 
 def _tables(qrels: str, names: list[str], ties: str, k: int | None) -> TablePool:
     """Return judgments, or truths of the top k, and runs as one pool."""
-    from activeeval.io.tables import load_tables, pool_from_tables
+    from activeeval.io.loading import load_tables, pool_from_tables
 
     if k is None:
         judgments, runs = load_tables(qrels, names)
         return pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)
     # their tables take polars, which a start without them does not wait for
-    from activeeval.session.truths import check_truths, load_truths
+    from activeeval.cases.truths import check_truths, load_truths
 
     judgments, runs = load_tables(load_truths(qrels, k), names)
     tables = pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)

@@ -23,8 +23,8 @@ from activeeval.cli.waiting import progress
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.session.budgets import Budget
-    from activeeval.session.cases import Case
+    from activeeval.cases.budgets import Budget
+    from activeeval.cases.case import Case
     from activeeval.simulation import Summary
 
 DEFAULT_BUDGETS = ("5%", "10%", "20%")
@@ -108,10 +108,10 @@ def simulate(
     activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --measure DCG --budget 500 --budget 1000
     activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 --measure ERR@10
     """  # fmt: skip
+    from activeeval.cases.case import check_fits
+    from activeeval.design.methods import METHODS
     from activeeval.estimation import find_interval
-    from activeeval.methods import METHODS
     from activeeval.report import PICTURES, plot_errors
-    from activeeval.session.cases import check_fits
 
     find_interval(interval)
     check_fits(measures, [name for name in methods if name != "all"])
@@ -146,7 +146,7 @@ def simulate(
 
 def _chosen(case: Case, measure: str, methods: tuple[str, ...]) -> list[str]:
     """Return the names of the methods to run for a measure, passive first."""
-    from activeeval.methods import default_method, fitting_methods
+    from activeeval.design.methods import default_method, fitting_methods
 
     sampled = case.target(measure).measure
     names = methods or (default_method(sampled).name,)
@@ -166,8 +166,8 @@ def _simulate(
     defensive_share: float | None,
     advance: Callable[[str], None],
 ) -> tuple[str, list[Summary]]:
-    from activeeval.methods import METHODS
-    from activeeval.session.budgets import check_open
+    from activeeval.cases.budgets import check_open
+    from activeeval.design.methods import METHODS
     from activeeval.simulation import simulate as run
 
     target = case.target(measure)

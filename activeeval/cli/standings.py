@@ -11,7 +11,7 @@ from activeeval.cli.output import emit
 
 if TYPE_CHECKING:
     from activeeval.pool import QueryPool
-    from activeeval.scoring import RunScores, Standing
+    from activeeval.tasks.score import RunScores, Standing
 
 _OF_RUN = ("value", "judged", "missing", "ignored", "tied_at_cutoff")
 
@@ -100,8 +100,8 @@ def show_standings(
 
     A note below says what the intervals are, and what is marked.
     """
+    from activeeval.estimation.significance import TESTS
     from activeeval.report import note_text
-    from activeeval.significance import TESTS
 
     alpha = 1 - level
     blocks = [[_cells(one, alpha, places) for one in runs] for runs in found]

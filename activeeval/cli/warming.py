@@ -14,8 +14,8 @@ def warm_up() -> None:
 
     What is compiled is kept beside the package, or where NUMBA_CACHE_DIR says.
     """
-    from activeeval.methods import METHODS
-    from activeeval.session.warming import warm_up as compile_all
+    from activeeval.design.methods import METHODS
+    from activeeval.tasks.warm_up import warm_up as compile_all
 
     with progress(len(METHODS), "compiling") as advance:
         compile_all(advance)

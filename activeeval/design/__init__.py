@@ -8,18 +8,18 @@ to the best that its model and costs allow.
 """
 
 from activeeval.design.beliefs import Beliefs, known_grades
-from activeeval.design.decks import Deck, check_budget
 from activeeval.design.designs import Design
+from activeeval.design.inputs import Part, equal_loss_weights
 from activeeval.design.limits import Plan
 from activeeval.design.orders import Gathered, Order, Places
-from activeeval.design.parts import Part, equal_loss_weights
 from activeeval.design.planned import Planned
 from activeeval.design.rates import Rates, Sums, checked_share, defended, optimal_sampling_probs, order_of
 from activeeval.design.readings import Judge, Reading
+from activeeval.design.replacement import Deck, check_budget
 from activeeval.design.schemes import Levels, Queue, Replacement, Scheme, ascending, whole
 from activeeval.design.selections import Selection, Selections
 from activeeval.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
-from activeeval.design.totals import PoolTotals, Totals
+from activeeval.design.sums import PoolTotals, Totals
 
 __all__ = [
     "DEPTH",

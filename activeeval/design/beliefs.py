@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
 from activeeval.kernels import known as known_kernel
-from activeeval.measures.doors import checked_grades, checked_nodes
+from activeeval.measures.checks import checked_grades, checked_nodes
 from activeeval.pool import QueryPool
 
 Floats = NDArray[np.float64]

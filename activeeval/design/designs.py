@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
-from activeeval.design.decks import check_budget
 from activeeval.design.orders import Order
 from activeeval.design.readings import Reading
+from activeeval.design.replacement import check_budget
 from activeeval.design.schemes import Levels, Replacement, Scheme, check_blocks, quarters
 from activeeval.design.stages import Stage
 from activeeval.errors import InputError
 from activeeval.measures import Target
-from activeeval.measures.doors import check_pool
+from activeeval.measures.checks import check_pool
 from activeeval.measures.rules import Groups
 from activeeval.pool import QueryPool
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.readings import Judge, Reading, Rows, taken_of
-from activeeval.design.totals import Totals, n_products
+from activeeval.design.sums import Totals, n_products
 from activeeval.kernels import items as item_kernel
-from activeeval.measures.doors import sealed
+from activeeval.measures.checks import sealed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.designs import Design
+from activeeval.design.inputs import Part
 from activeeval.design.orders import Order
-from activeeval.design.parts import Part
 from activeeval.design.rates import SIGNED, pooled, variance_terms
 from activeeval.design.schemes import Levels
 from activeeval.errors import InputError

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
+from activeeval.design.expectations import path_of
 from activeeval.design.orders import Order, Places
-from activeeval.design.paths import path_of
 from activeeval.design.planned import Planned
 from activeeval.design.rates import Spread, variance_terms
 from activeeval.design.selections import Selection, Selections
-from activeeval.design.totals import PoolTotals, Totals, n_products
+from activeeval.design.sums import PoolTotals, Totals, n_products
 from activeeval.errors import InputError
 from activeeval.kernels import prefixes
 from activeeval.kernels.bundles import Rates, Taken

@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design.decks import ROUNDING, Deck, check_budget
 from activeeval.design.orders import Order
+from activeeval.design.replacement import ROUNDING, Deck, check_budget
 from activeeval.design.selections import Selection, Selections
 from activeeval.errors import BudgetError, InputError, StateError
 from activeeval.kernels import levels as kernel

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
+from activeeval.design.expectations import path_of, walked
 from activeeval.design.item_readings import ItemReading
+from activeeval.design.label_values import worths
 from activeeval.design.orders import Order, Places
-from activeeval.design.paths import path_of, walked
 from activeeval.design.rates import Ratios, Spread, pooled
 from activeeval.design.readings import PrefixReading, Reading, check_reaches
-from activeeval.design.worths import worths
 from activeeval.errors import InputError
 from activeeval.kernels import rates, reveal
 from activeeval.measures import Measure, Target
-from activeeval.measures.doors import mean_over_nodes, sealed
+from activeeval.measures.checks import mean_over_nodes, sealed
 from activeeval.measures.target import common_lists
 from activeeval.pool import pool_hashes
 from activeeval.results import Moments

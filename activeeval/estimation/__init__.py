@@ -13,6 +13,7 @@ from activeeval.estimation.estimators import (
     supported,
     variance_shares,
 )
+from activeeval.estimation.evidence import JudgedSample, JudgedSamples, judged_sample, judged_samples
 from activeeval.estimation.intervals import (
     INTERVALS,
     GroupSequential,
@@ -27,7 +28,6 @@ from activeeval.estimation.intervals import (
     looks_of,
     spending_boundaries,
 )
-from activeeval.estimation.samples import JudgedSample, JudgedSamples, judged_sample, judged_samples
 from activeeval.estimation.simultaneous import (
     certainly_better,
     hold_at_once,

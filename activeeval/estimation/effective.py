@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from activeeval.design import Reading, Selection
 from activeeval.estimation.estimators import Evaluated, evaluate, residuals
-from activeeval.estimation.samples import JudgedSample
+from activeeval.estimation.evidence import JudgedSample
 
 Floats = NDArray[np.float64]
 

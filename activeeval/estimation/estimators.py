@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from activeeval.design import Reading
 from activeeval.errors import InputError, StateError
-from activeeval.estimation.samples import JudgedSample, JudgedSamples
+from activeeval.estimation.evidence import JudgedSample, JudgedSamples
 from activeeval.kernels import estimates
-from activeeval.kernels import samples as kernel
+from activeeval.kernels import evidence as kernel
 from activeeval.results import Estimate
 
 Floats = NDArray[np.float64]

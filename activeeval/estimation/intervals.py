@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 from activeeval.design import Reading
 from activeeval.errors import InputError, did_you_mean
 from activeeval.estimation.estimators import Evaluated, evaluate
-from activeeval.estimation.samples import JudgedSample
+from activeeval.estimation.evidence import JudgedSample
 from activeeval.kernels import intervals
 from activeeval.results import Interval, check_level, t_quantile
 

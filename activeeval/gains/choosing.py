@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
+from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.program import Program
 from activeeval.gains.readout import told_apart
-from activeeval.preferences.pairs import PreferenceData
 
 Floats = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from activeeval.gains.intervals import GainIntervals
 from activeeval.gains.learner import GainDiscountLearner
+from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.readout import told_apart
 from activeeval.gains.stability import Stability
-from activeeval.preferences.pairs import PreferenceData
 
 
 def gains_fields(

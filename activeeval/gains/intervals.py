@@ -19,8 +19,8 @@ from activeeval.errors import InputError
 from activeeval.gains.agreeing import farthest_agreeing, one_agreeing
 from activeeval.gains.learner import GainDiscountLearner, check_alike
 from activeeval.gains.likelihood import ROOM, Likelihood
-from activeeval.preferences.census import open_pairs
-from activeeval.preferences.pairs import PreferenceData
+from activeeval.gains.pair_summary import open_pairs
+from activeeval.gains.pairs import PreferenceData
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from activeeval.errors import InputError
 from activeeval.gains.cautions import UndeterminedWarning, cautions, of_choice
 from activeeval.gains.choosing import Choice, Split, folds, held_out_losses
+from activeeval.gains.pair_summary import both_ways, take_census
+from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.program import MARGINS, SHAPES, Program
 from activeeval.gains.readout import ReadOut, anchored, read_out, told_apart
 from activeeval.measures import Additive
-from activeeval.measures.doors import whole_number
-from activeeval.preferences.census import both_ways, take_census
-from activeeval.preferences.pairs import PreferenceData
+from activeeval.measures.checks import whole_number
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from activeeval.preferences.pairs import PreferenceData
+from activeeval.gains.pairs import PreferenceData
 
 Floats = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from activeeval.errors import InputError, SolverError
-from activeeval.preferences.pairs import PreferenceData
+from activeeval.gains.pairs import PreferenceData
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

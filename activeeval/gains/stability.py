@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from activeeval.errors import InputError
 from activeeval.gains.learner import GainDiscountLearner, check_alike
+from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.readout import read_out
-from activeeval.measures.doors import whole_number
-from activeeval.preferences.pairs import PreferenceData
+from activeeval.measures.checks import whole_number
 
 Floats = NDArray[np.float64]
 

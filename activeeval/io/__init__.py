@@ -1,4 +1,5 @@
 """Files and tables in and out; what is wrong with a file is said as ``path:line: problem``.
 
-letor, scores, trec, tables and draws are the doors; files, columns, sheets and keys serve them.
+`text` reads lines, `tables` named columns; `loading` is the door to both for judgments, runs, probabilities and costs.
+files, writing, arrays and keys serve them.
 """

@@ -13,11 +13,11 @@ from typing import NamedTuple, Self
 import polars as pl
 
 from activeeval.errors import InputError, shown
-from activeeval.io.export import write_columns
 from activeeval.io.files import PathLike, bare_suffix
-from activeeval.io.preferences import QUERY, pair_answers
-from activeeval.io.sheets import TABLES, Sheet, read_sheet
-from activeeval.io.tables import DOCUMENT
+from activeeval.io.loading import DOCUMENT
+from activeeval.io.tables.export import write_columns
+from activeeval.io.tables.preferences import QUERY, pair_answers
+from activeeval.io.tables.sheets import TABLES, Sheet, read_sheet
 from activeeval.io.writing import write_atomically
 
 _FIELDS = ("preferred", "other")

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError, shown
-from activeeval.kernels import text_numbers, texts
-from activeeval.pool.doors import told_too_long
+from activeeval.kernels.text import bytes as texts
+from activeeval.kernels.text import numbers as text_numbers
+from activeeval.pool.checks import told_too_long
 from activeeval.pool.texts import LONGEST_ID, Texts
 
 Bytes = NDArray[np.uint8]

@@ -12,7 +12,7 @@ from activeeval.errors import FormatError, InputError
 from activeeval.io.files import MOST_PARSED, PathLike, open_text
 from activeeval.io.json_text import parse_json
 from activeeval.io.writing import write_atomically
-from activeeval.pool.doors import LARGEST_GRADE
+from activeeval.pool.checks import LARGEST_GRADE
 
 _LARGEST = 1e15
 

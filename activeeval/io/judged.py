@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from activeeval.errors import FormatError, InputError
-from activeeval.io.draws import CANNOT, EMPTY, grade_cells
 from activeeval.io.files import PathLike
-from activeeval.io.sheets import Sheet, read_sheet
-from activeeval.io.tables import DOCUMENT, GRADE, QUERY
+from activeeval.io.loading import DOCUMENT, GRADE, QUERY
+from activeeval.io.tables.draws import CANNOT, EMPTY, grade_cells
+from activeeval.io.tables.sheets import Sheet, read_sheet
 
 _GRADE = ("rating", *(name for name in GRADE if name != "score"))
 _LOG = {"seq", "kind", "judge", "query_id", "doc_id", "unit", "grade", "reason", "supersedes"}
@@ -26,7 +26,7 @@ class JudgedRow(NamedTuple):
     query : str
         An id, or the text of a query where the table has no ids.
     grade : int
-        `activeeval.io.draws.CANNOT` where it cannot be judged.
+        `activeeval.io.tables.draws.CANNOT` where it cannot be judged.
     judge : str
         Empty where the table does not say.
     reason : str

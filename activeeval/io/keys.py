@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.kernels import keys
+from activeeval.kernels.text import keys
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts, offsets_of
 

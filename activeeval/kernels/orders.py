@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from activeeval.kernels.compiling import jit as _jit
-from activeeval.kernels.texts import stands_after
+from activeeval.kernels.text.bytes import stands_after
 
 _RUN = 8
 

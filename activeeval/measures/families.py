@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.measures.doors import (
+from activeeval.measures.checks import (
     check_pool,
     checked_cutoff,
     checked_grades,

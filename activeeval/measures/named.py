@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
-from activeeval.measures.doors import whole_number
+from activeeval.measures.checks import whole_number
 from activeeval.measures.families import Additive, Cascade
 from activeeval.measures.rules import (
     AtLeast,
@@ -23,7 +23,7 @@ from activeeval.measures.rules import (
     log_discount,
     reciprocal_discount,
 )
-from activeeval.pool.doors import LARGEST_GRADE
+from activeeval.pool.checks import LARGEST_GRADE
 
 
 def gain_rule(gains: str | ArrayLike | GradeRule | None, default: GradeRule) -> GradeRule:

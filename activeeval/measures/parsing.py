@@ -14,7 +14,7 @@ from activeeval.measures.ranked import AP, NDCG, Judged, Recall
 from activeeval.measures.rules import Exponential, log_discount
 from activeeval.measures.target import Measure
 from activeeval.measures.top_k import kERR, kNDCG
-from activeeval.pool.doors import LARGEST_GRADE
+from activeeval.pool.checks import LARGEST_GRADE
 
 _FORMULATIONS = {"log2": "linear", "exp-log2": "exp"}
 _PARAMETERS: dict[str, tuple[str, ...]] = {
@@ -76,7 +76,7 @@ def parse_measure(text: str) -> Measure:
     linear, plain DCG the exponential one; ``str`` of the result prints every parameter.
 
     The text may come from anywhere, so no file is opened: ``@FILE`` is refused, which
-    `activeeval.session.arguments.asked_measure` takes from a caller's own arguments.
+    `activeeval.cases.arguments.asked_measure` takes from a caller's own arguments.
 
     Raises
     ------

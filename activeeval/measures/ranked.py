@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.measures.doors import check_pool, checked_cutoff, checked_grades, checked_nodes, longest_list, sealed
+from activeeval.measures.checks import check_pool, checked_cutoff, checked_grades, checked_nodes, longest_list, sealed
 from activeeval.measures.families import Additive
 from activeeval.measures.named import DCG, gain_rule, needed_cutoff, relevance_rule
 from activeeval.measures.rules import AtLeast, Averaged, ConstantDiscount, GradeRule, Groups, Linear, averaged

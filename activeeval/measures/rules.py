@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.pool.doors import LARGEST_GRADE
+from activeeval.pool.checks import LARGEST_GRADE
 
 Floats = NDArray[np.float64]
 Discounts = tuple[float, ...] | Callable[[Any], ArrayLike]

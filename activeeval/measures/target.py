@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.measures.doors import check_pool, longest_list
+from activeeval.measures.checks import check_pool, longest_list
 from activeeval.measures.rules import Groups
 from activeeval.measures.terms import Terms
 from activeeval.pool import QueryPool, Rankings, check_judged

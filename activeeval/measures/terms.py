@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.measures.doors import sealed
+from activeeval.measures.checks import sealed
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.measures.doors import checked_cutoff, longest_list, sealed, whole_number
+from activeeval.measures.checks import checked_cutoff, longest_list, sealed, whole_number
 from activeeval.measures.families import Cascade
 from activeeval.measures.named import ERR
 from activeeval.measures.ranked import NDCG, SEED, Normalised, Words

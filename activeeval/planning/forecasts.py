@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Plan
-from activeeval.design.decks import DRAWS_PER_QUERY, Deck
+from activeeval.design.replacement import DRAWS_PER_QUERY, Deck
 from activeeval.errors import InputError
 from activeeval.planning.pilots import Lesson
 from activeeval.planning.prospects import FITTED, Prospect

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Beliefs, Design, Order, Part, Plan, Replacement, Scheme, Selection
+from activeeval.design.methods import METHODS, Method
 from activeeval.measures import Target
-from activeeval.methods import METHODS, Method
 from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast
 from activeeval.planning.held_out import HeldOut
 from activeeval.planning.pilots import Lesson, Pilot

@@ -6,9 +6,9 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from activeeval.design.methods import robust_methods
 from activeeval.errors import InputError
 from activeeval.measures import SampledMeasure, Target
-from activeeval.methods import robust_methods
 from activeeval.planning.forecasts import ByLevels, Forecast
 from activeeval.planning.goals import Goal
 from activeeval.planning.pilots import Lesson

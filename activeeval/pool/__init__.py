@@ -4,9 +4,9 @@ Each is frozen and validated once, here; everything above relies on it and check
 The item axis is flat: query ``q`` owns the items ``query_offsets[q] … query_offsets[q+1] − 1``.
 """
 
-from activeeval.pool.doors import as_ids, whole_grades
+from activeeval.pool.checks import as_ids, whole_grades
+from activeeval.pool.grades import Judgments, check_judged
 from activeeval.pool.identity import Seed, checked_key, hashed_uniforms, key_of, known_digest, pool_hashes
-from activeeval.pool.judgments import Judgments, check_judged
 from activeeval.pool.queries import QueryPool
 from activeeval.pool.rankings import Rankings
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError, shown
-from activeeval.pool.doors import Floats, Ints, as_texts, frozen, numbers, sealed_here, segment_offsets
+from activeeval.pool.checks import Floats, Ints, as_texts, frozen, numbers, sealed_here, segment_offsets
 from activeeval.pool.texts import Texts
 
 MOST_COST_RATIO = 1e15
@@ -242,7 +242,7 @@ QueryPool.__setattr__ = _refuse  # type: ignore[method-assign, assignment]
 
 
 def _check_queries(query_ids: Texts, offsets: Ints) -> None:
-    from activeeval.kernels import keys
+    from activeeval.kernels.text import keys
 
     again, _ = keys.first_repeat(np.array([0, query_ids.size]), query_ids.data, query_ids.offsets)
     if again >= 0:
@@ -261,7 +261,7 @@ def _numbered(offsets: Ints) -> Texts:
 
 
 def _checked_items(item_ids: Texts, query_ids: Texts, offsets: Ints) -> Texts:
-    from activeeval.kernels import keys
+    from activeeval.kernels.text import keys
 
     again, _ = keys.first_repeat(offsets, item_ids.data, item_ids.offsets)
     if again >= 0:

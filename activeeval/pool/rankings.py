@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
-from activeeval.pool.doors import Ints, frozen, numbers, sealed_here, segment_offsets
+from activeeval.pool.checks import Ints, frozen, numbers, sealed_here, segment_offsets
 from activeeval.pool.queries import QueryPool
 
 

@@ -126,7 +126,7 @@ class Texts:
         return rows if self.starts is None else np.searchsorted(self.starts, rows, side="right") - 1
 
     def _taken(self, places: Ints) -> Texts:
-        from activeeval.kernels import texts
+        from activeeval.kernels.text import bytes as texts
 
         offsets = offsets_of(self.lengths[places])
         data = np.empty(offsets[-1], dtype=np.uint8)

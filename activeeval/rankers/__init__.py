@@ -22,24 +22,18 @@ boosting          ``AdaRank``     ``RankBoost`` ``FocusedBoost``  ``n_iter``
 gradient          ``ListNet``     ``RankNet``   ``FocusedNet``    ``n_iter``
 gradient          ``ListMLE``                                     ``n_iter``
 ================  ==============  ============  ================  ======================
-
-`HyperLinearRanker` is another kind: boosted trees that were learned elsewhere, adapted to preferences between items
-(Chen, Zhang, Zheng, Zha and Sun 2008). It has no ``fit`` but `adapt`; `choose_regularization` says how far to go.
 """
 
-from activeeval.rankers.adaptation import Adaptation, HyperLinearRanker
 from activeeval.rankers.boosting import AdaRank, FocusedBoost, RankBoost
 from activeeval.rankers.choosing import Candidate, Choice, choose
 from activeeval.rankers.items import ExpectedGradeRanker, ForestRegressionRanker
 from activeeval.rankers.nets import FocusedNet, ListMLE, ListNet, RankNet
-from activeeval.rankers.preferring import b_measure, choose_regularization, pair_precision
 from activeeval.rankers.ranking_svm import RankingSVM
 from activeeval.rankers.svms import SVMMAP, FocusedSVM, RankSVM
 
 __all__ = [
     "SVMMAP",
     "AdaRank",
-    "Adaptation",
     "Candidate",
     "Choice",
     "ExpectedGradeRanker",
@@ -47,15 +41,11 @@ __all__ = [
     "FocusedNet",
     "FocusedSVM",
     "ForestRegressionRanker",
-    "HyperLinearRanker",
     "ListMLE",
     "ListNet",
     "RankBoost",
     "RankNet",
     "RankSVM",
     "RankingSVM",
-    "b_measure",
     "choose",
-    "choose_regularization",
-    "pair_precision",
 ]

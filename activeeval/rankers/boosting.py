@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from activeeval.errors import InputError
 from activeeval.grade_models.probabilities import Floats, whole_from_one
-from activeeval.pool.doors import LARGEST_GRADE
-from activeeval.rankers.doors import share
+from activeeval.pool.checks import LARGEST_GRADE
+from activeeval.rankers.checks import share
 from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.lists import JudgedLists, Part, Spans
 from activeeval.rankers.losses import PairExponential, Term
@@ -87,7 +87,7 @@ class ListEdges:
 
 def ndcgs(scores: Floats, gains: Floats, spans: Spans) -> Floats:
     """Return the nDCG of each list in the order of the scores, shape (n_lists,); ties are worth their mean."""
-    from activeeval.kernels import losses
+    from activeeval.kernels.learning import losses
 
     out = np.empty(spans.starts.size)
     losses.tied_ndcgs(scores, gains, spans.starts, spans.stops, out)

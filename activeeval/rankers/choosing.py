@@ -15,7 +15,7 @@ from activeeval.errors import InputError
 from activeeval.grade_models.probabilities import Ints
 from activeeval.measures import Measure
 from activeeval.pool import QueryPool, Rankings
-from activeeval.rankers.doors import training_items
+from activeeval.rankers.checks import training_items
 from activeeval.rankers.linear import StagedRanker
 
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]

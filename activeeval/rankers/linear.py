@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from activeeval.errors import InputError
 from activeeval.grade_models.base import fitted_columns
 from activeeval.grade_models.probabilities import Floats, Ints, whole_from_one
-from activeeval.rankers.doors import grouped_items, refuse_missing
+from activeeval.rankers.checks import grouped_items, refuse_missing
 from activeeval.rankers.lists import JudgedLists
 
 BLOCK_ROWS = 8192

@@ -83,7 +83,7 @@ class _PairLoss:
 
     def of_pairs(self, pairs: WeightedPairs) -> KernelTerm:
         """Return the loss of given pairs, wherever they come from."""
-        from activeeval.kernels import losses
+        from activeeval.kernels.learning import losses
 
         given = (pairs.preferred, pairs.other, pairs.gaps, pairs.weights)
         return KernelTerm(losses.pair_losses, (*given, getattr(losses, self.kind)))
@@ -154,7 +154,7 @@ class ListwiseAP:
 
     def on(self, lists: JudgedLists) -> KernelTerm:
         """Return the loss of lists."""
-        from activeeval.kernels import losses
+        from activeeval.kernels.learning import losses
 
         starts, middles, stops = _relevance_cuts(lists) if self.part == "all" else _grade_cuts(lists)
         _, own, n_cuts = np.unique(starts, return_inverse=True, return_counts=True)
@@ -188,7 +188,7 @@ class TopOneCrossEntropy:
 
     def on(self, lists: JudgedLists) -> KernelTerm:
         """Return the loss of lists."""
-        from activeeval.kernels import losses
+        from activeeval.kernels.learning import losses
 
         return KernelTerm(losses.top_one_cross_entropies, (lists.grades.astype(np.float64), *lists.spans(self.part)))
 
@@ -210,7 +210,7 @@ class PermutationCrossEntropy:
         InputError
             Names a row of the first list that is too long.
         """
-        from activeeval.kernels import losses
+        from activeeval.kernels.learning import losses
 
         spans = lists.spans(self.part)
         self._refuse_long(lists, spans.stops - spans.starts, spans.starts)
@@ -249,7 +249,7 @@ class TopKLikelihood:
 
     def on(self, lists: JudgedLists) -> KernelTerm:
         """Return the loss of lists."""
-        from activeeval.kernels import losses
+        from activeeval.kernels.learning import losses
 
         starts, stops, weights = lists.spans("all")
         return KernelTerm(losses.first_places, (starts, stops, np.minimum(self.k, lists.tops), weights))

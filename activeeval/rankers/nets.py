@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from activeeval.grade_models.probabilities import Floats, Ints, whole_from_one
-from activeeval.rankers.doors import share
+from activeeval.rankers.checks import share
 from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import (

@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 
 from activeeval.errors import InputError
 from activeeval.grade_models.probabilities import Floats, Ints, whole_from_one
-from activeeval.rankers.doors import grouped_items, positive
+from activeeval.rankers.checks import grouped_items, positive
 from activeeval.rankers.linear import BLOCK_ROWS, LinearRanker
 from activeeval.rankers.pairs import PreferencePairs
 

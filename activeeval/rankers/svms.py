@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from activeeval.grade_models.probabilities import Floats, whole_from_one
 from activeeval.rankers.bundle import least_regularised
-from activeeval.rankers.doors import positive, share
+from activeeval.rankers.checks import positive, share
 from activeeval.rankers.linear import ListRanker, within_queries
 from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import Focused, ListwiseAP, Loss, PairHinge

@@ -14,11 +14,11 @@ from activeeval.report.rendering import Row
 from activeeval.report.rows import amount, design_columns, gains_band, gains_rows
 
 if TYPE_CHECKING:
+    from activeeval.adaptation.choice import RegularizationChoice
     from activeeval.design import Design
+    from activeeval.gains import CoherenceReport
     from activeeval.io.writing import Together
     from activeeval.planning import MeasurePlan
-    from activeeval.preferences import CoherenceReport
-    from activeeval.rankers.preferring import RegularizationChoice
     from activeeval.simulation import Summary
 
 _COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")

@@ -31,9 +31,9 @@ from activeeval.design import (
     equal_loss_weights,
 )
 from activeeval.design.beliefs import Factor
+from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import InputError
 from activeeval.measures import SampledMeasure
-from activeeval.methods import Method, default_method, find_method
 from activeeval.pool import Seed, key_of
 from activeeval.scale.chunks import Chunk, Chunks, Questions, asked_of, joined, mapped
 from activeeval.scale.gathering import Found, Gathering, found

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Levels, Order, PoolTotals
-from activeeval.design.decks import ROUNDING
+from activeeval.design.replacement import ROUNDING
 from activeeval.scale.chunks import Chunk, joined
 
 Floats = NDArray[np.float64]

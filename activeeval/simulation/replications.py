@@ -11,7 +11,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.design import Design, Levels, Reading, Replacement, ascending, whole
-from activeeval.design.decks import DRAWS_PER_QUERY, ROUNDING
+from activeeval.design.replacement import DRAWS_PER_QUERY, ROUNDING
 from activeeval.errors import InputError
 from activeeval.estimation import (
     Evaluated,
@@ -25,7 +25,7 @@ from activeeval.estimation import (
 )
 from activeeval.kernels import estimates, replication
 from activeeval.measures import Target
-from activeeval.measures.doors import checked_grades
+from activeeval.measures.checks import checked_grades
 from activeeval.pool import Seed, key_of, known_digest, pool_hashes
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from activeeval.store import tables
 from activeeval.store.drawing import drawn, insert_slots
 from activeeval.store.fold import ANSWERS, Slot, slots_of
 from activeeval.store.log import breaks_of, digest_of, events, genesis, lock_log
-from activeeval.store.reading import samples_of, units_of
+from activeeval.store.queries import samples_of, units_of
 from activeeval.store.rows import CampaignRow, EventRow, SampleRow, UnitRow
 
 _ADDED = ("sample", "texts")

@@ -11,7 +11,8 @@ from typing import Any, Self
 from sqlalchemy import Connection
 
 from activeeval.errors import InputError, StateError, shown
-from activeeval.store import answering, checking, drawing, importing, reading, schema, tables
+from activeeval.store import answering, checking, drawing, importing, schema, tables
+from activeeval.store import queries as reading
 from activeeval.store.claiming import Claim, claim, hashed, lock_judge, lock_own
 from activeeval.store.database import Database, T, clock_of
 from activeeval.store.log import (

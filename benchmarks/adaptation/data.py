@@ -15,11 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import Judgments, QueryPool, Rankings
-from activeeval.generated import WEIGHTS, generate_pool, noisy_scores
-from activeeval.io.letor import read_letor
-from activeeval.io.scores import read_scores
-from activeeval.pool import hashed_uniforms, pool_hashes
-from activeeval.preferences import (
+from activeeval.adaptation import (
     PositionBased,
     UserPopulation,
     Visits,
@@ -27,6 +23,10 @@ from activeeval.preferences import (
     preferences_from_clicks,
     simulate_clicks,
 )
+from activeeval.generated import WEIGHTS, generate_pool, noisy_scores
+from activeeval.io.text.letor import read_letor
+from activeeval.io.text.scores import read_scores
+from activeeval.pool import hashed_uniforms, pool_hashes
 from activeeval.rankers.pairs import PreferencePairs
 
 SEED = 2008

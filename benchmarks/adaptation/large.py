@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 
-from activeeval.rankers import HyperLinearRanker
+from activeeval.adaptation import HyperLinearRanker
 from benchmarks.machine import ROOT
 from benchmarks.memory import peak_mb
 

@@ -18,8 +18,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 
 from activeeval import NDCG
+from activeeval.adaptation import HyperLinearRanker, b_measure, pair_precision
 from activeeval.errors import SolverError
-from activeeval.rankers import HyperLinearRanker, RankingSVM, b_measure, pair_precision
+from activeeval.rankers import RankingSVM
 from activeeval.rankers.choosing import JudgedQueries
 from activeeval.rankers.pairs import PreferencePairs
 from benchmarks.adaptation.data import FOLDS, Case

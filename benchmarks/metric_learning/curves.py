@@ -7,10 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from activeeval.gains import read_out, similarity
+from activeeval.gains import coherence, random_list_pairs, read_out, similarity
 from activeeval.gains.learner import GRID
 from activeeval.measures import Additive
-from activeeval.preferences import coherence, random_list_pairs
 from benchmarks.metric_learning.data import (
     DISCOUNTS,
     GAINS,

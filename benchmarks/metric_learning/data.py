@@ -10,8 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.gains import GainDiscountLearner, UndeterminedWarning
-from activeeval.preferences import PreferenceData, random_list_pairs
+from activeeval.gains import GainDiscountLearner, PreferenceData, UndeterminedWarning, random_list_pairs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activeeval.preferences import PreferenceData
+from activeeval.gains import PreferenceData
 from benchmarks.metric_learning.data import Floats, Ints, Pairs
 
 COUNTS = (13, 108, 473, 148, 24)

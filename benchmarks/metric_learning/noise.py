@@ -8,8 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from activeeval.gains import similarity
-from activeeval.preferences import PreferenceData
+from activeeval.gains import PreferenceData, similarity
 from benchmarks.metric_learning.data import (
     DECADES,
     N_RANKS,

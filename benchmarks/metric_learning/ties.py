@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from activeeval.preferences import PreferenceData
+from activeeval.gains import PreferenceData
 from benchmarks.metric_learning.data import EQUAL, ONE_LIST, TRUTHS, Floats, draw, learned, orders_of
 from benchmarks.metric_learning.news import folds
 from benchmarks.metric_learning.news_data import generate

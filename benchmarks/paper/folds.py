@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from activeeval import QueryPool
 from activeeval.errors import InputError
-from activeeval.io.letor import LetorData, read_letor
+from activeeval.io.text.letor import LetorData, read_letor
 from benchmarks.machine import store
 from benchmarks.paper import mslr_like
 

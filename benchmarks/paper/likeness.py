@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from activeeval.errors import InputError
-from activeeval.io.letor import read_letor
+from activeeval.io.text.letor import read_letor
 from benchmarks.machine import describe, store
 from benchmarks.paper import mslr_like
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import QueryPool, Rankings, top_k_grades
-from activeeval.io.letor import LetorData, read_letor
-from activeeval.io.scores import read_scores
+from activeeval.io.text.letor import LetorData, read_letor
+from activeeval.io.text.scores import read_scores
 from activeeval.pool import hashed_uniforms, pool_hashes
 
 SEED = 2012

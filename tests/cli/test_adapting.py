@@ -8,8 +8,8 @@ import re
 import numpy as np
 import pytest
 
-from activeeval.io.scores import read_scores
-from activeeval.rankers.adaptation import HyperLinearRanker
+from activeeval.adaptation.hyper_linear import HyperLinearRanker
+from activeeval.io.text.scores import read_scores
 
 N_QUERIES, N_DOCS = 12, 8
 PATH = ("--regularization", 0.1, "--regularization", 1000)
@@ -275,7 +275,7 @@ def test_no_ranker_is_left_where_the_plot_cannot_be_written(folder, call, monkey
 
 
 def test_the_hint_at_a_large_closed_form_is_the_command_lines(folder, call, monkeypatch):
-    monkeypatch.setattr("activeeval.rankers.adapted_weights.MOST_SIDE", 5)
+    monkeypatch.setattr("activeeval.adaptation.weights.MOST_SIDE", 5)
     told = call("adapt", "judged.txt", "pairs.jsonl", *SMALL, "--out", "t.ranker")
     assert told.err.splitlines()[-1].endswith(": --method sgd has no such limit")
 

@@ -18,15 +18,15 @@ from cli_files import csv_rows, json_rows, write_csv, write_lines
 
 from activeeval.campaign.rounds import planned_weights, round_weights
 from activeeval.errors import InputError
-from activeeval.io.tables import load_grades
-from activeeval.io.trec import read_prels, read_qrels
-from activeeval.judging import TopKLabelling
-from activeeval.session.campaigns.clock import fitted
-from activeeval.session.campaigns.oracle import read_oracle
-from activeeval.session.campaigns.standing import standing
-from activeeval.session.labelling import sided
-from activeeval.session.samples import unpacked_sample
+from activeeval.io.loading import load_grades
+from activeeval.io.text.trec import read_prels, read_qrels
 from activeeval.store import open_store
+from activeeval.tasks.campaigns.scripted_judge import read_oracle
+from activeeval.tasks.campaigns.seconds import fitted
+from activeeval.tasks.campaigns.standing import standing
+from activeeval.tasks.label import sided
+from activeeval.tasks.samples import unpacked_sample
+from activeeval.top_k import TopKLabelling
 
 MADE = (*RUN, "--measure", "DCG@5", "--budget", "60", "--seed", 3)
 OPTIONS = {"runs": ("a.run",), "max_grade": 3, "seed": 3}
@@ -494,7 +494,9 @@ def test_a_scripted_judge_reads_what_the_other_readers_read_and_starts_without_t
     write_lines(tmp_path / "twice.qrels", ["q1 0 d1 1", "q1 0 d1 1"])
     with pytest.raises(InputError, match=r"twice\.qrels:2"):
         read_oracle(str(tmp_path / "twice.qrels"))
-    asked = "import sys; from activeeval.session.campaigns import oracle; oracle.read_oracle('all.qrels'); "
+    asked = (
+        "import sys; from activeeval.tasks.campaigns import scripted_judge; scripted_judge.read_oracle('all.qrels'); "
+    )
     asked += "print([name for name in ('numba', 'polars', 'scipy', 'sklearn', 'alembic') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", asked], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

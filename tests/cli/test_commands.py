@@ -14,9 +14,9 @@ from cli_files import json_rows, write_lines
 
 from activeeval.cli import cli
 from activeeval.cli.inputs import SCALE
-from activeeval.methods import METHODS
-from activeeval.pool.doors import LARGEST_GRADE
-from activeeval.session import evaluation
+from activeeval.design.methods import METHODS
+from activeeval.pool.checks import LARGEST_GRADE
+from activeeval.tasks import evaluate as evaluation
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score")
 TRAINED = (*LETOR, "--train", "t.txt")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from activeeval import DCG, ERR, BudgetError, Campaign, InputError, QueryFactor, Target, parse_measure
-from activeeval.io.tables import load_qrels, load_run
-from activeeval.methods import find_method
-from activeeval.scoring import compare_runs, score_run
-from activeeval.session import evaluation
-from activeeval.session.workload import from_tables
+from activeeval.cases.inputs import from_tables
+from activeeval.design.methods import find_method
+from activeeval.io.loading import load_qrels, load_run
+from activeeval.tasks import evaluate as evaluation
+from activeeval.tasks.score import compare_runs, score_run
 
 # The judgments of the folder leave out documents of the runs.
 evaluate = partial(evaluation.evaluate, unjudged="irrelevant")
@@ -58,7 +58,7 @@ SOURCES = {
 
 def scored(folder, measure):
     """Return the mean of the first run and the mean difference, scored by every judgment."""
-    from activeeval.io.tables import pool_from_tables
+    from activeeval.io.loading import pool_from_tables
 
     qrels, first, second = dicts(folder)
     tables = pool_from_tables(load_qrels(qrels), [load_run(first), load_run(second)], evaluated=2)

@@ -13,8 +13,8 @@ from cli_files import csv_rows, write_csv
 
 from activeeval import GainDiscountLearner, PreferenceData, compare, evaluate, load_preferences, parse_measure
 from activeeval.campaign.sample import digest_of
+from activeeval.cases.arguments import asked_measure
 from activeeval.gains import UndeterminedWarning, bootstrap_gains, gain_intervals, read_out
-from activeeval.session.arguments import asked_measure
 
 K, GAINS, DISCOUNTS = 4, np.array([0, 1, 2, 5.0]), np.array([1, 0.7, 0.5, 0.4])
 LEARN = ["gains", "learn", "prefs.jsonl", "--out", "gains.json"]

@@ -13,10 +13,10 @@ from cli_cases import judge_file
 from cli_files import json_rows
 from scipy import stats
 
+from activeeval.estimation.significance import holm, holm_levels
 from activeeval.results import Cannot, Estimate, Interval
-from activeeval.session.gate import Decision, _with_queries, exit_code
-from activeeval.session.samples import judged
-from activeeval.significance import holm, holm_levels
+from activeeval.tasks.gate import Decision, _with_queries, exit_code
+from activeeval.tasks.samples import judged
 
 JUDGED = ("--qrels", "q.qrels", "--unjudged", "irrelevant")
 KEYS = {"verdict", "value", "low", "high", "p_value", "margin", "measure", "scope", "runs", "files", "seed", "version"}

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from cli_files import csv_rows, write_lines
 
-from activeeval.io.cells import is_formula
-from activeeval.io.export import write_columns
 from activeeval.io.judged import read_judged
-from activeeval.io.sheets import read_sheet
-from activeeval.io.tables import load_grades
+from activeeval.io.loading import load_grades
+from activeeval.io.tables.cells import is_formula
+from activeeval.io.tables.export import write_columns
+from activeeval.io.tables.sheets import read_sheet
 
 FORMULAS = ["=1+1", "+d", "-5", "@SUM(A1)", "'=2", "''-3", '=HYPERLINK("http://x","y")', "d,7", "plain"]
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

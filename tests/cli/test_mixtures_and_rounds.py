@@ -12,7 +12,7 @@ from cli_files import csv_rows, write_csv, write_lines
 from activeeval import METHODS, Rankings
 from activeeval.campaign.rounds import planned_weights, read_together
 from activeeval.grade_models import average_probabilities, run_features
-from activeeval.session.samples import judged
+from activeeval.tasks.samples import judged
 
 SMALL = ("--measure", "DCG@5", "--budget", "30%", "--repetitions", 20, "-o", "jsonl")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cli_cases import files, judge_file
 
-from activeeval.methods import METHODS
+from activeeval.design.methods import METHODS
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")
 TWO = (*LETOR, "--versus-scores", "a.second")

@@ -18,7 +18,7 @@ from activeeval import Target, parse_measure
 from activeeval.campaign.sample import FORMAT, digest_of, from_arrays, id_of, to_arrays
 from activeeval.campaign.sheet import sheet_of, take
 from activeeval.io.arrays import read_arrays, write_arrays
-from activeeval.io.draws import read_draws, write_draws
+from activeeval.io.tables.draws import read_draws, write_draws
 from activeeval.io.writing import Together
 
 RUN = ("--run", "a.run", "--max-grade", 3, "--measure", "DCG@5")
@@ -274,7 +274,7 @@ def test_a_sample_that_cannot_be_written_leaves_no_sheet(call, folder):
 
 def test_a_failed_write_keeps_the_earlier_files(call, folder, monkeypatch):
     from activeeval.errors import InputError
-    from activeeval.session import samples
+    from activeeval.tasks import samples
 
     def fail(*_):
         raise InputError("d.csv: cannot write: No space left on device")

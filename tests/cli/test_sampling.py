@@ -27,10 +27,10 @@ from cli_cases import (
 from cli_files import csv_rows, write_csv, write_lines
 
 from activeeval import Campaign, Target, parse_measure
+from activeeval.cases.budgets import whole_cost
+from activeeval.design.methods import METHODS
 from activeeval.estimation import INTERVALS
-from activeeval.io.draws import read_draws
-from activeeval.methods import METHODS
-from activeeval.session.budgets import whole_cost
+from activeeval.io.tables.draws import read_draws
 
 COLUMNS = ["sample", "block", "query_id", "doc_id", "judge", "grade", "note"]
 SPREADSHEETS = {
@@ -141,7 +141,7 @@ def test_every_format_carries_the_sheet(call, folder, suffix):
     elif suffix == "parquet":
         pl.read_parquet(name).with_columns(grade=pl.Series(grades)).write_parquet(name)
     else:
-        from activeeval.io.draws import write_draws
+        from activeeval.io.tables.draws import write_draws
 
         write_draws(replace(sheet, grade=np.array(grades)), name)
     row = call("estimate", *both(name), "-o", "jsonl").rows[0]

@@ -11,7 +11,7 @@ import pytest
 from cli_files import write_lines
 
 from activeeval.cli.simulate import _warn_of_short_intervals
-from activeeval.methods import METHODS
+from activeeval.design.methods import METHODS
 from activeeval.results import Figure
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score")

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activeeval import QueryPool, Rankings, kNDCG, top_k_grades
+from activeeval.cases.truths import graded
 from activeeval.errors import InputError
 from activeeval.io.labelling import Told, append_told, read_told
-from activeeval.judging import TopKLabelling, expected_comparisons
-from activeeval.session import labelling
-from activeeval.session.labelling import Labelling
-from activeeval.session.truths import graded
+from activeeval.tasks import label as labelling
+from activeeval.tasks.label import Labelling
+from activeeval.top_k import TopKLabelling, expected_comparisons
 
 MEASURE = "kNDCG(k=3)@5"
 SIZES = (9, 4, 7, 2, 6, 8, 5, 3, 7, 9, 4, 6)

@@ -13,11 +13,10 @@ from scipy.stats import chi2
 from sklearn.exceptions import NotFittedError
 
 from activeeval.errors import InputError
-from activeeval.gains import GainDiscountLearner, bootstrap_gains, gain_intervals
+from activeeval.gains import GainDiscountLearner, PreferenceData, bootstrap_gains, gain_intervals
 from activeeval.gains import intervals as intervals_module
 from activeeval.gains.agreeing import farthest_agreeing, one_agreeing
 from activeeval.gains.likelihood import Likelihood
-from activeeval.preferences import PreferenceData
 
 pytestmark = pytest.mark.filterwarnings("ignore::activeeval.gains.UndeterminedWarning")
 

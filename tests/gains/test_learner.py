@@ -25,9 +25,8 @@ from sklearn.exceptions import NotFittedError
 
 from activeeval import Additive
 from activeeval.errors import InputError
-from activeeval.gains import GainDiscountLearner, UndeterminedWarning, choosing, similarity
-from activeeval.preferences import PreferenceData
-from activeeval.preferences.census import take_census
+from activeeval.gains import GainDiscountLearner, PreferenceData, UndeterminedWarning, choosing, similarity
+from activeeval.gains.pair_summary import take_census
 
 pytestmark = pytest.mark.filterwarnings("ignore::activeeval.gains.UndeterminedWarning")
 

@@ -19,8 +19,14 @@ from naive_learning import (
 )
 
 from activeeval.errors import InputError
-from activeeval.gains import GainDiscountLearner, UndeterminedWarning, read_out, similarity
-from activeeval.preferences import PreferenceData, random_list_pairs
+from activeeval.gains import (
+    GainDiscountLearner,
+    PreferenceData,
+    UndeterminedWarning,
+    random_list_pairs,
+    read_out,
+    similarity,
+)
 
 RANDOM = np.random.default_rng(0)
 MULTISET = "both lists of every pair that tells anything hold the same grades, so the discounts are known only up to"

@@ -16,8 +16,8 @@ from activeeval.grade_models import (
     cross_fitted_probs,
     expected_grade,
 )
-from activeeval.io.letor import read_letor
-from activeeval.io.scores import read_scores_of
+from activeeval.io.text.letor import read_letor
+from activeeval.io.text.scores import read_scores_of
 from activeeval.measures import DCG, ERR, Target
 from activeeval.pool import QueryPool, Rankings
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from activeeval.errors import FormatError, InputError
-from activeeval.io.letor import read_letor
-from activeeval.io.scores import read_scores, read_scores_of
-from activeeval.kernels import text_numbers
+from activeeval.io.text.letor import read_letor
+from activeeval.io.text.scores import read_scores, read_scores_of
+from activeeval.kernels.text import numbers as text_numbers
 
 SMALL = b"""# a comment
 2 qid:10 1:0.5 3:-1e-3 #docid = GX1 inc = 1 prob = 0.02

@@ -14,12 +14,12 @@ import pytest
 from spreadsheet_files import WRITERS, with_entry, write_ods_table, write_xlsx
 
 from activeeval.errors import FormatError, InputError
-from activeeval.io import spreadsheets
-from activeeval.io.draws import CANNOT, EMPTY, read_draws, read_draws_if_any
-from activeeval.io.preferences import read_pairs
-from activeeval.io.sheets import read_sheet
-from activeeval.io.tables import load_probabilities, load_qrels, load_run, read_costs
-from activeeval.io.texts import DOCUMENTS, read_texts
+from activeeval.io.loading import load_probabilities, load_qrels, load_run, read_costs
+from activeeval.io.tables import spreadsheets
+from activeeval.io.tables.draws import CANNOT, EMPTY, read_draws, read_draws_if_any
+from activeeval.io.tables.preferences import read_pairs
+from activeeval.io.tables.sheets import read_sheet
+from activeeval.io.tables.texts import DOCUMENTS, read_texts
 
 SUFFIXES = tuple(WRITERS)
 SHEET = "xl/worksheets/sheet1.xml"

@@ -12,10 +12,11 @@ import pytest
 from spreadsheet_files import WRITERS
 
 from activeeval.errors import InputError
-from activeeval.io import keys, table_pool
-from activeeval.io.tables import load_probabilities, load_qrels, load_run, load_tables, pool_from_tables, read_costs
-from activeeval.io.trec import Qrels, Run, read_qrels, read_run
-from activeeval.kernels import keys as kernel_keys
+from activeeval.io import keys
+from activeeval.io import pooling as table_pool
+from activeeval.io.loading import load_probabilities, load_qrels, load_run, load_tables, pool_from_tables, read_costs
+from activeeval.io.text.trec import Qrels, Run, read_qrels, read_run
+from activeeval.kernels.text import keys as kernel_keys
 from activeeval.pool import QueryPool, Rankings
 from activeeval.pool.texts import Texts
 

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 from activeeval.errors import InputError
-from activeeval.io import texts
-from activeeval.io.draws import EMPTY, Draws, read_draws, write_draws
-from activeeval.io.texts import DOCUMENTS, QUERIES, read_texts
+from activeeval.io.tables import texts
+from activeeval.io.tables.draws import EMPTY, Draws, read_draws, write_draws
+from activeeval.io.tables.texts import DOCUMENTS, QUERIES, read_texts
 
 ROWS = [
     {"id": "007", "title": "Seven", "text": "one\ntwo, \"three\"; 'four'", "url": None},

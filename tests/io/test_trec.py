@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 from activeeval.errors import InputError
-from activeeval.io.trec import Prels, Qrels, Run, read_prels, read_qrels, read_run, write_prels, write_qrels, write_run
+from activeeval.io.text.trec import (
+    Prels,
+    Qrels,
+    Run,
+    read_prels,
+    read_qrels,
+    read_run,
+    write_prels,
+    write_qrels,
+    write_run,
+)
 
 
 def test_white_space_comments_marks_and_gzip(tmp_path):

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from activeeval.errors import InputError, unseen_difference
-from activeeval.io.tables import load_run, load_tables, pool_from_tables
-from activeeval.judging import read_opinions
+from activeeval.io.loading import load_run, load_tables, pool_from_tables
+from activeeval.judgments import read_opinions
 
 ACUTE, PLAIN = "\u00e9", "e\u0301"
 

@@ -11,10 +11,10 @@ from scipy.stats import binom, chi2_contingency
 from sklearn.metrics import cohen_kappa_score
 
 from activeeval.errors import InputError
-from activeeval.judging import TopKLabelling
-from activeeval.judging.agreement import compare_agreement, grade_agreement, preference_agreement
-from activeeval.judging.coefficients import METRICS, WEIGHTS, chi_squared, cohen_kappa, krippendorff_alpha
-from activeeval.judging.opinions import Graded, Grades, Preferred, Relations
+from activeeval.judgments.agreement import compare_agreement, grade_agreement, preference_agreement
+from activeeval.judgments.coefficients import METRICS, WEIGHTS, chi_squared, cohen_kappa, krippendorff_alpha
+from activeeval.judgments.opinions import Graded, Grades, Preferred, Relations
+from activeeval.top_k import TopKLabelling
 
 NONE = None
 PUBLISHED = [

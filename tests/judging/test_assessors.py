@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import logistic, norm
 
 from activeeval.errors import InputError
-from activeeval.judging import TopKLabelling
-from activeeval.judging.assessors import SECONDS_A_COMPARISON, SECONDS_A_GRADE, TIME_SPREAD, Assessors
+from activeeval.top_k import TopKLabelling
+from activeeval.top_k.assessors import SECONDS_A_COMPARISON, SECONDS_A_GRADE, TIME_SPREAD, Assessors
 
 
 @pytest.mark.statistical

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from activeeval.adaptation.cleaning import CleaningRules, RowFate
+from activeeval.adaptation.clicks import PairFate, preferences_from_clicks
+from activeeval.adaptation.positions import Pairwise, ShownQuery
+from activeeval.adaptation.proportions import Strata, exact_p_value
 from activeeval.errors import InputError
-from activeeval.io.clicks import ClickLog
 from activeeval.io.comparisons import read_comparisons, write_comparisons
-from activeeval.preferences.cleaning import CleaningRules, RowFate
-from activeeval.preferences.clicks import PairFate, preferences_from_clicks
-from activeeval.preferences.positions import Pairwise, ShownQuery
-from activeeval.preferences.proportions import Strata, exact_p_value
+from activeeval.io.tables.clicks import ClickLog
 
 NAMES = {
     PairFate.KEPT: "kept",

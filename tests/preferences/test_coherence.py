@@ -10,7 +10,7 @@ from naive_learning import dcg_difference
 
 from activeeval import AP, DCG, ERR, RBP, Additive, Precision
 from activeeval.errors import InputError
-from activeeval.preferences import coherence, random_list_pairs
+from activeeval.gains import coherence, random_list_pairs
 
 WORKED = (np.array([0.5, 2.0, 3.0]), [1.5, 0.5])
 EXPONENTIAL, LINEAR = 2.0 ** np.arange(1, 6) - 1, np.arange(1.0, 6.0)

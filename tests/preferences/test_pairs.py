@@ -21,8 +21,8 @@ from naive_learning import (
 
 from activeeval import Rankings
 from activeeval.errors import InputError
-from activeeval.preferences import PreferenceData
-from activeeval.preferences.census import both_ways, dominance, take_census
+from activeeval.gains import PreferenceData
+from activeeval.gains.pair_summary import both_ways, dominance, take_census
 
 BAD, FAIR, GOOD, EXCELLENT, PERFECT = range(5)
 

@@ -12,10 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from activeeval.errors import InputError
-from activeeval.io.comparisons import Comparison
-from activeeval.pool import Judgments, QueryPool, Rankings
-from activeeval.preferences import (
+from activeeval.adaptation import (
     CascadeModel,
     PositionBased,
     UserPopulation,
@@ -24,6 +21,9 @@ from activeeval.preferences import (
     preferences_from_clicks,
     simulate_clicks,
 )
+from activeeval.errors import InputError
+from activeeval.io.comparisons import Comparison
+from activeeval.pool import Judgments, QueryPool, Rankings
 
 MODELS = [PositionBased(eta=1.0), CascadeModel(), CascadeModel(after_click=0.4, after_skip=0.9)]
 FALSE_ALARM = 1e-6

@@ -71,7 +71,7 @@ def label(name: str, db: str | None, judge: str) -> None:
     activeeval campaign label week1 --judge ann
     """
     from activeeval.cli.labelling import converse, ties_told
-    from activeeval.session.campaigns.comparing import Comparing
+    from activeeval.tasks.campaigns.comparing import Comparing
 
     with opened(name, db) as store:
         work = Comparing(store, name, judge_of(judge))
@@ -149,12 +149,12 @@ def judge(name: str, db: str | None, judge: str, oracle: str, limit: int | None,
     \b
     activeeval campaign judge week1 --judge ann --oracle qrels.txt --limit 50
     """
-    from activeeval.session.campaigns.oracle import judge_all, read_oracle
+    from activeeval.tasks.campaigns.scripted_judge import judge_all, read_oracle
 
     grades = read_oracle(oracle)
     with opened(name, db) as store:
         if store.campaign(name).config.get("top_k") is not None:
-            from activeeval.session.campaigns.comparing import compare_all
+            from activeeval.tasks.campaigns.comparing import compare_all
 
             for done in compare_all(store, name, judge_of(judge), grades, limit):
                 _print(_acknowledged(done) | {"said": dict(done.event.body)})
@@ -182,8 +182,8 @@ def next_(name: str, db: str | None, out: str, items: int | None, judge: str | N
     \b
     activeeval campaign next week1 --out batch1.csv
     """
-    from activeeval.io.sheets import SUFFIXES
-    from activeeval.session.campaigns.batches import write_batch
+    from activeeval.io.tables.sheets import SUFFIXES
+    from activeeval.tasks.campaigns.batches import write_batch
 
     check_new(out, SUFFIXES, force)
     with opened(name, db) as store:
@@ -218,7 +218,7 @@ def import_(
     \b
     activeeval campaign import week1 batch1.csv --judge ann
     """
-    from activeeval.session.campaigns.batches import take_files
+    from activeeval.tasks.campaigns.batches import take_files
 
     with opened(name, db) as store:
         who = None if judge is None else judge_of(judge)

@@ -22,7 +22,7 @@ from activeeval.cli.output import emit, output_option, say, warn_of_weights
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
-    from activeeval.session.budgets import Budget
+    from activeeval.cases.budgets import Budget
     from activeeval.store import Store
 
 _MINUTES = 60
@@ -94,10 +94,10 @@ def create(
     activeeval campaign create week1 --db postgresql://team@db/judging --letor S2.txt --scores ranker.S2 \\
                                --train S1.txt --budget 10% --judges-per-item 3 --policy median
     """
-    from activeeval.session.campaigns.making import Rules, check_rules
-    from activeeval.session.campaigns.making import create as make
-    from activeeval.session.texts import texts_of
+    from activeeval.cases.texts import texts_of
     from activeeval.store import checked_name
+    from activeeval.tasks.campaigns.making import Rules, check_rules
+    from activeeval.tasks.campaigns.making import create as make
 
     checked_name(name)
     check_free(name, db)
@@ -122,8 +122,8 @@ def create(
 
 def _labels(other: str, db: str | None) -> tuple[str, list[tuple[str, str, int, str]]]:
     """Return how another campaign is called, and what it has judged and knew: query, item, grade and nobody's name."""
-    from activeeval.session.campaigns.standing import labels_of, standing
     from activeeval.store import masked
+    from activeeval.tasks.campaigns.standing import labels_of, standing
 
     place, mark, name = other.rpartition("#")
     with opened(name, place or db) as store:
@@ -146,8 +146,8 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     \b
     activeeval campaign top-up week1 --budget 100
     """
-    from activeeval.session.campaigns.making import top_up as grow
-    from activeeval.session.texts import texts_of
+    from activeeval.cases.texts import texts_of
+    from activeeval.tasks.campaigns.making import top_up as grow
 
     told: list[str] = []
 
@@ -187,10 +187,10 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     \b
     activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 100
     """
-    from activeeval.session.campaigns.making import check_judged
-    from activeeval.session.campaigns.making import redraw as grow
-    from activeeval.session.campaigns.standing import check_next_round, standing
-    from activeeval.session.texts import texts_of
+    from activeeval.cases.texts import texts_of
+    from activeeval.tasks.campaigns.making import check_judged
+    from activeeval.tasks.campaigns.making import redraw as grow
+    from activeeval.tasks.campaigns.standing import check_next_round, standing
 
     with opened(name, db) as store:
         check_judged(store, name)
@@ -210,7 +210,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
 
 def _by_clock(store: Store, name: str, documents: str | None) -> dict[str, Any]:
     """Return the costs that judges' clocks tell as options, nothing where others are asked for or no time was taken."""
-    from activeeval.session.campaigns.clock import clocked, is_timed
+    from activeeval.tasks.campaigns.seconds import clocked, is_timed
 
     source = click.get_current_context().get_parameter_source
     if any(source(option) is not click.core.ParameterSource.DEFAULT for option in ("cost", "overhead")):

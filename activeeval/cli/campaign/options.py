@@ -12,8 +12,8 @@ import click
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.session.samples import Sample
     from activeeval.store import Store
+    from activeeval.tasks.samples import Sample
 
 _URL = re.compile(r"[a-z][\w+.-]*://", re.I)
 _SECRET = re.compile(r":.*@|pass\w*\s*=", re.I | re.S)

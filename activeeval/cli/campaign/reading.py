@@ -42,9 +42,9 @@ def status(name: str, db: str | None, as_of: int | None, level: float, places: i
     \b
     activeeval campaign status week1 -o jsonl
     """
-    from activeeval.session.campaigns.standing import standing
-    from activeeval.session.campaigns.status import intervals, reached
-    from activeeval.session.campaigns.status import status as status_of
+    from activeeval.tasks.campaigns.standing import standing
+    from activeeval.tasks.campaigns.status import intervals, reached
+    from activeeval.tasks.campaigns.status import status as status_of
 
     tell("reading the log")
     with opened(name, db) as store:
@@ -117,8 +117,8 @@ def estimate(
     activeeval campaign estimate week1
     activeeval campaign estimate week1 --measure P@5 --question run --as-of 200 -o jsonl
     """
-    from activeeval.session.campaigns.standing import answered, standing
-    from activeeval.session.orders import places as places_of
+    from activeeval.tasks.campaigns.standing import answered, standing
+    from activeeval.tasks.orders import places as places_of
 
     tell("reading the log")
     with opened(name, db) as store:
@@ -167,8 +167,8 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
     activeeval campaign export week1 --format qrels --out week1.qrels
     activeeval campaign export week1 --format jsonl > week1.log
     """
-    from activeeval.session.campaigns.exporting import export as write
-    from activeeval.session.campaigns.standing import standing
+    from activeeval.tasks.campaigns.exporting import export as write
+    from activeeval.tasks.campaigns.standing import standing
 
     if out is not None:
         check_new(out, (), force)
@@ -199,8 +199,8 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
     \b
     activeeval campaign verify week1
     """
-    from activeeval.session.campaigns.verifying import head_of
-    from activeeval.session.campaigns.verifying import verify as verified
+    from activeeval.tasks.campaigns.verifying import head_of
+    from activeeval.tasks.campaigns.verifying import verify as verified
 
     tell("verifying")
     with opened(name, db) as store:
@@ -238,9 +238,9 @@ def cost(
     activeeval campaign cost week1 --out seconds.csv --documents documents.jsonl
     activeeval campaign create week2 … --cost seconds.csv --overhead 1.4
     """
-    from activeeval.io.export import write_columns
-    from activeeval.io.sheets import SUFFIXES
-    from activeeval.session.campaigns.clock import clocked
+    from activeeval.io.tables.export import write_columns
+    from activeeval.io.tables.sheets import SUFFIXES
+    from activeeval.tasks.campaigns.seconds import clocked
 
     if out is not None:
         check_new(out, SUFFIXES, force)

@@ -35,7 +35,7 @@ def report(
     """
     from activeeval.io.writing import write_atomically
     from activeeval.report.campaign_page import SUFFIXES, campaign_text
-    from activeeval.session.campaigns.summary import summary
+    from activeeval.tasks.campaigns.summary import summary
 
     path = f"{name}.html" if out is None else out
     check_new(path, SUFFIXES, force)

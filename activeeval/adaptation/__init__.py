@@ -1,0 +1,41 @@
+"""Rankers adapted to users: what clicks prefer, boosted trees as weights of leaves, how far to follow the preferences.
+
+`HyperLinearRanker` is boosted trees that were learned elsewhere, adapted to preferences between items (Chen, Zhang,
+Zheng, Zha and Sun 2008). It has no ``fit`` but `adapt`; `choose_regularization` says how far to go. The preferences
+come out of click logs (`preferences_from_clicks`); `simulate_clicks` makes logs of simulated users.
+"""
+
+from activeeval.adaptation.choice import b_measure, choose_regularization, pair_precision
+from activeeval.adaptation.cleaning import CleaningRules, RowFate
+from activeeval.adaptation.clicks import ClickPreferences, ClickReport, PairFate, preferences_from_clicks
+from activeeval.adaptation.documents import item_pairs
+from activeeval.adaptation.hyper_linear import Adaptation, HyperLinearRanker
+from activeeval.adaptation.users import (
+    CascadeModel,
+    ClickModel,
+    PositionBased,
+    UserPopulation,
+    Visits,
+    simulate_clicks,
+)
+
+__all__ = [
+    "Adaptation",
+    "CascadeModel",
+    "CleaningRules",
+    "ClickModel",
+    "ClickPreferences",
+    "ClickReport",
+    "HyperLinearRanker",
+    "PairFate",
+    "PositionBased",
+    "RowFate",
+    "UserPopulation",
+    "Visits",
+    "b_measure",
+    "choose_regularization",
+    "item_pairs",
+    "pair_precision",
+    "preferences_from_clicks",
+    "simulate_clicks",
+]

@@ -1,0 +1,262 @@
+"""Preferences between documents out of a click log (Chen, Zhang, Zheng, Zha and Sun, Adapting ranking
+functions to user preference).
+
+Of two documents of a query the one that is clicked significantly more often is preferred, where the position cannot
+have made the difference. People see the top of a list more often. So a document that is clicked more often though it
+stands below another, or at the same position, is preferred to it (Skip-Above: who clicks it has skipped the other).
+That it is clicked more often where it stands above proves nothing.
+
+A document may have been shown at several positions. Two are compared in two ways, by rows alone that were kept:
+
+- level: their rows at the same positions, each position a stratum, all summed;
+- mains: the row of each where it was shown most (of equal ones the uppermost), if these are at different positions and
+  the one whose preference is tested stands below.
+
+A way is there or not whatever was clicked, and in none does the preferred document stand above. So if examination does
+not rise down the list, and both are equally attractive where they are examined, each way says either preference with a
+chance of at most its level. With k ways for a preference each is tested at level/(2k): both preferences together have a
+chance of at most the level.
+
+Clicks of different rows are taken as independent. Where a visit ends with its first click those of the same visit are
+not: the z of two documents of the same rate r then has variance 1 / (1 − r) rather than 1, and a level of 5 % becomes
+6 % at r = 0.1 and 10 % at r = 0.3, where position bias does not lower it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.adaptation.cleaning import CleaningRules, RowFate
+from activeeval.adaptation.positions import Pairwise, ShownQueries, ShownQuery
+from activeeval.io.comparisons import Comparison
+from activeeval.io.tables.clicks import ClickLog
+from activeeval.pool.texts import Texts
+from activeeval.results import check_level
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+class PairFate(IntEnum):
+    """What became of two documents of a query."""
+
+    KEPT = 0
+    FEW_IMPRESSIONS = 1
+    ROBOTS = 2
+    NOT_SIGNIFICANT = 3
+    ABOVE = 4
+    BOTH_WAYS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClickReport:
+    """What was kept of a click log, and why the rest was not.
+
+    Attributes
+    ----------
+    level : float
+    rules : CleaningRules
+    skip_above : bool
+    n_queries : int
+    rows : dict of RowFate to int
+        How many rows of the log had each fate.
+    pairs : dict of PairFate to int
+        How many pairs of documents of the same query had each: ``ROBOTS`` and ``FEW_IMPRESSIONS`` where one of the two
+        has no row left, because some were taken for robots' or because all were too small; ``ABOVE`` where the
+        difference is significant only while a document may be preferred to one below; ``BOTH_WAYS`` where some
+        positions prefer the one, some the other, significantly.
+    """
+
+    level: float
+    rules: CleaningRules
+    skip_above: bool
+    n_queries: int
+    rows: dict[RowFate, int]
+    pairs: dict[PairFate, int]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the log."""
+        return sum(self.rows.values())
+
+    @property
+    def n_possible(self) -> int:
+        """Pairs of documents of the same query in the log."""
+        return sum(self.pairs.values())
+
+    @property
+    def n_tested(self) -> int:
+        """Pairs with counts to compare; at most `level` of them come out wrong where no two documents differ."""
+        return self.n_possible - self.pairs[PairFate.FEW_IMPRESSIONS] - self.pairs[PairFate.ROBOTS]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What was kept and why, a line for each fate of rows and of pairs."""
+        rules = self.rules
+        told_rows = {
+            RowFate.KEPT: "kept",
+            RowFate.FEW_IMPRESSIONS: f"fewer than {rules.fewest_impressions} impressions",
+            RowFate.ROBOT_ROW: f"robots: clicked in {rules.robot_rate:.0%} or more of {rules.robot_impressions} "
+            "impressions or more",
+            RowFate.ROBOT_QUERY: f"robots: a query whose documents, {rules.robot_query_documents} or more, are each "
+            f"clicked in {rules.robot_query_rate:.0%} or more",
+        }
+        told_pairs = {
+            PairFate.KEPT: "kept",
+            PairFate.FEW_IMPRESSIONS: "a document without enough impressions",
+            PairFate.ROBOTS: "a document that robots clicked",
+            PairFate.NOT_SIGNIFICANT: f"no significant difference at level {self.level:g}",
+            PairFate.ABOVE: "the one clicked more stands above (Skip-Above)",
+            PairFate.BOTH_WAYS: "preferred both ways at different positions",
+        }
+        return (
+            f"{self.n_rows} rows of {self.n_queries} queries",
+            *(f"  {self.rows[fate]} {told}" for fate, told in told_rows.items()),
+            f"{self.n_possible} pairs of documents",
+            *(f"  {self.pairs[fate]} {told}" for fate, told in told_pairs.items()),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClickPreferences:
+    """Pairs of documents of which users prefer one, sorted by query, preferred and other.
+
+    Attributes
+    ----------
+    query_ids, preferred, other : Texts, shape (n,)
+        Two documents come once, one way.
+    z : ndarray of float64, shape (n,)
+        Of the way of comparing them that says most, positive.
+    p_values : ndarray of float64, shape (n,)
+        Its two-sided p value times the number of ways, at most the level: twice the chance of such a z, or where counts
+        are small of such a count, if the rates are equal.
+    report : ClickReport
+    """
+
+    query_ids: Texts
+    preferred: Texts
+    other: Texts
+    z: Floats
+    p_values: Floats
+    report: ClickReport
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return self.z.size
+
+    def comparisons(self) -> list[Comparison]:
+        """Return the pairs as `activeeval.io.comparisons.write_comparisons` takes them."""
+        columns = (column.tolist() for column in (self.query_ids, self.preferred, self.other))
+        return [Comparison(*row) for row in zip(*columns, strict=True)]
+
+
+def preferences_from_clicks(
+    log: ClickLog, level: float = 0.05, *, skip_above: bool = True, rules: CleaningRules | None = None
+) -> ClickPreferences:
+    """Find the pairs of documents of which one is significantly preferred by those who click.
+
+    Every two documents of a query are compared; see the module for how. Time and memory grow with the square of the
+    documents of a query.
+
+    Parameters
+    ----------
+    log : ClickLog
+    level : float
+        Of the two-sided test of every pair, not of all pairs together.
+    skip_above : bool
+        Whether a document that stands above another may not be preferred to it there. Without, a preference may be the
+        position's alone.
+    rules : CleaningRules, optional
+        When rows are left out.
+
+    Raises
+    ------
+    InputError
+        Where the level does not lie strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> log = ClickLog(["q"] * 3, ["a", "b", "c"], [1, 2, 3], [900] * 3, [200, 90, 160])
+    >>> found = preferences_from_clicks(log)
+    >>> found.comparisons(), found.z.round(2).tolist()
+    ([Comparison(query='q', preferred='c', other='b', is_tie=False, judge='')], [4.77])
+    >>> print(*found.report.lines[5:], sep="\\n")
+    3 pairs of documents
+      1 kept
+      0 a document without enough impressions
+      0 a document that robots clicked
+      0 no significant difference at level 0.05
+      2 the one clicked more stands above (Skip-Above)
+      0 preferred both ways at different positions
+    """
+    check_level(level)
+    rules = CleaningRules() if rules is None else rules
+    table = ShownQueries.of(log, rules)
+    found = [_decided(query, level, skip_above) for query in table.each()]
+    fates = np.concatenate([np.empty(0, np.int64), *(one.fates for one in found)])
+    pairs = np.concatenate([np.empty((2, 0), np.int64), *(one.pairs for one in found)], axis=1)
+    report = ClickReport(
+        level=level,
+        rules=rules,
+        skip_above=skip_above,
+        n_queries=len(found),
+        rows={fate: int((table.fates == fate).sum()) for fate in RowFate},
+        pairs={fate: int((fates == fate).sum()) for fate in PairFate},
+    )
+    return ClickPreferences(
+        query_ids=Texts.from_list(np.repeat(table.query_names, [one.z.size for one in found]).tolist()),
+        preferred=Texts.from_list(table.doc_names[pairs[0]].tolist()),
+        other=Texts.from_list(table.doc_names[pairs[1]].tolist()),
+        z=np.concatenate([np.empty(0), *(one.z for one in found)]),
+        p_values=np.concatenate([np.empty(0), *(one.p_values for one in found)]),
+        report=report,
+    )
+
+
+class _Decided(NamedTuple):
+    """The `PairFate` of every two documents of a query; of those kept the documents, shape (2, n), z and p value."""
+
+    fates: Ints
+    pairs: Ints
+    z: Floats
+    p_values: Floats
+
+
+def _decided(query: ShownQuery, level: float, skip_above: bool) -> _Decided:
+    pairwise, n_docs = Pairwise.of(query), query.documents.size
+    z, p_values = pairwise.test(skip_above, np.ones((n_docs, n_docs), dtype=np.bool_), level)
+    is_said = p_values <= level / 2
+    is_both = is_said & is_said.T
+    is_kept = is_said & ~is_both
+    is_open = ~(is_said | is_said.T)
+    # with the rule off nothing is left that the rule alone keeps out
+    is_above = is_open & (pairwise.test(False, is_open, level)[1] <= level / 2)
+    of_pairs = _fates(query, is_both, is_kept | is_kept.T, is_above | is_above.T)
+    preferred, other = np.nonzero(is_kept)
+    return _Decided(
+        of_pairs[np.triu_indices(n_docs, 1)],
+        np.stack((query.documents[preferred], query.documents[other])),
+        z[preferred, other],
+        2 * p_values[preferred, other],
+    )
+
+
+def _fates(query: ShownQuery, is_both: Bools, is_kept: Bools, is_above: Bools) -> Ints:
+    """Return the `PairFate` of every two documents, shape (D, D)."""
+    is_gone = ~query.is_left
+    of_robots = is_gone & query.of_robots
+    fates = {
+        PairFate.ROBOTS: of_robots[:, None] | of_robots,
+        PairFate.FEW_IMPRESSIONS: is_gone[:, None] | is_gone,
+        PairFate.BOTH_WAYS: is_both,
+        PairFate.KEPT: is_kept,
+        PairFate.ABOVE: is_above,
+    }
+    return np.select(list(fates.values()), list(fates), PairFate.NOT_SIGNIFICANT).astype(np.int64)

@@ -1,0 +1,170 @@
+"""Gradient-boosted regression trees of scikit-learn and of LightGBM, read as plain arrays.
+
+LightGBM is never imported: whoever holds a model of it has it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
+from sklearn.utils.validation import check_is_fitted
+
+from activeeval.adaptation.trees import LEAF, Tree, Trees
+from activeeval.errors import InputError
+from activeeval.grade_models.probabilities import Floats
+
+# objectives of LightGBM whose prediction is the plain sum of the leaves
+_PLAIN = {"regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg", "custom", ""}
+
+# as LightGBM writes an infinite threshold
+_INFINITE = 1e300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ensemble:
+    """Trees, the value of each leaf with the shrinkage in it, and what is added to their sum."""
+
+    trees: Trees
+    weights: Floats
+    intercept: float
+
+
+def read_ensemble(model: Any) -> Ensemble:
+    """Return the trees of a fitted model.
+
+    Raises
+    ------
+    InputError
+        Where it is no model of boosted regression trees, or one whose prediction is not the sum of its leaves.
+    """
+    if isinstance(model, GradientBoostingRegressor):
+        return _of_scikit_learn(model)
+    if isinstance(model, HistGradientBoostingRegressor):
+        return _of_histograms(model)
+    if any(kind.__module__.startswith("lightgbm") for kind in type(model).__mro__):
+        return _of_lightgbm(model)
+    raise InputError(
+        f"the base model must be gradient-boosted regression trees of scikit-learn or LightGBM, got {_named(model)}"
+    )
+
+
+def _named(model: Any) -> str:
+    return f"{type(model).__module__.partition('.')[0]}'s {type(model).__name__}"
+
+
+# scikit-learn
+
+
+def _of_scikit_learn(model: GradientBoostingRegressor) -> Ensemble:
+    check_is_fitted(model)
+    constant = 0.0
+    if not isinstance(model.init_, str):
+        if not hasattr(model.init_, "constant_"):
+            raise InputError(f"the base model starts from {_named(model.init_)}, expected a constant or init='zero'")
+        constant = float(np.asarray(model.init_.constant_).item())
+    held = [stage.tree_ for stage in model.estimators_[:, 0]]
+    trees = Trees.joined(
+        map(_scikit_learn_tree, held), n_features=model.n_features_in_, single=True, takes_missing=False
+    )
+    values = np.concatenate([tree.value[tree.children_left == LEAF, 0, 0] for tree in held])
+    return Ensemble(trees, model.learning_rate * values, constant)
+
+
+def _scikit_learn_tree(tree: Any) -> Tree:
+    never = np.zeros(tree.node_count, dtype=np.bool_)
+    features = np.where(tree.children_left == LEAF, LEAF, tree.feature)
+    return Tree(features, tree.threshold.copy(), tree.children_left.copy(), tree.children_right.copy(), never, never)
+
+
+def _of_histograms(model: HistGradientBoostingRegressor) -> Ensemble:
+    check_is_fitted(model)
+    if model.loss in ("poisson", "gamma"):
+        raise InputError(f"the base model's loss is {model.loss!r}: its prediction is no sum of leaves")
+    # the only place where scikit-learn keeps these trees
+    held = [trees[0].nodes for trees in model._predictors]
+    # even where no tree splits on them: the model sees its categories as its first columns, wherever they stand in X
+    if model.is_categorical_ is not None and model.is_categorical_.any():
+        raise InputError("the base model splits on categories, expected comparisons of numbers")
+    trees = Trees.joined(map(_histogram_tree, held), n_features=model.n_features_in_, single=False, takes_missing=True)
+    values = np.concatenate([nodes["value"][nodes["is_leaf"] == 1] for nodes in held])
+    return Ensemble(trees, values, float(np.asarray(model._baseline_prediction).item()))
+
+
+def _histogram_tree(nodes: Any) -> Tree:
+    is_leaf = nodes["is_leaf"] == 1
+    features, left, right = (
+        np.where(is_leaf, LEAF, nodes[name].astype(np.int64)) for name in ("feature_idx", "left", "right")
+    )
+    never = np.zeros(nodes.size, dtype=np.bool_)
+    return Tree(features, nodes["num_threshold"].copy(), left, right, nodes["missing_go_to_left"] == 1, never)
+
+
+# LightGBM
+
+
+def _of_lightgbm(model: Any) -> Ensemble:
+    if hasattr(model, "_estimator_type") or hasattr(model, "__sklearn_tags__"):
+        check_is_fitted(model)
+        model = model.booster_
+    if not hasattr(model, "dump_model"):
+        raise InputError(f"the base model must be a LightGBM model, got {_named(model)}")
+    held = model.dump_model()
+    if held["num_tree_per_iteration"] != 1 or held.get("objective", "") not in _PLAIN:
+        raise InputError(
+            f"the base model's objective is {held.get('objective', 'of several classes')!r}: its prediction is no sum"
+            " of leaves"
+        )
+    pairs = [_lightgbm_tree(tree["tree_structure"]) for tree in held["tree_info"]]
+    if not pairs:
+        raise InputError("the base model holds no tree")
+    n_features = held["max_feature_idx"] + 1
+    trees = Trees.joined((tree for tree, _ in pairs), n_features=n_features, single=False, takes_missing=True)
+    weights = np.concatenate([values for _, values in pairs])
+    return Ensemble(trees, weights / (len(pairs) if held["average_output"] else 1), 0.0)
+
+
+def _lightgbm_tree(root: dict[str, Any]) -> tuple[Tree, Floats]:
+    """Return a tree and the values of its leaves; parents come before children, however deep it is."""
+    waiting = [root]
+    rows: list[tuple[Any, ...]] = []
+    values = []
+    for node in waiting:
+        if "split_feature" in node:
+            rows.append(_lightgbm_split(node, len(waiting)))
+            waiting += [node["left_child"], node["right_child"]]
+        elif "leaf_features" in node or "leaf_coeff" in node:
+            raise InputError("the base model's leaves hold linear models, expected numbers")
+        else:
+            rows.append((LEAF, 0.0, LEAF, LEAF, False, False))
+            values.append(node["leaf_value"])
+    kinds = (np.int64, np.float64, np.int64, np.int64, np.bool_, np.bool_)
+    columns = zip(zip(*rows, strict=True), kinds, strict=True)
+    return Tree(*(np.array(column, dtype=kind) for column, kind in columns)), np.array(values, dtype=np.float64)
+
+
+def _lightgbm_split(node: dict[str, Any], first_child: int) -> tuple[Any, ...]:
+    if node["decision_type"] != "<=":
+        raise InputError("the base model splits on categories, expected comparisons of numbers")
+    threshold, missing = float(node["threshold"]), node["missing_type"]
+    if abs(threshold) >= _INFINITE:
+        threshold = math.copysign(math.inf, threshold)
+    # where nothing is taken for missing, NaN is compared as 0
+    missing_left = threshold >= 0 if missing == "None" else node["default_left"]
+    return node["split_feature"], threshold, first_child, first_child + 1, missing_left, missing == "Zero"
+
+
+def boosted_trees(
+    n_trees: int = 300, n_leaves: int = 20, learning_rate: float = 0.1, seed: int = 0
+) -> GradientBoostingRegressor:
+    """Return boosted regression trees to learn from grades, not fitted yet, as a base to adapt."""
+    return GradientBoostingRegressor(
+        n_estimators=n_trees,
+        max_leaf_nodes=n_leaves,
+        max_depth=None,
+        learning_rate=learning_rate,
+        random_state=seed,
+    )

@@ -1,0 +1,143 @@
+"""Rankers on disk: arrays of numbers and text, from which no code can come.
+
+A hyper-linear ranker is its trees and weights, nothing else, so that its file needs neither a pickle nor trust. The
+file names its format and version, and holds a digest of everything in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.adaptation.trees import Trees
+from activeeval.errors import FormatError
+from activeeval.io.arrays import read_arrays, write_arrays
+from activeeval.io.writing import Together
+
+if TYPE_CHECKING:
+    from activeeval.adaptation.hyper_linear import HyperLinearRanker
+
+FORMAT = "activeeval hyper-linear ranker"
+VERSION = 2
+FIRST = 1
+"""The version before there were `query_hashes`."""
+EXPECTED = "a hyper-linear ranker that save wrote"
+Arrays = Mapping[str, NDArray[Any]]
+PathLike = str | os.PathLike[str]
+
+_VALUES: dict[str, type[Any]] = {
+    **dict.fromkeys(("format", "digest", "method", "scaling"), np.str_),
+    **dict.fromkeys(("version", "n_features", "n_pairs", "n_epochs"), np.int64),
+    **dict.fromkeys(("single", "takes_missing", "converged"), np.bool_),
+    **dict.fromkeys(("intercept", "regularization", "objective", "gap"), np.float64),
+}
+"""Arrays of one entry, and its type."""
+_COLUMNS: dict[str, type[Any]] = {
+    **dict.fromkeys(("roots", "features", "left", "right", "query_hashes"), np.int64),
+    **dict.fromkeys(("thresholds", "base_coef", "coef"), np.float64),
+    **dict.fromkeys(("missing_left", "zero_is_missing"), np.bool_),
+}
+_TREES = tuple(Trees.__dataclass_fields__)
+_ADAPTED = ("method", "regularization", "scaling", "n_pairs", "objective", "gap", "n_epochs", "converged")
+# what stands for them before a ranker is adapted
+_NOT_ADAPTED = ("", 0.0, "", 0, np.nan, np.nan, 0, True)
+
+
+def write_ranker(path: PathLike, ranker: HyperLinearRanker, files: Together | None = None) -> None:
+    """Write a ranker, beside other files or alone; it appears under its name only when it is complete."""
+    told = ranker.adaptation_
+    values = [getattr(told, name) for name in _ADAPTED] if told else _NOT_ADAPTED
+    arrays = {name: getattr(ranker.trees, name) for name in _TREES}
+    arrays |= {"base_coef": ranker.base_coef_, "coef": ranker.coef_, "intercept": ranker.intercept_}
+    arrays |= {"query_hashes": ranker.query_hashes_}
+    arrays |= dict(zip(_ADAPTED, values, strict=True)) | {"format": FORMAT, "version": VERSION}
+    kinds = _VALUES | _COLUMNS
+    kept = {name: np.atleast_1d(np.asarray(array, dtype=kinds[name])) for name, array in arrays.items()}
+    sealed = kept | {"digest": np.array([_digest(kept)])}
+    if files is not None:
+        write_arrays(path, sealed, files)
+        return
+    with Together() as alone:
+        write_arrays(path, sealed, alone)
+
+
+def read_ranker(path: PathLike) -> dict[str, Any]:
+    """Return the fields of the ranker in a file.
+
+    Raises
+    ------
+    FormatError
+        Where the file is missing, damaged, of another version or something else.
+    """
+    from activeeval.adaptation.hyper_linear import Adaptation
+
+    arrays = read_arrays(path, tuple(name for name in (*_VALUES, *_COLUMNS) if name != "query_hashes"), EXPECTED)
+    changed = _changed(arrays)
+    if arrays["version"].tolist() == [FIRST]:
+        arrays = {"query_hashes": np.empty(0, dtype=np.int64)} | arrays
+    problem = _foreign(arrays) or changed
+    if not problem:
+        values = {name: arrays[name].item() for name in _VALUES}
+        fields = values | {name: arrays[name] for name in _COLUMNS}
+        trees = Trees(**{name: fields[name] for name in _TREES})
+        told = {name: values[name] for name in _ADAPTED}
+        problem = trees.problem() or _misfit(trees, arrays) or _untold(told)
+    if problem:
+        raise FormatError(os.fspath(path), None, f"{problem}, expected {EXPECTED}")
+    return {
+        "trees": trees,
+        "base_coef_": fields["base_coef"],
+        "coef_": fields["coef"],
+        "intercept_": fields["intercept"],
+        "adaptation_": Adaptation(**told) if told["method"] else None,
+        "query_hashes_": fields["query_hashes"],
+    }
+
+
+def _digest(arrays: Arrays) -> str:
+    """Return a digest of names, types, shapes and bytes."""
+    total = hashlib.sha256()
+    for name in sorted(arrays):
+        total.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
+        total.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return total.hexdigest()
+
+
+def _foreign(arrays: Arrays) -> str | None:
+    """Return what keeps arrays from being read as those of a ranker."""
+    for name, kind in (_VALUES | _COLUMNS).items():
+        if name not in arrays:
+            return f"it lacks {name}"
+        found = arrays[name]
+        if not np.issubdtype(found.dtype, kind) or found.ndim != 1 or (name in _VALUES and found.size != 1):
+            return f"{name} is {found.dtype} of shape {found.shape}"
+    if arrays["format"][0] != FORMAT:
+        return "it is of another format"
+    version = arrays["version"][0]
+    known = (FIRST, VERSION)
+    return None if version in known else f"it is version {version} of the format, not {' or '.join(map(str, known))}"
+
+
+def _changed(arrays: Arrays) -> str | None:
+    held = {name: array for name, array in arrays.items() if name != "digest"}
+    return None if arrays["digest"].tolist() == [_digest(held)] else "it was changed after it was written"
+
+
+def _misfit(trees: Trees, arrays: Arrays) -> str | None:
+    """Return what is wrong with the weights of trees."""
+    if not arrays["coef"].size == arrays["base_coef"].size == trees.n_leaves:
+        return "its weights are not as many as its leaves"
+    numbers = (arrays["coef"], arrays["base_coef"], arrays["intercept"])
+    return None if all(np.isfinite(held).all() for held in numbers) else "its weights are not finite"
+
+
+def _untold(told: Mapping[str, Any]) -> str | None:
+    from activeeval.adaptation.hyper_linear import Method, Scaling
+
+    known = ("", *get_args(Method)), ("", *get_args(Scaling))
+    return None if told["method"] in known[0] and told["scaling"] in known[1] else "its method is unknown"

@@ -1,0 +1,129 @@
+"""Judged rows and users' pairs dealt out over folds of queries, so that no query is on both sides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+
+from activeeval.adaptation.hyper_linear import HyperLinearRanker
+from activeeval.errors import InputError
+from activeeval.grade_models.probabilities import Ints, as_features
+from activeeval.rankers.checks import refuse_missing, training_items
+from activeeval.rankers.pairs import PreferencePairs, checked_pairs
+
+
+def plain_ids(query_ids: ArrayLike, what: str) -> NDArray[Any]:
+    """Return ids as texts or as whole numbers, so that equal ones are equal whatever held them."""
+    held = np.asarray(query_ids)
+    if held.dtype.kind == "S":
+        return np.asarray(np.char.decode(held, "utf-8"))
+    kinds = set(map(type, held.ravel().tolist())) if held.dtype.kind == "O" else set()
+    if held.dtype.kind == "U" or (kinds and all(issubclass(kind, str) for kind in kinds)):
+        return held.astype(np.str_)
+    if held.dtype.kind in "iu" or (kinds and all(issubclass(kind, (int, np.integer)) for kind in kinds)):
+        return held.astype(np.int64)
+    told = ", ".join(sorted(kind.__name__ for kind in kinds)) if kinds else str(held.dtype)
+    raise InputError(f"{what} must be texts or whole numbers, got {told} values")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedRows:
+    """Judged rows, each with its query."""
+
+    X: NDArray[Any]
+    grades: Ints
+    queries: NDArray[Any]
+
+    @classmethod
+    def of(cls, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike) -> Self:
+        features, whole, codes = training_items(X, grades, plain_ids(query_ids, "query_ids"))
+        if codes is None or PreferencePairs.of(whole, codes).n_pairs == 0:
+            raise InputError("the judged items hold no order: no query has two of different grades")
+        return cls(features, whole, plain_ids(query_ids, "query_ids"))
+
+    @property
+    def names(self) -> list[Any]:
+        return sorted(set(self.queries.tolist()))
+
+    def in_order(self) -> Self:
+        """Return the rows ordered by what they hold: neither ties nor what a base learns tell how they came."""
+        return self._at(np.lexsort((self.grades, *self.X.T, np.unique(self.queries, return_inverse=True)[1])))
+
+    def _at(self, rows: NDArray[Any]) -> Self:
+        return type(self)(self.X[rows], self.grades[rows], self.queries[rows])
+
+    def parted(self, fold_of: dict[Any, int], fold: int) -> tuple[Self, Self]:
+        """Return the rows outside a fold, and those inside."""
+        inside = np.array([fold_of[name] == fold for name in self.queries.tolist()])
+        return self._at(~inside), self._at(inside)
+
+    def ranker(self, base: HyperLinearRanker | BaseEstimator) -> HyperLinearRanker:
+        """Return the base, learned from these rows where it can learn."""
+        if isinstance(base, HyperLinearRanker):
+            return base
+        if not isinstance(base, BaseEstimator):
+            raise InputError(f"base must be a HyperLinearRanker or a regressor of boosted trees, got {base!r}")
+        try:
+            return HyperLinearRanker.from_gradient_boosting(clone(base).fit(self.X, self.grades))
+        except ValueError as problem:
+            if not isinstance(problem, InputError):
+                refuse_missing(self.X)  # most often what a base cannot take
+            raise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UserPairs:
+    """Pairs of rows, each with its query."""
+
+    X: NDArray[Any]
+    pairs: Ints
+    queries: NDArray[Any]
+
+    @classmethod
+    def of(cls, judged: JudgedRows, pairs: ArrayLike, X: ArrayLike | None, query_ids: ArrayLike | None) -> Self:
+        if (X is None) != (query_ids is None):
+            raise InputError("pairs_X and pairs_query_ids belong together, got one of them")
+        features = judged.X if X is None else as_features(X, "pairs_X")
+        of_row = judged.queries if query_ids is None else plain_ids(query_ids, "pairs_query_ids")
+        if of_row.shape != features.shape[:1]:
+            raise InputError(f"pairs_query_ids must name the query of each of the {len(features)} rows of pairs_X")
+        if of_row.dtype.kind != judged.queries.dtype.kind:
+            raise InputError(
+                "query_ids and pairs_query_ids must both be text or both be numbers, as they name the same"
+            )
+        held = checked_pairs(pairs, features.shape[0])
+        first, second = of_row[held].T
+        if (differ := np.flatnonzero(first != second)).size:
+            place = differ[0]
+            names = f"{first[place]!s} and {second[place]!s}"
+            raise InputError(f"pairs must be of two rows of one query, got rows of {names} in pair {place}")
+        return cls(features, held, first)
+
+    @property
+    def names(self) -> list[Any]:
+        return sorted(set(self.queries.tolist()))
+
+    def parted(self, fold_of: dict[Any, int], fold: int) -> tuple[Ints, Ints]:
+        """Return the pairs outside a fold, and those inside."""
+        inside = np.array([fold_of[name] == fold for name in self.queries.tolist()])
+        return self.pairs[~inside], self.pairs[inside]
+
+
+def deal_out(judged: list[Any], preferred: list[Any], n_folds: int, seed: int) -> dict[Any, int]:
+    """Return the fold of each query, so that the judged ones and those with pairs are both dealt out evenly.
+
+    Queries with judgments alone come first, then those with both, then those with pairs alone: either kind is a run,
+    and a run dealt out in turn is even.
+    """
+    for names, what in ((judged, "judged"), (preferred, "in pairs")):
+        if n_folds < 2 or len(names) < n_folds:
+            raise InputError(f"n_folds must be from 2 to the number of queries {what}, {len(names)}, got {n_folds}")
+    random = np.random.default_rng(seed)
+    known, wanted = set(judged), set(preferred)
+    runs = (sorted(known - wanted), sorted(known & wanted), sorted(wanted - known))
+    dealt = [run[i] for run in runs for i in random.permutation(len(run))]
+    return {name: place % n_folds for place, name in enumerate(dealt)}

@@ -1,0 +1,165 @@
+"""The documents of a query by the positions at which they were shown, and how every two of them compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.adaptation.cleaning import CleaningRules, RowFate
+from activeeval.adaptation.proportions import Strata, exact_p_value
+from activeeval.io.tables.clicks import ClickLog
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShownQuery:
+    """How often the documents of a query were shown and clicked, by position.
+
+    Attributes
+    ----------
+    documents : ndarray of int64, shape (D,)
+        In the order of their ids, as `ShownQueries.doc_names` numbers them.
+    of_robots : ndarray of bool, shape (D,)
+        Whether rows of a document were left out as robots'.
+    shown, clicked : ndarray of int64, shape (D, P)
+        Impressions and clicks in the rows that were kept, by position, the uppermost first.
+    """
+
+    documents: Ints
+    of_robots: Bools
+    shown: Ints
+    clicked: Ints
+
+    @property
+    def is_left(self) -> Bools:
+        """Whether a document has a row left, shape (D,)."""
+        return np.asarray(self.shown.any(axis=1))
+
+    @property
+    def main(self) -> Ints:
+        """Where each document was shown most, of equal ones the uppermost, shape (D,)."""
+        return np.asarray(self.shown.argmax(axis=1), dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairwise:
+    """Comparisons of every document of a query with every other, shape (D, D) each.
+
+    Attributes
+    ----------
+    query : ShownQuery
+    level : Strata
+        Of their rows at the same positions, each position a stratum.
+    mains : Strata
+        Of the rows of both at their main positions.
+    """
+
+    query: ShownQuery
+    level: Strata
+    mains: Strata
+
+    @classmethod
+    def of(cls, query: ShownQuery) -> Self:
+        """Return the comparisons of a query."""
+        n_docs, main = query.documents.size, query.main
+        level = np.zeros((5, n_docs, n_docs))
+        for column in np.flatnonzero(np.count_nonzero(query.shown, axis=0) > 1).tolist():
+            docs = np.flatnonzero(query.shown[:, column])
+            level[np.ix_(np.arange(5), docs, docs)] += _all_pairs(
+                query.shown[docs, column], query.clicked[docs, column]
+            ).sums
+        row = np.arange(n_docs)
+        return cls(query, Strata(level), _all_pairs(query.shown[row, main], query.clicked[row, main]))
+
+    def test(self, skip_above: bool, wanted: Bools, level: float) -> tuple[Floats, Floats]:
+        """Return z, and the one-sided p value of the row's document being clicked more than the column's.
+
+        Both are of the way of comparing that has the smaller p value, that times the number of ways.
+
+        Parameters
+        ----------
+        skip_above : bool
+            Whether main positions are compared only where the row's document stands below the column's.
+        wanted : ndarray of bool, shape (D, D)
+            Where p values must be exact if counts are small or skewed.
+        level : float
+            At which they decide.
+        """
+        main, is_shown = self.query.main, self.query.shown > 0
+        is_level = is_shown.astype(np.int64) @ is_shown.T > 0
+        is_main = main[:, None] > main if skip_above else main[:, None] != main
+        p_level = self._p_values(self.level, is_level & wanted, is_level, level, at_mains=False)
+        p_mains = self._p_values(self.mains, is_main & wanted, is_main, level, at_mains=True)
+        z = np.where(p_mains < p_level, self.mains.z(), self.level.z())
+        n_ways = is_level.astype(np.int64) + is_main
+        return z, np.where(n_ways > 0, np.minimum(1.0, n_ways * np.minimum(p_level, p_mains)), 1.0)
+
+    def _p_values(self, strata: Strata, wanted: Bools, is_there: Bools, level: float, *, at_mains: bool) -> Floats:
+        p_values = np.where(is_there, strata.p_values(), 1.0)
+        for first, second in np.argwhere(wanted & strata.needs_exact(level) & (p_values < 1)).tolist():
+            pair = np.array([[first], [second]])
+            shown = self.query.shown
+            columns = self.query.main[pair] if at_mains else np.flatnonzero((shown[first] > 0) & (shown[second] > 0))
+            p_values[first, second] = exact_p_value(shown[pair, columns], self.query.clicked[pair, columns])
+        return p_values
+
+
+def _all_pairs(shown: Ints, clicked: Ints) -> Strata:
+    return Strata.of((shown[:, None], clicked[:, None]), (shown, clicked))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShownQueries:
+    """The rows of a log, by query and document.
+
+    Attributes
+    ----------
+    query_names, doc_names : ndarray of str
+        Ids, sorted.
+    queries, documents, fates : ndarray of int64, shape (n,)
+        Number of each row's query and document, and its `RowFate`.
+    log : ClickLog
+    """
+
+    query_names: NDArray[Any]
+    doc_names: NDArray[Any]
+    queries: Ints
+    documents: Ints
+    fates: Ints
+    log: ClickLog
+
+    @classmethod
+    def of(cls, log: ClickLog, rules: CleaningRules) -> Self:
+        """Number the queries and documents of a log and clean it."""
+        query_names, queries = np.unique(log.query_ids.array(), return_inverse=True)
+        doc_names, documents = np.unique(log.doc_ids.array(), return_inverse=True)
+        own = np.unique(queries * doc_names.size + documents, return_inverse=True)[1]
+        fates = rules.fates(log, queries, own)
+        return cls(
+            query_names=query_names, doc_names=doc_names, queries=queries, documents=documents, fates=fates, log=log
+        )
+
+    def each(self) -> Iterator[ShownQuery]:
+        """Yield the queries in the order of their ids."""
+        order = np.argsort(self.queries, kind="stable")
+        ends = np.cumsum(np.bincount(self.queries, minlength=self.query_names.size))
+        for rows in np.split(order, ends[:-1]) if ends.size else ():
+            yield self._query(rows)
+
+    def _query(self, rows: Ints) -> ShownQuery:
+        documents, places = np.unique(self.documents[rows], return_inverse=True)
+        is_kept, is_robot = self.fates[rows] == RowFate.KEPT, self.fates[rows] > RowFate.FEW_IMPRESSIONS
+        kept = rows[is_kept]
+        positions, columns = np.unique(self.log.positions[kept], return_inverse=True)
+        counts = np.zeros((2, documents.size, max(positions.size, 1)), dtype=np.int64)
+        counts[0, places[is_kept], columns] = self.log.impressions[kept]
+        counts[1, places[is_kept], columns] = self.log.clicks[kept]
+        of_robots = np.bincount(places[is_robot], minlength=documents.size) > 0
+        return ShownQuery(documents=documents, of_robots=of_robots, shown=counts[0], clicked=counts[1])

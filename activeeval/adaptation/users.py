@@ -1,0 +1,317 @@
+"""Simulated users: people whose taste differs from the judges', and the click log that they leave.
+
+A user finds item z attractive, and clicks it where it is looked at, with probability
+
+    a_z = least + (most − least) / (1 + exp(−s (t_z − y_max/2))),    s = 4 / y_max,
+    t_z = y_z + Σ_f shift_f · x̃_zf + noise · ε_z,
+
+y_z the judges' grade, x̃ features standardised over the pool, ε standard normal and the same for all users. With no
+shift and no noise the users' taste is the judges'. How far down a list is looked at is the click model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import fsum, sqrt
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, ndtri
+
+from activeeval.errors import InputError
+from activeeval.io.tables.clicks import ClickLog
+from activeeval.measures.checks import whole_number
+from activeeval.pool import Judgments, QueryPool, Rankings, Seed, hashed_uniforms, key_of, pool_hashes
+from activeeval.pool.checks import numbers
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_STEEPNESS = 4.0
+"""Of attraction over the whole scale of grades: the lowest grade has 12 % of the way from least to most, the highest
+88 %, so that a shift beyond either end still counts."""
+
+
+class ClickModel(Protocol):
+    """How users go through lists."""
+
+    def click_probs(self, attractions: ArrayLike) -> Floats:
+        """Return the probability of a click at every position, from attractions in list order on the last axis."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionBased:
+    """Look at position k with probability k^−eta, whatever stands elsewhere: P(click) = k^−eta · a_k.
+
+    Examples
+    --------
+    >>> PositionBased(eta=1.0).click_probs([0.6, 0.6, 0.6])
+    array([0.6, 0.3, 0.2])
+    """
+
+    eta: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_range(self.eta, "eta", 0.0, np.inf)
+
+    def click_probs(self, attractions: ArrayLike) -> Floats:
+        """Return the probability of a click at every position, from attractions in list order on the last axis."""
+        values = np.asarray(attractions, dtype=np.float64)
+        return values * np.arange(1, values.shape[-1] + 1) ** -float(self.eta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CascadeModel:
+    """Go down from the top, past item k with probability a_k·after_click + (1 − a_k)·after_skip.
+
+    P(click at k) = a_k Π_{i<k} (a_i·after_click + (1 − a_i)·after_skip). By default a visit ends with its first click
+    and not before.
+
+    Examples
+    --------
+    >>> CascadeModel().click_probs([0.5, 0.5, 0.5])
+    array([0.5  , 0.25 , 0.125])
+    """
+
+    after_click: float = 0.0
+    after_skip: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("after_click", "after_skip"):
+            _check_range(getattr(self, name), name, 0.0, 1.0)
+
+    def click_probs(self, attractions: ArrayLike) -> Floats:
+        """Return the probability of a click at every position, from attractions in list order on the last axis."""
+        values = np.asarray(attractions, dtype=np.float64)
+        goes_on = values * self.after_click + (1 - values) * self.after_skip
+        examined = np.ones_like(values)
+        np.cumprod(goes_on[..., :-1], axis=-1, out=examined[..., 1:])
+        return values * examined
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserPopulation:
+    """Users whose taste is the judges', shifted by features; see the module for the equation.
+
+    Attributes
+    ----------
+    shifts : mapping of int to float
+        Column of the features → grades that a standard deviation above its mean is worth to users.
+    noise : float
+        Standard deviation, in grades, of what no feature tells of users' taste.
+    least, most : float
+        Attraction far below and far above the scale of grades.
+
+    Raises
+    ------
+    InputError
+        Where a number is out of range.
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 3], ["a", "b", "c"])
+    >>> users, judgments = UserPopulation(shifts={0: 0.5}), Judgments(pool, [2, 1, 0])
+    >>> users.tastes(judgments, [[-1.0], [0.0], [1.0]]).round(2).tolist()
+    [1.39, 1.0, 0.61]
+    >>> UserPopulation().attractions(judgments).round(3).tolist()
+    [0.707, 0.41, 0.113]
+    """
+
+    shifts: Mapping[int, float] = field(default_factory=dict)
+    noise: float = 0.0
+    # the best results of navigational queries are clicked in some 80 % of visits, hopeless ones in a few of a hundred
+    least: float = 0.02
+    most: float = 0.8
+
+    def __post_init__(self) -> None:
+        for column, shift in self.shifts.items():
+            whole_number(column, "a column of features", 0)
+            _check_range(shift, f"the shift of feature {column}", -np.inf, np.inf)
+        _check_range(self.noise, "noise", 0.0, np.inf)
+        _check_range(self.least, "least", 0.0, 1.0)
+        _check_range(self.most, "most", self.least, 1.0)
+
+    def tastes(self, judgments: Judgments, features: ArrayLike | None = None, rng: Seed = None) -> Floats:
+        """Return users' taste t for every item, in grades, shape (n_items,).
+
+        Parameters
+        ----------
+        judgments : Judgments
+            Every item must be judged.
+        features : array of float, shape (n_items, n_features), optional
+            Needed where there are shifts. They are standardised over all items of the pool; what does not differ
+            within queries shifts a whole query.
+        rng : Generator, SeedSequence, int or None
+            Of the noise; an item's depends on its id and the seed alone.
+
+        Raises
+        ------
+        InputError
+            Names the item that is not judged or lacks a feature, and the feature that is none or the same everywhere.
+        """
+        pool = judgments.pool
+        unjudged = np.flatnonzero(~judgments.is_judged)
+        if unjudged.size:
+            raise InputError(f"{pool.place(int(unjudged[0]))} is not judged, expected a grade for every item")
+        tastes = judgments.grades.astype(np.float64)
+        for column, shift in sorted(self.shifts.items()):
+            tastes += shift * _standardised(pool, features, int(column))
+        if self.noise:
+            tastes += self.noise * ndtri(hashed_uniforms(int(key_of(rng)), pool_hashes(pool)[1], 1)[0])
+        return tastes
+
+    def attractions(self, judgments: Judgments, features: ArrayLike | None = None, rng: Seed = None) -> Floats:
+        """Return the probability a that users click an item that they look at, shape (n_items,); raises as `tastes`."""
+        top = max(judgments.max_grade, 1)
+        middle = self.tastes(judgments, features, rng) - top / 2
+        return np.asarray(self.least + (self.most - self.least) * expit(_STEEPNESS / top * middle))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visits:
+    """How often lists are shown, and how.
+
+    Attributes
+    ----------
+    n_visits : float
+        Expected visits of all queries together; query q has a Poisson number of mean n_visits · p(q).
+    depth : int
+        Positions of a list that are shown.
+    shuffled : float
+        Share of the visits that are shown those documents in a random order.
+    n_orders : int
+        How many random orders a query has, each as likely: visits of the same order are drawn together.
+
+    Raises
+    ------
+    InputError
+        Where a number is out of range.
+    """
+
+    n_visits: float
+    depth: int = 10
+    shuffled: float = 0.0
+    n_orders: int = 100
+
+    def __post_init__(self) -> None:
+        _check_range(self.n_visits, "n_visits", 0.0, 1e15)
+        _check_range(self.shuffled, "shuffled", 0.0, 1.0)
+        for name in ("depth", "n_orders"):
+            whole_number(getattr(self, name), name, 1)
+
+
+def simulate_clicks(
+    ranking: Rankings, attractions: ArrayLike, model: ClickModel, visits: Visits, rng: Seed = None
+) -> ClickLog:
+    """Draw the aggregated click log of users who are shown a ranking.
+
+    Clicks at different positions are drawn independently of each other, with the probabilities that the model gives
+    each: sums of visits, not visits. What a query's users do depends on its id, its list and the seed alone.
+
+    Parameters
+    ----------
+    ranking : Rankings
+        What is shown; p(q) is that of its pool. Queries without a list have no visits.
+    attractions : array of float, shape (n_items,)
+        See `UserPopulation.attractions`.
+    model : ClickModel
+        `PositionBased` or `CascadeModel`.
+    visits : Visits
+    rng : Generator, SeedSequence, int or None
+
+    Returns
+    -------
+    ClickLog
+        Of every document and position with an impression.
+
+    Raises
+    ------
+    InputError
+        Names the first attraction that is no probability.
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 2], ["a", "b"])
+    >>> ranking = Rankings.from_ids(pool, {"q": ["b", "a"]})
+    >>> log = simulate_clicks(ranking, [0.5, 0.5], PositionBased(), Visits(n_visits=1e6), rng=0)
+    >>> log.doc_ids.tolist(), (log.clicks / log.impressions).round(2).tolist()
+    (['b', 'a'], [0.5, 0.25])
+    """
+    pool = ranking.pool
+    chances = numbers(attractions, "attractions", (pool.n_items,))
+    bad = np.flatnonzero(~((chances >= 0) & (chances <= 1)))
+    if bad.size:
+        raise InputError(f"attractions must lie in [0, 1], got {chances[bad[0]]} at {pool.place(int(bad[0]))}")
+    parts = [np.empty((4, 0), np.int64), *_logs(ranking, chances, model, visits, int(key_of(rng)))]
+    items, positions, impressions, clicks = np.concatenate(parts, axis=1)
+    return ClickLog(
+        pool.query_texts[pool.item_queries[items]], pool.item_texts[items], positions, impressions, clicks, "simulated"
+    )
+
+
+def _logs(ranking: Rankings, attractions: Floats, model: ClickModel, visits: Visits, key: int) -> Iterator[Ints]:
+    """Yield item, position, impressions and clicks of every query, shape (4, n_rows)."""
+    hashes = pool_hashes(ranking.pool)[0]
+    shown = ranking.cut_at(visits.depth)
+    for query in np.flatnonzero(shown.lengths).tolist():
+        random = np.random.default_rng([key, int(hashes[query])])
+        items = shown.items[shown.offsets[query] : shown.offsets[query + 1]]
+        n_visits = random.poisson(visits.n_visits * ranking.pool.query_probs[query])
+        places, impressions, clicks = _counts(attractions[items], model, visits, int(n_visits), random)
+        documents, columns = places
+        yield np.stack((items[documents], columns + 1, impressions, clicks))
+
+
+def _counts(
+    attractions: Floats, model: ClickModel, visits: Visits, n_visits: int, random: np.random.Generator
+) -> tuple[tuple[Ints, Ints], Ints, Ints]:
+    """Return which document of a list was shown at which place, how often, and how often it was clicked."""
+    n = attractions.size
+    n_shuffled = int(random.binomial(n_visits, visits.shuffled))
+    orders, times = np.arange(n)[None, :], np.array([n_visits - n_shuffled])
+    if n_shuffled:
+        more = random.permuted(np.tile(orders, (visits.n_orders, 1)), axis=1)
+        orders = np.concatenate((orders, more))
+        shares = np.full(visits.n_orders, 1 / visits.n_orders)
+        times = np.concatenate((times, random.multinomial(n_shuffled, shares)))
+    # a product of probabilities may pass 1 by its rounding
+    chances = np.minimum(model.click_probs(attractions[orders]), 1.0)
+    drawn = random.binomial(times[:, None], chances)
+    counts = np.zeros((2, n, n), dtype=np.int64)
+    columns = np.broadcast_to(np.arange(n), orders.shape)
+    np.add.at(counts[0], (orders, columns), times[:, None])
+    np.add.at(counts[1], (orders, columns), drawn)
+    places = np.nonzero(counts[0])
+    return (places[0], places[1]), counts[0][places], counts[1][places]
+
+
+def _standardised(pool: QueryPool, features: ArrayLike | None, column: int) -> Floats:
+    """Return a column of features, less its mean and over its standard deviation, shape (n_items,)."""
+    if features is None:
+        raise InputError(f"taste depends on feature {column}, but there are no features")
+    matrix = np.asarray(features)
+    if matrix.ndim != 2 or matrix.shape[0] != pool.n_items:
+        raise InputError(f"features must have shape ({pool.n_items}, n_features), got {matrix.shape}")
+    if column >= matrix.shape[1]:
+        raise InputError(f"taste depends on feature {column}, but there are {matrix.shape[1]}, counted from 0")
+    values = numbers(matrix[:, column], f"feature {column}", (pool.n_items,))
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise InputError(f"feature {column} must be finite, got {values[bad[0]]} at {pool.place(int(bad[0]))}")
+    if values.min() == values.max():
+        raise InputError(f"taste depends on feature {column}, which is {values[0]} of every item")
+    # sums without rounding, so that the order of the items does not matter
+    centred = values - fsum(values) / values.size
+    return np.asarray(centred / sqrt(fsum(centred**2) / values.size))
+
+
+def _check_range(value: float, what: str, least: float, most: float) -> None:
+    try:
+        is_there = bool(np.isfinite(value)) and least <= value <= most
+    except TypeError:
+        is_there = False
+    if not is_there:
+        span = f"from {least:g} to {most:g}" if np.isfinite(most) else ("" if np.isinf(least) else f"from {least:g} on")
+        raise InputError(f"{what} must be a finite number {span}".rstrip() + f", got {value!r}")

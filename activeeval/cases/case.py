@@ -1,0 +1,333 @@
+"""Cases: choices turned into a workload with its grade model, ready for any method and measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.cases.choices import Choices
+from activeeval.cases.columns import given_columns
+from activeeval.cases.inputs import Workload, ending_at, from_letor, from_tables, item_costs, on_scale, sampled_measure
+from activeeval.cases.known import Said, known_grades_of
+from activeeval.cases.modelling import GradeBeliefs, believe
+from activeeval.cases.systems import Asked, asked_among, asked_of
+from activeeval.cases.truths import comparison_costs, comparisons_note
+from activeeval.design import Design
+from activeeval.design.methods import find_method
+from activeeval.errors import ChoiceError, InputError
+from activeeval.io.loading import load_qrels, load_run, read_costs
+from activeeval.io.text.traffic import read_traffic
+from activeeval.measures import SampledMeasure, Target, judged_k, shown_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """A workload with its grade model.
+
+    Attributes
+    ----------
+    workload : Workload
+    beliefs : GradeBeliefs
+    max_grade : int
+        The largest grade of the scale.
+    model : str
+        Of which kind the grade model is.
+    seed : SeedSequence
+        For what is drawn of it.
+    known : ndarray of int64, shape (n_items,), or None
+        Grades that are known already, −1 where none is.
+    stated_grade : int or None
+        The largest grade that the caller names.
+    depth : int or None
+        The rank at which lists were cut, so that no measure counts deeper; None where none was.
+    contrasts : {"all", "first"} or None
+        Which of several systems are compared; None is all.
+    top_k : int or None
+        Queries are judged by comparisons for the best so many; None where items are graded.
+    notes : tuple of str
+        What the caller should be told.
+    """
+
+    workload: Workload
+    beliefs: GradeBeliefs
+    max_grade: int
+    model: str
+    seed: np.random.SeedSequence
+    known: NDArray[np.int64] | None = None
+    stated_grade: int | None = None
+    depth: int | None = None
+    contrasts: str | None = None
+    top_k: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def seed_number(self) -> int:
+        """The seed that was chosen, of which `seed` is a child."""
+        return int(self.seed.entropy)  # type: ignore[arg-type]
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """What more than two systems are called; fewer go without names."""
+        return self.workload.names if len(self.workload.rankings) > 2 else ()
+
+    @property
+    def question(self) -> str:
+        """What is asked where nobody says: the differences of several rankings, else the one."""
+        return "run" if self.workload.versus is None else "difference"
+
+    def target(self, measure: str, question: str | None = None) -> Target:
+        """Return what a measure string and a question ask to estimate; of several systems their first contrast."""
+        return self.targets([measure], [question or self.question])[0]
+
+    def targets(self, measures: Sequence[str], questions: Sequence[str]) -> list[Target]:
+        """Return the targets of `asked`."""
+        return [one.target for one in self.asked(measures, questions)]
+
+    def asked(self, measures: Sequence[str], questions: Sequence[str] = ()) -> list[Asked]:
+        """Return each measure and question with its target, of one scale; where lists were cut none counts deeper.
+
+        Parameters
+        ----------
+        measures : sequence of str
+        questions : sequence of {"difference", "run", "versus"}
+            By default `question`. Of more than two systems a difference is every contrast, ``run`` each of them.
+
+        Raises
+        ------
+        InputError
+            Where there is no second ranking to ask of, or a measure does not know every grade of the scale.
+        """
+        asked = [sampled_measure(text) for text in measures]
+        lists, is_ranked = self.workload.rankings, judged_k(asked) is not None
+        pairs = [(q, pair) for q in questions or [self.question] for pair in asked_of(q, len(lists), self.contrasts)]
+        scaled = asked if is_ranked else self._on_one_scale(asked)
+        return [
+            asked_among(ending_at(measure, self.depth), question, pair, lists, self.systems)
+            for measure in scaled
+            for question, pair in pairs
+        ]
+
+    def _on_one_scale(self, asked: Sequence[SampledMeasure]) -> list[SampledMeasure]:
+        """Return measures of grades, bound to the scale of the case or a larger one that one of them has."""
+        tops = {shown_name(measure): measure.bound_to(self.max_grade).max_grade or 0 for measure in asked}
+        top = max(self.max_grade, *tops.values())
+        if self.stated_grade is not None and top > self.stated_grade:
+            name = max(tops, key=lambda own: tops[own])
+            raise InputError(f"{name} knows grades up to {top}, --max-grade says {self.stated_grade}: give one scale")
+        return [on_scale(one, top) for one in asked]
+
+    def design(
+        self,
+        method: str,
+        targets: Target | Sequence[Target],
+        defensive_share: float | None = None,
+        *,
+        budget: float | None = None,
+        expected: bool = False,
+        weights: str = "equal",
+    ) -> Design:
+        """Return a method's design for targets with what is believed and known of grades; ``budget`` in mean items.
+
+        Draws with replacement take no notice of what is known. ``weights`` says how targets are balanced: that all lose
+        the same share of precision (equal), that the sum of their variances (sum) or the largest loss of any (minimax)
+        is least.
+        """
+        chosen, asked = find_method(method), [targets] if isinstance(targets, Target) else targets
+        n_grades = self.n_grades(asked[0])
+        beliefs = self.beliefs.for_method(chosen, n_grades)
+        return chosen.design(
+            asked,
+            **beliefs,
+            max_grade=n_grades - 1,
+            budget=budget,
+            expected=expected,
+            judged=None if chosen.with_replacement else self.known,
+            weights={"equal": None, "sum": [1.0] * len(asked), "minimax": "minimax"}[weights],
+            defensive_share=defensive_share,
+        )
+
+    def n_grades(self, target: Target) -> int:
+        """Return how many grades the scale of a target has."""
+        return (target.measure.max_grade or self.max_grade) + 1
+
+
+def prepare(
+    choices: Choices,
+    *,
+    use_labels: bool,
+    progress: Callable[[str], object] = lambda what: None,
+    told: Mapping[str, Iterable[Said]] | None = None,
+) -> Case:
+    """Read the files, set costs, set training queries aside, fit the model.
+
+    Parameters
+    ----------
+    choices : Choices
+    use_labels : bool
+        Without, no label of the pool is looked at, only those of the training rows.
+    progress : callable
+        Told what is next.
+    told : mapping of str to iterable of (query, item, grade, judge), optional
+        Grades that are known from elsewhere than files, by what messages call their source.
+
+    Raises
+    ------
+    ChoiceError
+        Where choices contradict each other or one is missing.
+    InputError
+        Where a file or a number is wrong.
+    """
+    choices.check(use_labels=use_labels)
+    *streams, seed = np.random.SeedSequence(choices.seed).spawn(4)
+    split_rng, update_rng, model_rng = map(np.random.default_rng, streams)
+    progress("reading the files")
+    workload, depth = _trained(choices, split_rng)
+    notes = list(workload.notes)
+    if workload.training is not None and (n_left_out := workload.training.n_left_out):
+        notes.append(f"{n_left_out} ranked items of the training queries are not judged: left out of training")
+    if not use_labels:
+        workload = workload.without_labels()
+    elif not (workload.grades >= 0).any():
+        raise InputError("no item of the pool is judged, so there is no truth to compare with")
+    costs = workload.pool.item_costs if choices.top_k is None else comparison_costs(workload.pool, choices.top_k)
+    workload = workload.with_costs(costs, choices.overhead)
+    notes += [] if choices.top_k is None else [comparisons_note(workload.pool, choices.top_k)]
+    if choices.traffic is not None:
+        workload = workload.with_traffic(read_traffic(choices.traffic).align(workload.pool))
+    if choices.index_update is not None:
+        workload = workload.updated_index(choices.index_update, update_rng)
+    known, known_notes = _known(choices, workload, told or {})
+    notes += known_notes
+    if known is not None and workload.training is None:
+        workload = workload.taught_by(known)
+    if choices.tune and workload.training is None:
+        raise ChoiceError("--tune has nothing to tune on: the known grades are too few")
+    models = choices.models or ("uniform" if workload.training is None else "forest",)
+    max_grade = _max_grade(choices, workload, models, known)
+    notes += _training_notes(choices, workload, known)
+    fitting: dict[str, Any] = {"tune": choices.tune, "with_factor": choices.query_factor, "progress": progress}
+    beliefs = believe(workload, models, max_grade, model_rng, **fitting)
+    notes += beliefs.notes
+    return Case(
+        workload=workload,
+        beliefs=beliefs,
+        max_grade=max_grade,
+        model=", ".join(models),
+        seed=seed,
+        known=known,
+        stated_grade=choices.max_grade,
+        depth=depth,
+        contrasts=choices.contrasts,
+        top_k=choices.top_k,
+        notes=tuple(notes),
+    )
+
+
+def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
+    """Raise where a measure or a method is not on offer, or one not for the other, before any file is read."""
+    asked = [sampled_measure(text) for text in measures]
+    for method in map(find_method, methods):
+        for measure in asked:
+            if not method.fits(measure):
+                kind = "additive measures (DCG, RBP, P)" if method.stage.name == "items" else "measures of grades"
+                raise InputError(f"method {method.name!r} is for {kind}, not for {shown_name(measure)}")
+
+
+def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, int | None]:
+    """Return the workload in the order of its ids, with rows of other queries to train on, and where lists were cut."""
+    loaded, judged = _load(choices)
+    cut = loaded if choices.depth is None else loaded.cut_at(choices.depth)
+    depth = None if cut is loaded else choices.depth
+    workload = _with_model_inputs(choices, cut).in_id_order()
+    if depth is not None:
+        behind = f"{loaded.pool.n_items - cut.pool.n_items} items behind them are left out"
+        told = f"the pool is the first {depth} of each list: {behind} (--pool-depth)"
+        workload = replace(workload, notes=(*workload.notes, told))
+    if choices.train_fraction is not None:
+        workload = workload.held_out(choices.train_fraction, rng)
+    elif judged is not None:
+        workload = workload.trained_on(_with_model_inputs(choices, judged, with_costs=False).in_id_order())
+    return workload, depth
+
+
+def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int64] | None) -> list[str]:
+    """Return what the model learns of known grades, or that there is nothing to learn from."""
+    rows = workload.training
+    if rows is not None and rows.items is not None and choices.models != ("uniform",):
+        n = f"{rows.grades.size} known grades of {np.unique(rows.queries).size} queries"
+        return [f"the grade model learns from {n}, each query's from those of the others"]
+    if rows is not None or choices.models:
+        return []
+    few = ""
+    if known is not None:
+        n_known = int((known >= 0).sum())
+        few = f"{n_known} known grades are too few to learn from (two grades are needed, each in ten queries), and "
+    ways = "--train, --train-qrels or --train-fraction train one"
+    return [f"{few}no training data: the uniform grade model is used ({ways})"]
+
+
+def _known(
+    choices: Choices, workload: Workload, told: Mapping[str, Iterable[Said]]
+) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+    """Return the grades that are known already, None where nothing says any, and notes."""
+    if not choices.judged and not told:
+        return None, ()
+    known, notes = known_grades_of(choices.judged, workload.pool, choices.judged_policy, choices.max_grade, told)
+    _check_agreement(workload, known)
+    return known, notes
+
+
+def _check_agreement(workload: Workload, known: NDArray[np.int64]) -> None:
+    """Raise where a grade that is known is not the label that the pool has."""
+    differs = np.flatnonzero((known >= 0) & (workload.grades >= 0) & (known != workload.grades))
+    if differs.size:
+        z = int(differs[0])
+        label = f"known as {known[z]} and labelled {workload.grades[z]}"
+        raise InputError(f"{workload.pool.place(z)} is {label} ({differs.size} such items): expected one grade")
+
+
+def _load(choices: Choices) -> tuple[Workload, Workload | None]:
+    """Return the workload to evaluate and, with judgments to train on, the one to train on."""
+    if choices.letor:
+        return from_letor(choices.letor, choices.systems, choices.train, choices.train_systems), None
+    evaluated = len(choices.systems)
+    runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
+
+    def put_together(qrels: str | None) -> Workload:
+        judgments = load_qrels(qrels) if qrels else None
+        return from_tables(judgments, runs, evaluated=evaluated, ties=choices.ties, unjudged=choices.unjudged)
+
+    return put_together(choices.qrels), put_together(choices.train_qrels) if choices.train_qrels else None
+
+
+def _with_model_inputs(choices: Choices, workload: Workload, *, with_costs: bool = True) -> Workload:
+    """Return the workload with item costs and what models look at beside the features."""
+    kind = choices.cost if with_costs else "uniform"
+    if isinstance(kind, str) and kind != "uniform" and not kind.startswith("log-length"):
+        kind = read_costs(kind)
+    costs = item_costs(kind, workload)
+    try:
+        workload = workload.with_costs(costs, 0.0)
+    except InputError as problem:
+        raise InputError(f"{kind if isinstance(kind, str) else kind.source}: {problem}") from None
+    for name in choices.models:
+        workload = given_columns(workload, name)
+    return workload
+
+
+def _max_grade(choices: Choices, workload: Workload, models: Sequence[str], known: NDArray[np.int64] | None) -> int:
+    seen = workload.max_grade if workload.has_labels else 0
+    seen = seen if known is None else max(seen, int(known.max()))
+    given = [workload.looked_at(name, workload.features) for name in models if name.startswith("probs=")]
+    top = max(seen, *(int(probs.shape[1]) - 1 for probs in given), choices.max_grade or 0)
+    if choices.max_grade is not None and top > choices.max_grade:
+        raise InputError(f"labels or probabilities go up to grade {top}, above --max-grade {choices.max_grade}")
+    if top == 0:
+        raise ChoiceError(
+            "--max-grade is needed: no label of the pool is looked at, and nothing else tells the largest grade"
+        )
+    return top

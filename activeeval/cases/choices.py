@@ -1,0 +1,200 @@
+"""What a caller chooses of a pool, its rankings and its grade model, before any file is opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from activeeval.cases.systems import CONTRASTS
+from activeeval.errors import ChoiceError
+
+if TYPE_CHECKING:
+    from activeeval.io.loading import Costs
+
+POOL_DEPTH = 100
+"""As deep as the field pools runs: a thousand ranks of two runs make a pool of which the ideal of nDCG needs all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """A pool with the rankings of one system or several, what it costs to judge, and a model of its grades.
+
+    Fields are named as the options of the command line are.
+
+    Attributes
+    ----------
+    letor, scores, versus_scores, train : sequence of str
+        LETOR files of the pool, score files aligned with them, ranker by ranker, those of a second ranker, and LETOR
+        files to train on.
+    runs, pool_runs : sequence of str
+        The TREC runs to evaluate, and others for features only.
+    versus_run, qrels, train_qrels : str or None
+        The second of two runs, judgments of the pool, and judgments to train on.
+    contrasts : {"all", "first"} or None
+        Of several systems: which are compared; every pair, the default, or the first with each of the others.
+    judged : sequence of str
+        Judgments, judged sheets or samples whose grades are known: they cost nothing and are not asked for again.
+    judged_from : sequence of str
+        Campaigns whose labels are known likewise; whoever prepares the case brings them.
+    judged_policy : {"refuse", "majority", "median"}
+        What several judges' different grades of a known item count as.
+    index_update : float or None
+        Compare with the ranking less this share of its items.
+    ties : {"id", "rank", "input"}
+        Order of equal scores in a run.
+    pool_depth : int or None
+        The rank at which lists end; the pool is what they hold then. By default `POOL_DEPTH` for runs without
+        judgments and without an update of the index, else none.
+    model : str, sequence of str or None
+        forest, logit, uniform, scores, grades=FILE or probs=FILE; several make a mixture.
+    train_scores : sequence of str
+        Scores of the files to train on, ranker by ranker as ``scores``, for the model of scores.
+    train_fraction : float or None
+        Share of the queries that is set aside to train on.
+    tune, query_factor : bool
+    max_grade : int or None
+        Largest grade of the scale; by default the largest label.
+    unjudged : {"error", "irrelevant"}
+    overhead : float
+        Cost of turning to a query, in mean item costs.
+    cost : str or Costs
+        uniform, log-length:FEATURE, a file, or what one would hold.
+    top_k : int or None
+        Queries are judged whole, by comparisons of two items, for the best so many; ``cost`` then follows from that.
+    traffic : str or None
+        A file that says how often each query is asked.
+    defensive_share : float or None
+    seed : int
+    """
+
+    letor: Sequence[str] = ()
+    qrels: str | None = None
+    runs: Sequence[str] = ()
+    pool_runs: Sequence[str] = ()
+    scores: Sequence[str] = ()
+    versus_scores: Sequence[str] = ()
+    versus_run: str | None = None
+    contrasts: str | None = None
+    index_update: float | None = None
+    ties: str = "id"
+    pool_depth: int | None = None
+    model: str | Sequence[str] | None = None
+    train: Sequence[str] = ()
+    train_scores: Sequence[str] = ()
+    train_qrels: str | None = None
+    judged: Sequence[str] = ()
+    judged_from: Sequence[str] = ()
+    judged_policy: str = "refuse"
+    train_fraction: float | None = None
+    tune: bool = False
+    query_factor: bool = True
+    max_grade: int | None = None
+    unjudged: str = "error"
+    overhead: float = 0.0
+    cost: str | Costs = "uniform"
+    top_k: int | None = None
+    traffic: str | None = None
+    defensive_share: float | None = None
+    seed: int = 0
+
+    def check(self, *, use_labels: bool) -> None:
+        """Raise ChoiceError where choices contradict each other or one is missing.
+
+        Parameters
+        ----------
+        use_labels : bool
+            Whether the labels of the pool will be looked at.
+        """
+        self._check_pool()
+        if sum(map(bool, (self.versus_scores, self.versus_run, self.index_update is not None))) > 1:
+            raise ChoiceError("give one ranking to compare with: --versus-scores, --versus-run or --index-update")
+        self._check_systems()
+        if sum(map(bool, (self.train, self.train_qrels, self.train_fraction is not None))) > 1:
+            raise ChoiceError("give one of --train, --train-qrels and --train-fraction")
+        knows = (*self.judged, *self.judged_from)
+        can_tune = self.train or self.train_qrels or knows or self.train_fraction is not None
+        if self.tune and not can_tune:
+            raise ChoiceError("--tune needs labels to tune on: --train, --train-qrels, --train-fraction or --judged")
+        if self.pool_depth is not None and self.index_update is not None:
+            raise ChoiceError("--pool-depth would cut the lists that --index-update fills up again: give one of them")
+        for name in self.models:
+            kind, _, path = name.partition("=")
+            if kind in ("probs", "grades") and not path:
+                raise ChoiceError(f"--model {kind}=FILE needs the name of a file")
+        if self.train_scores and not (self.train and "scores" in self.models):
+            raise ChoiceError("--train-scores is for --train with --model scores")
+        if self.top_k is not None and (self.cost != "uniform" or knows):
+            other = "--judged" if knows else "--cost"
+            raise ChoiceError(f"{other} is of grades: with --judging top-k a query costs its comparisons, all of them")
+        if self.runs and use_labels and self.qrels is None:
+            raise ChoiceError("--run needs --qrels here: the labels of the pool")
+        if self.runs and self.train_fraction is not None and self.qrels is None:
+            raise ChoiceError("--train-fraction needs --qrels: labels to train on")
+
+    def _check_pool(self) -> None:
+        if bool(self.letor) == bool(self.runs):
+            raise ChoiceError("give either --letor with --scores, or --run (with --qrels to simulate)")
+        if self.letor and not self.scores:
+            raise ChoiceError("--letor needs --scores: one score file for each --letor, aligned with its lines")
+        of_runs = {"--qrels": self.qrels, "--pool-run": self.pool_runs, "--versus-run": self.versus_run}
+        of_runs["--train-qrels"] = self.train_qrels
+        if self.letor and any(of_runs.values()):
+            raise ChoiceError(f"{next(k for k, v in of_runs.items() if v)} goes with --run, not with --letor")
+        of_letor = {"--scores": self.scores, "--versus-scores": self.versus_scores, "--train": self.train}
+        if self.runs and any(of_letor.values()):
+            raise ChoiceError(f"{next(k for k, v in of_letor.items() if v)} goes with --letor, not with --run")
+
+    def _check_systems(self) -> None:
+        """Raise where it is not clear which systems there are, or one is there twice."""
+        n = len(self.systems)
+        if self.letor and len(self.letor) > 1 and len(self.scores) > 1 and len(self.scores) % len(self.letor):
+            files = f"{len(self.scores)} score files for {len(self.letor)} LETOR files"
+            raise ChoiceError(f"{files}, expected one each of every ranker, ranker by ranker, or one for all")
+        name, more = ("--run", "--versus-run") if self.runs else ("--scores", "--versus-scores")
+        if (self.versus_run or self.versus_scores) and n > 2:
+            raise ChoiceError(f"{more} is the second of two systems: with {n - 1} of {name} give it as {name} too")
+        if self.index_update is not None and n > 1:
+            raise ChoiceError(f"--index-update is of one system, got {n}")
+        seen: set[tuple[str, ...]] = set()
+        for system in self.systems:
+            place = tuple(map(os.path.realpath, system))
+            if place in seen and n > 2:  # of two equal ones it is said that they do not differ
+                raise ChoiceError(f"{system[0]} is given twice, expected each system once")
+            seen.add(place)
+        if self.contrasts is not None and self.contrasts not in CONTRASTS:
+            raise ChoiceError(f"--contrasts must be one of {', '.join(CONTRASTS)}, got {self.contrasts!r}")
+        if self.contrasts is not None and n < 2:
+            raise ChoiceError(f"--contrasts is of several systems, got one: give {name} again")
+
+    @property
+    def systems(self) -> list[tuple[str, ...]]:
+        """The files of each system: its run, or its scores of each LETOR file."""
+        if self.runs:
+            return [(run,) for run in (*self.runs, *([self.versus_run] if self.versus_run else []))]
+        rankers = _by_ranker(self.scores, len(self.letor))
+        return [*rankers, *([tuple(self.versus_scores)] if self.versus_scores else [])]
+
+    @property
+    def train_systems(self) -> list[tuple[str, ...]]:
+        """The files of each ranker's scores of what trains a model."""
+        return _by_ranker(self.train_scores, len(self.train))
+
+    @property
+    def depth(self) -> int | None:
+        """The rank at which lists end, None where they do not."""
+        if self.pool_depth is not None:
+            return self.pool_depth
+        return POOL_DEPTH if self.runs and self.qrels is None and self.index_update is None else None
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The grade models that are chosen, none where the default is to be taken."""
+        return (self.model,) if isinstance(self.model, str) else tuple(self.model or ())
+
+
+def _by_ranker(scores: Sequence[str], n_files: int) -> list[tuple[str, ...]]:
+    """Return score files ranker by ranker: one for each file, or one for all."""
+    size = max(n_files if len(scores) > 1 else 1, 1)
+    return [tuple(scores[k : k + size]) for k in range(0, len(scores), size)]

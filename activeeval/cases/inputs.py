@@ -1,0 +1,366 @@
+"""From files or tables to what a method needs: a pool, rankings, labels where there are any, a grade model.
+
+The pieces are read by io, modelled by grade_models and put together here, for the command line and
+for `activeeval.evaluate` and `activeeval.compare` alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.cases.arguments import asked_measure
+from activeeval.cases.systems import system_names
+from activeeval.errors import InputError
+from activeeval.grade_models import run_features
+from activeeval.io.loading import Costs, pool_from_tables
+from activeeval.io.text.letor import LetorData, read_letor
+from activeeval.io.text.scores import read_scores_of
+from activeeval.io.text.trec import Qrels, Run
+from activeeval.measures import Measure, SampledMeasure, check_sampled, least_relevant, shown_name
+from activeeval.pool import QueryPool, Rankings, pool_hashes
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+UNJUDGED = ("error", "irrelevant")
+LEAST_OVERHEAD = 1e-9
+"""Below it a query's rate, the root of its variance over its cost, lies so far above those of its items that the floor
+under all rates, a millionth of the largest, would make them alike."""
+FEWEST_QUERIES = 10
+"""From fewer nothing can be learned that queries have in common."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Training:
+    """Labelled rows for a grade model: features or given probabilities, grades, and each row's query.
+
+    `n_left_out` counts the rows that nobody judged and that are therefore not among them; `items` are the places of the
+    rows in the pool, None where they are of other queries; `scores` are those of files of their own, None without.
+    """
+
+    features: Floats
+    grades: Ints
+    queries: Ints
+    n_left_out: int = 0
+    items: Ints | None = None
+    scores: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Workload:
+    """A pool with the rankings to evaluate on it, one for each system.
+
+    Attributes
+    ----------
+    pool : QueryPool
+    rankings : tuple of Rankings
+    grades : ndarray of int64, shape (n_items,)
+        Labels; negative where nobody judged the item.
+    features : ndarray of float64, shape (n_items, n_features)
+    training : Training or None
+        Rows that a grade model may learn from: of queries outside the pool, or what is known of it.
+    names : tuple of str
+        What the systems are called; empty where nobody named them.
+    scores : ndarray of float64, shape (n_items, n_rankings), or None
+        By which the rankings rank; NaN where one does not hold the item.
+    columns : mapping of str to slice
+        Which of the features a model looks at, by its name; one that is not named looks at all.
+    notes : tuple of str
+        What the user should be told about the input.
+    """
+
+    pool: QueryPool
+    rankings: tuple[Rankings, ...]
+    grades: Ints
+    features: Floats
+    training: Training | None = None
+    names: tuple[str, ...] = ()
+    scores: Floats | None = None
+    columns: Mapping[str, slice] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ranking(self) -> Rankings:
+        """The ranking of the first system."""
+        return self.rankings[0]
+
+    @property
+    def versus(self) -> Rankings | None:
+        """The ranking of the second system, None where there is one alone."""
+        return self.rankings[1] if len(self.rankings) > 1 else None
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether any item of the pool or of the training rows has a label."""
+        return self.training is not None or bool((self.grades >= 0).any())
+
+    @property
+    def max_grade(self) -> int:
+        """Largest grade of the labels, of the pool and of the training rows; at least 1."""
+        trained = 1 if self.training is None else int(self.training.grades.max(initial=1))
+        return max(trained, int(self.grades.max(initial=1)))
+
+    def without_labels(self) -> Workload:
+        """Return the workload with the labels of the pool forgotten; those of the training rows stay."""
+        return replace(self, grades=np.full_like(self.grades, -1))
+
+    def with_costs(self, item_costs: ArrayLike | None, overhead: float) -> Workload:
+        """Return the workload with item costs and an overhead per query, in mean item costs."""
+        if not (np.isfinite(overhead) and overhead >= 0):
+            raise InputError(f"the overhead must be a number that is not negative, got {overhead!r}")
+        if 0 < overhead < LEAST_OVERHEAD:
+            raise InputError(f"the overhead must be 0, or at least {LEAST_OVERHEAD:g} mean items, got {overhead!r}")
+        costed = self.pool.replace(item_costs=item_costs)
+        charged = costed.replace(query_costs=np.full(costed.n_queries, overhead * costed.item_costs.mean()))
+        return self._onto(charged, np.arange(charged.n_items))
+
+    def with_traffic(self, query_probs: ArrayLike) -> Workload:
+        """Return the workload with p(x), how often each query is asked."""
+        weighted = self.pool.replace(query_probs=query_probs)
+        return self._onto(weighted, np.arange(weighted.n_items))
+
+    def in_id_order(self) -> Workload:
+        """Return the workload with queries and items in an order that their ids alone decide, whatever files have."""
+        rest, items = self.pool.subset(np.argsort(self.pool.query_ids, kind="stable"))
+        order = np.lexsort((pool_hashes(rest)[1], rest.item_queries))
+        pool = rest.replace(item_ids=rest.item_texts[order], item_costs=rest.item_costs[order])
+        return self._onto(pool, items[order])
+
+    def updated_index(self, fraction: float, rng: np.random.Generator) -> Workload:
+        """Return the workload that compares the ranking with itself after a simulated index update."""
+        if not 0 < fraction < 1:
+            raise InputError(f"the share of items that an index update removes must lie in (0, 1), got {fraction!r}")
+        return replace(self, rankings=(self.ranking, self.ranking.without(fraction, rng)), names=())
+
+    def cut_at(self, depth: int) -> Workload:
+        """Return the workload whose lists end at a rank and whose pool is what they hold then."""
+        lists = tuple(one.cut_at(depth) for one in self.rankings)
+        items = np.unique(np.concatenate([one.items for one in lists]))
+        if items.size == self.pool.n_items and max(one.lengths.max() for one in self.rankings) <= depth:
+            return self
+        return replace(self, rankings=lists)._onto(self.pool.with_items(items), items)
+
+    def of_queries(self, which: Ints) -> Workload:
+        """Return the workload of some queries of the pool, by their positions, ascending."""
+        return self._onto(*self.pool.subset(which))
+
+    def held_out(self, fraction: float, rng: np.random.Generator) -> Workload:
+        """Set a share of the queries aside, by chance, to train on; the pool is the rest."""
+        n = round(fraction * self.pool.n_queries)
+        if not 0 < fraction < 1 or not 0 < n < self.pool.n_queries:
+            raise InputError(
+                f"the training fraction {fraction!r} of {self.pool.n_queries} queries must leave some on either side"
+            )
+        order = rng.permutation(self.pool.n_queries)
+        is_training = np.zeros(self.pool.n_queries, dtype=bool)
+        is_training[order[:n]] = True
+        training = self._training_rows(is_training)
+        return replace(self.of_queries(np.flatnonzero(~is_training)), training=training)
+
+    def trained_on(self, judged: Workload) -> Workload:
+        """Train on another workload of the same runs; its queries leave this pool."""
+        kept = np.flatnonzero(~np.isin(self.pool.query_ids, judged.pool.query_ids))
+        if not kept.size:
+            raise InputError("every query of the pool is among those to train on: there is none to evaluate")
+        training = judged._training_rows(np.ones(judged.pool.n_queries, dtype=bool))
+        return replace(self.of_queries(kept), training=training)
+
+    def taught_by(self, known: Ints) -> Workload:
+        """Train on grades (n_items,) of the pool itself, −1 where none is known, unless they are too few.
+
+        Two grades have to be there, each in `FEWEST_QUERIES` queries.
+        """
+        items, owners = np.flatnonzero(known >= 0), self.pool.item_queries
+        told = [np.unique(owners[known == grade]).size for grade in np.unique(known[items])]
+        if sum(n >= FEWEST_QUERIES for n in told) < 2:
+            return self
+        return replace(self, training=Training(self.features[items], known[items], owners[items], items=items))
+
+    def _training_rows(self, is_training: NDArray[np.bool_]) -> Training:
+        """Return the ranked items of some queries that somebody judged."""
+        is_ranked = np.zeros(self.pool.n_items, dtype=bool)
+        for ranking in self.rankings:
+            is_ranked[ranking.items] = True
+        ranked = np.flatnonzero(is_training[self.pool.item_queries] & is_ranked)
+        rows = ranked[self.grades[ranked] >= 0]
+        if not rows.size:
+            raise InputError(f"none of the {ranked.size} ranked items to train on is judged: there is nothing to learn")
+        queries = self.pool.item_queries[rows]
+        return Training(self.features[rows], self.grades[rows], queries, ranked.size - rows.size)
+
+    def _onto(self, pool: QueryPool, items: Ints) -> Workload:
+        rankings = tuple(one.restricted_to(pool, items) for one in self.rankings)
+        scores = None if self.scores is None else self.scores[items]
+        grades, features = self.grades[items], self.features[items]
+        return replace(self, pool=pool, rankings=rankings, grades=grades, features=features, scores=scores)
+
+    def looked_at(self, name: str, features: Floats) -> Floats:
+        """Return the columns of features that a model looks at."""
+        return features[:, self.columns.get(name, self.columns.get("", slice(None)))]
+
+    @property
+    def scores_held(self) -> Floats:
+        """The scores, where the rankings came with any."""
+        if self.scores is None:
+            raise InputError("the rankings came without scores: there is nothing that a model of them could look at")
+        return self.scores
+
+    def with_columns(self, name: str, values: Floats, of_training: Floats | None = None) -> Workload:
+        """Return the workload with columns beside the features, those of the training rows too, for one model alone."""
+        n = self.features.shape[1]
+        own = {"": slice(0, n)} if not self.columns else self.columns
+        columns = {**own, name: slice(n, n + values.shape[1])}
+        training = self.training
+        if training is not None and of_training is not None:
+            training = replace(training, features=np.column_stack((training.features, of_training)))
+        features = np.column_stack((self.features, values))
+        return replace(self, features=features, training=training, columns=columns)
+
+
+def from_letor(
+    paths: Sequence[str],
+    rankers: Sequence[Sequence[str]],
+    train: Sequence[str] = (),
+    train_rankers: Sequence[Sequence[str]] = (),
+) -> Workload:
+    """Read a pool from LETOR files and its rankings from score files aligned with them.
+
+    Parameters
+    ----------
+    rankers, train_rankers : sequence of sequence of str
+        The score files of each ranker, for the pool and for what trains a model: one for each LETOR file, or one for
+        all.
+    """
+    data = read_letor(paths)
+    pool = data.pool()
+    given = np.array([read_scores_of(scores, data) for scores in rankers])
+    rankings = tuple(Rankings.from_scores(pool, scores) for scores in given)
+    training = _letor_training(train, data, train_rankers) if train else None
+    names = system_names([""] * len(rankers), [scores[0] for scores in rankers])
+    return Workload(pool, rankings, data.grades, _features(data), training, names, scores=given.T)
+
+
+def _features(data: LetorData) -> Floats:
+    if data.features is None:
+        raise InputError(f"{', '.join(data.paths)}: no features were read")
+    return data.features
+
+
+def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence[Sequence[str]]) -> Training:
+    data = read_letor(paths)
+    shared = set(data.query_ids.tolist()) & set(pool_data.query_ids.tolist())
+    if shared:
+        raise InputError(
+            f"{', '.join(data.paths)}: query {min(shared)!r} is in the pool too; train on queries outside it"
+        )
+    width, given = _features(pool_data).shape[1], _features(data)
+    if given.shape[1] > width:
+        raise InputError(f"{', '.join(data.paths)}: {given.shape[1]} features, the pool has {width}")
+    features = np.pad(given, ((0, 0), (0, width - given.shape[1])))
+    queries = np.repeat(np.arange(len(data.query_ids)), np.diff(data.query_offsets))
+    said = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
+    return Training(features, data.grades, queries, scores=said)
+
+
+def from_tables(
+    qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int, ties: str = "id", unjudged: str = "error"
+) -> Workload:
+    """Put judgments and runs together; features are what the runs say of each item.
+
+    Parameters
+    ----------
+    qrels : Qrels or None
+        Labels; without them the pool is what the evaluated runs hold.
+    runs : sequence of Run
+        The first ``evaluated`` are ranked, all are features.
+    unjudged : {"error", "irrelevant"}
+        What an item is that the judgments do not grade: without a label, or of grade 0.
+    """
+    if unjudged not in UNJUDGED:
+        raise InputError(f"unjudged must be one of {', '.join(UNJUDGED)}, got {unjudged!r}")
+    tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
+    is_irrelevant = unjudged == "irrelevant" and qrels is not None
+    notes = list(tables.notes)
+    several = ("the first run", "the second run", *(f"run {k + 1}" for k in range(2, evaluated)))
+    unnamed = several if evaluated > 1 else ("the run",)
+    for run, nameless, n_missing, n_ignored in zip(runs, unnamed, tables.n_missing, tables.n_ignored, strict=False):
+        name = f"run {run.name!r}" if run.name else nameless
+        if n_missing:
+            notes.append(f"{n_missing} of {tables.pool.n_queries} queries are missing from {name}: they score 0")
+        if n_ignored:
+            notes.append(f"{n_ignored} queries of {name} have no judgments: ignored")
+    own = runs[:evaluated]
+    return Workload(
+        tables.pool,
+        tuple(tables.rankings[:evaluated]),
+        np.maximum(tables.grades, 0) if is_irrelevant else tables.grades,
+        run_features(tables.pool, tables.scores),
+        names=system_names([run.name for run in own], [run.source for run in own]),
+        scores=tables.scores[:evaluated].T,
+        notes=tuple(notes),
+    )
+
+
+def item_costs(kind: str | Costs, workload: Workload) -> Floats | None:
+    """Return item costs: ``uniform`` (None), ``log-length:FEATURE`` = log(e + feature), or a file's.
+
+    Parameters
+    ----------
+    kind : str or Costs
+    """
+    if isinstance(kind, Costs):
+        return kind.align(workload.pool)
+    if kind == "uniform":
+        return None
+    name, _, column = kind.partition(":")
+    n_features = workload.features.shape[1]
+    if name != "log-length" or not column.isdecimal() or not 1 <= int(column) <= n_features:
+        raise InputError(
+            f"the cost {kind!r} is not uniform, log-length:FEATURE with FEATURE from 1 to {n_features}, or a file"
+        )
+    lengths = workload.features[:, int(column) - 1]
+    bad = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
+    if bad.size:
+        raise InputError(f"feature {column} is no length at {workload.pool.place(int(bad[0]))}: {lengths[bad[0]]}")
+    return np.asarray(np.log(np.e + lengths))
+
+
+def sampled_measure(measure: str | Measure) -> SampledMeasure:
+    """Return a measure, or what a caller's own argument names, once it is seen to be one that can be sampled for."""
+    return check_sampled(asked_measure(measure) if isinstance(measure, str) else measure)
+
+
+def on_scale(measure: SampledMeasure, max_grade: int) -> SampledMeasure:
+    """Return a measure bound to a scale of grades, once it is seen to hold every grade of it."""
+    bound = measure.bound_to(max_grade)
+    if bound.max_grade is not None and bound.max_grade < max_grade:
+        raise InputError(
+            f"the scale goes up to grade {max_grade}, above the largest of {shown_name(bound)}, {bound.max_grade}"
+        )
+    least = least_relevant(bound)
+    if least is not None and least > max_grade:
+        raise InputError(f"{shown_name(bound)}: no grade of the scale, 0 … {max_grade}, is {least}: every value is 0")
+    return bound
+
+
+def ending_at(measure: SampledMeasure, depth: int | None) -> SampledMeasure:
+    """Return a measure of lists that end at a rank: one that counts all ranks counts down to it.
+
+    Raises
+    ------
+    InputError
+        Where it names a deeper one.
+    """
+    cutoff = measure.cutoff
+    if depth is None or (cutoff is not None and cutoff <= depth):
+        return measure
+    if cutoff is not None:
+        name = shown_name(measure)
+        raise InputError(
+            f"{name} counts deeper than the lists, which end at rank {depth}: draw with --pool-depth {cutoff}"
+        )
+    cut: SampledMeasure = replace(measure, cutoff=depth)  # type: ignore[type-var]
+    return cut

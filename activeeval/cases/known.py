@@ -1,0 +1,106 @@
+"""Grades that are known before a sample is drawn: of judgments, of judged sheets, and what a sample knew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.campaign.sample import read_campaign
+from activeeval.errors import InputError, unseen_difference
+from activeeval.io.arrays import is_arrays
+from activeeval.io.files import bare_suffix
+from activeeval.io.judges import judge_name
+from activeeval.io.loading import load_grades
+from activeeval.io.tables.draws import read_draws_if_any
+from activeeval.io.tables.sheets import SPREADSHEETS
+from activeeval.judgments.policies import add_grade, agreement_of, given_grades, one_grade
+from activeeval.pool import QueryPool
+
+Ints = NDArray[np.int64]
+_TELLING = 2
+"""Judgments of relevant or not end at 1."""
+Said = tuple[str, str, int, str]
+
+
+def known_grades_of(
+    paths: Sequence[str],
+    pool: QueryPool,
+    policy: str = "refuse",
+    max_grade: int | None = None,
+    further: Mapping[str, Iterable[Said]] | None = None,
+) -> tuple[Ints, tuple[str, ...]]:
+    """Return what files say of a pool's items, −1 where they say nothing, and notes.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Judgments as `load_grades` reads them, sheets of samples, or samples.
+    policy : {"refuse", "majority", "median"}
+        What becomes of an item that is graded differently; see `activeeval.judgments.policies`.
+    max_grade : int, optional
+        The largest of the scale.
+    further : mapping of str to iterable of (query, item, grade, judge), optional
+        What is known from elsewhere, by what messages call it.
+
+    Raises
+    ------
+    InputError
+        Where an item has different grades and the policy is to refuse, one judge gives it two, or a file grades no item
+        of the pool.
+    """
+    said: dict[int, dict[str, int]] = {}
+    places, queries = pool.item_positions(), {name: q for q, name in enumerate(pool.query_texts)}
+    notes = []
+    for path, told in [*((path, _graded(path)) for path in paths), *(further or {}).items()]:
+        n_graded, n_here, largest = 0, 0, 0
+        outside: list[str] = []
+        for query, item, grade, judge in told:
+            if grade < 0:
+                continue
+            n_graded += 1
+            z = places.get((queries.get(query, -1), item))
+            if z is None:
+                outside.append(item if query in queries else query)
+            else:
+                n_here, largest = n_here + 1, max(largest, grade)
+                if max_grade is not None and grade > max_grade:
+                    raise InputError(f"{path}: grade {grade} of {pool.place(z)} is above --max-grade {max_grade}")
+                add_grade(said.setdefault(z, {}), judge or path, grade, f"{path}: {pool.place(z)}", policy)
+        if n_graded == 0:
+            raise InputError(f"{path}: holds no grade yet")
+        if n_here == 0:
+            unseen = unseen_difference(outside, [*queries, *(item for _, item in places)])
+            raise InputError(f"{path}: none of its {n_graded} grades is of an item of the pool{unseen}")
+        if max_grade is not None and largest < min(max_grade, _TELLING):
+            notes.append(
+                f"{path}: no grade is above {largest} on a scale to {max_grade}: are its grades of another scale?"
+            )
+        if n_here < n_graded:
+            notes.append(f"{n_graded - n_here} of {n_graded} grades of {path} are of items that are not in the pool")
+    agreement = agreement_of(said.values())
+    if agreement.several:
+        shared = f"{agreement.several} known items have several grades, {agreement.alike} of them alike"
+        notes.append(f"{shared} (policy: {policy})")
+    known = np.full(pool.n_items, -1, dtype=np.int64)
+    known[list(said)] = [one_grade(given_grades(grades), policy) for grades in said.values()]
+    return known, tuple(notes)
+
+
+def _graded(path: str) -> Iterator[Said]:
+    """Yield query, item, grade and judge, where one is named, of all that a file says."""
+    # .xlsx and .ods are packed as arrays are
+    if is_arrays(path) and bare_suffix(path) not in SPREADSHEETS:
+        design = read_campaign(path)[0].design
+        pool = design.pool
+        columns = (pool.query_texts[pool.item_queries], pool.item_texts, design.known)
+    elif (sheet := read_draws_if_any(path)) is not None:
+        judges = [judge_name(name) for name in sheet.judge]
+        yield from zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), judges, strict=True)
+        return
+    else:
+        qrels = load_grades(path)
+        columns = (qrels.query_ids, qrels.doc_ids, qrels.grades)
+    for query, item, grade in zip(*(column.tolist() for column in columns), strict=True):
+        yield query, item, grade, ""

@@ -1,0 +1,57 @@
+"""What the judges of a sheet are to read: texts of its documents and queries, looked up by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from activeeval.errors import InputError, unseen_difference
+from activeeval.io.tables.texts import DOCUMENTS, QUERIES, FoundTexts, Vocabulary, read_texts
+
+SheetTexts = dict[str, list[str]]
+
+
+def texts_of(
+    pairs: Sequence[tuple[str, str]], sheet: str, documents: str | None = None, queries: str | None = None
+) -> tuple[SheetTexts, list[str]]:
+    """Return texts by the name of their column, one for each row of a sheet, and what is without one as notes.
+
+    Parameters
+    ----------
+    pairs : sequence of (query id, document id)
+        The rows of the sheet.
+    sheet : str
+        Its name, for messages.
+    documents, queries : str, optional
+        Tables as `io.texts.read_texts` reads them.
+
+    Raises
+    ------
+    InputError
+        Where a table holds no text of the sheet at all.
+    """
+    columns: SheetTexts = {}
+    notes: list[str] = []
+    if queries is not None:
+        ids = [query for query, _ in pairs]
+        found = _found(queries, QUERIES, ids, sheet, "queries")
+        columns["query"] = [next(iter(found.by_id.get(query, {}).values()), "") for query in ids]
+        notes += _missing(queries, found, list(dict.fromkeys(ids)), "queries")
+    if documents is not None:
+        ids = [document for _, document in pairs]
+        found = _found(documents, DOCUMENTS, ids, sheet, "items")
+        columns |= {name: [found.by_id.get(own, {}).get(name, "") for own in ids] for name in found.names}
+        notes += _missing(documents, found, ids, "items")
+    return columns, notes
+
+
+def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, what: str) -> FoundTexts:
+    found = read_texts(path, vocabulary, set(ids))
+    if ids and not any(found.by_id.values()):
+        of = f"its first id is {found.first_id!r}, the sheet's {ids[0]!r}{unseen_difference([found.first_id], ids)}"
+        raise InputError(f"{path}: none of its {found.n_rows} rows has a text for the {what} of {sheet}: {of}")
+    return found
+
+
+def _missing(path: str, found: FoundTexts, ids: Sequence[str], what: str) -> list[str]:
+    n_missing = sum(not found.by_id.get(own) for own in ids)
+    return [f"{n_missing} of {len(ids)} {what} have no text in {path}"] if n_missing else []

@@ -1,0 +1,110 @@
+"""Top-k judging of a case: what judging a query by comparisons costs, and truths on file in the place of grades."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.cases.inputs import sampled_measure
+from activeeval.errors import ChoiceError, InputError
+from activeeval.io.comparisons import Truth, read_truth_if_any
+from activeeval.io.loading import load_qrels
+from activeeval.io.text.trec import Qrels
+from activeeval.measures import judged_k
+from activeeval.pool import QueryPool
+from activeeval.pool.texts import Texts
+from activeeval.top_k import expected_comparisons
+from activeeval.top_k.assessors import SECONDS_A_COMPARISON
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def asked_k(judging: str, measures: Sequence[str]) -> int | None:
+    """Return the k of measure strings for judging by ``grades`` or of the ``top-k``; None of grades.
+
+    Raises
+    ------
+    ChoiceError
+        Where the measures are of the other kind.
+    """
+    k = judged_k([sampled_measure(text) for text in measures])
+    if (k is None) != (judging == "grades"):
+        names = ", ".join(measures)
+        raise ChoiceError(
+            f"{names}: of grades; with --judging top-k ask for kNDCG or kERR, as kNDCG(k=5)@10"
+            if k is None
+            else f"{names}: of the {k} best of each query; it takes --judging top-k of sample and plan"
+        )
+    return k
+
+
+def comparison_costs(pool: QueryPool, k: int) -> Floats:
+    """Return what each item costs where its query is judged by comparisons, shape (n_items,): an equal part of it.
+
+    The unit is a comparison; a query of one item, of which nothing is asked, counts as one.
+    """
+    sizes = np.diff(pool.query_offsets)
+    costs = {n: max(expected_comparisons(n, min(k, n)).mean, 1.0) / n for n in set(sizes.tolist()) if n}
+    return np.array([costs[n] for n in sizes.tolist() if n]).repeat(sizes[sizes > 0])
+
+
+def comparisons_note(pool: QueryPool, k: int) -> str:
+    """Return what a budget means where queries are judged by comparisons."""
+    each = float(pool.item_costs.mean())
+    per_query = float(np.add.reduceat(pool.item_costs, pool.query_offsets[:-1]).mean())
+    seconds = SECONDS_A_COMPARISON
+    return (
+        f"the top {k} of a query take {per_query:.3g} comparisons on average; a budget of 100 is "
+        f"{100 * each:.0f} of them, {100 * each * seconds / 60:.0f} minutes at {seconds:g} s each"
+    )
+
+
+def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
+    """Raise InputError where judged κ-grades of a query skip a rank, or too few of its best are told.
+
+    They are k, k − 1, …; m items that are alike share one, and the next is m smaller.
+
+    Parameters
+    ----------
+    grades : array of int, shape (n_items,)
+        −1 where nobody has said anything.
+    """
+    for query in np.unique(pool.item_queries[grades >= 0]).tolist():
+        own = grades[pool.query_offsets[query] : pool.query_offsets[query + 1]]
+        held = np.sort(own[own > 0])[::-1]
+        where = f"{source}: query {pool.query_texts[query]!r}"
+        n_above = np.searchsorted(-held, -held)
+        wrong = np.flatnonzero(held != k - n_above)
+        if wrong.size:
+            rank = int(n_above[wrong[0]]) + 1
+            raise InputError(f"{where} has κ-grade {held[rank - 1]} for rank {rank}, expected {k + 1 - rank}")
+        if held.size < k and (own < 0).any():
+            raise InputError(f"{where} has ranks 1 … {held.size} and documents without one, expected the {k} best")
+
+
+def load_truths(path: str, k: int) -> Qrels:
+    """Return κ-grades of a file: a table of query, rank and doc_id, or judgments that hold κ-grades already."""
+    truths = read_truth_if_any(path)
+    if truths is None:
+        return load_qrels(path)
+    for query, truth in truths.items():
+        check_told(f"{path}: query {query!r}", truth, k)
+    said = {(query, doc): grade for query, truth in truths.items() for doc, grade in graded(truth, k).items()}
+    queries, docs = (Texts.from_list([pair[part] for pair in said]) for part in range(2))
+    return Qrels(queries, docs, np.array(list(said.values()), dtype=np.int64), path)
+
+
+def graded(truth: Truth, k: int) -> dict[str, int]:
+    """Return κ-grades of the documents that a truth names; a truth of more than k ranks holds that of k."""
+    ranked = {doc: max(k + 1 - rank, 0) for rank, doc in truth.ranked}
+    return ranked | dict.fromkeys((*truth.below, *truth.bad), 0)
+
+
+def check_told(where: str, truth: Truth, k: int) -> None:
+    """Raise where a truth has fewer than k ranks and names documents that would deserve one."""
+    if len(truth.top) < k and truth.below:
+        others = f"{len(truth.below)} documents without one that are not `bad`"
+        raise InputError(f"{where} has ranks 1 … {len(truth.top)} and {others}, expected the {k} best")

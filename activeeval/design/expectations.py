@@ -1,0 +1,42 @@
+"""What is expected of a target's values as the labels of a query come in, place by place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design.beliefs import Beliefs
+from activeeval.kernels import reveal
+from activeeval.kernels.bundles import Lists, Model, Value
+from activeeval.measures import Target
+from activeeval.measures.checks import sealed
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def walked(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
+    """Return what every walk over the items of a target is given: measure, lists, model and places."""
+    terms = target.terms(beliefs.max_grade + 1)
+    measure = Value(terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
+    lists = Lists(target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
+    model = Model(sealed(beliefs.nodes), sealed(beliefs.weights))
+    return measure, lists, model, target.pool.query_offsets, sealed(offsets, np.int64), sealed(items, np.int64)
+
+
+def path_of(
+    target: Target, beliefs: Beliefs, offsets: Ints, items: Ints, grades: Ints, queries: Ints | None = None
+) -> tuple[Floats, Floats]:
+    """Return f_0 of every query and f_k of every place, once all its items up to it have their grades.
+
+    An item whose grade is −1 stays as the model expects it. Of some ``queries`` alone the rest is 0.
+    """
+    f, f0 = np.zeros(items.size), np.zeros(offsets.size - 1)
+    labels, no_hashes, no_samples = sealed(grades, np.int64), np.empty(0, np.uint64), np.empty(0, np.int64)
+    arrays = walked(target, beliefs, offsets, items)
+    blocks = [(0, f0.size)] if queries is None else [(q, q + 1) for q in queries.tolist()]
+    for block in blocks:
+        reveal.reveal(*(*arrays, block, labels, no_hashes, no_samples, f0, f, np.empty(0)))
+    return f0, f

@@ -1,0 +1,219 @@
+"""A judged sample: what was taken of an order, with which probabilities, and what judging it showed of one target."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design import Design, Judge, Reading, Replacement, Selection, Selections
+from activeeval.kernels import estimates
+from activeeval.kernels import evidence as kernel
+from activeeval.kernels.bundles import Queries, Rows, Taken
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgedSample:
+    """What judging a selection showed of a target.
+
+    A query is *certain* where no chance was in its choice: nothing of it was unknown, it cannot matter, or its places
+    all have probability 1 at the level of the sample. The others are *open*; estimators are for these, and
+    certain ones add what is known of them.
+
+    Attributes
+    ----------
+    with_replacement : bool
+        Whether queries were drawn with replacement, else by levels.
+    is_fitted : bool
+        Of levels: whether regressors are fitted to the sample.
+    query_probs, inclusion_probs : ndarray, shape (n,)
+        p of each open query of the sample, and its q (a row for each draw) or π.
+    totals, within : ndarray
+        As in `activeeval.design.Totals`, a row for each open query.
+    values : ndarray, shape (n,)
+        Unbiased for L of each.
+    population : ndarray, shape (k,)
+        Σ p z over the open queries of the pool.
+    base : float
+        What is known: Σ p L of certain queries, and the known terms of open ones.
+    certain_squares, open_squares : float
+        Σ p L² of certain queries, and Σ p of the squares of the known terms of the pool's open ones.
+    open_share : float
+        Σ p of the pool's open queries; 0 where nothing is open: a census.
+    pool_size : float
+        1 / Σ p², the number of queries that the pool counts as in an estimate for a population.
+    n_draws, n_queries, n_items : int
+        Draws, distinct queries and distinct items judged.
+    cost : float
+        In mean items.
+    reading : Reading or None
+        What was asked, and planned for each level; None where nobody says.
+    level : float
+        T; infinite with replacement.
+    """
+
+    with_replacement: bool
+    is_fitted: bool
+    query_probs: Floats
+    inclusion_probs: Floats
+    totals: Floats
+    within: Floats
+    values: Floats
+    population: Floats
+    base: float
+    certain_squares: float
+    open_squares: float = 0.0
+    open_share: float
+    pool_size: float
+    n_draws: int
+    n_queries: int
+    n_items: int
+    cost: float
+    reading: Reading | None = None
+    level: float = math.inf
+
+    @property
+    def is_census(self) -> bool:
+        """Whether nothing is left to chance."""
+        return self.open_share == 0.0
+
+    @property
+    def importance_weights(self) -> Floats:
+        """p/q, or p/π."""
+        return self.query_probs / self.inclusion_probs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgedSamples:
+    """What judging several selections of one order by levels showed of a target.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n_samples + 1,)
+        Where the rows of each sample begin: its open queries, ascending.
+    rows : Rows
+    population : ndarray, shape (n_samples, k)
+    base, certain_squares, open_squares, open_share, costs, levels : ndarray, shape (n_samples,)
+    n_queries, n_items : ndarray of int64, shape (n_samples,)
+    is_fitted : bool
+    pool_size : float
+    reading : Reading
+    """
+
+    starts: Ints
+    rows: Rows
+    population: Floats
+    base: Floats
+    certain_squares: Floats
+    open_squares: Floats
+    open_share: Floats
+    costs: Floats
+    levels: Floats
+    n_queries: Ints
+    n_items: Ints
+    is_fitted: bool
+    pool_size: float
+    reading: Reading
+
+    def sample(self, k: int) -> JudgedSample:
+        """Return one of them."""
+        own = Rows._make(array[self.starts[k] : self.starts[k + 1]] for array in self.rows)
+        return JudgedSample(
+            with_replacement=False,
+            is_fitted=self.is_fitted,
+            query_probs=own.probs,
+            inclusion_probs=own.inclusion_probs,
+            totals=own.totals,
+            within=own.within,
+            values=own.values,
+            population=self.population[k],
+            base=float(self.base[k]),
+            certain_squares=float(self.certain_squares[k]),
+            open_squares=float(self.open_squares[k]),
+            open_share=float(self.open_share[k]),
+            pool_size=self.pool_size,
+            n_draws=int(self.n_queries[k]),
+            n_queries=int(self.n_queries[k]),
+            n_items=int(self.n_items[k]),
+            cost=float(self.costs[k]),
+            reading=self.reading,
+            level=float(self.levels[k]),
+        )
+
+
+def judged_sample(design: Design, reading: Reading, judge: Judge, selection: Selection) -> JudgedSample:
+    """Return what judging a selection showed of a reading.
+
+    Parameters
+    ----------
+    judge : Judge
+        ``reading.judge(grades)``.
+    """
+    if isinstance(design.scheme, Replacement):
+        return _drawn(design, design.scheme, reading, judge, selection)
+    return judged_samples(design, reading, judge, Selections.of(selection)).sample(0)
+
+
+def judged_samples(design: Design, reading: Reading, judge: Judge, selections: Selections) -> JudgedSamples:
+    """Return what judging selections by levels, 65,535 at most, showed of a reading; see `judged_sample`."""
+    pool, order, shown, n = reading.pool_totals, reading.order, judge.totals(selections), selections.costs.size
+    of_queries = (reading.query_probs, order.query_roots, reading.least_roots, reading.is_open, reading.sums)
+    queries = Queries(*of_queries, reading.regressors)
+    owners, taken = selections.owners, Taken(selections.queries, selections.levels, selections.counts, selections.slots)
+    sums, starts = np.empty((n, kernel.FIRST + pool.population.size)), np.empty(n + 1, dtype=np.int64)
+    n_queries, n_items = np.empty((2, n), dtype=np.int64)
+    kernel.add_up(owners, taken, queries, shown.totals, sums, starts, n_queries, n_items)
+    shapes = (starts[-1:], starts[-1:], starts[-1:], *((starts[-1], a.shape[1]) for a in (shown.totals, shown.within)))
+    rows = Rows(*(np.empty(shape) for shape in shapes))
+    kernel.gather(owners, taken, queries, shown.totals, shown.within, starts, rows)
+    return JudgedSamples(
+        starts=starts,
+        rows=rows,
+        population=pool.population - sums[:, kernel.FIRST :],
+        base=pool.base + sums[:, kernel.BASE],
+        certain_squares=pool.settled_squares + sums[:, kernel.SQUARES],
+        open_squares=pool.open_squares - sums[:, kernel.KNOWN_SQUARES],
+        # a difference would leave a rounding error of a census
+        open_share=np.where(sums[:, kernel.CERTAIN] == pool.n_open, 0.0, pool.open_share - sums[:, kernel.SHARE]),
+        costs=selections.costs,
+        levels=selections.thresholds,
+        n_queries=n_queries,
+        n_items=n_items,
+        is_fitted=design.is_fitted,
+        pool_size=1.0 / pool.squares,
+        reading=reading,
+    )
+
+
+def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, selection: Selection) -> JudgedSample:
+    p, pool = reading.query_probs, reading.pool_totals
+    queries, first = np.unique(selection.queries, return_index=True)
+    shown = judge.totals(selection)
+    is_census = queries.size == pool.n_queries
+    values = shown.totals[:, 0]
+    return JudgedSample(
+        with_replacement=True,
+        is_fitted=False,
+        query_probs=p[selection.queries],
+        inclusion_probs=scheme.sampling_probs[selection.queries],
+        totals=shown.totals,
+        within=shown.within,
+        values=values,
+        population=pool.population,
+        # as replications sum, to the last bit
+        base=estimates.weighted_sum(p[queries], values[first]) if is_census else 0.0,
+        certain_squares=float(p[queries] @ values[first] ** 2) if is_census else 0.0,
+        open_squares=0.0,
+        open_share=0.0 if is_census else 1.0,
+        pool_size=1.0 / pool.squares,
+        n_draws=selection.queries.size,
+        n_queries=queries.size,
+        n_items=int(np.diff(reading.order.offsets)[queries].sum()),
+        cost=selection.cost,
+        reading=reading,
+    )

@@ -1,0 +1,249 @@
+"""Whether two sets of gains and discounts prefer the same of two lists, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.errors import InputError
+from activeeval.gains.lists import grade_matrix, namer
+from activeeval.measures import Additive, shown_name
+from activeeval.measures.checks import whole_number
+from activeeval.pool import QueryPool, whole_grades
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# discounts, or gains, that count as the same: above rounding, below the six digits that learned measures are kept with
+_EQUAL = 1e-9
+# of the largest sum there can be: K products err by some K · 1e-16 of it, and lists are of tens of ranks
+_ROUNDING = 1e-14
+_LARGEST = 1e100  # a gain that discounts and ranks may multiply and still be finite
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementBin:
+    """Pairs of lists whose values differ by alike amounts under the first measure.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of |difference|; the bin holds ``low``, not ``high``.
+    pairs : int
+    agree : float
+        Share on which both measures prefer the same list; NaN without pairs.
+    std_error : float
+        Monte-Carlo standard error of the share, NaN where the pairs are no sample.
+    """
+
+    low: float
+    high: float
+    pairs: int
+    agree: float
+    std_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class CoherenceReport:
+    """How two measures order pairs of lists.
+
+    Attributes
+    ----------
+    first, second : str
+        The measures.
+    pairs : int
+    agree, disagree, one_tied : float
+        Shares of the pairs: the same list is preferred (or by both none); the other one; one measure alone is tied.
+    std_error : float
+        Of the share that agrees, NaN where the pairs are no sample.
+    always : str
+        Why the two agree on every pair of full lists, where gains and discounts alone say so; else empty.
+    bins : tuple of AgreementBin
+        By the difference under the first measure.
+    """
+
+    first: str
+    second: str
+    pairs: int
+    agree: float
+    disagree: float
+    one_tied: float
+    std_error: float
+    always: str
+    bins: tuple[AgreementBin, ...]
+
+
+def coherence(
+    first: Additive,
+    second: Additive,
+    lists: ArrayLike,
+    others: ArrayLike,
+    edges: Sequence[float] | int = 10,
+    sampled: bool = True,
+) -> CoherenceReport:
+    """Compare two measures on pairs of lists of grades.
+
+    Parameters
+    ----------
+    first, second : Additive
+    lists, others : array of int, shape (n, K)
+        Grades by rank; pair i is ``lists[i]`` against ``others[i]``.
+    edges : sequence of float, or int
+        Ends of the bins of |difference| under the first measure, or how many bins of equal width.
+    sampled : bool
+        Whether the pairs are drawn at random from more; otherwise they are all there are, and standard errors are NaN.
+
+    Raises
+    ------
+    InputError
+        Where a measure is no sum over ranks, or the lists have grades that it does not know.
+
+    Examples
+    --------
+    Gains 3, 2 and ½ of three labels, and their cubes, disagree on (2, 3) against (3, 1), labels counted from the best.
+
+    >>> t = np.array([0.5, 2.0, 3.0])
+    >>> report = coherence(Additive(t, [1.5, 0.5]), Additive(t**3, [1.5, 0.5]), [[1, 0]], [[0, 2]])
+    >>> report.agree, report.disagree
+    (0.0, 1.0)
+    """
+    sides = [grade_matrix(side, "a list", None, namer(None)) for side in (lists, others)]
+    if sides[0].shape != sides[1].shape:
+        raise InputError(f"lists have shape {sides[0].shape} and others {sides[1].shape}, expected the same")
+    depth, n_levels = sides[0].shape[1], max(int(side.max()) for side in sides) + 1
+    sums = [_Sum.of(measure, depth, n_levels) for measure in (first, second)]
+    differences = [one.differences(*sides) for one in sums]
+    signs = [np.sign(difference) for difference in differences]
+    agrees, n = signs[0] == signs[1], len(sides[0])
+    share = float(agrees.mean())
+    return CoherenceReport(
+        shown_name(first),
+        shown_name(second),
+        n,
+        share,
+        float((signs[0] * signs[1] < 0).mean()),
+        float(((signs[0] == 0) != (signs[1] == 0)).mean()),
+        _std_error(agrees) if sampled else float("nan"),
+        _why_always(*sums),
+        _bins(np.abs(differences[0]), agrees, edges, sampled),
+    )
+
+
+def random_list_pairs(
+    grades: ArrayLike, n_pairs: int, depth: int | None = None, rng: np.random.Generator | int | None = None
+) -> tuple[Ints, Ints]:
+    """Return pairs of random orders of a list of grades, cut at ``depth``, shape (n_pairs, K) each.
+
+    Examples
+    --------
+    >>> lists, others = random_list_pairs([2, 1, 0], n_pairs=5, rng=0)
+    >>> lists.shape, np.sort(others, axis=1).tolist() == [[0, 1, 2]] * 5
+    ((5, 3), True)
+    """
+    whole = grade_matrix([grades], "the list", None, lambda row: "random_list_pairs")[0]
+    n_pairs = whole_number(n_pairs, "n_pairs", 1)
+    depth = whole.size if depth is None else whole_number(depth, "depth", 1)
+    if depth > whole.size:
+        raise InputError(f"a depth of {depth} needs a list of as many grades, got {whole.size}")
+    shuffled = np.random.default_rng(rng).permuted(np.tile(whole, (2 * n_pairs, 1)), axis=1)[:, :depth]
+    return shuffled[:n_pairs], shuffled[n_pairs:]
+
+
+def random_judged_pairs(
+    pool: QueryPool, grades: ArrayLike, n_pairs: int, depth: int, rng: np.random.Generator | int | None = None
+) -> tuple[Ints, Ints]:
+    """Return pairs of random orders of the judged items of queries, cut at ``depth``, shape (n_pairs, depth) each.
+
+    The query of a pair is drawn from those with two judged items or more, all alike. A list that ends before ``depth``
+    is filled up with grade 0.
+    """
+    n_pairs, depth = whole_number(n_pairs, "n_pairs", 1), whole_number(depth, "depth", 1)
+    random = np.random.default_rng(rng)
+    whole = whole_grades(grades, pool.n_items)
+    judged = [own[own >= 0] for own in np.split(whole, pool.query_offsets[1:-1])]
+    lists = [own for own in judged if own.size > 1]
+    if not lists:
+        raise InputError("no query has two judged items, so there is nothing to order")
+    found = np.zeros((2 * n_pairs, depth), dtype=np.int64)
+    query = np.tile(random.integers(len(lists), size=n_pairs), 2)
+    for number in np.unique(query).tolist():
+        rows = np.flatnonzero(query == number)
+        shuffled = random.permuted(np.tile(lists[number], (rows.size, 1)), axis=1)[:, :depth]
+        found[rows, : shuffled.shape[1]] = shuffled
+    return found[:n_pairs], found[n_pairs:]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sum:
+    """Σ_k c_k g(y_k) on lists of one length and scale: a discount for each rank, a gain for each grade."""
+
+    discounts: Floats
+    gains: Floats
+
+    @classmethod
+    def of(cls, measure: Additive, depth: int, n_levels: int) -> Self:
+        if not isinstance(measure, Additive):
+            raise InputError(f"{measure} is no sum of gains over ranks; choose DCG, RBP, P or learned gains")
+        top = measure.max_grade
+        if top is not None and n_levels > top + 1:
+            raise InputError(f"the lists hold grade {n_levels - 1}, above the largest of {shown_name(measure)}, {top}")
+        held, gains = measure.discount_vector(depth), measure.gains.values(n_levels)
+        if not np.all(np.abs(gains) <= _LARGEST):
+            raise InputError(f"{shown_name(measure)} has gains above {_LARGEST:g} up to grade {n_levels - 1}")
+        return cls(np.pad(held, (0, depth - held.size)), gains)
+
+    def differences(self, lists: Ints, others: Ints) -> Floats:
+        """Return the value of each list less that of the other; what is as small as rounding is 0."""
+        found = (self.gains[lists] - self.gains[others]) @ self.discounts
+        found[np.abs(found) <= _ROUNDING * np.abs(self.gains).max() * np.abs(self.discounts).sum()] = 0.0
+        return np.asarray(found)
+
+
+def _why_always(first: _Sum, second: _Sum) -> str:
+    """Return why two measures agree on every two lists of the length, where gains and discounts alone say so."""
+    if first.gains.size == 1:
+        return "one grade alone occurs"
+    if not all(np.all(np.diff(one.gains) > 0) and one.discounts[0] > 0 for one in (first, second)):
+        return ""
+    if not any(one.discounts[1:].any() for one in (first, second)):
+        return "one rank alone counts"
+    if not np.allclose(
+        first.discounts / first.discounts[0], second.discounts / second.discounts[0], rtol=_EQUAL, atol=0
+    ):
+        return ""
+    if first.gains.size == 2:
+        return "two grades and the same discounts"
+    scaled = [(one.gains - one.gains[0]) / (one.gains[-1] - one.gains[0]) for one in (first, second)]
+    return (
+        "the gains differ by a factor and a constant alone"
+        if np.allclose(scaled[0], scaled[1], rtol=_EQUAL, atol=0)
+        else ""
+    )
+
+
+def _std_error(agrees: NDArray[np.bool_]) -> float:
+    share = agrees.mean() if agrees.size else np.nan
+    return float(np.sqrt(share * (1 - share) / max(agrees.size, 1)))
+
+
+def _bins(
+    sizes: Floats, agrees: NDArray[np.bool_], edges: Sequence[float] | int, sampled: bool
+) -> tuple[AgreementBin, ...]:
+    if is_count := isinstance(edges, (int, np.integer)):
+        ends = np.linspace(0, sizes.max() or 1.0, whole_number(edges, "edges", 1) + 1)
+    else:
+        ends = np.asarray(edges, dtype=np.float64)
+    if ends.ndim != 1 or ends.size < 2 or not np.all(np.diff(ends) > 0):
+        raise InputError(f"edges must be two or more increasing numbers, got {edges!r}")
+    ends[-1] = np.nextafter(ends[-1], np.inf) if is_count else ends[-1]
+    found = []
+    for low, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        own = agrees[(sizes >= low) & (sizes < high)]
+        share = float(own.mean()) if own.size else float("nan")
+        error = _std_error(own) if sampled else float("nan")
+        found.append(AgreementBin(low, high, int(own.size), share, error))
+    return tuple(found)

@@ -1,0 +1,121 @@
+"""What lists of grades pass at the door, and how they are taken from runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.errors import InputError
+from activeeval.measures.checks import whole_number
+from activeeval.pool import QueryPool, Rankings
+
+Ints = NDArray[np.int64]
+Place = Callable[[int], str]
+
+_LARGEST_WHOLE = 2**53  # beyond it a float no longer tells a whole number from the next
+
+
+def namer(places: Sequence[str] | None) -> Place:
+    """Return what names a pair in messages."""
+    return (lambda row: f"pair {row + 1}") if places is None else places.__getitem__
+
+
+def plain(value: Any) -> Any:
+    """Return a value as messages show it, numpy's scalars as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def one_each(values: ArrayLike, n: int, what: str) -> NDArray[Any]:
+    """Return a vector with an entry for each pair."""
+    array = np.array(values)
+    if array.shape != (n,):
+        raise InputError(f"{what} must hold one entry for each of the {n} pairs, got shape {array.shape}")
+    return array
+
+
+def grade_matrix(lists: Any, what: str, max_grade: int | None, place: Place, depth: int | None = None) -> Ints:
+    """Return lists of grades as a matrix, shape (n, K), or name the first that is none.
+
+    Parameters
+    ----------
+    depth : int, optional
+        K, where other lists have settled it already; by default the length of the first list.
+    """
+    top = "on" if max_grade is None else f"to {max_grade}"
+
+    def refuse(row: int, rank: int, grade: Any) -> InputError:
+        return InputError(
+            f"{place(row)}: {what} holds {plain(grade)!r:.100} at rank {rank + 1}, expected a whole grade from 0 {top}"
+        )
+
+    if not (isinstance(lists, np.ndarray) and lists.ndim == 2 and lists.dtype.kind in "iu"):
+        for row, one in enumerate(lists):
+            if not isinstance(one, (Sequence, np.ndarray)) or isinstance(one, (str, bytes)):
+                raise InputError(
+                    f"{place(row)}: {what} is {plain(one)!r:.100}, expected a list of grades, one for each rank"
+                )
+            for rank, grade in enumerate(one):
+                if not _is_whole(grade):
+                    raise refuse(row, rank, grade)
+            if depth is not None and len(one) != depth:
+                raise InputError(f"{place(row)}: {what} holds {len(one)} grades, expected {depth}, as the lists before")
+            depth = len(one)
+    matrix = np.array(lists, dtype=np.float64).astype(np.int64)
+    if len(matrix) == 0:
+        raise InputError("there is no list of grades")
+    if matrix.shape[1] == 0:
+        raise InputError(f"{place(0)}: {what} is an empty list, expected a grade for each rank")
+    if depth is not None and matrix.shape[1] != depth:
+        raise InputError(f"{place(0)}: {what} holds {matrix.shape[1]} grades, expected {depth}, as the lists before")
+    bad = np.argwhere((matrix < 0) | (False if max_grade is None else matrix > max_grade))
+    if bad.size:
+        row, rank = map(int, bad[0])
+        raise refuse(row, rank, matrix[row, rank].item())
+    return matrix
+
+
+def _is_whole(grade: Any) -> bool:
+    is_number = type(grade) is int or (isinstance(grade, Real) and not isinstance(grade, bool))
+    return is_number and abs(grade) < _LARGEST_WHOLE and float(grade).is_integer()
+
+
+def top_lists(
+    pool: QueryPool,
+    rankings: Mapping[str, Rankings],
+    preferences: Sequence[Sequence[Any]],
+    depth: int,
+    place: Place,
+) -> tuple[Ints, Ints, Ints]:
+    """Return the query of each side-by-side preference, shape (n,), and the items of both its lists, (n, depth).
+
+    A list that ends before ``depth`` is filled up with −1.
+    """
+    depth = whole_number(depth, "depth", 1)
+    numbers = {name: number for number, name in enumerate(pool.query_texts)}
+    for row, (query, *_) in enumerate(preferences):
+        if str(query) not in numbers:
+            raise InputError(f"{place(row)} names query {str(query)!r:.100}, which the judgments do not hold")
+    queries = np.array([numbers[str(query)] for query, *_ in preferences], dtype=np.int64)
+    sides = []
+    for side, what in ((1, "preferred"), (2, "other")):
+        names = [row[side] for row in preferences]
+        for row, name in enumerate(names):
+            if name not in rankings:
+                known = ", ".join(map(repr, rankings)) or "none"
+                raise InputError(f"{place(row)}: {what} is {name!r:.100}, expected one of the runs: {known}")
+        sides.append(_top_items(rankings, np.array(names, dtype=object), queries, depth))
+    return queries, sides[0], sides[1]
+
+
+def _top_items(rankings: Mapping[str, Rankings], names: NDArray[Any], queries: Ints, depth: int) -> Ints:
+    found = np.full((queries.size, depth), -1)
+    for name, ranking in rankings.items():
+        rows = np.flatnonzero(names == name)
+        places = ranking.offsets[queries[rows]][:, None] + np.arange(depth)
+        is_held = places < ranking.offsets[queries[rows] + 1][:, None]
+        found[rows] = np.append(ranking.items, -1)[np.where(is_held, places, -1)]
+    return found

@@ -1,0 +1,121 @@
+"""What the pairs are like: said twice, said both ways, or said of lists that every measure ranks alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.gains.pairs import PreferenceData
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """How many pairs there are, and of what kind.
+
+    Attributes
+    ----------
+    pairs, ties : int
+        Pairs of which one list is preferred; pairs that are tied.
+    duplicates : int
+        Pairs, of both kinds, that say of the same lists of a query what another pair has said already.
+    contradictory : int
+        Pairs of lists of a query that are preferred both ways.
+    indistinguishable : int
+        Preferences between lists of the same grades at the same ranks: no measure of grades can tell them apart.
+    decided : int
+        Preferences that every DCG decides alike, whatever its gains and discounts: they teach nothing.
+    unexplainable : int
+        Preferences for a list that every DCG calls the worse one.
+    """
+
+    pairs: int
+    ties: int
+    duplicates: int
+    contradictory: int
+    indistinguishable: int
+    decided: int
+    unexplainable: int
+
+
+def take_census(data: PreferenceData) -> Census:
+    """Count what the pairs are like.
+
+    Examples
+    --------
+    >>> census = take_census(PreferenceData([[2, 1], [2, 0], [1, 1], [2, 1]], [[1, 2], [1, 1], [2, 0], [1, 2]]))
+    >>> census.pairs, census.duplicates, census.contradictory, census.decided
+    (4, 1, 1, 2)
+    """
+    group, way = _same_lists(data)
+    said = np.stack((group, np.where(data.ties, 0, way), data.ties), axis=1)
+    better, worse, same = dominance(data)
+    strict = ~data.ties
+    return Census(
+        pairs=int(strict.sum()),
+        ties=int(data.ties.sum()),
+        duplicates=data.n_pairs - len(np.unique(said, axis=0)),
+        contradictory=len(_first_both_ways(data, group, way)),
+        indistinguishable=int((strict & same).sum()),
+        decided=int((strict & better).sum()),
+        unexplainable=int((strict & worse).sum()),
+    )
+
+
+def both_ways(data: PreferenceData) -> Ints:
+    """Return the first two pairs, shape (m, 2), of every two lists of a query that are preferred both ways."""
+    return _first_both_ways(data, *_same_lists(data))
+
+
+def _first_both_ways(data: PreferenceData, group: Ints, way: Ints) -> Ints:
+    firsts = np.full((2, group.max() + 1), -1)
+    for first, sign in zip(firsts, (1, -1), strict=True):
+        rows = np.flatnonzero(~data.ties & (way == sign))[::-1]
+        first[group[rows]] = rows
+    found = np.sort(firsts.T[(firsts >= 0).all(axis=0)], axis=1)
+    return np.asarray(found[np.argsort(found[:, 1])], dtype=np.int64)
+
+
+def dominance(data: PreferenceData) -> tuple[Bools, Bools, Bools]:
+    """Return where every DCG says that the preferred list is the better one, the worse one, and where they agree.
+
+    Σ_k c_k (g(a_k) − g(b_k)) ≥ 0 for all decreasing c ≥ 0 and all increasing g just where, for every rank j and
+    grade y > 0, a has at least as many items of grade y or more among its first j as b.
+    """
+    same = (data.preferred == data.other).all(axis=1)
+    if data.documents:
+        return np.zeros_like(same), np.zeros_like(same), same
+    better, worse = ~same, ~same
+    for grade in range(1, data.n_levels):
+        lead = np.cumsum((data.preferred >= grade).astype(np.int64) - (data.other >= grade), axis=1)
+        better, worse = better & (lead >= 0).all(axis=1), worse & (lead <= 0).all(axis=1)
+    return better, worse, same
+
+
+def open_pairs(data: PreferenceData) -> Bools:
+    """Return the pairs that DCGs can disagree on, shape (n,): no preference in another one tells of gains or discounts.
+
+    A DCG has discounts c_1 > … > c_K > 0 and gains that rise with the grade. That lists are tied can tell of it even
+    where every DCG prefers one of them: they are then closer than they might be.
+
+    Examples
+    --------
+    >>> open_pairs(PreferenceData([[2, 1], [2, 0], [1, 0]], [[1, 2], [1, 1], [1, 0]])).tolist()
+    [False, True, False]
+    """
+    better, worse, same = dominance(data)
+    return ~(better | worse | same)
+
+
+def _same_lists(data: PreferenceData) -> tuple[Ints, Ints]:
+    """Return which pairs are of the same two lists of a query, and which way round each one has them."""
+    step = data.preferred - data.other
+    way = np.sign(step[np.arange(data.n_pairs), np.argmax(step != 0, axis=1)])
+    swap = (way < 0)[:, None]
+    sides = (np.where(swap, data.other, data.preferred), np.where(swap, data.preferred, data.other))
+    group = np.unique(np.column_stack((data.query_numbers, *sides)), axis=0, return_inverse=True)[1]
+    return group.reshape(-1), way

@@ -1,0 +1,287 @@
+"""One door for judgments, runs, probabilities and costs, whatever they come as."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.errors import FormatError, InputError, shown
+from activeeval.io.files import PathLike, bare_suffix
+from activeeval.io.keys import distinct_texts, first_repeated_pair, places_within, positions_in
+from activeeval.io.pooling import TablePool, pool_from_tables
+from activeeval.io.tables.sheets import TABLES, Sheet, frame_sheet, read_sheet
+from activeeval.io.text.columns import read_columns
+from activeeval.io.text.letor import is_letor, read_letor
+from activeeval.io.text.trec import Qrels, Run, order_notes, read_qrels, read_run
+from activeeval.pool import QueryPool
+from activeeval.pool.texts import Texts
+
+__all__ = [
+    "Costs",
+    "Probabilities",
+    "TablePool",
+    "load_grades",
+    "load_probabilities",
+    "load_qrels",
+    "load_run",
+    "load_tables",
+    "pool_from_tables",
+    "read_costs",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+QUERY = ("query_id", "q_id", "qid")
+# PyTerrier frames carry an internal number docid beside the docno
+DOCUMENT = ("doc_id", "docno", "docid")
+GRADE = ("relevance", "label", "grade", "score")
+SCORE = ("score",)
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Probabilities:
+    """Distributions over grades, one row an item.
+
+    Attributes
+    ----------
+    query_ids, doc_ids : Texts, shape (n,)
+    probs : ndarray of float64, shape (n, n_grades)
+    source : str
+        Where they come from, for messages.
+    """
+
+    query_ids: Texts
+    doc_ids: Texts
+    probs: Floats
+    source: str
+
+    def align(self, pool: QueryPool) -> Floats:
+        """Return the rows of the pool's items, shape (n_items, n_grades).
+
+        Raises
+        ------
+        InputError
+            Names the first item of the pool without a row.
+        """
+        return self.probs[_rows_of(pool, self.query_ids, self.doc_ids, self.source, "probabilities")]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Costs:
+    """Costs of judging: one an item in the pool's order, or keyed by query and document.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n,)
+    query_ids, doc_ids : Texts, shape (n,), or None
+        None where the costs stand in the order of the items.
+    source : str
+    """
+
+    values: Floats
+    query_ids: Texts | None
+    doc_ids: Texts | None
+    source: str
+
+    def align(self, pool: QueryPool) -> Floats:
+        """Return the costs of the pool's items, shape (n_items,)."""
+        if self.query_ids is not None and self.doc_ids is not None:
+            return self.values[_rows_of(pool, self.query_ids, self.doc_ids, self.source, "cost")]
+        if self.values.size != pool.n_items:
+            raise FormatError(self.source, None, f"{self.values.size} costs for {pool.n_items} items")
+        return self.values
+
+
+def load_qrels(source: Any) -> Qrels:
+    """Take judgments from a path, a dict of dicts, a data frame or `Qrels`.
+
+    Parameters
+    ----------
+    source : path, mapping, frame or Qrels
+        A path is a table by its suffix .csv, .tsv, .jsonl, .parquet, .xlsx or .ods, TREC text otherwise. Columns
+        are query_id/doc_id/relevance, q_id/doc_id/score or qid/docno/label.
+
+    Examples
+    --------
+    >>> load_qrels({"q1": {"d1": 2, "d2": 0}}).grades
+    array([2, 0])
+    """
+    if isinstance(source, Qrels):
+        return source
+    if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in TABLES:
+        return read_qrels(source)
+    sheet = _sheet(source, "judgments", "relevance")
+    grades = sheet.grades(sheet.column("grade", GRADE))
+    return Qrels(*_pairs(sheet), grades, sheet.source)
+
+
+def load_grades(path: PathLike) -> Qrels:
+    """Return the judgments of a file: as `load_qrels` reads them, or the labels of a LETOR file; raises as both do."""
+    if bare_suffix(path) in TABLES or not is_letor(path):
+        return load_qrels(path)
+    data = read_letor(path, features=False)
+    pool = data.pool()
+    return Qrels(pool.query_texts[pool.item_queries], pool.item_texts, data.grades, os.fspath(path))
+
+
+def load_run(source: Any) -> Run:
+    """Take a run from a path, a dict of dicts, a data frame or `Run`.
+
+    Parameters
+    ----------
+    source : path, mapping, frame or Run
+        A path is a table by its suffix .csv, .tsv, .jsonl, .parquet, .xlsx or .ods, TREC text otherwise. Columns
+        are query_id/doc_id/score, q_id/doc_id/score or qid/docno/score; rank is optional and by
+        default the place of the row within its query, from 1 on.
+
+    Examples
+    --------
+    >>> load_run({"q1": {"d1": 0.5, "d2": 1.5}}).scores
+    array([0.5, 1.5])
+    """
+    if isinstance(source, Run):
+        return source
+    if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in TABLES:
+        return read_run(source)
+    sheet = _sheet(source, "run", "score")
+    scores = sheet.floats(sheet.column("score", SCORE))
+    query_ids, doc_ids = _pairs(sheet)
+    is_ranked = "rank" in sheet.columns
+    ranks = sheet.wholes("rank") if is_ranked else places_within(distinct_texts(query_ids)[1])
+    name = Path(source).name.split(".")[0] if isinstance(source, (str, os.PathLike)) else ""
+    # without ranks of its own the order of a table's rows says nothing
+    told = order_notes(sheet.source, query_ids, scores, ranks if is_ranked else np.zeros_like(ranks))
+    return Run(query_ids, doc_ids, scores, ranks, name, sheet.source, told)
+
+
+def load_tables(qrels: Any, runs: Sequence[Any]) -> tuple[Qrels, list[Run]]:
+    """Take judgments and runs, each as `load_qrels` and `load_run` do, side by side; a bad run is told first."""
+    with ThreadPoolExecutor() as pool:
+        loading = [pool.submit(load_run, run) for run in runs]
+        judgments = pool.submit(load_qrels, qrels)
+        loaded = [run.result() for run in loading]
+        return judgments.result(), loaded
+
+
+def load_probabilities(source: Any) -> Probabilities:
+    """Take distributions over grades from a table: query_id, doc_id, p0, p1, … (path or data frame).
+
+    Raises
+    ------
+    FormatError
+        Names the row that is no distribution: not finite, negative, or off 1 by more than 1e-6.
+    """
+    sheet = _sheet(source, "probabilities", "")
+    names = sorted((name for name in sheet.columns if re.fullmatch(r"p\d+", name)), key=lambda name: int(name[1:]))
+    if not names or names != [f"p{y}" for y in range(len(names))]:
+        held = ", ".join(sheet.columns)
+        raise FormatError(
+            sheet.source, None, f"no columns p0, p1, … without a gap in: {held}; expected one for each grade"
+        )
+    query_ids, doc_ids = _pairs(sheet)
+    probs = np.ascontiguousarray(np.column_stack([sheet.floats(name) for name in names]))
+    for k, name in enumerate(names):
+        negative = np.flatnonzero(probs[:, k] < 0)
+        if negative.size:
+            row = int(negative[0])
+            at = _named(query_ids, doc_ids, row)
+            sheet.fail(row, name, f"holds {float(probs[row, k])!r} at {at}, expected a probability")
+    bad = np.flatnonzero(np.abs(probs.sum(axis=1) - 1) > _TOLERANCE)
+    if bad.size:
+        row = int(bad[0])
+        at = _named(query_ids, doc_ids, row)
+        sheet.fail(row, f"p0 … {names[-1]}", f"the row of {at} sums to {float(probs[row].sum())!r}, expected 1")
+    return Probabilities(query_ids, doc_ids, probs, sheet.source)
+
+
+def read_costs(path: PathLike) -> Costs:
+    """Read costs: one positive number a line in the order of the items, or a table with ids.
+
+    A name that ends in .csv, .tsv, .jsonl, .parquet, .xlsx or .ods is a table of query_id, doc_id and cost.
+    """
+    name = os.fspath(path)
+    if bare_suffix(path) not in TABLES:
+        columns = read_columns(path, "n", "one cost a line")
+        values = columns.floats(0)
+        bad = np.flatnonzero(values <= 0)
+        if bad.size:
+            columns.fail(int(bad[0]), f"the cost {float(values[bad[0]])!r} is not positive, expected a positive number")
+        return Costs(values, None, None, name)
+    sheet = read_sheet(path)
+    column = sheet.column("cost", ("cost",))
+    values = sheet.floats(column)
+    bad = np.flatnonzero(values <= 0)
+    if bad.size:
+        sheet.fail(int(bad[0]), column, f"holds {float(values[bad[0]])!r}, expected a positive number")
+    query_ids, doc_ids = _pairs(sheet)
+    return Costs(values, query_ids, doc_ids, name)
+
+
+def _sheet(source: Any, what: str, value_name: str) -> Sheet:
+    if isinstance(source, (str, os.PathLike)):
+        return read_sheet(source)
+    if isinstance(source, Mapping) and value_name:
+        sheet = _mapping_sheet(source, what, value_name)
+    else:
+        try:
+            sheet = frame_sheet(source, f"the {what} frame")
+        except TypeError:
+            kind = type(source).__name__
+            kinds = "a path, a dict of dicts or a data frame" if value_name else "a path or a data frame"
+            raise InputError(f"{what} must come as {kinds}, got {kind}") from None
+    if sheet.n_rows == 0:
+        raise InputError(f"{sheet.source} holds no rows")
+    return sheet
+
+
+def _mapping_sheet(source: Mapping[Any, Any], what: str, value_name: str) -> Sheet:
+    query_ids: list[Any] = []
+    for query, documents in source.items():
+        if not isinstance(documents, Mapping):
+            raise InputError(
+                f"{what} of query {query!r} must be a dict, document to {value_name}, got {documents!r:.60}"
+            )
+        query_ids.extend([query] * len(documents))
+    columns = {
+        "query_id": query_ids,
+        "doc_id": [document for documents in source.values() for document in documents],
+        value_name: [value for documents in source.values() for value in documents.values()],
+    }
+    return Sheet(f"the {what} dict", columns)
+
+
+def _pairs(sheet: Sheet) -> tuple[Texts, Texts]:
+    query_column, doc_column = sheet.column("query", QUERY), sheet.column("document", DOCUMENT)
+    query_ids, doc_ids = sheet.texts(query_column), sheet.texts(doc_column)
+    repeated = first_repeated_pair(query_ids, doc_ids)
+    if repeated is not None:
+        first, again = repeated
+        at = _named(query_ids, doc_ids, again)
+        sheet.fail(again, doc_column, f"{at} is there twice, first at {sheet.place(first)}; expected it once")
+    return query_ids, doc_ids
+
+
+def _named(query_ids: Texts, doc_ids: Texts, row: int) -> str:
+    return f"document {shown(doc_ids[row])} of query {shown(query_ids[row])}"
+
+
+def _rows_of(pool: QueryPool, query_ids: Texts, doc_ids: Texts, source: str, what: str) -> Ints:
+    positions = positions_in(pool, query_ids, doc_ids)
+    rows = np.full(pool.n_items, -1, dtype=np.int64)
+    held = np.flatnonzero(positions >= 0)
+    rows[positions[held]] = held
+    missing = np.flatnonzero(rows < 0)
+    if missing.size:
+        n_more = f", nor for {missing.size - 1} more" if missing.size > 1 else ""
+        raise InputError(f"{source}: no {what} for {pool.place(int(missing[0]))}{n_more}")
+    return rows

@@ -1,0 +1,1 @@
+"""Lines of text: judgments and runs of TREC, LETOR, scores, traffic."""

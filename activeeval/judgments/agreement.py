@@ -1,0 +1,282 @@
+"""How far judges agree: on which of two items is better, and on grades; with intervals by the bootstrap over queries.
+
+The tables are those of Niu, Guo, Lan and Cheng (SIGIR 2012): pairs of items over {A ≻ B, A ~ B, A ≺ B}, what one judge
+says against what another does. Theirs are normalised by column where the text says by row; here both have their name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.errors import InputError
+from activeeval.judgments.coefficients import (
+    METRICS,
+    WEIGHTS,
+    ChiSquared,
+    alpha_of,
+    chi_squared,
+    coincidences,
+    confusion,
+    kappa_of,
+)
+from activeeval.judgments.opinions import Grades, Relations, every_two
+from activeeval.measures.checks import whole_number
+from activeeval.results import check_level
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Seed = np.random.Generator | int | None
+Statistic = Callable[[Floats], float | None]
+
+RELATIONS = ("A>B", "A~B", "A<B")
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """A coefficient of agreement; None is what is not defined.
+
+    Attributes
+    ----------
+    value : float or None
+    low, high : float or None
+        Ends of the interval; None with one query, or where resamples leave the coefficient undefined.
+    n : int
+        Pairs of items, or items, that it rests on.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PreferenceAgreement:
+    """How far judges agree on which of two items is better.
+
+    Attributes
+    ----------
+    judges : tuple of str
+    n_queries : int
+        With a pair that two judges have in common.
+    level : float
+        Of the intervals.
+    counts : ndarray of int64, shape (3, 3)
+        Rows are what a judge says, columns what another does, as `RELATIONS`.
+    overall : Coefficient
+        Share of the pairs on which both say the same.
+    strict : Coefficient
+        The same of pairs on which both prefer one.
+    """
+
+    judges: tuple[str, ...]
+    n_queries: int
+    level: float
+    counts: Ints
+    overall: Coefficient
+    strict: Coefficient
+
+    @property
+    def by_row(self) -> Floats:
+        """P(column | row): what the second judge says, given the first; NaN in rows without a pair."""
+        return _shares(self.counts, 1)
+
+    @property
+    def by_column(self) -> Floats:
+        """P(row | column): what the first judge says, given the second; NaN in columns without a pair."""
+        return _shares(self.counts, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kappas:
+    """Cohen's κ of two judges, by its weights: none, linear, quadratic."""
+
+    judges: tuple[str, str]
+    by_weights: dict[str, Coefficient]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GradeAgreement:
+    """How far judges agree on grades.
+
+    Attributes
+    ----------
+    judges : tuple of str
+    n_queries, n_items : int
+        With an item that several judges graded; how many such items.
+    level : float
+        Of the intervals.
+    alphas : dict of str to Coefficient
+        Krippendorff's α by metric.
+    kappas : tuple of Kappas
+        Of every two judges with items in common.
+    preferences : PreferenceAgreement or None
+        Of the preferences that the grades imply; None where no query has two items in common.
+    """
+
+    judges: tuple[str, ...]
+    n_queries: int
+    n_items: int
+    level: float
+    alphas: dict[str, Coefficient]
+    kappas: tuple[Kappas, ...]
+    preferences: PreferenceAgreement | None
+
+
+def preference_agreement(
+    relations: Relations, level: float = 0.95, n_resamples: int = 1000, rng: Seed = None
+) -> PreferenceAgreement:
+    """Compare what judges prefer.
+
+    Raises
+    ------
+    InputError
+        Where there is one judge alone, or no two have a pair in common.
+
+    Examples
+    --------
+    >>> from activeeval.judgments.opinions import Preferred
+    >>> said = [Preferred("ann", "q", "a", "b"), Preferred("bob", "q", "b", "a"),
+    ...         Preferred("ann", "q", "a", "c"), Preferred("bob", "q", "a", "c")]
+    >>> preference_agreement(Relations.of(said)).overall.value
+    0.5
+    """
+    _check_judges(relations.judges)
+    found = _preference_agreement(relations, level, n_resamples, rng)
+    if found is None:
+        raise InputError("no two judges have a pair of items in common, so there is nothing to compare")
+    return found
+
+
+def _preference_agreement(
+    relations: Relations, level: float, n_resamples: int, rng: Seed
+) -> PreferenceAgreement | None:
+    tables = relations.tables()
+    tables = tables[tables.sum(axis=(1, 2)) > 0]
+    if not tables.size:
+        return None
+    draws = _resamples(len(tables), level, n_resamples, rng)
+    same, n_all = np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2))
+    both = tables[:, ::2, ::2]
+    same_strict, n_strict = np.trace(both, axis1=1, axis2=2), both.sum(axis=(1, 2))
+    return PreferenceAgreement(
+        judges=relations.judges,
+        n_queries=len(tables),
+        level=level,
+        counts=tables.sum(axis=0),
+        overall=_coefficient(_share_of(same, n_all), draws, level, int(n_all.sum())),
+        strict=_coefficient(_share_of(same_strict, n_strict), draws, level, int(n_strict.sum())),
+    )
+
+
+def grade_agreement(grades: Grades, level: float = 0.95, n_resamples: int = 1000, rng: Seed = None) -> GradeAgreement:
+    """Compare the grades that judges gave, as grades and by the preferences they imply.
+
+    Raises
+    ------
+    InputError
+        Where there is one judge alone, or no two have an item in common.
+    """
+    _check_judges(grades.judges)
+    own = grades.shared()
+    if not own.item.size:
+        raise InputError("no two judges graded the same item, so there is nothing to compare")
+    queries, query = np.unique(own.query, return_inverse=True)
+    values, code = np.unique(own.grade, return_inverse=True)
+    items, first, item = np.unique(own.item, return_index=True, return_inverse=True)
+    random = np.random.default_rng(rng)
+    draws = _resamples(queries.size, level, n_resamples, random)
+    counts = np.zeros((items.size, values.size))
+    np.add.at(counts, (item, code), 1)
+    alphas = {
+        metric: _coefficient(_alpha(counts, query[first], values, metric), draws, level, items.size)
+        for metric in METRICS
+    }
+    return GradeAgreement(
+        judges=grades.judges,
+        n_queries=queries.size,
+        n_items=items.size,
+        level=level,
+        alphas=alphas,
+        kappas=tuple(_kappas(own, query, code, values, draws, level)),
+        preferences=_preference_agreement(own.relations(), level, n_resamples, random),
+    )
+
+
+def compare_agreement(
+    first: PreferenceAgreement, second: PreferenceAgreement, *, strict: bool = False
+) -> ChiSquared | None:
+    """Compare by χ² how often the judges of two methods say the same, of all pairs or of strict preferences alone."""
+    sides = []
+    for one in (first, second):
+        counts = one.counts[::2, ::2] if strict else one.counts
+        sides += [int(np.trace(counts)), int(counts.sum())]
+    return chi_squared(*sides)
+
+
+def _check_judges(judges: Sequence[str]) -> None:
+    if len(judges) < 2:
+        held = f"there is one judge alone, {judges[0]!r}" if judges else "there is no judge"
+        raise InputError(f"{held}: agreement is of two or more")
+
+
+def _shares(counts: Ints, axis: int) -> Floats:
+    sums = counts.sum(axis=axis, keepdims=True)
+    shares: Floats = np.divide(counts, sums, out=np.full((3, 3), np.nan), where=sums > 0)
+    return shares
+
+
+def _share_of(same: Ints, n: Ints) -> Statistic:
+    def share(times: Floats) -> float | None:
+        total = times @ n
+        return float(times @ same / total) if total else None
+
+    return share
+
+
+def _alpha(counts: Floats, query: Ints, values: Floats, metric: str) -> Statistic:
+    return lambda times: alpha_of(coincidences(counts, times[query]), values, metric)
+
+
+def _kappas(own: Grades, query: Ints, code: Ints, values: Floats, draws: Floats, level: float) -> list[Kappas]:
+    found = []
+    for one, two in every_two(own.judge):
+        shared, here, there = np.intersect1d(own.item[one], own.item[two], True, return_indices=True)
+        if not shared.size:
+            continue
+        rows, columns = one[here], two[there]
+        of = {
+            weights: _coefficient(
+                _kappa(code[rows], code[columns], query[rows], values, weights), draws, level, shared.size
+            )
+            for weights in WEIGHTS
+        }
+        found.append(Kappas(judges=(own.judges[own.judge[one[0]]], own.judges[own.judge[two[0]]]), by_weights=of))
+    return found
+
+
+def _kappa(first: Ints, second: Ints, query: Ints, values: Floats, weights: str) -> Statistic:
+    return lambda times: kappa_of(confusion(first, second, values.size, times[query]), values, weights)
+
+
+def _resamples(n_queries: int, level: float, n_resamples: int, rng: Seed) -> Floats:
+    """Return how often each query is drawn, shape (n_resamples, n_queries)."""
+    check_level(level)
+    n_resamples = whole_number(n_resamples, "n_resamples", 1)
+    random = np.random.default_rng(rng)
+    return random.multinomial(n_queries, np.full(n_queries, 1 / n_queries), size=n_resamples).astype(np.float64)
+
+
+def _coefficient(statistic: Statistic, draws: Floats, level: float, n: int) -> Coefficient:
+    n_queries = draws.shape[1]
+    value = statistic(np.ones(n_queries))
+    resampled = [statistic(times) for times in draws] if value is not None and n_queries > 1 else [None]
+    defined = [one for one in resampled if one is not None]
+    if len(defined) < len(resampled):
+        return Coefficient(value, None, None, n)
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return Coefficient(value, float(low), float(high), n)

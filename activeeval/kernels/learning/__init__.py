@@ -1,0 +1,1 @@
+"""Learning kernels: losses of pairs and lists, steps on pairs, sums over trees."""

@@ -1,0 +1,1 @@
+"""Reading kernels: bytes to numbers, spans, keys."""

@@ -1,0 +1,228 @@
+"""Rankers adapted to users: a base learned from judgments, preferences from pairs or clicks, how far to follow them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.adaptation import item_pairs, preferences_from_clicks
+from activeeval.adaptation.choice import REGULARIZATIONS, RegularizationChoice, choose_regularization
+from activeeval.adaptation.ensembles import boosted_trees
+from activeeval.adaptation.hyper_linear import HyperLinearRanker
+from activeeval.errors import InputError
+from activeeval.io.comparisons import Comparison, comparisons_of
+from activeeval.io.tables.clicks import ClickLog, clicks_of, pooled_clicks, refuse_weights
+from activeeval.io.tables.sheets import Sheet, read_sheet
+from activeeval.io.text.letor import LetorData, feature_counts, read_letor, row_place
+from activeeval.pool import QueryPool
+
+Floats = NDArray[np.float64]
+_OF_CLICKS = {"impressions", "clicks", "position"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preferences:
+    """Preferences of tables of pairs and of click logs.
+
+    Attributes
+    ----------
+    comparisons : tuple of Comparison
+    places : tuple of str
+        Where each stands, for messages.
+    notes : tuple of str
+        What was made of the clicks.
+    source : str
+    """
+
+    comparisons: tuple[Comparison, ...]
+    places: tuple[str, ...]
+    notes: tuple[str, ...]
+    source: str
+
+
+def read_preferences(paths: Sequence[str], level: float = 0.05) -> Preferences:
+    """Read tables of pairs and click logs.
+
+    All logs are one: the impressions and clicks of a query, document and position are added up before rates are
+    compared.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        A table with ``impressions``, ``clicks`` or ``position``, but no ``preferred``, is a click log.
+    level : float
+        Of the test that turns clicks into preferences.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be read.
+    """
+    found: list[Comparison] = []
+    places: list[str] = []
+    notes: list[str] = []
+    logs: list[ClickLog] = []
+    for path in paths:
+        sheet = read_sheet(path).plainly_named()
+        if _is_log(sheet):
+            logs.append(clicks_of(sheet))
+            continue
+        refuse_weights(sheet)
+        said = comparisons_of(sheet)
+        found += said
+        places += [_row_of(sheet, row) for row in range(len(said))]
+    if logs:
+        log = pooled_clicks(logs)
+        kept = preferences_from_clicks(log, level)
+        found += kept.comparisons()
+        places += [f"{log.source}: the clicks"] * kept.n_pairs
+        notes += [f"{log.source}: {line}" for line in kept.report.lines]
+    return Preferences(comparisons=tuple(found), places=tuple(places), notes=tuple(notes), source=", ".join(paths))
+
+
+def _is_log(sheet: Sheet) -> bool:
+    return "preferred" not in sheet.columns and not _OF_CLICKS.isdisjoint(sheet.columns)
+
+
+def _row_of(sheet: Sheet, row: int) -> str:
+    return f"{sheet.source}:{sheet.lines[row]}" if sheet.lines is not None else f"row {row + 1} of {sheet.source}"
+
+
+def adapted(
+    letor: Sequence[str],
+    preferences: Preferences,
+    *,
+    pairs_letor: Sequence[str] = (),
+    base: str | None = None,
+    trees: Mapping[str, Any] | None = None,
+    lambdas: Sequence[float] = REGULARIZATIONS,
+    advice: str = "",
+    **options: Any,
+) -> RegularizationChoice:
+    """Return the ranker that suits judges and users best, with the path over λ that it was chosen from.
+
+    Parameters
+    ----------
+    letor : sequence of str
+        Judged items.
+    preferences : Preferences
+    pairs_letor : sequence of str
+        More items that may be compared. A query that is here is taken from here.
+    base : str, optional
+        A ranker on file, in place of boosted trees that are learned from the judged items.
+    trees : mapping, optional
+        As `boosted_trees` takes them: the base that learns from the judged items.
+    lambdas : sequence of float
+    advice : str
+        What is said where a compared item is in no file.
+    **options
+        As of `choose_regularization`.
+
+    Raises
+    ------
+    InputError
+        Names the file and the place that is wrong.
+    """
+    if all(one.is_tie for one in preferences.comparisons):
+        raise InputError(f"{preferences.source}: no document is preferred to another, there is nothing to adapt to")
+    _check_alike([*letor, *pairs_letor])
+    judged = read_letor(list(letor))
+    compared = [read_letor(list(pairs_letor))] if pairs_letor else []
+    files = ", ".join((*letor, *pairs_letor))
+    pool, kept = _joined([*compared, judged], files)
+    said = {"places": preferences.places, "documents": files, "advice": advice}
+    pairs = item_pairs(pool, preferences.comparisons, preferences.source, **said)  # type: ignore[arg-type]
+    ranker = boosted_trees(**(trees or {})) if base is None else HyperLinearRanker.load(base)
+    for data in (judged, *compared):
+        _check_features(data, ranker, base)
+    more: dict[str, Any] = {}
+    if compared:
+        more = {"pairs_X": np.concatenate([_features(data)[rows] for data, rows in kept])}
+        more |= {"pairs_query_ids": np.concatenate([_queries(data)[rows] for data, rows in kept])}
+    return choose_regularization(
+        ranker, _features(judged), judged.grades, _queries(judged), pairs, lambdas=lambdas, **more, **options
+    )
+
+
+def scored(path: str, letor: str, *, of_base: bool = False) -> Floats:
+    """Return the scores that a ranker on file gives the rows of a LETOR file.
+
+    Parameters
+    ----------
+    of_base : bool
+        By the ranker before it was adapted.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be read, or their features differ.
+    """
+    ranker = HyperLinearRanker.load(path)
+    data = read_letor(letor)
+    _check_features(data, ranker, path)
+    return np.asarray((ranker.base if of_base else ranker).predict(_features(data)))
+
+
+def _joined(parts: Sequence[LetorData], files: str) -> tuple[QueryPool, list[tuple[LetorData, NDArray[np.bool_]]]]:
+    """Return the queries of several inputs as a pool, each from the first that has it, and which rows these are."""
+    if len(parts) == 1:
+        return parts[0].pool(), [(parts[0], np.ones(parts[0].n_items, dtype=np.bool_))]
+    if len({data.item_ids is None for data in parts}) > 1:
+        raise InputError(f"{files}: some name their documents (#docid) and some do not, expected all or none")
+    names: list[str] = []
+    sizes: list[int] = []
+    ids: list[str] = []
+    kept = []
+    for data in parts:
+        is_new = np.array([name not in set(names) for name in data.query_ids.tolist()])
+        widths = np.diff(data.query_offsets)
+        rows = np.repeat(is_new, widths)
+        names += [name for name, new in zip(data.query_ids.tolist(), is_new, strict=True) if new]
+        sizes += widths[is_new].tolist()
+        if data.item_ids is not None:
+            ids += [name for name, new in zip(data.item_ids.tolist(), rows.tolist(), strict=True) if new]
+        kept.append((data, rows))
+    return QueryPool(names, np.concatenate(([0], np.cumsum(sizes))), ids or None), kept
+
+
+def _check_alike(paths: Sequence[str]) -> None:
+    """Raise where files have different numbers of features: those that one lacks would be taken for 0."""
+    if len(paths) > 1:
+        counts = feature_counts(paths)
+        for path, count in zip(paths, counts, strict=True):
+            if count != counts[0]:
+                raise InputError(f"{path} has {count} features, {paths[0]} {counts[0]}: expected as many in every file")
+
+
+def _check_features(data: LetorData, ranker: Any, path: str | None) -> None:
+    """Raise where a base or a ranker cannot take features, at the first line that has them."""
+    features, files = _features(data), ", ".join(data.paths)
+    trees = ranker.trees if isinstance(ranker, HyperLinearRanker) else None
+    if trees is not None and features.shape[1] != trees.n_features:
+        raise InputError(f"{files} has {features.shape[1]} features, {path} learned from {trees.n_features}")
+    whose = "trees learned here take" if trees is None else f"{path} takes"
+    bad = np.zeros(features.shape, dtype=np.bool_)
+    if trees is None or not trees.takes_missing:
+        bad |= np.isnan(features)
+    if trees is None or trees.single:
+        bad |= np.abs(features) > np.finfo(np.float32).max
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        value = features[row, column]
+        told = "is NULL" if np.isnan(value) else f"is {value:g}, too large for single precision"
+        raise InputError(f"{row_place(data, int(row))}: feature {column + 1} {told}, which {whose} not")
+
+
+def _features(data: LetorData) -> Floats:
+    features = data.features
+    if features is None:
+        raise InputError(f"{', '.join(data.paths)}: no features")
+    return features
+
+
+def _queries(data: LetorData) -> NDArray[Any]:
+    return np.repeat(np.array(data.query_ids.tolist()), np.diff(data.query_offsets))

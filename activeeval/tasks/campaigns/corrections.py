@@ -1,0 +1,60 @@
+"""Rounds of a campaign one after another: what a later one takes for known, and asks for again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design import Design
+from activeeval.errors import StateError
+from activeeval.tasks.samples import Sample
+
+Ints = NDArray[np.int64]
+
+
+def known_now(design: Design, before: Sequence[Sample]) -> Ints:
+    """Return what a round's design takes for known, as the rounds before it say now, shape (n_items,)."""
+    if not before:
+        return design.known
+    grades, _ = _said(before)
+    top = design.max_grade
+    changed = (design.known >= 0) & (grades >= 0) & (grades != design.known)
+    # a grade that stands for several of different judges is none: `check_known` says so
+    changed &= True if top is None else grades <= top
+    return np.where(changed, grades, design.known) if changed.any() else design.known
+
+
+def check_known(rounds: Sequence[Sample]) -> None:
+    """Raise StateError where what a later round takes for known is no grade any more: not judged, or in dispute."""
+    for k, later in enumerate(rounds[1:], 2):
+        design = later.campaign.design
+        grades, settled = _said(rounds[: k - 1])
+        gone = np.flatnonzero(settled & (design.known >= 0) & (grades != design.known))
+        if gone.size:
+            raise StateError(
+                f"{gone.size} items that round {k} takes for known have no one grade any more, the first is "
+                f"{design.pool.place(int(gone[0]))}: judge them again, or read as of an event before that"
+            )
+
+
+def asked_again(rounds: Sequence[Sample]) -> int:
+    """Return how many items could not be judged in a round and are asked for by a later one."""
+    n, later = 0, set[int]()
+    for one in reversed(rounds):
+        campaign = one.campaign
+        n += sum(campaign.grades[item] < 0 for item in campaign.settled & later)
+        later |= {item for unit in campaign.units for item in unit.items}
+    return int(n)
+
+
+def _said(rounds: Sequence[Sample]) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the last grade that rounds give each item, −1 where none does, and which items any has settled."""
+    n_items = rounds[0].campaign.design.pool.n_items
+    grades, settled = np.full(n_items, -1, dtype=np.int64), np.zeros(n_items, dtype=np.bool_)
+    for one in rounds:
+        own = one.campaign.grades
+        grades = np.where(own >= 0, own, grades)
+        settled[list(one.campaign.settled)] = True
+    return grades, settled

@@ -1,0 +1,176 @@
+"""What judges did in a campaign: how much, how fast, how far they agree, and what they skipped."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from activeeval.errors import InputError
+from activeeval.judgments import Coefficient, Graded, Grades, grade_agreement
+from activeeval.judgments.coefficients import confusion
+from activeeval.judgments.skipping import skipping_of
+from activeeval.store import EventRow, UnitRow
+from activeeval.tasks.campaigns.ledger import Ledger, Pair
+from activeeval.tasks.campaigns.over_time import date_of, finite
+from activeeval.tasks.campaigns.seconds import fitted
+from activeeval.tasks.campaigns.standing import Standing, grades_of
+
+RESAMPLES = 500
+"""Of the queries, for the intervals of agreement: their ends then vary by a twentieth of the width."""
+Row = dict[str, Any]
+ANSWERS = ("judged", "cannot")
+
+
+def work_of(ledger: Ledger, events: Sequence[EventRow]) -> list[Row]:
+    """Return a row for each judge, by name: what counts of the answers, what does not, and how long they took."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    seconds: dict[str, list[float]] = defaultdict(list)
+    spent: Counter[str] = Counter()
+    for event in events:
+        if event.kind in (*ANSWERS, "later", "late"):
+            counts[event.judge][event.kind if event.kind in ("later", "late") else "said"] += 1
+            spent[event.judge] += event.active_ms or 0
+            if event.kind in ANSWERS and event.active_ms is not None:
+                seconds[event.judge].append(event.active_ms / 1000)
+    stands = Counter((e.judge, e.kind) for e in ledger.answers)
+    return [
+        {
+            "judge": judge,
+            "judged": stands[judge, "judged"],
+            "cannot": stands[judge, "cannot"],
+            "changed": own["said"] - stands[judge, "judged"] - stands[judge, "cannot"],
+            "later": own["later"],
+            "late": own["late"],
+            **seconds_of(seconds[judge]),
+            "hours": spent[judge] / 3.6e6 if spent[judge] else None,
+        }
+        for judge, own in sorted(counts.items())
+    ]
+
+
+def seconds_of(taken: Sequence[float]) -> Row:
+    """Return how long items took, where that is known."""
+    if not taken:
+        return {"timed": 0, "seconds_median": None, "seconds_mean": None}
+    return {"timed": len(taken), "seconds_median": float(np.median(taken)), "seconds_mean": float(np.mean(taken))}
+
+
+def days_of(events: Sequence[EventRow]) -> list[Row]:
+    """Return how many answers each judge gave on each day, UTC."""
+    counts = Counter((date_of(e.at)[:10], e.judge) for e in events if e.kind in ANSWERS)
+    return [{"day": day, "judge": judge, "answers": n} for (day, judge), n in sorted(counts.items())]
+
+
+def cost_model_of(units: Sequence[UnitRow], events: Sequence[EventRow]) -> Row | None:
+    """Return the seconds that judgments take as the judges' clocks tell; None where no time was taken."""
+    try:
+        found = fitted(units, events)
+    except InputError:
+        return None
+    row: Row = {"items": found.n_items}
+    for name, error in zip(("item", "length", "grade", "query"), found.std_errors, strict=True):
+        # one that was held at its prior, or at 0, has no error of its own
+        row |= {name: finite(getattr(found, name)), f"{name}_std_error": finite(error) or None}
+    return row
+
+
+def opinions_of(found: Standing) -> list[Graded]:
+    """Return what judges say of items, by judge; with one judge an item also what came late of others."""
+    said = {
+        (judge, pair): event.grade
+        for pair, own in found.ledger.standing.items()
+        for judge, event in own.items()
+        if event.grade is not None
+    }
+    if found.campaign.judges_per_item == 1:
+        standing = found.ledger.standing
+        drawn = {(unit.query_id, doc) for unit in found.units for doc in unit.item_ids}
+        for event in found.ledger.late:
+            pair = event.query_id, event.doc_id
+            if event.grade is not None and pair in drawn and event.judge not in standing.get(pair, {}):
+                said[event.judge, pair] = event.grade
+    return [Graded(judge, *pair, grade) for (judge, pair), grade in sorted(said.items())]
+
+
+def agreement_of(found: Standing, level: float) -> Row:
+    """Return grades by judge, and how far judges agree on items that several of them graded."""
+    said = opinions_of(found)
+    grades = sorted({int(one.grade) for one in said} | set(range((found.sample.campaign.design.max_grade or 0) + 1)))
+    counts = Counter((one.judge, int(one.grade)) for one in said)
+    judges = sorted({one.judge for one in said})
+    row: Row = {
+        "grades": grades,
+        "histogram": [{"judge": judge, "counts": [counts[judge, grade] for grade in grades]} for judge in judges],
+        "n_items": 0,
+        "level": level,
+        "alpha": None,
+        "pairs": _pairs(said, judges, grades),
+    }
+    try:
+        own = grade_agreement(Grades.of(said), level, RESAMPLES, rng=0)
+    except InputError:  # one judge alone, or no item that two have graded
+        return row
+    kappas = {pair.judges: pair.by_weights["quadratic"] for pair in own.kappas}
+    for pair in row["pairs"]:
+        one, two = pair["judges"]
+        kappa = kappas.get((one, two)) or kappas.get((two, one))
+        pair["kappa"] = None if kappa is None else _coefficient(kappa)
+    return row | {"n_items": own.n_items, "n_queries": own.n_queries, "alpha": _coefficient(own.alphas["ordinal"])}
+
+
+def _coefficient(one: Coefficient) -> Row:
+    return {"value": one.value, "low": one.low, "high": one.high, "n": one.n}
+
+
+def _pairs(said: Iterable[Graded], judges: Sequence[str], grades: Sequence[int]) -> list[Row]:
+    """Return of every two judges how often one gave the row's grade and the other the column's."""
+    by_judge: dict[str, dict[Pair, int]] = defaultdict(dict)
+    for one in said:
+        by_judge[one.judge][one.query, one.item] = grades.index(int(one.grade))
+    found = []
+    for first, second in combinations(judges, 2):
+        shared = sorted(by_judge[first].keys() & by_judge[second].keys())
+        if shared:
+            rows, columns = (np.array([by_judge[judge][pair] for pair in shared]) for judge in (first, second))
+            table = confusion(rows, columns, len(grades)).astype(int).tolist()
+            found.append({"judges": [first, second], "table": table, "n": len(shared), "kappa": None})
+    return found
+
+
+def skipped_by(found: Standing, events: Sequence[EventRow]) -> Row:
+    """Return what judges put off and could not judge, with reasons, and who skips relevant items more than others.
+
+    An item is relevant where the grade that counts of it is above 0; one that has none says nothing.
+    """
+    faced: dict[str, set[Pair]] = defaultdict(set)
+    skipped: dict[str, set[Pair]] = defaultdict(set)
+    counts: Counter[tuple[str, str]] = Counter()
+    reasons: Counter[tuple[str, str, str]] = Counter()
+    for event in events:
+        if event.kind in ("shown", "later", *ANSWERS):
+            faced[event.judge].add((event.query_id, event.doc_id))
+        if event.kind in ("later", "cannot"):
+            skipped[event.judge].add((event.query_id, event.doc_id))
+            counts[event.judge, event.kind] += 1
+            reasons[event.judge, event.kind, event.reason] += 1
+    graded = {pair: grade for pair, grade in grades_of(found).items() if grade >= 0}
+    rows = []
+    for judge in sorted(faced):
+        pairs = sorted(faced[judge] & graded.keys())
+        own = skipping_of(
+            [query for query, _ in pairs], [graded[p] > 0 for p in pairs], [p in skipped[judge] for p in pairs]
+        )
+        told = {"judge": judge, "later": counts[judge, "later"], "cannot": counts[judge, "cannot"]}
+        rows.append(told | asdict(own) | {"is_named": own.is_suspect(len(faced))})
+    return {
+        "judges": rows,
+        "reasons": [
+            {"judge": judge, "kind": kind, "reason": reason, "n": n}
+            for (judge, kind, reason), n in sorted(reasons.items())
+        ],
+    }

@@ -1,0 +1,237 @@
+"""Campaigns made of a drawn sample, and grown with it: what the store is to hold of its units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.campaign import Campaign
+from activeeval.cases.budgets import Budget
+from activeeval.design import Replacement
+from activeeval.errors import InputError, StateError
+from activeeval.measures import judged_k
+from activeeval.store import CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name
+from activeeval.tasks.label import arrival_number
+from activeeval.tasks.samples import Sample, unpacked_sample
+
+POLICIES = ("majority", "median", "mean-gain")
+"""What several judges' grades of an item count as; see `activeeval.judgments.policies`."""
+WHOLE = "*"
+"""The document of a query that is judged as a whole."""
+REDRAWN = "redrawn"
+"""Why there is a version that is a round of its own."""
+Texts = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How a campaign is judged.
+
+    Attributes
+    ----------
+    judges_per_item : int
+        An item waits until so many have judged it.
+    policy : {"majority", "median", "mean-gain"}
+        What their grades count as.
+    lease_s : int
+        Seconds for which an item belongs to the judge who has it.
+    by_level : bool
+        Items go out strictly in their order and nobody passes one over, so that the sample may be read at any time,
+        below the lowest that waits; otherwise in any order within a block, and it is read at the ends of blocks.
+    """
+
+    judges_per_item: int = 1
+    policy: str = "majority"
+    lease_s: int = 900
+    by_level: bool = False
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise InputError(f"the policy must be one of {', '.join(POLICIES)}, got {self.policy!r}")
+        for name in ("judges_per_item", "lease_s"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be 1 or more, got {getattr(self, name)}")
+
+
+def create(
+    store: Store,
+    name: str,
+    sample: Sample,
+    rules: Rules,
+    *,
+    texts: Texts | None = None,
+    beside: Mapping[str, Any] | None = None,
+) -> int:
+    """Put a sample that nobody has judged into the store, and return the number of the last event.
+
+    Parameters
+    ----------
+    texts : mapping of str to sequence of str, optional
+        What the judges read, a text for each of ``sample.pairs``.
+    beside : mapping, optional
+        What else whoever made it wants to know of it again: numbers and text.
+
+    Raises
+    ------
+    InputError
+        Where the name is taken.
+    """
+    k = check_rules(sample, rules)
+    design = sample.campaign.design
+    digest, payload = sample.packed()
+    config = {"policy": rules.policy, "cost_unit": design.pool.cost_unit, "top_k": k} | dict(beside or {})
+    row = CampaignRow(
+        name=checked_name(name),
+        config=config,
+        judges_per_item=rules.judges_per_item,
+        lease_s=rules.lease_s,
+        max_grade=design.max_grade,
+        by_level=rules.by_level,
+    )
+    units = _units(sample, 1, texts or {})
+    ended = sample.campaign.planned_end
+    return store.create(row, SampleRow(version=1, digest=digest, payload=payload), units, ended)
+
+
+def check_rules(sample: Sample, rules: Rules) -> int | None:
+    """Raise InputError where a sample cannot be judged so; return the k of top-k judging, None of grades."""
+    design = sample.campaign.design
+    k = judged_k([target.measure for target in design.targets])
+    if k is not None and rules.judges_per_item > 1:
+        raise InputError("of ranks one judge's count: a query of top-k judging has one judge, not several")
+    if rules.by_level and not design.scheme.can_be_topped_up:
+        raise InputError(f"method {design.name!r} draws with replacement: it has no levels to go by")
+    return k
+
+
+def top_up(store: Store, name: str, budget: Budget, texts_of: Any = None) -> tuple[Sample, int]:
+    """Add a budget to a campaign's sample; return the sample as it is now and the number of the last event.
+
+    Parameters
+    ----------
+    texts_of : callable, optional
+        Returns what the judges read of some pairs of query and document, as `create` takes it.
+    """
+    versions = store.samples(name)
+    if len(rounds_of(versions)) > 1:
+        raise StateError(f"campaign {name}: what was drawn in rounds is not topped up: redraw it, for one more round")
+    before, own = unpacked_sample(versions[-1].payload, f"campaign {name}")
+    grown = before.topped_up(budget, own)
+    return grown, _grow(store, name, grown, "topped up", {} if texts_of is None else texts_of(grown.pairs))
+
+
+def redraw(store: Store, name: str, sample: Sample, texts: Texts | None = None) -> int:
+    """Add a further round to a campaign, drawn with what it has taught; return the number of the last event.
+
+    Parameters
+    ----------
+    sample : Sample
+        Drawn of the same pool with all labels of the campaign known (`standing.labels_of`).
+
+    Raises
+    ------
+    StateError
+        Where the round before is not judged to its end.
+    """
+    check_judged(store, name)
+    return _grow(store, name, sample, REDRAWN, texts or {})
+
+
+def check_judged(store: Store, name: str) -> None:
+    """Raise StateError where an item of a campaign waits."""
+    waiting = store.waiting(name)
+    n = waiting["free"] + waiting["leased"]
+    if n:
+        raise StateError(f"campaign {name}: {n} items wait: a round is drawn once those before are judged to their end")
+
+
+def _grow(store: Store, name: str, sample: Sample, reason: str, texts: Texts) -> int:
+    digest, payload = sample.packed()
+    version, units = store.samples(name)[-1].version + 1, store.units(name)
+    last = units[-1] if reason == REDRAWN and units else None
+    offsets = (0, 0) if last is None else (last.number, last.block)
+    row = SampleRow(version=version, digest=digest, payload=payload, reason=reason)
+    new = _with_texts(_units(sample, version, texts, *offsets), units)
+    return store.grow(name, row, new, sample.campaign.planned_end)
+
+
+def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitRow]:
+    """Return units with the texts that are stored already of their queries and documents, where there are any."""
+    queries = {unit.query_id: unit.query_text for unit in before if unit.query_text}
+    docs = {place.doc_id: place.text for unit in before for place in unit.places if place.text}
+    return [
+        replace(
+            unit,
+            query_text=queries.get(unit.query_id, unit.query_text),
+            places=tuple(replace(place, text=place.text or docs.get(place.doc_id, {})) for place in unit.places),
+        )
+        for unit in new
+    ]
+
+
+def rounds_of(versions: Sequence[SampleRow]) -> list[list[SampleRow]]:
+    """Return the versions of each round: drawn afresh, and topped up."""
+    found: list[list[SampleRow]] = []
+    for row in versions:
+        if row.reason == REDRAWN or not found:
+            found.append([])
+        found[-1].append(row)
+    return found
+
+
+def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_blocks: int = 0) -> list[UnitRow]:
+    """Return the rows of the units that are new in a sample; so many units and blocks were there in earlier rounds."""
+    campaign, found, at = sample.campaign, [], 0
+    probabilities = item_probabilities(campaign)
+    is_whole = judged_k([target.measure for target in campaign.design.targets]) is not None
+    for unit in campaign.planned[sample.n_before :]:
+        places, query_text = [], ""
+        for item, doc in zip(unit.items, unit.item_ids, strict=True):
+            told = {what: words[at] for what, words in texts.items() if words[at]}
+            query_text = told.pop("query", "")
+            places.append(PlaceRow(doc_id=doc, probability=float(probabilities[item]), text=told))
+            at += 1
+        found.append(
+            UnitRow(
+                number=n_units + unit.number,
+                block=n_blocks + unit.block,
+                query_id=unit.query_id,
+                level=None if np.isnan(unit.level) else unit.level,
+                cost=unit.cost,
+                places=(_whole(unit.query_id, places),) if is_whole else tuple(places),
+                query_text=query_text,
+                version=version,
+            )
+        )
+    return found
+
+
+def _whole(query: str, places: Sequence[PlaceRow]) -> PlaceRow:
+    """Return the one place of a query that is judged as a whole; a tie keeps what came first, so ids decide on that."""
+    order = sorted(places, key=lambda place: arrival_number(query, place.doc_id))
+    documents = [{"doc_id": place.doc_id, **place.text} for place in order]
+    return PlaceRow(doc_id=WHOLE, probability=places[0].probability, text={"documents": documents})
+
+
+def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArray[np.float64]:
+    """Return the probability with which each item of the pool is in the sample, shape (n_items,); 1 where it is known.
+
+    Parameters
+    ----------
+    level : float, optional
+        The threshold; by default that of the whole sample.
+    """
+    design = campaign.design
+    found = np.zeros(design.pool.n_items)
+    selection = campaign.whole_selection
+    if isinstance(design.scheme, Replacement):
+        missed = (1 - design.scheme.sampling_probs) ** selection.queries.size
+        found[design.order.items] = (1 - missed)[design.order.slot_queries]
+    else:
+        found[design.order.items] = design.order.inclusion_probs(selection.level if level is None else level)[1]
+    found[design.known >= 0] = 1.0
+    return found

@@ -1,0 +1,191 @@
+"""What a campaign has said over time, at each event at which more could be read, and which queries say most of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.campaign.reading import carried
+from activeeval.campaign.rounds import round_weights
+from activeeval.errors import InputError, StateError
+from activeeval.measures import Target
+from activeeval.store import EventRow
+from activeeval.tasks.answers import Answer
+from activeeval.tasks.campaigns.standing import History, Standing, answered, grades_of
+from activeeval.tasks.campaigns.status import progress_of
+
+MOST_QUERIES = 15
+"""Of those that matter most to an estimate."""
+Row = dict[str, Any]
+_Place = tuple[int | None, str]
+
+
+def date_of(microseconds: int) -> str:
+    """Return a time of the log as text.
+
+    Examples
+    --------
+    >>> date_of(1_800_000_000_000_000)
+    '2027-01-15 08:00'
+    """
+    return datetime.fromtimestamp(microseconds // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def finite(value: float) -> float | None:
+    """Return a number that is one; None for what is infinite or not known."""
+    return float(value) if math.isfinite(value) else None
+
+
+def block_ends(events: Iterable[EventRow], judges_per_item: int) -> dict[int, int]:
+    """Return by block the first event as of which it and all before it were complete; a block of no items is not there.
+
+    One fold of the log: an item counts once enough judges have answered it, and no longer when one takes it back.
+    """
+    blocks: dict[int | None, int] = {}
+    left: dict[int, int] = {}
+    answers: dict[_Place, dict[str, int]] = {}
+    said: dict[int, tuple[_Place, str]] = {}
+    ends: dict[int, int] = {}
+    for event in events:
+        place = event.unit, event.doc_id
+        if event.kind == "drawn":
+            block = blocks[event.unit] = int(event.body["block"])
+            left[block] = left.get(block, 0) + len(event.body["items"])
+        elif event.kind in ("judged", "cannot"):
+            said[event.seq] = place, event.judge
+            own = answers.setdefault(place, {})
+            is_done = len(own) >= judges_per_item
+            own[event.judge] = event.seq
+            if not is_done and len(own) >= judges_per_item:
+                left[blocks[event.unit]] -= 1
+                _close(ends, left, event.seq)
+        elif event.kind == "retracted" and event.supersedes in said:
+            place, judge = said[event.supersedes]
+            was_done = len(answers[place]) >= judges_per_item
+            answers[place].pop(judge, None)
+            if was_done and len(answers[place]) < judges_per_item:
+                left[blocks[event.unit]] += 1
+    return ends
+
+
+def _close(ends: dict[int, int], left: dict[int, int], seq: int) -> None:
+    """Note which blocks have just become complete, with all before them."""
+    for block in sorted(left):
+        if left[block]:
+            return
+        ends.setdefault(block, seq)
+
+
+def readings_of(history: History, scope: str, level: float) -> list[Row]:
+    """Return a reading for each event at which more could be read, and one as of the last where that says another.
+
+    Each has the values of all questions the campaign was made for, in the order of `estimate_rows`.
+    """
+    seqs = sorted(set(block_ends(history.events, history.campaign.judges_per_item).values()))
+    found: list[Row] = []
+    for seq in [*seqs, len(history.events)]:
+        row = _reading(history, seq, scope, level)
+        if row is not None and not (found and _says_the_same(found[-1], row)):
+            found.append(row)
+    return found
+
+
+def _says_the_same(one: Row, other: Row) -> bool:
+    return [(a["value"], a["low"]) for a in one["answers"]] == [(b["value"], b["low"]) for b in other["answers"]]
+
+
+def _reading(history: History, seq: int, scope: str, level: float) -> Row | None:
+    """Return what could be read as of an event; None where nothing could."""
+    found = history.at(seq)
+    try:
+        told, _ = answered(found, scope=scope, level=level)
+    except StateError:
+        return None
+    try:
+        always, _ = answered(found, scope=scope, level=level, kind="group-sequential")
+    except InputError:  # of several rounds, and beyond the budget that the looks were planned for, there is none
+        always = None
+    progress = progress_of(found)
+    return {
+        "as_of": seq,
+        "date": date_of(history.events[seq - 1].at),
+        "block": progress["block"],
+        "blocks": progress["blocks"],
+        "rounds": len(found.read),
+        "spent": progress["spent"],
+        "answers": [
+            _ends_of(one) | _always(None if always is None else always[k]) for k, one in enumerate(told)
+        ],
+    }  # fmt: skip
+
+
+def _ends_of(one: Answer) -> Row:
+    return {
+        "value": finite(one.estimate.value),
+        "low": finite(one.interval.low),
+        "high": finite(one.interval.high),
+    }
+
+
+def _always(one: Answer | None) -> Row:
+    """Return the ends of an interval that holds at every look, where there is one."""
+    low, high = (math.nan, math.nan) if one is None else (one.interval.low, one.interval.high)
+    return {"low_every_look": finite(low), "high_every_look": finite(high)}
+
+
+def queries_that_matter(found: Standing, texts: dict[str, str]) -> list[Row]:
+    """Return for each question the judged queries with the largest shares of the estimate's variance, 15 at most.
+
+    Parameters
+    ----------
+    texts : dict of str to str
+        Of queries, by id.
+    """
+    n_judged: dict[str, int] = {}
+    for (query, _), grade in grades_of(found).items():
+        n_judged[query] = n_judged.get(query, 0) + (grade >= 0)
+    asked = [sample.made_for for sample in found.read]
+    return [
+        {
+            "question": k,
+            "queries": _largest(found, [own[k].target for own in asked], n_judged, texts),
+        }
+        for k in range(len(asked[0]))
+    ]
+
+
+def _largest(found: Standing, targets: Sequence[Target], n_judged: dict[str, int], texts: dict[str, str]) -> list[Row]:
+    variances, shifts = _of_queries(found, targets)
+    total = float(variances.sum())
+    if not 0 < total < math.inf:
+        return []
+    ids = found.sample.campaign.design.pool.query_texts
+    # by name where shares are equal, whatever the order of the pool
+    order = sorted(
+        np.flatnonzero(variances > 0).tolist(), key=lambda q: (-round(float(variances[q]) / total, 12), ids[q])
+    )
+    return [
+        {
+            "query_id": str(ids[q]),
+            "text": texts.get(str(ids[q]), ""),
+            "items": n_judged.get(str(ids[q]), 0),
+            "share": float(variances[q] / total),
+            "shift": float(shifts[q]),
+        }
+        for q in order[:MOST_QUERIES]
+    ]
+
+
+def _of_queries(found: Standing, targets: Sequence[Target]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what each query adds to the variance, and to the estimate beyond what was expected; rounds together."""
+    campaigns = [sample.campaign for sample in found.read]
+    weights = round_weights(campaigns, targets[0]) if len(campaigns) > 1 else np.ones(1)
+    own = [carried(one.design, one.selection, one.grades, t) for one, t in zip(campaigns, targets, strict=True)]
+    variances = sum(w**2 * one.variances for w, one in zip(weights, own, strict=True))
+    shifts = sum(w * one.shifts for w, one in zip(weights, own, strict=True))
+    return np.asarray(variances), np.asarray(shifts)

@@ -1,0 +1,79 @@
+"""Is a campaign still what it was? Its log whole, its sample the one that seed and ids give, its units those drawn."""
+
+from __future__ import annotations
+
+from activeeval.campaign import Campaign
+from activeeval.errors import ActiveEvalError, InputError
+from activeeval.store import Store, UnitRow
+from activeeval.tasks.campaigns.making import item_probabilities, rounds_of
+from activeeval.tasks.samples import unpacked_sample
+
+_MOST = 5
+
+
+def head_of(store: Store, name: str) -> str:
+    """Return ``SEQ:DIGEST`` of the last event: the digest stands for all that was written up to it."""
+    last = store.last_seq(name)
+    return f"{last}:{store.digest_at(name, last) or ''}"
+
+
+def verify(store: Store, name: str, head: str | None = None) -> list[str]:
+    """Return what is wrong with a campaign, a line each; nothing where the log is whole and replay is identical.
+
+    The sample is read from what is kept of it, which its digest proves, and drawn again from its key and ids; every
+    unit must be the one that is stored.
+
+    Parameters
+    ----------
+    head : str, optional
+        What `head_of` returned earlier: the log of then must be the beginning of that of now. Without, a log whose end
+        was cut off, or that somebody wrote anew from its first event on, looks whole.
+    """
+    problems = list(store.verify(name)) + ([] if head is None else _since(store, name, head))
+    versions, units = store.samples(name), store.units(name)
+    lost = sorted({unit.version for unit in units} - {row.version for row in versions})
+    problems += [f"version {version} of the sample is gone, units of it are there" for version in lost]
+    offset, stored = (0, 0), list[UnitRow]()
+    for own in rounds_of(versions):
+        for row in own:
+            stored = [unit for unit in units if own[0].version <= unit.version <= row.version]
+            try:
+                sample, digest = unpacked_sample(row.payload, f"version {row.version}")
+            except ActiveEvalError as problem:
+                problems.append(str(problem))
+                continue
+            if digest != row.digest:
+                problems.append(f"version {row.version}: the sample's id is {digest}, the store says {row.digest}")
+            problems += _differences(sample.campaign, stored, row.version, *offset)
+        offset = (stored[-1].number, stored[-1].block) if stored else offset
+    return problems
+
+
+def _since(store: Store, name: str, head: str) -> list[str]:
+    """Return whether the log does not begin with the one that had a head."""
+    number, _, digest = head.partition(":")
+    if not number.isdecimal():
+        raise InputError(f"the head of a log is SEQ:DIGEST, as `campaign verify` prints it, got {head!r}")
+    last, seq = store.last_seq(name), int(number)
+    if seq > last:
+        return [f"the log ends with event {last}: event {seq}, its head once, is gone"]
+    if seq and store.digest_at(name, seq) != digest:
+        return [f"event {seq} is not the one that was the head of the log"]
+    return []
+
+
+def _differences(campaign: Campaign, stored: list[UnitRow], version: int, n_units: int, n_blocks: int) -> list[str]:
+    """Return where the units that a sample gives are not those that are stored, behind those of earlier rounds."""
+    given = campaign.planned
+    if len(given) != len(stored):
+        return [f"version {version}: the sample has {len(given)} units, the store {len(stored)}"]
+    found, probs = [], item_probabilities(campaign)
+    for unit, row in zip(given, stored, strict=True):
+        docs = [doc for place in row.places for doc in place.members or [place.doc_id]]
+        theirs = (row.number - n_units, row.block - n_blocks, row.query_id, sorted(docs))
+        own = {place.probability for place in row.places}
+        if (unit.number, unit.block, unit.query_id, sorted(unit.item_ids)) != theirs:
+            found.append(f"version {version}: unit {row.number} is not the one that the sample gives")
+        elif row.version == version and own != set(probs[list(unit.items)].tolist()):
+            found.append(f"version {version}: unit {row.number} has other probabilities than the sample gives")
+    return found[:_MOST] + ([f"version {version}: {len(found) - _MOST} more"] if len(found) > _MOST else [])

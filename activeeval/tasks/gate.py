@@ -1,0 +1,282 @@
+"""A gate for scripts: is the new run worse than the old one, by judgments that are complete or by a judged sample?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from activeeval.cases.budgets import Budget
+from activeeval.cases.inputs import sampled_measure
+from activeeval.cases.systems import Asked
+from activeeval.errors import BudgetError, InputError
+from activeeval.estimation.significance import holm, holm_levels
+from activeeval.io.loading import load_qrels, load_run, pool_from_tables
+from activeeval.measures import Target
+from activeeval.pool import Rankings
+from activeeval.results import Estimate, Interval
+from activeeval.tasks.answers import cut_notes
+from activeeval.tasks.evaluate import compare
+from activeeval.tasks.samples import Sample
+
+NOT_WORSE, WORSE, UNDECIDED = 0, 10, 11
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What one measure says of the new run, less the old one.
+
+    Attributes
+    ----------
+    measure : str
+    estimate : Estimate
+        Of new − old.
+    interval : Interval
+        Of several measures each at the level that Holm's method gives it; see `significance.holm_levels`.
+    p_value, p_holm : float
+        Of the t test that the difference is 0, alone and adjusted for the number of measures.
+    margin : float
+        The largest difference that does not matter, in the unit of the measure.
+    more_budget : float or None
+        Where undecided: what to judge beyond the sample's budget until the interval should be narrow enough, if
+        the difference stays as it is; 0 where judging what waits should do. None where the sample does not tell.
+    more_queries : int or None
+        Where judging this pool cannot decide: how many queries like these, all of them judged, should.
+    unit : str
+        What `more_budget` is in; see `QueryPool.cost_unit`.
+    can_grow : bool
+        Whether the sample can be topped up; draws with replacement cannot, `more_budget` is then for a new one.
+    """
+
+    measure: str
+    estimate: Estimate
+    interval: Interval
+    p_value: float
+    p_holm: float
+    margin: float
+    more_budget: float | None = None
+    more_queries: int | None = None
+    unit: str = "judgments"
+    can_grow: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """The first that holds: equivalent (interval within ± margin), better (above 0), worse (below), undecided."""
+        return _verdict(*self.bounds, self.margin)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The interval, with room for what the items that could not be judged may be worth."""
+        return self.estimate.bounds(self.interval)
+
+    @property
+    def is_open_by_cannot(self) -> bool:
+        """Whether it is the items that could not be judged that leave it undecided."""
+        alone = _verdict(self.interval.low, self.interval.high, self.margin)
+        return self.verdict == "undecided" and alone != "undecided"
+
+    @property
+    def is_not_worse(self) -> bool:
+        """Whether the bounds leave no room for a loss above the margin."""
+        return self.bounds[0] >= -self.margin
+
+    @property
+    def obstacle(self) -> str:
+        """Why nothing is named that would decide it."""
+        if self.is_open_by_cannot:
+            return "the items that could not be judged leave it open"
+        if not math.isfinite(self.interval.high):
+            return "these judgments bound nothing: more queries have to be judged"
+        if self.estimate.n_open and self.half_width_wanted:
+            return "what was judged does not tell how much more would decide it"
+        return "with a difference this near to 0 only a --margin can decide it"
+
+    @property
+    def half_width_wanted(self) -> float:
+        """The half-width at which this estimate is decided, one way or the other; 0 where no width would do."""
+        return max(abs(self.estimate.value), self.margin - abs(self.estimate.value))
+
+
+def _verdict(low: float, high: float, margin: float) -> str:
+    if -margin <= low and high <= margin:
+        return "equivalent"
+    if low > 0:
+        return "better"
+    return "worse" if high < 0 else "undecided"
+
+
+def exit_code(decisions: Sequence[Decision]) -> int:
+    """Return 0 where the new run is not worse by any measure, 10 where it is by one, 11 where that is open."""
+    if all(one.is_not_worse for one in decisions):
+        return NOT_WORSE
+    return WORSE if any(one.verdict == "worse" for one in decisions) else UNDECIDED
+
+
+def by_judgments(
+    qrels: str,
+    old: str,
+    new: str,
+    measures: Sequence[str],
+    *,
+    margin: float = 0.0,
+    level: float = 0.95,
+    scope: str = "population",
+    budget: Budget | None = None,
+    **options: Any,
+) -> list[Decision]:
+    """Return the decision of each measure by judgments: by all of them, or by what a budget would have looked up.
+
+    Parameters
+    ----------
+    qrels, old, new : str
+        Files.
+    margin : float
+        Not negative.
+    options
+        As `activeeval.compare` takes them.
+    """
+    given: dict[str, Any] = {} if budget is None else {"share" if budget.is_share else "budget": budget.amount}
+    judgments, first, second = load_qrels(qrels), load_run(new), load_run(old)
+    found = []
+    for text in measures:
+        measure = sampled_measure(text)
+        try:
+            found.append((measure, compare(judgments, first, second, measure=measure, scope=scope, **given, **options)))
+        except BudgetError as problem:
+            raise InputError(f"{text}: --{problem}") from None
+    decisions = _decided([(str(measure), estimate) for measure, estimate in found], margin, level)
+    return [_with_queries(one) for one in decisions] if budget is None else decisions
+
+
+def by_sample(
+    sample: Sample,
+    old: str,
+    new: str,
+    measures: Sequence[str],
+    *,
+    margin: float = 0.0,
+    level: float = 0.95,
+    scope: str = "population",
+    ties: str = "id",
+) -> tuple[list[Decision], list[str]]:
+    """Return the decision of each measure by a judged sample, and what to know of its lists.
+
+    Parameters
+    ----------
+    sample : Sample
+        As `activeeval.tasks.samples.judged` returns it.
+    measures : sequence of str
+        Any that it reaches; without one those that it was made for.
+
+    Raises
+    ------
+    InputError
+        Where the runs are not those that it was drawn for.
+    """
+    asked = sample.asked(measures, ["difference"], "all" if sample.systems else None)
+    if sample.systems:
+        asked = _between(asked, {path: _ranking(path, sample.depth, ties) for path in (new, old)})
+    targets = [one.target for one in asked]
+    if _is_turned(targets[0], old, new, sample.depth, ties):
+        targets = [replace(target, ranking=target.other, versus=target.ranking) for target in targets]
+    found = [(target.name, sample.campaign.estimate(target, scope=scope)) for target in targets]
+    decisions = _decided(found, margin, level)
+    told = [_with_budget(one, sample, target) for one, target in zip(decisions, targets, strict=True)]
+    return told, cut_notes(sample, asked)
+
+
+def _decided(found: Sequence[tuple[str, Estimate]], margin: float, level: float) -> list[Decision]:
+    names = [name for name, _ in found]
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise InputError(f"the measure {twice} is given twice, expected each once: Holm's method counts them")
+    p_values = [estimate.p_value for _, estimate in found]
+    together = zip(found, p_values, holm(p_values), holm_levels(p_values, level), strict=True)
+    return [
+        Decision(
+            measure=name,
+            estimate=estimate,
+            interval=estimate.interval(float(own)),
+            p_value=p_value,
+            p_holm=float(adjusted),
+            margin=margin,
+        )
+        for (name, estimate), p_value, adjusted, own in together
+    ]
+
+
+def _with_queries(decision: Decision) -> Decision:
+    """Return a decision by all judgments with what would decide it: more queries alone."""
+    half, wanted = (decision.interval.high - decision.interval.low) / 2, decision.half_width_wanted
+    if decision.verdict != "undecided" or wanted == 0 or not math.isfinite(half):
+        return decision
+    return replace(decision, more_queries=math.ceil((decision.estimate.degrees_of_freedom + 1) * (half / wanted) ** 2))
+
+
+def _with_budget(decision: Decision, sample: Sample, target: Target) -> Decision:
+    """Return a decision by a sample with what would decide it: more of the sample, or else more queries."""
+    wanted, level = decision.half_width_wanted, decision.interval.level
+    if decision.verdict != "undecided" or decision.is_open_by_cannot or wanted == 0:
+        return decision
+    outlook = sample.campaign.outlook(target, scope=decision.estimate.scope)
+    if outlook is None:
+        return decision
+    needed = outlook.budget_for(wanted, level)
+    if math.isfinite(needed):
+        more = max(needed - float(sample.campaign.design.budget or 0.0), 0.0)
+        return replace(decision, more_budget=more, unit=target.pool.cost_unit, can_grow=outlook.is_levelled)
+    queries = outlook.queries_for(wanted, level)
+    return replace(decision, more_queries=math.ceil(queries)) if math.isfinite(queries) else decision
+
+
+def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str) -> bool:
+    """Return whether a sample's difference is old − new; raise InputError where it is of other runs."""
+    lists = {"first": target.ranking, "second": target.other}
+    runs = {path: _ranking(path, depth, ties) for path in (new, old)}
+    differs = {(path, which): _where_unlike(run, lists[which]) for path, run in runs.items() for which in lists}
+    for first, second in ((new, old), (old, new)):
+        if not differs[first, "first"] and not differs[second, "second"]:
+            return first == old
+    for path in (new, old):
+        if differs[path, "first"] and differs[path, "second"]:
+            raise InputError(f"{path} is no run that the sample was drawn for: {differs[path, 'first']}")
+    raise InputError(f"{old} and {new} are one and the same run of the two that the sample was drawn for")
+
+
+def _between(asked: Sequence[Asked], runs: Mapping[str, Rankings]) -> list[Asked]:
+    """Return the differences of two runs among those of many systems."""
+    lists = {one.system: one.target.ranking for one in asked} | {one.versus: one.target.other for one in asked}
+    names = {}
+    for path, run in runs.items():
+        names[path] = next((name for name, own in lists.items() if not _where_unlike(run, own)), "")
+        if not names[path]:
+            raise InputError(f"{path} is no run that the sample was drawn for: {', '.join(lists)}")
+    found = [one for one in asked if {one.system, one.versus} == set(names.values())]
+    if not found:
+        raise InputError(f"{' and '.join(runs)}: one and the same run of those that the sample was drawn for")
+    return found
+
+
+def _ranking(path: str, depth: int | None, ties: str) -> Rankings:
+    ranking = pool_from_tables(None, [load_run(path)], evaluated=1, ties=ties).rankings[0]
+    return ranking if depth is None else ranking.cut_at(depth)
+
+
+def _where_unlike(run: Rankings, own: Rankings) -> str:
+    """Return where a run's list is not that of a ranking; queries that the ranking's pool lacks do not count."""
+    places = {name: q for q, name in enumerate(run.pool.query_texts)}
+    for q, name in enumerate(own.pool.query_texts):
+        expected, found = _ids_of(own, q), _ids_of(run, places[name]) if name in places else []
+        if expected != found:
+            rank = next((k for k, pair in enumerate(zip(expected, found, strict=False)) if len(set(pair)) > 1), None)
+            if rank is None:
+                return f"its list of query {name!r} has {len(found)} documents, expected {len(expected)}"
+            return f"at rank {rank + 1} of query {name!r} it has {found[rank]!r}, expected {expected[rank]!r}"
+    return ""
+
+
+def _ids_of(ranking: Rankings, query: int) -> list[str]:
+    items = ranking.items[ranking.offsets[query] : ranking.offsets[query + 1]]
+    ids: list[str] = ranking.pool.item_texts[items].tolist()
+    return ids

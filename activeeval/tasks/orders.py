@@ -1,0 +1,85 @@
+"""The part of the order of several systems that a sample makes certain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from activeeval.estimation import certainly_better, rank_ranges
+from activeeval.tasks.answers import Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a system stands among all, by one measure.
+
+    Attributes
+    ----------
+    measure : str
+    segment : str or None
+    scope : str
+    system : str
+    ranks : tuple of int and int
+        From and to: all such ranges hold at once with the level of the simultaneous intervals.
+    better_than : tuple of str
+        The systems that are certainly worse, whatever the items that could not be judged are worth.
+    answer : Answer or None
+        Of the system alone, where that was asked.
+    """
+
+    measure: str
+    segment: str | None
+    scope: str
+    system: str
+    ranks: tuple[int, int]
+    better_than: tuple[str, ...]
+    answer: Answer | None = None
+
+
+def places(systems: Sequence[str], answers: Sequence[Answer]) -> list[Place]:
+    """Return where each of several systems stands, by measure and segment, the best first.
+
+    Parameters
+    ----------
+    systems : sequence of str
+    answers : sequence of Answer
+        As `activeeval.tasks.answers.answers` returns them; without differences nothing is ordered.
+    """
+    families = dict.fromkeys((str(one.target.measure), one.segment) for one in answers if one.versus)
+    found = []
+    for measure, segment in families:
+        own = [one for one in answers if (str(one.target.measure), one.segment) == (measure, segment)]
+        found += _places(list(systems), own)
+    return found
+
+
+def _places(systems: list[str], answers: Sequence[Answer]) -> list[Place]:
+    told = [(one, one.estimate.bounds(one.shared.interval)) for one in answers if one.shared is not None]
+    pairs = [(systems.index(one.system), systems.index(one.versus)) for one, _ in told]
+    is_better = certainly_better(len(systems), pairs, [low for _, (low, _) in told], [high for _, (_, high) in told])
+    ranks, alone = rank_ranges(is_better), {one.system: one for one in answers if one.question == "run"}
+    values = _values(len(systems), pairs, [one.estimate.value for one, _ in told])
+    first = told[0][0]
+    return [
+        Place(
+            measure=first.target.name,
+            segment=first.segment,
+            scope=first.estimate.scope,
+            system=systems[k],
+            ranks=ranks[k],
+            better_than=tuple(systems[j] for j in np.flatnonzero(is_better[k])),
+            answer=alone.get(systems[k]),
+        )
+        for k in sorted(range(len(systems)), key=lambda k: (sum(ranks[k]), -values[k]))
+    ]
+
+
+def _values(n: int, pairs: Sequence[tuple[int, int]], differences: Sequence[float]) -> list[float]:
+    """Return values whose differences are nearest to those that were estimated; the first system's may be anything."""
+    signs = np.zeros((len(pairs), n))
+    for row, (i, j) in enumerate(pairs):
+        signs[row, i], signs[row, j] = 1.0, -1.0
+    found = np.linalg.lstsq(signs, np.array(differences), rcond=None)[0]
+    return [float(value) for value in found]

@@ -1,0 +1,356 @@
+"""Samples: drawn of a case, written beside a sheet for the judges, read again with sheets, asked and topped up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.campaign import Campaign
+from activeeval.campaign.sample import Arrays, id_of, lists_of, read_campaign, to_arrays, unpacked_campaign
+from activeeval.campaign.sheet import Progress, sheet_of, take
+from activeeval.cases.budgets import Budget, check_open
+from activeeval.cases.case import Case
+from activeeval.cases.inputs import ending_at, on_scale, sampled_measure
+from activeeval.cases.systems import Asked, asked_among, asked_of, check_differ
+from activeeval.design.methods import default_method, find_method
+from activeeval.errors import BudgetError, InputError
+from activeeval.io.arrays import pack, write_arrays
+from activeeval.io.tables.draws import Draws, write_draws
+from activeeval.io.writing import Together
+from activeeval.judgments.policies import Agreement
+from activeeval.measures import SampledMeasure, Target, judged_k
+from activeeval.pool import Rankings
+from activeeval.tasks.ranked_sheets import check_one_truth, read_said, sheet_in
+
+_FEW = 30
+"""Below 30 judged queries the bias of a fitted estimate was measured up to .4 of its root mean squared error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sample:
+    """A campaign whose units stand on sheets.
+
+    Attributes
+    ----------
+    campaign : Campaign
+    questions : tuple of str
+        What each of the targets asks: difference, run or versus.
+    systems : tuple of str
+        What the systems are called, where there are more than two, in the order in which the targets name them.
+    earlier : tuple of str
+        The ids of the samples that this one was topped up from.
+    n_before : int
+        How many units are on their sheets.
+    depth : int or None
+        The rank at which the lists were cut when it was drawn.
+    seed : int or None
+        What it was drawn with.
+    """
+
+    campaign: Campaign
+    questions: tuple[str, ...]
+    systems: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+    n_before: int = 0
+    depth: int | None = None
+    seed: int | None = None
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The query and the document of each row of the sheet of what is new."""
+        return [(u.query_id, doc) for u in self.campaign.planned[self.n_before :] for doc in u.item_ids]
+
+    def write(self, path: str, sheet: str, texts: Mapping[str, Sequence[str]] | None = None) -> str:
+        """Write the sample and the sheet of what is new, both or neither; return the id of the sample.
+
+        Both are whole on the disk before the sample takes its name, and then the sheet.
+
+        Parameters
+        ----------
+        texts : mapping of str to sequence of str, optional
+            What the judges are to read, a text for each of `pairs`; it stands on the sheet alone.
+        """
+        arrays = self._arrays()
+        with Together() as files:
+            write_arrays(path, arrays, files)
+            self.write_sheet(sheet, id_of(arrays), texts, files)
+        return id_of(arrays)
+
+    def write_sheet(
+        self, sheet: str, own: str, texts: Mapping[str, Sequence[str]] | None = None, files: Together | None = None
+    ) -> None:
+        """Write the sheet of what is new, the same bytes whenever it is written; ``own`` is the id of the sample."""
+        write_draws(sheet_of(self.campaign, own, self.n_before), sheet, files, texts)
+
+    def packed(self) -> tuple[str, bytes]:
+        """Return the id of the sample and the bytes that `unpacked_sample` makes it of again."""
+        arrays, content = self._arrays(), BytesIO()
+        pack(arrays, content)
+        return id_of(arrays), content.getvalue()
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
+        numbers = {"depth": self.depth, "seed": self.seed}
+        beside |= {"systems": np.array(self.systems)} if self.systems else {}
+        beside |= {name: np.array([number]) for name, number in numbers.items() if number is not None}
+        return to_arrays(self.campaign, beside)
+
+    def topped_up(self, budget: Budget, own: str) -> Sample:
+        """Return the sample with a budget added to its own; ``own`` is the id of this one.
+
+        Raises
+        ------
+        InputError
+            Where its draws have one planned end, or what is added pays for nothing.
+        """
+        design = self.campaign.design
+        grown = design.topped_up(budget.of(*design.targets, known=design.known))
+        campaign = Campaign(grown, key=int(self.campaign.key))
+        if len(campaign.planned) == len(self.campaign.planned):
+            raise InputError(f"a budget of {budget} more adds nothing to judge: {campaign.planned_end}")
+        return replace(self, campaign=campaign, earlier=(*self.earlier, own), n_before=len(self.campaign.planned))
+
+    @property
+    def made_for(self) -> list[Asked]:
+        """The questions that it was made for, with their targets."""
+        names = dict(zip(map(id, lists_of(self.campaign.design)), self.systems, strict=False))
+        return [
+            Asked(question, target, names.get(id(target.ranking), ""), names.get(id(target.versus), ""))
+            for question, target in zip(self.questions, self.campaign.design.targets, strict=True)
+        ]
+
+    def asked(self, measures: Sequence[str], questions: Sequence[str], contrasts: str | None = None) -> list[Asked]:
+        """Return each question that is asked with its target; without any those it was made for.
+
+        Raises
+        ------
+        InputError
+            Where a ranking is asked of that the sample was not made for.
+        """
+        design, top = self.campaign.design, self.campaign.design.max_grade
+        if contrasts is not None and not self.systems:
+            raise InputError("--contrasts is of several systems: the sample was made for one, or for two")
+        if not measures and not questions and contrasts is None:
+            return self.made_for
+        chosen = [sampled_measure(text) for text in measures]
+        judged_k([*(target.measure for target in design.targets), *chosen])
+        if top is not None:
+            chosen = [on_scale(measure, top) for measure in chosen]
+        chosen = [ending_at(measure, self.depth) for measure in chosen]
+        own = list({str(target.measure): target.measure for target in design.targets}.values())
+        wanted = list(dict.fromkeys(questions or self.questions))
+        named = list({str(measure): measure for measure in chosen or own}.values())
+        return [found for measure in named for one in wanted for found in self._asked(measure, one, contrasts)]
+
+    def _asked(self, measure: SampledMeasure, question: str, contrasts: str | None) -> list[Asked]:
+        """Return what a measure and a question ask of the rankings that the sample was made for."""
+        if not self.systems:
+            return [Asked(question, self._target(measure, question))]
+        lists, names = lists_of(self.campaign.design), list(self.systems)
+        pairs = asked_of(question, len(names), contrasts)
+        made = {(names.index(one.system), names.index(one.versus)) for one in self.made_for if one.versus}
+        if question == "difference" and contrasts is None and made:
+            pairs = [pair for pair in pairs if pair in made]
+        return [asked_among(measure, question, pair, lists, names) for pair in pairs]
+
+    def _target(self, measure: SampledMeasure, question: str) -> Target:
+        """Return what a measure and a question ask of one ranking or two."""
+        runs: dict[str, Rankings] = {}
+        for own, target in zip(self.questions, self.campaign.design.targets, strict=True):
+            runs["versus" if own == "versus" else "run"] = target.ranking
+            if target.versus is not None:
+                runs["versus"] = target.versus
+        own, *others = ("run", "versus") if question == "difference" else (question,)
+        for one in (own, *others):
+            if one not in runs:
+                which = "second" if one == "versus" else "first"
+                raise InputError(
+                    f"the sample was not made for the {which} ranking: there is no question {question!r} to it; "
+                    "name it when the sample is drawn"
+                )
+        return Target(measure, runs[own], runs[others[0]] if others else None)
+
+    def notes(self) -> list[str]:
+        """Return what whoever has drawn it should know: first what is to be judged."""
+        design = self.campaign.design
+        found = self._extent()
+        names = ", ".join(dict.fromkeys(target.name for target in design.targets))
+        k = judged_k([target.measure for target in design.targets])
+        if k is not None:
+            found.append(f"for {names}, judges find the {k} best of every query, two items at a time")
+        elif design.max_grade is not None:
+            found.append(f"for {names}, judges give grades 0 … {design.max_grade}")
+        if k is None and any(target.measure.needs_all_items for target in design.targets):
+            found.append(
+                f"nDCG, R and AP compare with the best order of all {design.pool.n_items} items of the pool, which "
+                "--pool-depth bounds: relevant ones outside are not counted, so they are larger than with all "
+                "judgments of a collection"
+            )
+        return [*found, *design.cautions]
+
+    def _extent(self) -> list[str]:
+        """Return how much is to be judged, and how far that goes."""
+        design, units = self.campaign.design, self.campaign.planned[self.n_before :]
+        n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
+        everything = n_items == int((design.order.roots > 0).sum())
+        sizes = [sum(len(u.items) for u in units if u.block == k + 1) for k in range(len(design.blocks))]
+        sizes = [size for size in sizes if size]
+        spent, budget = sum(u.cost for u in self.campaign.planned), f"{design.budget:.6g}"
+        met = " (met on average)" if design.expected else ""
+        paid = f"cost {spent:.6g} of {budget}{met}; 1 is the judging of one mean item"
+        if design.pool.cost_unit == "judgments":
+            paid = f"{spent:.6g} of {budget} judgments{met}"
+        if not units and not self.n_before:
+            return ["nothing is to be judged: all that can change an answer is known"]
+        what = "everything is to be judged, " if everything else ""
+        which = (
+            f"{n_items} new items of {n_queries} queries; with those before"
+            if self.n_before
+            else (f"{n_items} items of {n_queries} queries,")
+        )
+        found = [f"{what}{which} {paid}"]
+        if len(sizes) > 1:
+            blocks = f"{len(sizes)} blocks of {', '.join(map(str, sizes))} items"
+            found.append(f"{blocks}: the sample may be read once one is complete")
+        if not everything and n_queries < min(_FEW, design.pool.n_queries) and not self.n_before:
+            found.append(f"{n_queries} judged queries make a rough interval; with {_FEW} or more it can be relied on")
+        return found
+
+
+def draw(
+    case: Case,
+    measures: Sequence[str],
+    questions: Sequence[str],
+    budget: Budget,
+    *,
+    method: str | None = None,
+    expected: bool = False,
+    defensive_share: float | None = None,
+    weights: str = "equal",
+) -> Sample:
+    """Draw a sample for every measure and question, which it can then be asked.
+
+    Parameters
+    ----------
+    questions : sequence of {"difference", "run", "versus"}
+        None given: the differences of several rankings, or the one there is.
+    method : str, optional
+        By default the best for the measures that a bad model cannot spoil.
+    expected : bool
+        Of draws with replacement: the budget is met on average.
+    weights : {"equal", "sum", "minimax"}
+        How several targets are balanced; see `Case.design`.
+
+    Raises
+    ------
+    InputError
+        Where no label can change one of the targets.
+    BudgetError
+        Where the budget does not pay for what must be possible.
+    """
+    asked = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
+    targets = [one.target for one in asked]
+    if case.known is not None and find_method(method or "items").with_replacement:
+        raise InputError(f"method {method!r} draws with replacement: it takes no known grades")
+    check_differ(asked)
+    check_open(*targets)
+    names = {default_method(target.measure).name for target in targets}
+    chosen = method or (names.pop() if len(names) == 1 else "depth")
+    try:
+        paid = budget.of(*targets, known=case.known)
+        design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, weights=weights)
+    except BudgetError as problem:
+        raise budget.refused(problem, *targets, known=case.known) from None
+    return Sample(
+        campaign=Campaign(design, rng=case.seed),
+        questions=tuple(one.question for one in asked),
+        systems=case.systems,
+        depth=case.depth,
+        seed=case.seed_number,
+    )
+
+
+def read_sample(path: str) -> tuple[Sample, str]:
+    """Return a sample that `Sample.write` wrote, not yet judged, and its id.
+
+    Raises
+    ------
+    InputError
+        Where it was changed, damaged or never one.
+    """
+    return _sample_of(*read_campaign(path))
+
+
+def unpacked_sample(content: bytes, name: str) -> tuple[Sample, str]:
+    """Return a sample that `Sample.packed` made bytes of, not yet judged, and its id; else as `read_sample`."""
+    return _sample_of(*unpacked_campaign(content, name))
+
+
+def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[Sample, str]:
+    kinds = tuple("run" if target.versus is None else "difference" for target in campaign.design.targets)
+    questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
+    n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]
+    numbers = {name: int(arrays[name][0]) for name in ("depth", "seed") if name in arrays}
+    sample = Sample(
+        campaign=campaign,
+        questions=questions,
+        systems=tuple(arrays["systems"].tolist()) if "systems" in arrays else (),
+        earlier=tuple(earlier),
+        n_before=int(n_before),
+        **numbers,
+    )
+    return sample, id_of(arrays)
+
+
+def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sample, Progress, Agreement]:
+    """Return a sample with all that was judged on its sheets, how far that goes, and how far judges agree.
+
+    Parameters
+    ----------
+    policy : {"refuse", "majority", "median", "mean-gain"}
+        What becomes of an item that several judges grade differently.
+    """
+    said = {sheet: read_said(sheet) for sheet in sheets}
+    check_one_truth(said, policy)
+    sample, own = read_sample(path)
+    found = {sheet: sheet_in(one, sheet, sample.campaign, own) for sheet, one in said.items()}
+    campaign, progress, agreement = take(sample.campaign, found, (own, *sample.earlier), policy)
+    return replace(sample, campaign=campaign), progress, agreement
+
+
+def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Sample]:
+    """Return several samples by their paths, each with what its own sheets say; of several grades the median counts.
+
+    Raises
+    ------
+    InputError
+        Where a sheet is of none of them, or a sample has no sheet.
+    """
+    said = {sheet: read_said(sheet) for sheet in sheets}
+    check_one_truth(said, "refuse")
+    drawn = {path: read_sample(path) for path in paths}
+    found: dict[str, Draws] = {}
+    for name, one in said.items():
+        if len(drawn) == 1:
+            ((alone, alone_id),) = drawn.values()
+            found[name] = sheet_in(one, name, alone.campaign, alone_id)
+        elif isinstance(one, Draws):
+            found[name] = one
+        else:
+            raise InputError(f"{name}: ranks name no sample, expected one --pilot with them")
+    ids = {path: (own, *sample.earlier) for path, (sample, own) in drawn.items()}
+    for name, sheet in found.items():
+        if not any(sheet.sample in own for own in ids.values()):
+            raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(paths)}")
+    pilots = {}
+    for path, (sample, _) in drawn.items():
+        own = {name: sheet for name, sheet in found.items() if sheet.sample in ids[path]}
+        if not own:
+            raise InputError(f"{path}: the pilot has no sheet, expected its judgments (--sheet)")
+        pilots[path] = replace(sample, campaign=take(sample.campaign, own, ids[path], "median")[0])
+    return pilots

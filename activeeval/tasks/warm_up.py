@@ -1,0 +1,62 @@
+"""Compiling ahead of time: what a first call would wait for."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from activeeval.campaign import Campaign
+from activeeval.cases.budgets import Budget
+from activeeval.cases.case import prepare
+from activeeval.cases.choices import Choices
+from activeeval.design.methods import METHODS
+from activeeval.generated import generate_pool, ranked_by_expected_grade
+from activeeval.io.text.trec import Run, write_run
+from activeeval.simulation import simulate
+from activeeval.tasks.samples import draw, judged
+
+_MEASURES = ("DCG@3", "ERR@3", "nDCG@3", "AP")
+
+
+def warm_up(progress: Callable[[str], object] = lambda what: None) -> None:
+    """Draw, read and replay small samples by every method, so that all that is compiled for them lies in the cache.
+
+    Parameters
+    ----------
+    progress : callable
+        Told what is next.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = _runs(Path(folder))
+        # with an overhead: what queries that cost nothing need is a part of it
+        case = prepare(Choices(runs=(first,), versus_run=second, max_grade=4, overhead=1.0), use_labels=False)
+        for name, method in METHODS.items():
+            progress(name)
+            for measure in _MEASURES:
+                if not method.fits(case.target(measure).measure):
+                    continue
+                for question in ("run", "difference"):
+                    sample = draw(case, [measure], [question], Budget(0.6, is_share=True), method=name)
+                    own, sheet = f"{folder}/x.sample", f"{folder}/x.csv"
+                    sample.write(own, sheet)
+                    design = judged(own, [sheet])[0].campaign.design
+                    Campaign(design).run(lambda query, items: [0] * len(items))
+                    designs = {"passive": METHODS["passive"].design(design.target), name: design}
+                    simulate(designs, np.zeros(design.pool.n_items, dtype=np.int64), [0.6 * design.cost], 2)
+
+
+def _runs(folder: Path) -> tuple[str, str]:
+    """Write two small runs and return their names."""
+    made = generate_pool(30, np.random.default_rng(0))
+    pool, names = made.pool, []
+    ranking = ranked_by_expected_grade(pool, np.eye(5)[made.grades])
+    for name, one in (("a", ranking), ("b", ranking.without(0.2, np.random.default_rng(1)))):
+        path = folder / f"{name}.run"
+        queries = pool.query_texts[pool.item_queries[one.items]]
+        scores = -one.ranks.astype(np.float64)
+        write_run(Run(queries, pool.item_texts[one.items], scores, one.ranks, name), path)
+        names.append(str(path))
+    return names[0], names[1]
