@@ -12,7 +12,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
 test-all: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto tests benchmarks/tests
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -28,7 +28,7 @@ notebooks: $(VENV)/installed-dev
 	$(BIN)/python -m pytest tests/test_notebooks.py
 
 experiments: $(VENV)/installed-dev
-	$(BIN)/python -m pytest tests/test_paper.py
+	$(BIN)/python -m pytest -n auto benchmarks/tests
 
 pages: $(VENV)/installed-dev
 	$(BIN)/python -m pytest tests/test_pages.py

@@ -101,7 +101,7 @@ def answers(
         A key of `activeeval.estimation.INTERVALS`.
     segments : str, optional
         A file as `activeeval.io.tables.segments.read_segments` reads it: an answer for each segment of each question.
-        The level is then shared out (Bonferroni): all intervals of one question hold at once, also where segments overlap.
+        The level is then shared out (Bonferroni): all intervals of a question hold at once, where segments overlap too.
 
     Raises
     ------

@@ -147,7 +147,7 @@ OF_TREC_EVAL = {
 @pytest.fixture(scope="module")
 def robust():
     """Two real runs, and the same as dicts: with ties and with documents that nobody judged."""
-    folder = Path(os.environ.get("ACTIVEEVAL_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "data"
+    folder = Path(os.environ.get("ACTIVEEVAL_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "data"
     if not folder.exists():
         pytest.skip(f"no runs at {folder}; set ACTIVEEVAL_SHARED")
     names = [str(folder / "trec-robust03" / "runs" / f"input.{name}.gz") for name in ("pircRBa1", "humR03dc")]

@@ -29,7 +29,7 @@ from activeeval import AP, DCG, ERR, NDCG, RR, Additive, Cascade, InputError, Qu
 
 pytestmark = pytest.mark.kernel
 
-SHARED = Path(os.environ.get("ACTIVEEVAL_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+SHARED = Path(os.environ.get("ACTIVEEVAL_SHARED", Path(__file__).resolve().parents[3] / "shared"))
 FAMILIES = {"additive": (Additive, additive_value), "cascade": (Cascade, cascade_value)}
 N_VECTORS = 120
 few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)

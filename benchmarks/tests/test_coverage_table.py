@@ -21,7 +21,7 @@ from benchmarks.few_topics import DEPTH, POOLS_OF_FEW
 from benchmarks.machine import data_folder
 from benchmarks.special_pools import SPECIAL_POOLS
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LEVELS = {
     "collection": (*coverage_cells.COLLECTIONS, *coverage_cells.WORST_COLLECTIONS),
     "measure": coverage_cells.MEASURES,

@@ -378,7 +378,7 @@ def test_scikit_learn_checks(ranker, check):
 
 def mq2008():
     folder = (
-        Path(os.environ.get("ACTIVEEVAL_SHARED") or Path(__file__).parents[1].parent / "shared") / "data" / "mq2008"
+        Path(os.environ.get("ACTIVEEVAL_SHARED") or Path(__file__).parents[2].parent / "shared") / "data" / "mq2008"
     )
     if not folder.exists():
         pytest.skip(f"needs {folder}; set ACTIVEEVAL_SHARED to the folder that holds data/")
