@@ -12,13 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
 from activeeval.pool import QueryPool, Rankings
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 WEIGHTS = np.array([1.0, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1])
 GRADE_QUANTILES = (0.5155, 0.841, 0.9737, 0.9923)

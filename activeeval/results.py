@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import InputError
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

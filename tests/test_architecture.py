@@ -15,7 +15,7 @@ import activeeval
 
 HOUSE = Path(activeeval.__file__).parent
 
-GROUND = {"errors", "kernels", "pool", "results"}
+GROUND = {"errors", "kernels", "pool", "results", "types"}
 MODELS = {"grade_models", "gains", "rankers", "adaptation", "top_k"}
 DECISIONS = GROUND | {"measures", "design", "estimation"}
 BELOW_CASES = DECISIONS | MODELS | {"io", "judgments", "campaign", "simulation", "planning", "generated"}
@@ -23,13 +23,14 @@ ALLOWED = {
     # ground
     "errors": set(),
     "lazily": set(),
-    "kernels": set(),
-    "pool": {"errors", "kernels"},
-    "results": {"errors"},
-    "generated": {"errors", "pool", "measures"},
+    "kernels": {"types"},
+    "types": set(),
+    "pool": {"errors", "kernels", "types"},
+    "results": {"errors", "types"},
+    "generated": {"errors", "pool", "measures", "types"},
     # beside
     "io": GROUND,
-    "store": {"errors", "io"},
+    "store": {"errors", "io", "types"},
     # nouns
     "measures": GROUND,
     "judgments": GROUND | {"measures", "io"},
@@ -41,7 +42,7 @@ ALLOWED = {
     "adaptation": GROUND | {"measures", "grade_models", "rankers", "io"},
     # decide, estimate
     "design": GROUND | {"measures"},
-    "estimation": {"errors", "results", "kernels", "design"},
+    "estimation": {"errors", "results", "kernels", "design", "types"},
     # foresight
     "simulation": DECISIONS,
     "planning": DECISIONS | {"simulation"},

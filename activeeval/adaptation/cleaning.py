@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from activeeval.errors import InputError
 from activeeval.io.tables.clicks import ClickLog
 from activeeval.measures.checks import whole_number
-
-Ints = NDArray[np.int64]
+from activeeval.types import Ints
 
 
 class RowFate(IntEnum):

@@ -29,7 +29,6 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.adaptation.cleaning import CleaningRules, RowFate
 from activeeval.adaptation.positions import Pairwise, ShownQueries, ShownQuery
@@ -37,10 +36,7 @@ from activeeval.io.comparisons import Comparison
 from activeeval.io.tables.clicks import ClickLog
 from activeeval.pool.texts import Texts
 from activeeval.results import check_level
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from activeeval.types import Bools, Floats, Ints
 
 
 class PairFate(IntEnum):

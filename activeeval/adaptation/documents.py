@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import InputError, shown
 from activeeval.io.comparisons import Comparison
 from activeeval.pool import QueryPool
-
-Ints = NDArray[np.int64]
+from activeeval.types import Ints
 
 
 def item_pairs(

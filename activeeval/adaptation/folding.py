@@ -11,9 +11,10 @@ from sklearn.base import BaseEstimator, clone
 
 from activeeval.adaptation.hyper_linear import HyperLinearRanker
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import Ints, as_features
+from activeeval.grade_models.probabilities import as_features
 from activeeval.rankers.checks import refuse_missing, training_items
 from activeeval.rankers.pairs import PreferencePairs, checked_pairs
+from activeeval.types import Ints
 
 
 def plain_ids(query_ids: ArrayLike, what: str) -> NDArray[Any]:

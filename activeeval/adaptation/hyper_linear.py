@@ -26,11 +26,12 @@ from activeeval.adaptation.weights import (
     seed_of,
 )
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import Floats, Ints, as_features, whole_from_one
+from activeeval.grade_models.probabilities import as_features, whole_from_one
 from activeeval.pool import Seed
 from activeeval.rankers.checks import positive
 from activeeval.rankers.losses import PairHinge, PairSquared, Term
 from activeeval.rankers.pairs import WeightedPairs, checked_pairs
+from activeeval.types import Floats, Ints
 
 Method = Literal["sgd", "closed_form", "hinge"]
 Scaling = Literal["mean", "sum"]

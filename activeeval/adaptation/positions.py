@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 from activeeval.adaptation.cleaning import CleaningRules, RowFate
 from activeeval.adaptation.proportions import Strata, exact_p_value
 from activeeval.io.tables.clicks import ClickLog
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from activeeval.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

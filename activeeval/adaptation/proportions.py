@@ -23,12 +23,10 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, ndtr, ndtri
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from activeeval.types import Bools, Floats, Ints
 
 FEWEST_EXPECTED = 5
 """Σc₁ must be able to move so far from its mean, either way, for z to be taken as normal: the rule of Mantel and Fleiss

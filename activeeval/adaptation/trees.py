@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import as_many_features
-from activeeval.grade_models.probabilities import Floats, Ints
 from activeeval.kernels.bundles import Nodes
 from activeeval.rankers.checks import refuse_missing
+from activeeval.types import Bools, Floats, Ints
 
-Flags = NDArray[np.bool_]
 LEAF = -1
 
 
@@ -26,8 +25,8 @@ class Tree(NamedTuple):
     thresholds: Floats
     left: Ints
     right: Ints
-    missing_left: Flags
-    zero_is_missing: Flags
+    missing_left: Bools
+    zero_is_missing: Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -58,8 +57,8 @@ class Trees:
     thresholds: Floats
     left: Ints
     right: Ints
-    missing_left: Flags
-    zero_is_missing: Flags
+    missing_left: Bools
+    zero_is_missing: Bools
     n_features: int
     single: bool
     takes_missing: bool

@@ -17,7 +17,7 @@ from math import fsum, sqrt
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, ndtri
 
 from activeeval.errors import InputError
@@ -25,9 +25,7 @@ from activeeval.io.tables.clicks import ClickLog
 from activeeval.measures.checks import whole_number
 from activeeval.pool import Judgments, QueryPool, Rankings, Seed, hashed_uniforms, key_of, pool_hashes
 from activeeval.pool.checks import numbers
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 _STEEPNESS = 4.0
 """Of attraction over the whole scale of grades: the lowest grade has 12 % of the way from least to most, the highest

@@ -18,9 +18,9 @@ from scipy import linalg, sparse
 from sklearn.utils import gen_batches
 
 from activeeval.errors import InputError, SolverError
-from activeeval.grade_models.probabilities import Floats, Ints
 from activeeval.kernels.bundles import SparseRows
 from activeeval.pool import Seed
+from activeeval.types import Floats, Ints
 
 MOST_SIDE = 10_000
 """Rows of the matrix that the closed form factors: 0.8 GB, and half of that beside it."""

@@ -13,7 +13,6 @@ from numbers import Integral
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.campaign.answers import answered
 from activeeval.campaign.drawing import Drawing, drawing_of
@@ -26,8 +25,8 @@ from activeeval.estimation import IntervalKind, find_interval
 from activeeval.measures import Target
 from activeeval.pool import Seed, checked_key, key_of, known_digest, pool_hashes
 from activeeval.results import Estimate, Interval
+from activeeval.types import Ints
 
-Ints = NDArray[np.int64]
 Judge = Callable[[str, list[str]], Sequence[int | None]]
 
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from activeeval.campaign.events import Unit
 from activeeval.design import Design, Levels, Queue, Replacement, Selection, whole
 from activeeval.errors import InputError
-
-Ints = NDArray[np.int64]
+from activeeval.types import Ints
 
 
 class Drawing(Protocol):

@@ -9,10 +9,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.campaign.reading import Ints, of_target
+from activeeval.campaign.reading import of_target
 from activeeval.design import Design, Levels, Reading, Selection
 from activeeval.estimation import evaluate, half_widths, judged_sample
 from activeeval.measures import Target
+from activeeval.types import Ints
 
 _STEPS = 50
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design import Design, Levels, Reading, Selection
 from activeeval.estimation import (
@@ -23,9 +22,7 @@ from activeeval.estimation import (
 )
 from activeeval.measures import Target
 from activeeval.results import Cannot, Caution, Estimate
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 MOST_OF_ONE = 0.25
 """Of what chance leaves out. On 40 queries of very unequal traffic and costs intervals of 95 % held the truth in 84 %

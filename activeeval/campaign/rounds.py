@@ -27,7 +27,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from activeeval.campaign.campaign import Campaign
 from activeeval.design import Beliefs, Design, Levels, known_grades
@@ -37,9 +37,8 @@ from activeeval.estimation import joint_degrees, supported
 from activeeval.measures import Target
 from activeeval.pool import QueryPool, Seed, pool_hashes
 from activeeval.results import Cannot, Estimate
+from activeeval.types import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Believe = Callable[[Ints], Mapping[str, Any]]
 N_FOLDS = 5
 _MODEL = ("grade_probs", "node_weights", "factor")

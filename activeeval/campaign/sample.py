@@ -24,8 +24,8 @@ from activeeval.io.arrays import read_arrays, unpacked
 from activeeval.measures import SampledMeasure, Target, check_sampled, parse_measure
 from activeeval.pool import QueryPool, Rankings, pool_hashes
 from activeeval.pool.texts import Texts
+from activeeval.types import Floats
 
-Floats = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
 
 FORMAT = "activeeval sample 2"

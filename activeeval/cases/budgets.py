@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import BudgetError, InputError
 from activeeval.measures import Target
-
-Ints = NDArray[np.int64]
+from activeeval.types import Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.cases.inputs import Workload
 from activeeval.errors import ChoiceError, InputError
@@ -12,8 +11,8 @@ from activeeval.io.keys import positions_in
 from activeeval.io.loading import load_probabilities, load_qrels
 from activeeval.io.text.trec import Qrels
 from activeeval.pool import QueryPool
+from activeeval.types import Floats
 
-Floats = NDArray[np.float64]
 GIVEN = ("scores", "probs", "grades")
 """Models that look at columns of their own."""
 

@@ -22,9 +22,8 @@ from activeeval.io.text.scores import read_scores_of
 from activeeval.io.text.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, check_sampled, least_relevant, shown_name
 from activeeval.pool import QueryPool, Rankings, pool_hashes
+from activeeval.types import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 UNJUDGED = ("error", "irrelevant")
 LEAST_OVERHEAD = 1e-9
 """Below it a query's rate, the root of its variance over its cost, lies so far above those of its items that the floor

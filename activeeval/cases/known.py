@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.campaign.sample import read_campaign
 from activeeval.errors import InputError, unseen_difference
@@ -17,8 +16,8 @@ from activeeval.io.tables.draws import read_draws_if_any
 from activeeval.io.tables.sheets import SPREADSHEETS
 from activeeval.judgments.policies import add_grade, agreement_of, given_grades, one_grade
 from activeeval.pool import QueryPool
+from activeeval.types import Ints
 
-Ints = NDArray[np.int64]
 _TELLING = 2
 """Judgments of relevant or not end at 1."""
 Said = tuple[str, str, int, str]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval import grade_models  # its names import scikit-learn once they are used
 from activeeval.cases.inputs import FEWEST_QUERIES, Training, Workload
@@ -15,9 +14,8 @@ from activeeval.design.methods import Method
 from activeeval.errors import InputError, did_you_mean
 from activeeval.grade_models.query_factor import QueryFactor
 from activeeval.planning import HeldOut
+from activeeval.types import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 _GRIDS: dict[str, dict[str, list[Any]]] = {
     "forest": {"min_samples_leaf": [5, 20, 50], "max_features": ["sqrt", 0.5]},
     "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.cases.inputs import sampled_measure
 from activeeval.errors import ChoiceError, InputError
@@ -17,9 +16,7 @@ from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts
 from activeeval.top_k import expected_comparisons
 from activeeval.top_k.assessors import SECONDS_A_COMPARISON
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 
 def asked_k(judging: str, measures: Sequence[str]) -> int | None:

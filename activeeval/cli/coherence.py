@@ -12,8 +12,8 @@ from activeeval.cli.output import check_out, emit, output_option, places_option,
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.gains.coherence import Ints
     from activeeval.measures import Additive
+    from activeeval.types import Ints
 
 
 @click.command()

@@ -13,9 +13,7 @@ from activeeval.errors import InputError
 from activeeval.kernels import known as known_kernel
 from activeeval.measures.checks import checked_grades, checked_nodes
 from activeeval.pool import QueryPool
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 SHIFTS = (-4.0, -2.0, 2.0)
 """Steps of the logits of p(y > k): down further than up, as a model that expects too much is the dangerous one."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order
@@ -19,9 +18,7 @@ from activeeval.measures import Target
 from activeeval.measures.checks import check_pool
 from activeeval.measures.rules import Groups
 from activeeval.pool import QueryPool
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
 from activeeval.kernels import reveal
 from activeeval.kernels.bundles import Lists, Model, Value
 from activeeval.measures import Target
 from activeeval.measures.checks import sealed
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 
 def walked(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tuple[Any, ...]:

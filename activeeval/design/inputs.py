@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.orders import Order, Places
@@ -21,9 +20,7 @@ from activeeval.design.readings import Reading, planned_by
 from activeeval.design.stages import WHOLE, Stage
 from activeeval.errors import InputError
 from activeeval.measures import Target
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 _STEPS = 30
 """Of the search for minimax weights; the worst loss then moves by less than a thousandth a step."""

@@ -7,16 +7,13 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design.beliefs import Beliefs
 from activeeval.design.readings import Judge, Reading, Rows, taken_of
 from activeeval.design.sums import Totals, n_products
 from activeeval.kernels import items as item_kernel
 from activeeval.measures.checks import sealed
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 LEAST_LIKELIHOOD = 1e-12
 """Of a label at a node: one that no node allows then says nothing, instead of leaving no node at all."""

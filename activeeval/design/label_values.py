@@ -19,9 +19,7 @@ from activeeval.measures import Target
 from activeeval.measures.checks import mean_over_nodes
 from activeeval.measures.terms import PRECISION, Terms
 from activeeval.pool import Rankings
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 
 def worths(target: Target, beliefs: Beliefs, items: Ints) -> Floats:

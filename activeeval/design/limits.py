@@ -28,9 +28,7 @@ from activeeval.design.rates import SIGNED, pooled, variance_terms
 from activeeval.design.schemes import Levels
 from activeeval.errors import InputError
 from activeeval.kernels import rates as kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

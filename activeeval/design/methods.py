@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from activeeval.design.beliefs import Beliefs, Factor, known_grades
 from activeeval.design.designs import Design
@@ -20,9 +20,7 @@ from activeeval.design.schemes import Levels, Replacement, Scheme
 from activeeval.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
 from activeeval.errors import InputError, did_you_mean
 from activeeval.measures import Measure, Target
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

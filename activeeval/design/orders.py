@@ -6,17 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import InputError
 from activeeval.kernels import rates
 from activeeval.kernels.bundles import Path
 from activeeval.pool import QueryPool, pool_hashes
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
-Flags = NDArray[np.bool_]
+from activeeval.types import Bools, Floats, Ints, Words
 
 LEAST_ROOT = 1e-6
 """However sure a model is, no query's root is below a millionth of the largest: rounding excludes nobody."""
@@ -109,7 +104,7 @@ class Order:
         return Path(*rates, self.query_hashes, self.hashes, self.overheads, self.costs, self.is_nested)
 
     @property
-    def is_open(self) -> Flags:
+    def is_open(self) -> Bools:
         """Whether each query has something to judge."""
         return self.query_roots > 0
 
@@ -164,7 +159,7 @@ class Order:
         arrays = (self.offsets, self.query_roots, self.roots, self.overheads, self.costs)
         return float(rates.level_of_cost(*arrays, self.is_nested, cost))
 
-    def planned_variance(self, level: float, matters: Flags) -> float:
+    def planned_variance(self, level: float, matters: Bools) -> float:
         """Return what the variance at a level is proportional to, were all as the rates suppose.
 
         Rates are sqrt(variance / cost) but for floors, so that is Σ r² cost (1/a − 1) over places, and over turning to
@@ -208,12 +203,12 @@ class Places:
     pool: QueryPool
     offsets: Ints
     items: Ints
-    matters: Flags
+    matters: Bools
     costs: Floats
     overheads: Floats
 
     @classmethod
-    def of(cls, pool: QueryPool, offsets: Ints, items: Ints, wanted: Flags, worth: Floats | None = None) -> Places:
+    def of(cls, pool: QueryPool, offsets: Ints, items: Ints, wanted: Bools, worth: Floats | None = None) -> Places:
         """Return the places of items, wanted ones first, the worthier the earlier where a worth is given.
 
         Parameters

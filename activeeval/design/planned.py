@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 _PER_OCTAVE = 32
 """Bins of roots: within one they differ by 2.2 %, which bounds what is left out of it to that share of its Σ V."""

@@ -7,13 +7,12 @@ from dataclasses import dataclass, fields
 from numbers import Real
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from activeeval.design.orders import LEAST_ROOT, Order, Places
 from activeeval.errors import InputError
 from activeeval.kernels import rates as kernel
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 LEAST_STAGE_SHARE = 0.05
 """What items leave to a query's own stage, as a share of its variance: a model that thinks nothing is left is wrong."""

@@ -24,9 +24,8 @@ from activeeval.errors import InputError
 from activeeval.kernels import prefixes
 from activeeval.kernels.bundles import Rates, Taken
 from activeeval.measures import Target
+from activeeval.types import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Rows = Selection | Selections
 
 

@@ -8,14 +8,10 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import BudgetError, InputError, StateError
 from activeeval.kernels import replication
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
+from activeeval.types import Floats, Ints, Words
 
 ROUNDING = 1e-12
 """Room for the rounding of a sum of costs."""

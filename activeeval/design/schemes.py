@@ -17,9 +17,7 @@ from activeeval.design.selections import Selection, Selections
 from activeeval.errors import BudgetError, InputError, StateError
 from activeeval.kernels import levels as kernel
 from activeeval.kernels.bundles import Come
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 _ROOM = 1.2
 """How much more than is expected to come there is room for at first."""

@@ -28,9 +28,7 @@ from activeeval.measures.checks import mean_over_nodes, sealed
 from activeeval.measures.target import common_lists
 from activeeval.pool import pool_hashes
 from activeeval.results import Moments
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 LEAST_ITEM_SHARE = 0.01
 """Least probability of an item once its query is in: a weight of a hundred is what one item may come to."""

@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from activeeval.design.planned import Planned
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 
 def n_products(width: int) -> int:

@@ -27,13 +27,11 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design import Reading, Selection
 from activeeval.estimation.estimators import Evaluated, evaluate, residuals
 from activeeval.estimation.evidence import JudgedSample
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 FARTHEST = 0.22
 """Standard error of Ŝ², as a share of it, above which no n is given. Of .2, .22, .25 and .3 the largest with which, by

@@ -14,8 +14,7 @@ from activeeval.estimation.evidence import JudgedSample, JudgedSamples
 from activeeval.kernels import estimates
 from activeeval.kernels import evidence as kernel
 from activeeval.results import Estimate
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 SCOPES = ("pool", "population")
 NO_SPREAD = 1e-13

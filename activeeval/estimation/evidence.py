@@ -6,15 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design import Design, Judge, Reading, Replacement, Selection, Selections
 from activeeval.kernels import estimates
 from activeeval.kernels import evidence as kernel
 from activeeval.kernels.bundles import Queries, Rows, Taken
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
 from activeeval.design import Reading
@@ -22,8 +21,7 @@ from activeeval.estimation.estimators import Evaluated, evaluate
 from activeeval.estimation.evidence import JudgedSample
 from activeeval.kernels import intervals
 from activeeval.results import Interval, check_level, t_quantile
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 _FARTHEST = 500.0
 """Of the exponent: beyond it an end is the lowest or highest value in all digits."""

@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtr
 
 from activeeval.errors import InputError
 from activeeval.results import check_level, t_quantile
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 ROUNDING = 1e-12
 """Scores that differ by less than this share of the larger one are tied."""

@@ -30,9 +30,8 @@ from scipy.special import chdtri, stdtr, stdtrit
 
 from activeeval.errors import InputError
 from activeeval.results import check_level
+from activeeval.types import Bools, Floats
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Pairs = Sequence[tuple[int, int]]
 
 _SEED = 20140301

@@ -8,12 +8,10 @@ straightened where the last one ended.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from activeeval.gains.likelihood import Likelihood
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 # pairs that a program looks at, those with the least lead: all others are held against what it finds
 _CLOSEST = 300

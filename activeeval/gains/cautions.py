@@ -9,7 +9,8 @@ from activeeval.errors import InputError
 from activeeval.gains.choosing import Choice
 from activeeval.gains.pair_summary import Census, open_pairs
 from activeeval.gains.pairs import PreferenceData
-from activeeval.gains.readout import Floats, ReadOut, read_out
+from activeeval.gains.readout import ReadOut, read_out
+from activeeval.types import Floats
 
 # Of the largest eigenvalue. 20 to 800 pairs of ten ranks and five grades put hidden directions below 1e-15, the others
 # above .008.

@@ -12,8 +12,7 @@ from activeeval.errors import InputError
 from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.program import Program
 from activeeval.gains.readout import told_apart
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

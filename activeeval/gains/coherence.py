@@ -14,9 +14,7 @@ from activeeval.gains.lists import grade_matrix, namer
 from activeeval.measures import Additive, shown_name
 from activeeval.measures.checks import whole_number
 from activeeval.pool import QueryPool, whole_grades
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 # discounts, or gains, that count as the same: above rounding, below the six digits that learned measures are kept with
 _EQUAL = 1e-9

@@ -21,10 +21,7 @@ from activeeval.gains.learner import GainDiscountLearner, check_alike
 from activeeval.gains.likelihood import ROOM, Likelihood
 from activeeval.gains.pair_summary import open_pairs
 from activeeval.gains.pairs import PreferenceData
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
+from activeeval.types import Bools, Floats, Ints
 
 # By how much the limit exceeds the quantile of χ² with one degree of freedom, which holds for very many preferences
 # and a smooth likelihood alone: measured over the cells of benchmarks/metric_learning/coverage.py.

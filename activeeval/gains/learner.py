@@ -21,9 +21,7 @@ from activeeval.gains.program import MARGINS, SHAPES, Program
 from activeeval.gains.readout import ReadOut, anchored, read_out, told_apart
 from activeeval.measures import Additive
 from activeeval.measures.checks import whole_number
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 # Half powers of ten. Wherever benchmarks/metric_learning lets data choose C, the mean of its logarithm lies between
 # −1.5 and 2.2: there is room at both ends, and the command line says when an end is taken.

@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from activeeval.gains.pairs import PreferenceData
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 # The steepest that is tried: at least 10, else a fortieth of the preferences. A steeper likelihood has steps that no
 # solver climbs; a flatter one finds gains and discounts of noise-free preferences beside the truth, 50,000 pairs by up

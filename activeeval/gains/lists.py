@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from activeeval.errors import InputError
 from activeeval.measures.checks import whole_number
 from activeeval.pool import QueryPool, Rankings
+from activeeval.types import Ints
 
-Ints = NDArray[np.int64]
 Place = Callable[[int], str]
 
 _LARGEST_WHOLE = 2**53  # beyond it a float no longer tells a whole number from the next

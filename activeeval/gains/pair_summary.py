@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.gains.pairs import PreferenceData
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from activeeval.types import Bools, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,7 @@ from activeeval.gains.lists import grade_matrix, namer, one_each, plain, top_lis
 from activeeval.measures.checks import check_pool, whole_number
 from activeeval.pool import QueryPool, Rankings, whole_grades
 from activeeval.pool.checks import as_ids, frozen, sealed_here
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from activeeval.types import Bools, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

@@ -23,9 +23,7 @@ from scipy import sparse
 
 from activeeval.errors import InputError, SolverError
 from activeeval.gains.pairs import PreferenceData
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from activeeval.types import Bools, Floats
 
 SHAPES = ("decreasing", "monotone", "free")
 MARGINS = ("unit", "grades", "documents")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from activeeval.errors import InputError
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 # of the size of the others: the solver leaves an error of some 3e-7 in the weights (`activeeval.gains.program`), which
 # a discount of the first rank must exceed by far, as all others are divided by it

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from activeeval.errors import InputError
@@ -17,8 +16,7 @@ from activeeval.gains.learner import GainDiscountLearner, check_alike
 from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.readout import read_out
 from activeeval.measures.checks import whole_number
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

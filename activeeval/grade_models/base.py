@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import Floats, Ints, as_features, as_grades, from_cumulative, whole_from_one
+from activeeval.grade_models.probabilities import as_features, as_grades, from_cumulative, whole_from_one
+from activeeval.types import Floats, Ints
 
 
 class GradeModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

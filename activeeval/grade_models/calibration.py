@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import SMALLEST, Floats, Ints
+from activeeval.grade_models.probabilities import SMALLEST
 from activeeval.measures import Target
 from activeeval.pool import QueryPool, whole_grades
+from activeeval.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from sklearn.base import clone
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import GradeModel
-from activeeval.grade_models.probabilities import Floats, as_features, as_grades
+from activeeval.grade_models.probabilities import as_features, as_grades
 from activeeval.grade_models.query_factor import codes_of_queries
 from activeeval.pool import whole_grades
+from activeeval.types import Floats
 
 
 def cross_fitted_probs(

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import Floats
 from activeeval.pool import QueryPool, Rankings
+from activeeval.types import Floats
 
 
 def run_features(pool: QueryPool, scores: ArrayLike) -> Floats:

@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import ThresholdModel
-from activeeval.grade_models.probabilities import Floats, Ints, whole_from_one
+from activeeval.grade_models.probabilities import whole_from_one
+from activeeval.types import Floats, Ints
 
 # What a thread takes through all trees: blocks of 512 rows take 1.4 to 1.7 times as long, larger ones are a tenth to a
 # third faster on one thread but leave others without work.

@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import GradeModel
-from activeeval.grade_models.probabilities import Floats, Ints, as_grades, as_probabilities, from_cumulative
+from activeeval.grade_models.probabilities import as_grades, as_probabilities, from_cumulative
+from activeeval.types import Floats, Ints
 
 # To which rows must sum to 1: a cumulative probability below it is rounding.
 SMALLEST_CUMULATIVE = 1e-6

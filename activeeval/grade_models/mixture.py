@@ -14,8 +14,6 @@ from activeeval.errors import InputError
 from activeeval.grade_models.base import GradeModel
 from activeeval.grade_models.probabilities import (
     SMALLEST,
-    Floats,
-    Ints,
     as_grades,
     as_probabilities,
     as_query_codes,
@@ -23,6 +21,7 @@ from activeeval.grade_models.probabilities import (
     expected_grade,
     mixture_weights,
 )
+from activeeval.types import Floats, Ints
 
 PRIOR_QUERIES = 1.0
 """Queries that stand for each model beforehand. Grades of a query are alike, so it counts once, whatever its length. Of

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import ThresholdModel
-from activeeval.grade_models.probabilities import Floats, Ints
+from activeeval.types import Floats, Ints
 
 LOSSES = ("proportional-odds", "all-threshold", "immediate-threshold")
 # They leave 1e-7 in the probabilities on MQ2008, SciPy's own 1e-4; `max_iter` is the limit, not maxfun.

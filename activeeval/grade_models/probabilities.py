@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
 from activeeval.pool import whole_grades
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 SMALLEST = float(np.finfo(np.float64).eps)
 """Probabilities are raised to this before a logarithm is taken, as scikit-learn's log_loss does."""

@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import GradeModel
-from activeeval.grade_models.probabilities import Floats, as_grades
+from activeeval.grade_models.probabilities import as_grades
+from activeeval.types import Floats
 
 
 class UniformGradeModel(GradeModel):

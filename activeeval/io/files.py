@@ -20,9 +20,8 @@ from activeeval.kernels.text import bytes as texts
 from activeeval.kernels.text import numbers as text_numbers
 from activeeval.pool.checks import told_too_long
 from activeeval.pool.texts import LONGEST_ID, Texts
+from activeeval.types import Bytes, Ints
 
-Bytes = NDArray[np.uint8]
-Ints = NDArray[np.int64]
 PathLike = str | os.PathLike[str]
 
 _GZIP_MAGIC = b"\x1f\x8b"

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from activeeval.kernels.text import keys
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts, offsets_of
-
-Ints = NDArray[np.int64]
+from activeeval.types import Ints
 
 
 def first_places(owners: Ints, texts: Texts) -> Ints:

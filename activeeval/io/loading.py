@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.files import PathLike, bare_suffix
@@ -23,6 +22,7 @@ from activeeval.io.text.letor import is_letor, read_letor
 from activeeval.io.text.trec import Qrels, Run, order_notes, read_qrels, read_run
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts
+from activeeval.types import Floats, Ints
 
 __all__ = [
     "Costs",
@@ -37,8 +37,6 @@ __all__ = [
     "read_costs",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 QUERY = ("query_id", "q_id", "qid")
 # PyTerrier frames carry an internal number docid beside the docno

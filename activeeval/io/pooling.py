@@ -13,9 +13,7 @@ from activeeval.io.keys import distinct_runs, first_places, first_repeated, plac
 from activeeval.io.text.trec import Qrels, Run
 from activeeval.pool import QueryPool, Rankings
 from activeeval.pool.texts import Texts, joined_texts, offsets_of
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 TIES = ("id", "rank", "input")
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import InputError
 from activeeval.judgments.coefficients import (
@@ -26,9 +25,8 @@ from activeeval.judgments.coefficients import (
 from activeeval.judgments.opinions import Grades, Relations, every_two
 from activeeval.measures.checks import whole_number
 from activeeval.results import check_level
+from activeeval.types import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Seed = np.random.Generator | int | None
 Statistic = Callable[[Floats], float | None]
 

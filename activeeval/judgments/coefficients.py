@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
 from activeeval.errors import InputError
+from activeeval.types import Floats
 
-Floats = NDArray[np.float64]
 METRICS = ("nominal", "ordinal", "interval", "ratio")
 WEIGHTS = {"none": 0, "linear": 1, "quadratic": 2}
 

@@ -12,12 +12,9 @@ from itertools import combinations
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import InputError, shown
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 
 class Graded(NamedTuple):

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from activeeval.errors import InputError
 from activeeval.pool import QueryPool, Rankings, whole_grades
 from activeeval.pool.checks import LARGEST_GRADE, first_above
+from activeeval.types import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 _PROBABILITY_TOLERANCE = 1e-6  # a row of single precision misses 1 by some 1e-7
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
 from activeeval.measures.checks import (
@@ -38,8 +38,8 @@ from activeeval.measures.rules import (
 from activeeval.measures.terms import ADDITIVE, CASCADE, Terms, plain_terms
 from activeeval.pool import QueryPool, Rankings
 from activeeval.results import Moments
+from activeeval.types import Floats
 
-Floats = NDArray[np.float64]
 Kernel = Callable[..., None]
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
 from activeeval.pool.checks import LARGEST_GRADE
+from activeeval.types import Floats
 
-Floats = NDArray[np.float64]
 Discounts = tuple[float, ...] | Callable[[Any], ArrayLike]
 
 

@@ -15,9 +15,7 @@ from activeeval.measures.rules import Groups
 from activeeval.measures.terms import Terms
 from activeeval.pool import QueryPool, Rankings, check_judged
 from activeeval.results import Moments
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 
 class Measure(Protocol):

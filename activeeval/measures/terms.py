@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.measures.checks import sealed
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 ADDITIVE, CASCADE, PRECISION = 0, 1, 2
 

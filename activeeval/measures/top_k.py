@@ -12,20 +12,19 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
 from activeeval.measures.checks import checked_cutoff, longest_list, sealed, whole_number
 from activeeval.measures.families import Cascade
 from activeeval.measures.named import ERR
-from activeeval.measures.ranked import NDCG, SEED, Normalised, Words
+from activeeval.measures.ranked import NDCG, SEED, Normalised
 from activeeval.measures.rules import Groups
 from activeeval.measures.target import Measure
 from activeeval.measures.terms import Terms
 from activeeval.pool import QueryPool, Rankings, hashed_uniforms
+from activeeval.types import Floats, Ints, Words
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 LARGEST_K = 100
 """Gains are 2^y − 1: beyond a hundred the best item of a query alone makes its value."""
 

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design import Plan
 from activeeval.design.replacement import DRAWS_PER_QUERY, Deck
@@ -23,8 +22,8 @@ from activeeval.planning.prospects import FITTED, Prospect
 from activeeval.planning.rehearsals import Rehearsal
 from activeeval.planning.scales import KNOWN, Scale
 from activeeval.planning.values import Values
+from activeeval.types import Floats
 
-Floats = NDArray[np.float64]
 _CLOSE = 1e-9
 _SURE = 1 - 1e-12
 

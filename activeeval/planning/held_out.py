@@ -14,14 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design import Beliefs
 from activeeval.errors import InputError
 from activeeval.pool import Seed
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 _NEAR, _FEWEST_NEAR = 0.125, 5
 """Of the held-out queries, by their length, those that a query's numbers may come from on either side, and the least

@@ -6,9 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from activeeval.design import Beliefs, Design, Levels, Part, Places, Plan, Reading, Selection
 from activeeval.errors import InputError
 from activeeval.estimation import evaluate, judged_sample
@@ -16,8 +13,7 @@ from activeeval.estimation.effective import Spread, spread_of
 from activeeval.measures import Target
 from activeeval.planning.scales import Scale
 from activeeval.planning.values import Values
-
-Ints = NDArray[np.int64]
+from activeeval.types import Ints
 
 _FEWEST = 1.0
 PRIOR = 10.0

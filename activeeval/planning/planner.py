@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design import Beliefs, Design, Order, Part, Plan, Replacement, Scheme, Selection
 from activeeval.design.methods import METHODS, Method
@@ -19,8 +18,7 @@ from activeeval.planning.pilots import Lesson, Pilot
 from activeeval.planning.rehearsals import MOST_ITEMS, rehearse
 from activeeval.planning.scales import UNTRAINED, Scale, learned_scale
 from activeeval.planning.values import Values
-
-Ints = NDArray[np.int64]
+from activeeval.types import Ints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,13 +12,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.planning.rehearsals import Noise
 from activeeval.planning.scales import Scale
 from activeeval.results import check_level, t_quantile
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 FITTED = 2.0
 """Coefficients that a fit takes."""

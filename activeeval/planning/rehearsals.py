@@ -14,16 +14,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design import Beliefs, Design
 from activeeval.measures import Target
 from activeeval.planning.held_out import HeldOut
 from activeeval.pool import Seed
 from activeeval.simulation import Replications, replicate
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 _SETS, _REPETITIONS = 8, 25
 """Of labels, and of samples for each: the fraction then varies by about a tenth of itself, a half-width of 20 degrees

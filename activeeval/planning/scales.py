@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import InputError
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 _N_NODES = 25
 """Two of them are the ends of a range of .8."""

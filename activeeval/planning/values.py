@@ -6,12 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design import WHOLE, Beliefs
 from activeeval.measures import Target
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
 from activeeval.pool.texts import LONGEST_ID, Texts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 LARGEST_GRADE = 1000
 """Of a scale: tables of every grade stay small, and an id or a year in the grade's place is told."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import InputError
 from activeeval.pool.queries import QueryPool
+from activeeval.types import Floats, Ints, Words
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
 Seed = np.random.Generator | np.random.SeedSequence | int | None
 
 # what keeps queries, items and known grades apart: any three odd words do, these are digits of e, π and √2

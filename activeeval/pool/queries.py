@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError, shown
-from activeeval.pool.checks import Floats, Ints, as_texts, frozen, numbers, sealed_here, segment_offsets
+from activeeval.pool.checks import as_texts, frozen, numbers, sealed_here, segment_offsets
 from activeeval.pool.texts import Texts
+from activeeval.types import Floats, Ints
 
 MOST_COST_RATIO = 1e15
 """Between item costs: beyond it the cheaper ones vanish in sums of the dearer."""

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Bytes = NDArray[np.uint8]
-Ints = NDArray[np.int64]
+from activeeval.types import Bytes, Ints
 
 LONGEST_ID = 4096
 """Bytes of an id in every format: no id of a collection comes near, and a text in an id's place is told early."""

@@ -25,12 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import Floats, whole_from_one
+from activeeval.grade_models.probabilities import whole_from_one
 from activeeval.pool.checks import LARGEST_GRADE
 from activeeval.rankers.checks import share
 from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.lists import JudgedLists, Part, Spans
 from activeeval.rankers.losses import PairExponential, Term
+from activeeval.types import Floats
 
 # a perfect weak ranker would weigh infinitely much; this one weighs 14
 _LARGEST_EDGE = 1 - 1e-12

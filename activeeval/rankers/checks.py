@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import Ints, as_features, as_grades, as_query_codes
+from activeeval.grade_models.probabilities import as_features, as_grades, as_query_codes
+from activeeval.types import Ints
 
 
 def training_items(

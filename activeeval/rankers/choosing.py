@@ -12,11 +12,11 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import Ints
 from activeeval.measures import Measure
 from activeeval.pool import QueryPool, Rankings
 from activeeval.rankers.checks import training_items
 from activeeval.rankers.linear import StagedRanker
+from activeeval.types import Ints
 
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 Judged = tuple[ArrayLike, ArrayLike, ArrayLike]

@@ -13,8 +13,8 @@ from activeeval.errors import InputError
 from activeeval.grade_models import GradeModel, expected_grade
 from activeeval.grade_models.base import fitted_columns
 from activeeval.grade_models.forest import Forests
-from activeeval.grade_models.probabilities import Floats
 from activeeval.rankers.checks import training_items
+from activeeval.types import Floats
 
 
 class _ItemRanker(BaseEstimator):  # type: ignore[misc]

@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from activeeval.errors import InputError
 from activeeval.grade_models.base import fitted_columns
-from activeeval.grade_models.probabilities import Floats, Ints, whole_from_one
+from activeeval.grade_models.probabilities import whole_from_one
 from activeeval.rankers.checks import grouped_items, refuse_missing
 from activeeval.rankers.lists import JudgedLists
+from activeeval.types import Floats, Ints
 
 BLOCK_ROWS = 8192
 

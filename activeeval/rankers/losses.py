@@ -28,9 +28,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import Floats, Ints
 from activeeval.rankers.lists import JudgedLists, Part
 from activeeval.rankers.pairs import WeightedPairs
+from activeeval.types import Floats, Ints
 
 MOST_PERMUTED = 15
 """Items of one list whose permutations are summed: 2^15 sets take some milliseconds a list and step."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from activeeval.grade_models.probabilities import Floats, Ints, whole_from_one
+from activeeval.grade_models.probabilities import whole_from_one
 from activeeval.rankers.checks import share
 from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.lists import JudgedLists
@@ -20,6 +20,7 @@ from activeeval.rankers.losses import (
     TopKLikelihood,
     TopOneCrossEntropy,
 )
+from activeeval.types import Floats, Ints
 
 
 class _GradientRanker(StagedRanker):

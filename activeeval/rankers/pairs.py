@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import Floats, Ints
+from activeeval.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

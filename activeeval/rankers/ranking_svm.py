@@ -11,10 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import Floats, Ints, whole_from_one
+from activeeval.grade_models.probabilities import whole_from_one
 from activeeval.rankers.checks import grouped_items, positive
 from activeeval.rankers.linear import BLOCK_ROWS, LinearRanker
 from activeeval.rankers.pairs import PreferencePairs
+from activeeval.types import Floats, Ints
 
 TOLERANCE = 1e-10
 SUFFICIENT = 1e-4

@@ -8,12 +8,13 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from activeeval.grade_models.probabilities import Floats, whole_from_one
+from activeeval.grade_models.probabilities import whole_from_one
 from activeeval.rankers.bundle import least_regularised
 from activeeval.rankers.checks import positive, share
 from activeeval.rankers.linear import ListRanker, within_queries
 from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import Focused, ListwiseAP, Loss, PairHinge
+from activeeval.types import Floats
 
 
 class _MarginRanker(ListRanker):

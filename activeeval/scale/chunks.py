@@ -11,15 +11,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
 from activeeval.measures import SampledMeasure, Target
 from activeeval.pool import QueryPool, Rankings
 from activeeval.pool.texts import joined_texts
+from activeeval.types import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 T = TypeVar("T")
 
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign
 from activeeval.design import (
@@ -38,9 +37,7 @@ from activeeval.pool import Seed, key_of
 from activeeval.scale.chunks import Chunk, Chunks, Questions, asked_of, joined, mapped
 from activeeval.scale.gathering import Found, Gathering, found
 from activeeval.scale.surveys import Seen, Survey, seen
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,14 +11,11 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design import Levels, Order, PoolTotals
 from activeeval.design.replacement import ROUNDING
 from activeeval.scale.chunks import Chunk, joined
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 _ROOM = 1e-9
 """A level that is computed anew, among other queries, may differ in its last digits."""

@@ -7,16 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.design import Part, Sums
 from activeeval.errors import InputError
 from activeeval.pool import known_digest, pool_hashes
 from activeeval.scale.chunks import Chunk
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
+from activeeval.types import Floats, Ints, Words
 
 _ALIKE = 1e-9
 """The same traffic, but for the rounding of how it was computed."""

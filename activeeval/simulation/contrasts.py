@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from activeeval.design import Design, Levels, ascending
 from activeeval.estimation import hold_at_once
@@ -16,8 +16,8 @@ from activeeval.pool import Seed
 from activeeval.results import Figure
 from activeeval.simulation.replications import Replications, repetition_seeds, replicate_with
 from activeeval.simulation.summaries import Summary, mean_figure, share_figure, summarised
+from activeeval.types import Floats
 
-Floats = NDArray[np.float64]
 Pair = tuple[int, int]
 
 

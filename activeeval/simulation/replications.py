@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from activeeval.design import Design, Levels, Reading, Replacement, ascending, whole
 from activeeval.design.replacement import DRAWS_PER_QUERY, ROUNDING
@@ -27,9 +27,8 @@ from activeeval.kernels import estimates, replication
 from activeeval.measures import Target
 from activeeval.measures.checks import checked_grades
 from activeeval.pool import Seed, key_of, known_digest, pool_hashes
+from activeeval.types import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Keys = Sequence[np.uint64]
 _MOST, _MOST_PLACES = 1000, 2_000_000
 """Repetitions that are run together, so that what is read of a query serves all; up to 100 MB."""

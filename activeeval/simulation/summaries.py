@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from activeeval.design import Design, Levels, Plan, Replacement, ascending
 from activeeval.errors import InputError
@@ -17,8 +17,8 @@ from activeeval.measures import Target
 from activeeval.pool import Seed
 from activeeval.results import LESS_SPREAD, Figure
 from activeeval.simulation.replications import Replications, repetition_seeds, replicate_with
+from activeeval.types import Floats
 
-Floats = NDArray[np.float64]
 _N_RESAMPLES = 200
 _NO_ERROR = 1e-12
 _LEVEL = 0.95

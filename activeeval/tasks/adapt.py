@@ -19,8 +19,8 @@ from activeeval.io.tables.clicks import ClickLog, clicks_of, pooled_clicks, refu
 from activeeval.io.tables.sheets import Sheet, read_sheet
 from activeeval.io.text.letor import LetorData, feature_counts, read_letor, row_place
 from activeeval.pool import QueryPool
+from activeeval.types import Floats
 
-Floats = NDArray[np.float64]
 _OF_CLICKS = {"impressions", "clicks", "position"}
 
 

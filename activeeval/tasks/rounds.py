@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.campaign.rounds import Believe, read_together, round_weights
 from activeeval.campaign.sheet import Progress
@@ -21,8 +20,7 @@ from activeeval.io.tables.sheets import SPREADSHEETS
 from activeeval.judgments.policies import Agreement
 from activeeval.tasks.answers import Answer, cut_notes
 from activeeval.tasks.samples import Sample, judged
-
-Ints = NDArray[np.int64]
+from activeeval.types import Ints
 
 
 def teaching(

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.estimation.significance import MeanSummary, PairedComparison, compare_scores, corrected, mean_interval
 from activeeval.io.loading import TablePool
 from activeeval.measures import Judged, Measure, shown_name
 from activeeval.pool import QueryPool, Rankings
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

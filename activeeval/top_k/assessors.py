@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
 from activeeval.top_k.labelling import TopKLabelling
+from activeeval.types import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Seed = np.random.Generator | int | None
 
 NOISES = ("thurstone", "bradley-terry")

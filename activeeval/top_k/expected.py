@@ -16,13 +16,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import InputError
 from activeeval.measures.checks import whole_number
 from activeeval.top_k.known_order import KnownOrder, bits
+from activeeval.types import Floats
 
-Floats = NDArray[np.float64]
 _SEED = 20120812
 _STEPS = 3e7
 """Comparisons, about, that are simulated for one k: half a second. At n = 50, k = 10 the mean then errs by 0.1."""

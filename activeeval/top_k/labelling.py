@@ -14,15 +14,14 @@ from collections.abc import Generator, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import InputError
 from activeeval.measures.checks import whole_number
 from activeeval.top_k.alike import tied_groups
 from activeeval.top_k.expected import Remaining, likely_values
 from activeeval.top_k.known_order import KnownOrder, Pair
+from activeeval.types import Ints
 
-Ints = NDArray[np.int64]
 Seed = np.random.Generator | int | None
 Steps = Generator[Pair, bool, list[int]]
 

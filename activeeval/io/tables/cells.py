@@ -10,9 +10,8 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 MOST_DIGITS = 10**15
 """Of numbers from here on a spreadsheet does not keep every digit: it has 15."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.files import PathLike
@@ -17,8 +16,7 @@ from activeeval.io.tables.preferences import QUERY
 from activeeval.io.tables.sheets import Sheet, read_sheet
 from activeeval.io.text.columns import close_columns
 from activeeval.pool.texts import Texts, joined_texts
-
-Ints = NDArray[np.int64]
+from activeeval.types import Ints
 
 _LEAST = {"positions": 1, "impressions": 1, "clicks": 0}
 

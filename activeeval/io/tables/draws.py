@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.files import PathLike, bare_suffix
@@ -19,8 +18,7 @@ from activeeval.io.tables.sheets import TABLES, Sheet, read_sheet
 from activeeval.io.text.columns import typed_column
 from activeeval.io.writing import Together
 from activeeval.pool.texts import Texts
-
-Ints = NDArray[np.int64]
+from activeeval.types import Ints
 
 EMPTY = -2
 """The grade of an item that waits for one: an empty cell."""

@@ -10,14 +10,12 @@ from operator import ne
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.files import PathLike
 from activeeval.io.tables.sheets import Sheet, read_sheet
 from activeeval.pool.checks import LARGEST_GRADE
-
-Ints = NDArray[np.int64]
+from activeeval.types import Ints
 
 UNANSWERED = 9
 _WHOLE = re.compile(r"-?\d{1,18}")

@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, shown, unseen_difference
 from activeeval.io.files import PathLike, bare_suffix
@@ -16,8 +15,7 @@ from activeeval.io.tables.sheets import SUFFIXES, read_sheet
 from activeeval.io.text.columns import read_columns
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts
-
-Bools = NDArray[np.bool_]
+from activeeval.types import Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, did_you_mean, shown
 from activeeval.io.files import MOST_PARSED, PathLike, bare_suffix, open_bytes, text_stream
@@ -19,9 +18,7 @@ from activeeval.io.tables.cells import as_float, has_decimal_comma, is_empty, is
 from activeeval.io.tables.records import Records, Renamed, json_record
 from activeeval.pool.checks import LARGEST_GRADE, first_above, told_too_long
 from activeeval.pool.texts import Texts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 """Tables that are written and read."""

@@ -11,26 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError, shown
-from activeeval.io.files import (
-    Bytes,
-    PathLike,
-    check_lengths,
-    fill_exactly,
-    let_go,
-    line_of,
-    line_text,
-    open_lines,
-    token_at,
-)
+from activeeval.io.files import PathLike, check_lengths, fill_exactly, let_go, line_of, line_text, open_lines, token_at
 from activeeval.io.keys import first_repeated_pair
 from activeeval.kernels import checks
 from activeeval.kernels.text import bytes as texts
 from activeeval.kernels.text import columns as columns_text
 from activeeval.pool.checks import LARGEST_GRADE, as_texts, first_above, numbers
 from activeeval.pool.texts import LONGEST_ID, Texts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Bytes, Floats, Ints
 
 _LARGEST_WHOLE = 2.0**53
 _KINDS = {

@@ -8,28 +8,16 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from activeeval.errors import FormatError, InputError, shown
-from activeeval.io.files import (
-    Bytes,
-    PathLike,
-    fill_exactly,
-    line_of,
-    line_text,
-    open_bytes,
-    open_lines,
-    span_texts,
-    token_at,
-)
+from activeeval.io.files import PathLike, fill_exactly, line_of, line_text, open_bytes, open_lines, span_texts, token_at
 from activeeval.io.keys import first_repeated_pair
 from activeeval.kernels.text import letor as letor_text
 from activeeval.pool import QueryPool
 from activeeval.pool.checks import LARGEST_GRADE, first_above
 from activeeval.pool.texts import Texts, joined_texts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Bytes, Floats, Ints
 
 _MOST_ZEROS, _MOST_A_BYTE = 1 << 25, 100
 """How many values a file may make, or how many for each of its bytes: texts with a feature a word (rcv1: 47,236, a

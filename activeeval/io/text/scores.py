@@ -6,15 +6,13 @@ import os
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError
 from activeeval.io.files import PathLike
 from activeeval.io.text.columns import read_columns
 from activeeval.io.text.letor import LetorData
 from activeeval.io.writing import write_atomically
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 
 def read_scores(

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.errors import InputError, shown
 from activeeval.io.files import PathLike
@@ -15,9 +14,7 @@ from activeeval.io.keys import distinct_texts, follows_its_query
 from activeeval.io.text.columns import close_columns, read_columns
 from activeeval.io.writing import write_atomically
 from activeeval.pool.texts import Texts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from activeeval.types import Floats, Ints
 
 _QRELS = "query iteration document grade"
 _RUN = "query Q0 document rank score tag"

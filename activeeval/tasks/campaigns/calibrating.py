@@ -21,7 +21,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from activeeval.design import Design
@@ -29,13 +28,12 @@ from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.over_time import finite
 from activeeval.tasks.campaigns.standing import Standing
 from activeeval.tasks.samples import Sample
+from activeeval.types import Floats, Ints
 
 MOST_BINS, FEWEST_ITEMS, FEWEST_QUERIES = 6, 20, 8
 """Bins; judged items in a bin; queries below which no bin is tested. With 20 items a standard error is known to a sixth
 at best; of 8 queries t still holds its level roughly."""
 FALSE_ALARMS = 0.05
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Row = dict[str, Any]
 
 

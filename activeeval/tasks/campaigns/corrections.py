@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from activeeval.design import Design
 from activeeval.errors import StateError
 from activeeval.tasks.samples import Sample
-
-Ints = NDArray[np.int64]
+from activeeval.types import Ints
 
 
 def known_now(design: Design, before: Sequence[Sample]) -> Ints:

@@ -13,8 +13,7 @@ from activeeval.io.loading import Costs
 from activeeval.io.tables.texts import DOCUMENTS, read_texts
 from activeeval.store import EventRow, Store, UnitRow
 from activeeval.tasks.samples import unpacked_sample
-
-Floats = NDArray[np.float64]
+from activeeval.types import Floats
 
 PRIOR_ITEMS = 30.0
 """How many judgments the prior counts for: times of judgments spread about as widely as their mean, so that thirty tell

@@ -1,0 +1,12 @@
+"""Names of the array types that everything here passes on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+Bytes = NDArray[np.uint8]
