@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from numbers import Real
 
 import numpy as np
 
-from activeeval.errors import InputError
+from activeeval.checks import strict_share
 from activeeval.types import Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A two-sided interval ``[low, high]`` at a confidence ``level``."""
+    """A two-sided interval ``[low, high]`` at a ``confidence``."""
 
     low: float
     high: float
-    level: float
+    confidence: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,18 +36,12 @@ class Moments:
     variance: Floats
 
 
-def check_level(level: float) -> None:
-    """Raise InputError where a confidence level does not lie strictly between 0 and 1."""
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise InputError(f"level must lie strictly between 0 and 1, got {level!r}")
-
-
-def t_quantile(level: float, degrees_of_freedom: float | Floats) -> Floats:
-    """Return the two-sided Student-t quantile for a confidence level, as an array of floats."""
+def t_quantile(confidence: float, degrees_of_freedom: float | Floats) -> Floats:
+    """Return the two-sided Student-t quantile for a confidence, as an array of floats."""
     from scipy.special import stdtrit  # here, as scores need no SciPy
 
-    check_level(level)
-    return np.asarray(stdtrit(degrees_of_freedom, 0.5 + level / 2), dtype=np.float64)
+    strict_share(confidence, "confidence")
+    return np.asarray(stdtrit(degrees_of_freedom, 0.5 + confidence / 2), dtype=np.float64)
 
 
 LEVELS = ("note", "careful", "do not use")
@@ -257,18 +250,18 @@ class Estimate:
         )
         return interval.low - max(below, 0.0), interval.high + max(above, 0.0)
 
-    def interval(self, level: float = 0.95) -> Interval:
-        """Return the t interval at a confidence level.
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """Return the t interval at a confidence.
 
         Raises
         ------
         InputError
-            Where the level does not lie strictly between 0 and 1.
+            Where the confidence does not lie strictly between 0 and 1.
         """
-        check_level(level)
+        strict_share(confidence, "confidence")
         if self.std_error == 0:
-            return Interval(self.value, self.value, level)
+            return Interval(self.value, self.value, confidence)
         if not math.isfinite(self.std_error) or self.degrees_of_freedom <= 0:
-            return Interval(-math.inf, math.inf, level)
-        half = float(t_quantile(level, max(self.degrees_of_freedom, 1.0))) * self.std_error
-        return Interval(self.value - half, self.value + half, level)
+            return Interval(-math.inf, math.inf, confidence)
+        half = float(t_quantile(confidence, max(self.degrees_of_freedom, 1.0))) * self.std_error
+        return Interval(self.value - half, self.value + half, confidence)

@@ -1,12 +1,41 @@
-"""Names of the array types that everything here passes on."""
+"""Names of the array types that everything here passes on, and arrays that nobody can write to."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
+
+
+def sealed(array: ArrayLike, dtype: Any = np.float64) -> NDArray[Any]:
+    """Return a contiguous read-only view: one array type for every kernel, so that each compiles once."""
+    view = np.ascontiguousarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+def frozen(array: NDArray[Any]) -> Any:
+    """Return a copy that nobody can write to, or the array itself where that is so already."""
+    if array.flags.c_contiguous and _is_frozen(array):
+        return array
+    return sealed_here(np.array(array, order="C", copy=True))
+
+
+def sealed_here(array: NDArray[Any]) -> Any:
+    """Make an array read-only that nobody else holds, and return it."""
+    array.setflags(write=False)
+    return array
+
+
+def _is_frozen(array: Any) -> bool:
+    # a view is as frozen as all that it is a view of
+    while isinstance(array, np.ndarray) and not array.flags.writeable:
+        array = array.base
+    return array is None

@@ -21,7 +21,7 @@ import numpy as np
 
 from activeeval import DCG, ERR, QueryPool, Rankings
 from activeeval.generated import GRADE_QUANTILES, WEIGHTS, noisy_scores, ranked_by_expected_grade
-from activeeval.measures.checks import sealed
+from activeeval.types import sealed
 from benchmarks import loops, readers, start
 from benchmarks.machine import ROOT, describe, figure, seconds, show, stay_on_one_core, store
 

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from activeeval.kernels import moments as kernel
-from activeeval.measures.checks import sealed
+from activeeval.types import sealed
 from benchmarks.machine import figure, median_seconds
 
 LENGTHS = (10, 20, 50, 119, 300, 1000, 5000)

@@ -15,7 +15,7 @@ import activeeval
 
 HOUSE = Path(activeeval.__file__).parent
 
-GROUND = {"errors", "kernels", "pool", "results", "types"}
+GROUND = {"errors", "checks", "types", "kernels", "pool", "results"}
 MODELS = {"grade_models", "gains", "rankers", "adaptation", "top_k"}
 DECISIONS = GROUND | {"measures", "design", "estimation"}
 BELOW_CASES = DECISIONS | MODELS | {"io", "judgments", "campaign", "simulation", "planning", "generated"}
@@ -25,9 +25,10 @@ ALLOWED = {
     "lazily": set(),
     "kernels": {"types"},
     "types": set(),
-    "pool": {"errors", "kernels", "types"},
-    "results": {"errors", "types"},
-    "generated": {"errors", "pool", "measures", "types"},
+    "checks": {"errors", "types"},
+    "pool": {"errors", "checks", "types", "kernels"},
+    "results": {"errors", "checks", "types"},
+    "generated": {"errors", "checks", "types", "pool", "measures"},
     # beside
     "io": GROUND,
     "store": {"errors", "io", "types"},
@@ -42,7 +43,7 @@ ALLOWED = {
     "adaptation": GROUND | {"measures", "grade_models", "rankers", "io"},
     # decide, estimate
     "design": GROUND | {"measures"},
-    "estimation": {"errors", "results", "kernels", "design", "types"},
+    "estimation": {"errors", "checks", "types", "results", "kernels", "design"},
     # foresight
     "simulation": DECISIONS,
     "planning": DECISIONS | {"simulation"},

@@ -16,11 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 from activeeval.adaptation.folding import JudgedRows, UserPairs, deal_out
 from activeeval.adaptation.hyper_linear import HyperLinearRanker, Method, Scaling, problem_size
 from activeeval.adaptation.weights import check_ridge, check_side, seed_of
+from activeeval.checks import positive, whole_number
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import as_features, whole_from_one
+from activeeval.grade_models.probabilities import as_features
 from activeeval.measures import NDCG, Measure
 from activeeval.pool import Seed
-from activeeval.rankers.checks import positive
 from activeeval.rankers.choosing import JudgedQueries, Scorer
 from activeeval.rankers.pairs import checked_pairs
 from activeeval.results import Figure
@@ -218,7 +218,7 @@ def choose_regularization(
     seed = seed_of(rng)
     options = {"method": method, "scaling": scaling, "n_epochs": n_epochs, "rng": seed}
     measured = NDCG("exp", cutoff=5) if measure is None else measure
-    fold_of = deal_out(judged.names, users.names, whole_from_one(n_folds, "n_folds"), seed)
+    fold_of = deal_out(judged.names, users.names, whole_number(n_folds, "n_folds", 1), seed)
     whole = judged.ranker(base)
     if method == "closed_form":
         check_side(*problem_size(whole, users.X, users.pairs))

@@ -8,9 +8,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.checks import whole_number
 from activeeval.errors import InputError
 from activeeval.io.tables.clicks import ClickLog
-from activeeval.measures.checks import whole_number
 from activeeval.types import Ints
 
 

@@ -32,10 +32,10 @@ import numpy as np
 
 from activeeval.adaptation.cleaning import CleaningRules, RowFate
 from activeeval.adaptation.positions import Pairwise, ShownQueries, ShownQuery
+from activeeval.checks import strict_share
 from activeeval.io.comparisons import Comparison
 from activeeval.io.tables.clicks import ClickLog
 from activeeval.pool.texts import Texts
-from activeeval.results import check_level
 from activeeval.types import Bools, Floats, Ints
 
 
@@ -192,7 +192,7 @@ def preferences_from_clicks(
       2 the one clicked more stands above (Skip-Above)
       0 preferred both ways at different positions
     """
-    check_level(level)
+    strict_share(level, "level")
     rules = CleaningRules() if rules is None else rules
     table = ShownQueries.of(log, rules)
     found = [_decided(query, level, skip_above) for query in table.each()]

@@ -25,10 +25,10 @@ from activeeval.adaptation.weights import (
     check_ridge,
     seed_of,
 )
+from activeeval.checks import positive, whole_number
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import as_features, whole_from_one
+from activeeval.grade_models.probabilities import as_features
 from activeeval.pool import Seed
-from activeeval.rankers.checks import positive
 from activeeval.rankers.losses import PairHinge, PairSquared, Term
 from activeeval.rankers.pairs import WeightedPairs, checked_pairs
 from activeeval.types import Floats, Ints
@@ -292,7 +292,7 @@ def _checked(method: Any, scaling: Any, n_epochs: Any, tol: Any) -> int:
             known = ", ".join(map(repr, get_args(kind)))
             raise InputError(f"{what} must be one of {known}, got {value!r}")
     positive(tol, "tol")
-    return whole_from_one(_EPOCHS[method] if n_epochs is None else n_epochs, "n_epochs")
+    return whole_number(_EPOCHS[method] if n_epochs is None else n_epochs, "n_epochs", 1)
 
 
 def _solver(method: Method, differences: Differences, n_epochs: int, tol: float, seed: int) -> Solver:

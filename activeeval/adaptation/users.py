@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, ndtri
 
+from activeeval.checks import numbers, whole_number
 from activeeval.errors import InputError
 from activeeval.io.tables.clicks import ClickLog
-from activeeval.measures.checks import whole_number
 from activeeval.pool import Judgments, QueryPool, Rankings, Seed, hashed_uniforms, key_of, pool_hashes
-from activeeval.pool.checks import numbers
 from activeeval.types import Floats, Ints
 
 _STEEPNESS = 4.0

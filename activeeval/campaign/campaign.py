@@ -255,7 +255,7 @@ class Campaign:
         return read(self.design, self._drawing.selection(n_units), self.grades, cannot, target, scope, share)
 
     def interval(
-        self, kind: IntervalKind | str, level: float = 0.95, target: Target | None = None, *, scope: str = "pool"
+        self, kind: IntervalKind | str, confidence: float = 0.95, target: Target | None = None, *, scope: str = "pool"
     ) -> Interval:
         """Return the interval of a kind, or the name of one, other than t, which `estimate` has; else as `estimate`."""
         kind = find_interval(kind)() if isinstance(kind, str) else kind
@@ -268,15 +268,17 @@ class Campaign:
             ends, shares = [n_units], [share]
         selections = [self._drawing.selection(end) for end in ends]
         looks = looks_at(self.design, selections, shares, self.grades, target, scope)
-        return kind.interval(looks, level)
+        return kind.interval(looks, confidence)
 
-    def half_width_at_end(self, level: float = 0.95, target: Target | None = None, *, scope: str = "pool") -> float:
+    def half_width_at_end(
+        self, confidence: float = 0.95, target: Target | None = None, *, scope: str = "pool"
+    ) -> float:
         """Return what half-width the t interval should have once all of the sample is judged; as `estimate` else.
 
         NaN where the sample was gathered of a pool in chunks, which does not tell.
         """
         outlook = self.outlook(target, scope=scope)
-        return math.nan if outlook is None else outlook.at_selection(self.whole_selection, level)
+        return math.nan if outlook is None else outlook.at_selection(self.whole_selection, confidence)
 
     def outlook(self, target: Target | None = None, *, scope: str = "pool") -> Outlook | None:
         """Return what to expect of more judgments; None of a pool in chunks, which cannot tell; as `estimate` else."""

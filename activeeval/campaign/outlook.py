@@ -89,42 +89,42 @@ class Outlook:
         """How many of the target's queries have been judged; at least 1."""
         return max(int(np.count_nonzero(self.now.counts)), 1)
 
-    def at_selection(self, end: Selection, level: float) -> float:
+    def at_selection(self, end: Selection, confidence: float) -> float:
         """Return the half-width of the t interval to expect once a larger selection of the same sample is judged."""
         whole = of_target(self.reading, end)
         share = max(int(np.count_nonzero(whole.counts)), 1) / self.n_queries
-        return self._half_width(self._falls_to(whole.level), self.degrees_of_freedom * share, level)
+        return self._half_width(self._falls_to(whole.level), self.degrees_of_freedom * share, confidence)
 
-    def budget_for(self, half_width: float, level: float) -> float:
+    def budget_for(self, half_width: float, confidence: float) -> float:
         """Return the budget in mean items that should bring the t interval to a half-width.
 
         Infinite where judging all of the pool would not.
         """
         order = self.reading.order
-        if self._half_width(0.0, self.of_census, level) > half_width:
+        if self._half_width(0.0, self.of_census, confidence) > half_width:
             return math.inf
         if not self.is_levelled:
-            return self._budget_of_draws(half_width, level)
+            return self._budget_of_draws(half_width, confidence)
         lowest, highest = self.spent, max(order.cost, self.spent)
         for _ in range(_STEPS):
             middle = (lowest + highest) / 2
             at = order.level_for(middle)
             n = max(float(order.inclusion_probs(at)[0].sum()), 1.0) if math.isfinite(at) else math.inf
             freedom = self.degrees_of_freedom * max(n / self.n_queries, 1.0)
-            enough = self._half_width(self._falls_to(at), freedom, level) <= half_width
+            enough = self._half_width(self._falls_to(at), freedom, confidence) <= half_width
             lowest, highest = (lowest, middle) if enough else (middle, highest)
         return highest
 
-    def queries_for(self, half_width: float, level: float) -> float:
+    def queries_for(self, half_width: float, confidence: float) -> float:
         """Return how many queries like these, all of them judged, should bring the t interval to a half-width."""
-        return self.pool_size * (self._half_width(0.0, self.of_census, level) / half_width) ** 2
+        return self.pool_size * (self._half_width(0.0, self.of_census, confidence) / half_width) ** 2
 
-    def _budget_of_draws(self, half_width: float, level: float) -> float:
+    def _budget_of_draws(self, half_width: float, confidence: float) -> float:
         """Return the budget of draws with replacement, whose variance falls with their number; at most a census's."""
         lowest, highest = 1.0, 2.0**40
         for _ in range(2 * _STEPS):
             more = math.sqrt(lowest * highest)
-            enough = self._half_width(1 / more, self.degrees_of_freedom * more, level) <= half_width
+            enough = self._half_width(1 / more, self.degrees_of_freedom * more, confidence) <= half_width
             lowest, highest = (lowest, more) if enough else (more, highest)
         return min(self.spent * highest, max(self.reading.order.cost, self.spent))
 
@@ -134,6 +134,6 @@ class Outlook:
             return 1.0
         return max(self.reading.order.planned_variance(at, self.matters) / self.planned, 0.0)
 
-    def _half_width(self, share: float, freedom: float, level: float) -> float:
+    def _half_width(self, share: float, freedom: float, confidence: float) -> float:
         variance = (self.of_pool * share if share > 0 else 0.0) + self.of_scope
-        return float(half_widths(np.array(variance), np.array(freedom), level))
+        return float(half_widths(np.array(variance), np.array(freedom), confidence))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from activeeval.cli.inputs import level_option, seed_option
+from activeeval.cli.inputs import confidence_option, seed_option
 from activeeval.cli.output import emit, output_option, places_option, say
 from activeeval.errors import InputError
 
@@ -24,11 +24,11 @@ _IMPLIED = "preferences implied by grades"
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--resamples", type=click.IntRange(1, 100_000), default=1000, show_default=True,
               help="Bootstrap resamples of the queries, for the intervals.")  # fmt: skip
-@level_option
+@confidence_option
 @seed_option
 @places_option
 @output_option
-def agreement(files: tuple[str, ...], resamples: int, level: float, seed: int, places: int, form: str) -> None:
+def agreement(files: tuple[str, ...], resamples: int, confidence: float, seed: int, places: int, form: str) -> None:
     """Tell how far judges agree: Krippendorff's alpha, Cohen's kappa, and tables of preferences.
 
     A FILE is a judged sheet of a sample, judgments (TREC text, or a table of query_id, doc_id and grade), preferences
@@ -42,7 +42,7 @@ def agreement(files: tuple[str, ...], resamples: int, level: float, seed: int, p
     """
     from activeeval.judgments import grade_agreement, preference_agreement, read_opinions
 
-    said, options = read_opinions(files), (level, resamples, seed)
+    said, options = read_opinions(files), (confidence, resamples, seed)
     grades = _unless_alone("grades", grade_agreement, said.grades, *options)
     preferences = _unless_alone("preferences", preference_agreement, said.preferences, *options)
     found = [one for one in (grades, preferences) if not isinstance(one, str)]
@@ -75,7 +75,7 @@ def _show(found: list[GradeAgreement | PreferenceAgreement], form: str, places: 
         rows += _of_grades(one, "grades")
         tables |= {_IMPLIED: one.preferences} if one.preferences is not None else {}
     rows += [
-        _row(name, what, "all", getattr(one, what), one.level)
+        _row(name, what, "all", getattr(one, what), one.confidence)
         for name, one in tables.items()
         for what in ("overall", "strict")
     ]
@@ -107,15 +107,15 @@ def _compared(tables: list[PreferenceAgreement]) -> Iterator[Row]:
 
 def _of_grades(found: GradeAgreement, name: str) -> Iterator[Row]:
     for metric, alpha in found.alphas.items():
-        yield _row(name, f"Krippendorff's alpha, {metric}", "all", alpha, found.level)
+        yield _row(name, f"Krippendorff's alpha, {metric}", "all", alpha, found.confidence)
     for pair in found.kappas:
         for weights, kappa in pair.by_weights.items():
             what = "Cohen's kappa" if weights == "none" else f"Cohen's kappa, {weights}"
-            yield _row(name, what, ", ".join(pair.judges), kappa, found.level)
+            yield _row(name, what, ", ".join(pair.judges), kappa, found.confidence)
 
 
-def _row(of: str, what: str, judges: str, one: Coefficient, level: float) -> Row:
-    ends = {"value": one.value, "low": one.low, "high": one.high, "level": level, "n": one.n}
+def _row(of: str, what: str, judges: str, one: Coefficient, confidence: float) -> Row:
+    ends = {"value": one.value, "low": one.low, "high": one.high, "confidence": confidence, "n": one.n}
     return {"of": of, "what": what, "judges": judges, **ends}
 
 

@@ -58,7 +58,7 @@ def say_if_few(found: Sequence[Answer]) -> None:
         say(f"simultaneous intervals ask much of {min(sizes)} judged queries, fewer than {FEWEST_AT_ONCE}: {held}")
 
 
-def rank_rows(found: Sequence[Place], level: float) -> list[dict[str, Any]]:
+def rank_rows(found: Sequence[Place], confidence: float) -> list[dict[str, Any]]:
     """Return a row for each system and measure: the ranks that it can have."""
     return [
         {
@@ -67,7 +67,7 @@ def rank_rows(found: Sequence[Place], level: float) -> list[dict[str, Any]]:
             "system": one.system,
             **({} if one.segment is None else {"segment": one.segment}),
             "scope": one.scope,
-            "level": level,
+            "confidence": confidence,
             "rank_from": one.ranks[0],
             "rank_to": one.ranks[1],
         }
@@ -75,7 +75,7 @@ def rank_rows(found: Sequence[Place], level: float) -> list[dict[str, Any]]:
     ]
 
 
-def show_systems(answers: Sequence[Answer], found: Sequence[Place], form: str, places: int, level: float) -> None:
+def show_systems(answers: Sequence[Answer], found: Sequence[Place], form: str, places: int, confidence: float) -> None:
     """Print for each measure, and segment, a table of its systems and one of their differences, and what they mean."""
     from activeeval.report import note_text
 
@@ -92,7 +92,8 @@ def show_systems(answers: Sequence[Answer], found: Sequence[Place], form: str, p
         emit(pairs, form, places)
         click.echo()
         most = max(most, len(pairs))
-    held = f"max-t intervals of all differences of a measure, at most {most}, which hold at once with {100 * level:g} %"
+    sure = f"{100 * confidence:g} %"
+    held = f"max-t intervals of all differences of a measure, at most {most}, which hold at once with {sure}"
     ranks = "Ranks, and who is better than whom, are what they leave certain"
     note = f"* 0 lies outside the brackets: {held}. {ranks}. p by the t test, with Holm's correction for as many."
     click.echo(note_text(note, form))

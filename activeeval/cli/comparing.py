@@ -18,7 +18,7 @@ from activeeval.cli.inputs import (
     SCALE,
     SCOPES,
     FiniteRange,
-    level_option,
+    confidence_option,
     policy_option,
     scope_option,
     seed_option,
@@ -78,7 +78,7 @@ _OWN = {
     help="What an item is that is asked for and has no judgment: an error, or of grade 0.",
 )
 @seed_option
-@level_option
+@confidence_option
 @places_option
 @output_option
 @click.pass_context
@@ -94,7 +94,7 @@ def compare(
     db: str | None,
     measures: tuple[str, ...],
     margin: float,
-    level: float,
+    confidence: float,
     places: int,
     form: str,
     **options: Any,
@@ -104,8 +104,8 @@ def compare(
 
     The value is NEW less OLD. The verdict is the first of these that holds: equivalent, the interval lies within ± the
     margin; better, it lies above 0; worse, below 0; else undecided. It has to hold whatever the items are worth that
-    could not be judged. Of several measures each interval has the level that Holm's method gives it, so that the chance
-    to see a difference where there is none is shared by all.
+    could not be judged. Of several measures each interval has the confidence that Holm's method gives it, so that the
+    chance to see a difference where there is none is shared by all.
 
     \b
     Exit codes:
@@ -124,11 +124,11 @@ def compare(
     _check_source(context, {"--qrels": qrels, "--sample": sample_path, "--campaign": campaign}, sheets)
     shared: dict[str, Any] = {"runs": [old, new], "files": [path for path in (qrels, sample_path, *sheets) if path]}
     if qrels is not None:
-        decisions = _by_judgments(qrels, old, new, measures, margin, level, options)
+        decisions = _by_judgments(qrels, old, new, measures, margin, confidence, options)
         shared["seed"] = options["seed"] if options["budget"] is not None else None
     else:
         sample, told = _sample(campaign, db, sample_path, sheets, options["policy"])
-        decisions = _by_sample(sample, old, new, measures, margin, level, options)
+        decisions = _by_sample(sample, old, new, measures, margin, confidence, options)
         shared |= {"seed": sample.seed} | told
     shared["version"] = __version__
     rows = [_row(one, len(decisions)) for one in decisions]
@@ -140,7 +140,7 @@ def compare(
     if form == "text":
         say(f"{new} less {old}; the intervals are about {SCOPES[options['scope']]}")
     if len(rows) > 1:
-        say(f"level and p_holm of each measure are Holm's for {len(rows)}")
+        say(f"confidence and p_holm of each measure are Holm's for {len(rows)}")
     say_cautions([(one.measure, one.estimate) for one in decisions])
     for one in decisions:
         _tell(one)
@@ -165,14 +165,14 @@ def _check_source(context: click.Context, sources: Mapping[str, str | None], she
 
 
 def _by_judgments(
-    qrels: str, old: str, new: str, measures: Sequence[str], margin: float, level: float, options: dict[str, Any]
+    qrels: str, old: str, new: str, measures: Sequence[str], margin: float, confidence: float, options: dict[str, Any]
 ) -> list[Decision]:
     from activeeval.tasks.gate import by_judgments
 
     budget: Budget | None = options["budget"]
     names = ("method", "max_grade", "overhead", "unjudged", "scope", "ties")
     chosen = {name: options[name] for name in names} | {"budget": budget, "rng": options["seed"]}
-    return by_judgments(qrels, old, new, measures or ("DCG@10",), margin=margin, level=level, **chosen)
+    return by_judgments(qrels, old, new, measures or ("DCG@10",), margin=margin, confidence=confidence, **chosen)
 
 
 def _sample(
@@ -202,13 +202,13 @@ def _by_sample(
     new: str,
     measures: Sequence[str],
     margin: float,
-    level: float,
+    confidence: float,
     options: dict[str, Any],
 ) -> list[Decision]:
     from activeeval.tasks.gate import by_sample
 
     shared = {"scope": options["scope"], "ties": options["ties"]}
-    decisions, notes = by_sample(sample, old, new, measures, margin=margin, level=level, **shared)
+    decisions, notes = by_sample(sample, old, new, measures, margin=margin, confidence=confidence, **shared)
     for note in notes:
         say(note)
     return decisions

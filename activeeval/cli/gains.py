@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import POSITIVE, SCALE, FiniteRange, level_option, seed_option, ties_option, with_options
+from activeeval.cli.inputs import (
+    POSITIVE,
+    SCALE,
+    FiniteRange,
+    confidence_option,
+    seed_option,
+    ties_option,
+    with_options,
+)
 from activeeval.cli.output import check_new, check_out, emit, force_option, output_option, places_option, say
 from activeeval.errors import InputError
 
@@ -60,7 +68,7 @@ def gains() -> None:
 @click.option("--resamples", type=click.IntRange(0), default=200, show_default=True,
               help="Bootstrap resamples for the stability band; 0 leaves it out.")  # fmt: skip
 @click.option("--best-gain", type=POSITIVE, help="Gain of the best grade, as 15. Default: the scale of the weights.")
-@level_option
+@confidence_option
 @click.option("--out", required=True, metavar="FILE", help="File to write: .json.")
 @force_option
 @places_option
@@ -71,7 +79,7 @@ def learn(
     tie_margin: float,
     resamples: int,
     best_gain: float | None,
-    level: float,
+    confidence: float,
     out: str,
     force: bool,
     places: int,
@@ -102,8 +110,8 @@ def learn(
         say(f"{data.n_pairs} pairs: cross-validation and {resamples} resamples can take minutes; see --C, --resamples")
     _fit(learner, data, held)
     stability = bootstrap_gains(learner, data, resamples, options["seed"]) if resamples else None
-    intervals, refusal = _intervals(learner, data, level)
-    fields = gains_fields(learner, data, stability, level, best_gain, intervals)
+    intervals, refusal = _intervals(learner, data, confidence)
+    fields = gains_fields(learner, data, stability, confidence, best_gain, intervals)
     fields["cautions"] += refusal
     write_gains(out, fields)
     _tell(data, fields)
@@ -139,12 +147,12 @@ def _fit(learner: GainDiscountLearner, data: PreferenceData, validation: Prefere
 
 
 def _intervals(
-    learner: GainDiscountLearner, data: PreferenceData, level: float
+    learner: GainDiscountLearner, data: PreferenceData, confidence: float
 ) -> tuple[GainIntervals | None, list[str]]:
     from activeeval.gains import gain_intervals
 
     try:
-        return gain_intervals(learner, data, level), []
+        return gain_intervals(learner, data, confidence), []
     except InputError as problem:
         return None, [str(problem)]
 

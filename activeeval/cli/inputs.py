@@ -60,7 +60,9 @@ SCOPES = {
     "pool": "these queries: what judging all of them would give",
     "population": "all the queries that these are a sample of",
 }
-level_option = click.option("--level", type=SHARE, default=0.95, show_default=True, help="Confidence of the intervals.")
+confidence_option = click.option(
+    "--confidence", type=SHARE, default=0.95, show_default=True, help="Confidence of the intervals."
+)
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer.")
 fresh_seed_option = click.option(
     "--seed", type=click.IntRange(0), help="One seed, one answer. Default: the operating system's, which is said."

@@ -12,8 +12,8 @@ from activeeval.cli.inputs import (
     BUDGET_HELP,
     POSITIVE,
     SHARE,
+    confidence_option,
     judging_option,
-    level_option,
     measures_option,
     pool_options,
     prepared,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     "--budget", "budgets", multiple=True, type=BUDGET, help=f"{BUDGET_HELP}; repeatable: what do these reach?"
 )
 @scope_option("pool")
-@level_option
+@confidence_option
 @click.option(
     "--pilot",
     "pilots",
@@ -67,7 +67,7 @@ def plan(
     power: float,
     budgets: tuple[Budget, ...],
     scope: str,
-    level: float,
+    confidence: float,
     pilots: tuple[str, ...],
     sheets: tuple[str, ...],
     seconds: float | None,
@@ -104,7 +104,7 @@ def plan(
     if sheets and not pilots:
         raise click.UsageError("--sheet holds the judgments of a --pilot: give the pilot's sample, too")
     wanted: list[dict[str, Any]] = [{"half_width": half_width}, {"difference": difference, "power": power}]
-    goals = [Goal(**one, scope=scope, level=level) for one in wanted if next(iter(one.values())) is not None]
+    goals = [Goal(**one, scope=scope, confidence=confidence) for one in wanted if next(iter(one.values())) is not None]
     check_fits(measures, [name for name in methods if name != "all"])
     if plot:
         check_out(plot, PICTURES)
@@ -116,23 +116,23 @@ def plan(
         chosen = fitting_methods(case.target(text).measure) if "all" in methods else methods
         share = options["defensive_share"]
         plans.append(plan_measure(case, text, chosen, budgets, goals, pilots=judged, defensive_share=share))
-    _show(plans, case, level, seconds, form, places)
+    _show(plans, case, confidence, seconds, form, places)
     if plot:
-        plot_plans([_hardest(of_measure) for of_measure in plans], level, plot)
+        plot_plans([_hardest(of_measure) for of_measure in plans], confidence, plot)
         say(f"wrote {plot}")
 
 
 def _show(
     plans: Sequence[Sequence[MeasurePlan]],
     case: Case,
-    level: float,
+    confidence: float,
     seconds: float | None,
     form: str,
     places: int,
 ) -> None:
     from activeeval.report import plain_plan_rows, plan_rows
 
-    asked: dict[str, Any] = {"level": level, "seconds": seconds}
+    asked: dict[str, Any] = {"confidence": confidence, "seconds": seconds}
     if form != "text":
         emit([row for of_measure in plans for one in of_measure for row in plan_rows(one, **asked)], form, places)
     for of_measure in plans:
@@ -144,7 +144,7 @@ def _show(
             title = f"{one.name}, {what}: {case.workload.pool.n_queries} queries, "
             title += f"budgets in {case.workload.pool.cost_unit}"
             show_table(plain_plan_rows(one, **asked), title)
-        for note in one.notes(level, seconds):
+        for note in one.notes(confidence, seconds):
             say(f"{one.name}: {note}")
 
 

@@ -24,8 +24,8 @@ from activeeval.cli.inputs import (
     BUDGET_HELP,
     MEASURES_HELP,
     SCOPES,
+    confidence_option,
     contrasts_option,
-    level_option,
     policy_option,
     pool_options,
     prepared,
@@ -208,7 +208,7 @@ def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries:
     help="A row for each segment: a table of query_id and segment, or both a line. The intervals of all segments of a "
     "question hold at once; segments of too few judged queries are named.",
 )
-@level_option
+@confidence_option
 @places_option
 @output_option
 def estimate(
@@ -221,7 +221,7 @@ def estimate(
     scope: str,
     kind: str,
     segments: str | None,
-    level: float,
+    confidence: float,
     places: int,
     form: str,
 ) -> None:
@@ -250,10 +250,10 @@ def estimate(
     samples, progress, agreement = judged_rounds(rounds, policy)
     tell("estimating")
     if len(samples) > 1:
-        found, notes = round_answers(samples, measures, questions, contrasts, scope=scope, level=level)
+        found, notes = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
     else:
         asked = samples[0].asked(measures, questions, contrasts)
-        found, notes = answers(samples[0], asked, scope=scope, kind=kind, level=level, segments=segments)
+        found, notes = answers(samples[0], asked, scope=scope, kind=kind, confidence=confidence, segments=segments)
     say_cautions([(one.title, one.estimate) for one in found])
     say_progress(progress, agreement, policy, expected_at_end(found, kind))
     say_if_few(found)
@@ -266,9 +266,9 @@ def estimate(
     # of rounds nothing is known of all pairs together
     ordered = places_of(samples[0].systems, found) if len(samples) == 1 else []
     if ordered and form not in ("jsonl", "tsv"):
-        show_systems(found, ordered, form, places, level)
+        show_systems(found, ordered, form, places, confidence)
     else:
-        emit([*rows, *rank_rows(ordered, level)], form, places)
+        emit([*rows, *rank_rows(ordered, confidence)], form, places)
 
 
 @click.command()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import level_option, ties_option
+from activeeval.cli.inputs import confidence_option, ties_option
 from activeeval.cli.output import emit, output_option, places_option, say
 from activeeval.cli.standings import query_rows, show_standings, summary_rows
 from activeeval.errors import did_you_mean
@@ -47,7 +47,7 @@ _SMALL = 1 << 16
 @click.option("-q", "by_query", is_flag=True, help="Print every query.")
 @click.option("-n", "no_summary", is_flag=True, help="Leave out the summary.")
 @ties_option
-@level_option
+@confidence_option
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the randomization test.")
 @places_option
 @output_option
@@ -63,7 +63,7 @@ def score(
     by_query: bool,
     no_summary: bool,
     ties: str,
-    level: float,
+    confidence: float,
     seed: int,
     places: int,
     form: str,
@@ -107,14 +107,14 @@ def score(
         if (least := least_relevant(one)) is not None and least > max(1, top):
             say(f"{one}: no judgment is {least} or more, the largest is {top}: every score is 0")
     how = {"test": test or "t", "correction": correction or "holm"}
-    found = standings(tables, names, bound, baseline=reference, level=level, seed=seed, **how)
+    found = standings(tables, names, bound, baseline=reference, confidence=confidence, seed=seed, **how)
     unjudged = (text for runs, one in zip(found, bound, strict=True) for text in _unjudged(runs, one.cutoff))
     for told in dict.fromkeys(unjudged):
         say(told)
     rows: list[dict[str, Any]] = []
     for own in found:
         rows += query_rows(tables.pool, own, reference, versus=bool(versus)) if by_query else []
-        rows += [] if no_summary else summary_rows(own, reference, level, how, versus=bool(versus))
+        rows += [] if no_summary else summary_rows(own, reference, confidence, how, versus=bool(versus))
     if form in ("jsonl", "tsv"):
         emit(rows, form, places)
         return
@@ -124,7 +124,7 @@ def score(
     if queries and summary:
         click.echo()
     if summary and more_runs:
-        show_standings(found, reference, form, places, level=level, **how)
+        show_standings(found, reference, form, places, confidence=confidence, **how)
     else:
         emit(_read_down(summary) if form == "text" and versus else summary, form, places)
 

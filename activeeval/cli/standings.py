@@ -29,7 +29,7 @@ def query_rows(pool: QueryPool, runs: Sequence[Standing], baseline: int, *, vers
 
 
 def summary_rows(
-    runs: Sequence[Standing], baseline: int, level: float, how: Mapping[str, str], *, versus: bool
+    runs: Sequence[Standing], baseline: int, confidence: float, how: Mapping[str, str], *, versus: bool
 ) -> list[dict[str, Any]]:
     """Return a row for each run of one measure, or of ``versus`` one for the first with the other's figures in it.
 
@@ -37,9 +37,9 @@ def summary_rows(
     """
     rows = []
     for one in runs[:1] if versus else runs:
-        row = {"query_id": "all"} | _named(one, runs, versus) | _scores(one.scores, level)
+        row = {"query_id": "all"} | _named(one, runs, versus) | _scores(one.scores, confidence)
         if versus:
-            figures = _scores(runs[baseline].scores, level)
+            figures = _scores(runs[baseline].scores, confidence)
             row |= {f"versus_{name}": figures[name] for name in _OF_RUN}
         elif one.comparison is not None:
             row |= {"baseline": runs[baseline].run}
@@ -52,13 +52,13 @@ def _named(one: Standing, runs: Sequence[Standing], versus: bool) -> dict[str, A
     return {} if versus or len(runs) == 1 else {"run": one.run}
 
 
-def _scores(scores: RunScores, level: float) -> dict[str, Any]:
+def _scores(scores: RunScores, confidence: float) -> dict[str, Any]:
     return {
         "measure": scores.measure,
         "value": scores.summary.mean,
         "low": scores.summary.low,
         "high": scores.summary.high,
-        "level": level,
+        "confidence": confidence,
         "queries": scores.summary.n,
         "judged": scores.judged,
         "missing": scores.n_missing,
@@ -92,7 +92,7 @@ def show_standings(
     form: str,
     places: int,
     *,
-    level: float,
+    confidence: float,
     test: str,
     correction: str,
 ) -> None:
@@ -103,7 +103,7 @@ def show_standings(
     from activeeval.estimation.significance import TESTS
     from activeeval.report import note_text
 
-    alpha = 1 - level
+    alpha = 1 - confidence
     blocks = [[_cells(one, alpha, places) for one in runs] for runs in found]
     if form == "text":
         for runs, cells in zip(found, blocks, strict=True):
@@ -116,7 +116,7 @@ def show_standings(
     n = len(found) * (len(found[0]) - 1)
     adjusted = ", not corrected" if correction == "none" else f", {correction.capitalize()} over {n} differences"
     said = f"p by {TESTS[test]} against {found[0][baseline].run}{adjusted if n > 1 else ''}"
-    click.echo(note_text(f"* {said}, at most {alpha:g}. In brackets {100 * level:g} % t intervals.", form))
+    click.echo(note_text(f"* {said}, at most {alpha:g}. In brackets {100 * confidence:g} % t intervals.", form))
 
 
 def _joined(found: Sequence[Sequence[Standing]], blocks: Sequence[Sequence[dict[str, str]]], k: int) -> dict[str, str]:

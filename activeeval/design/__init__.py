@@ -13,7 +13,7 @@ from activeeval.design.inputs import Part, equal_loss_weights
 from activeeval.design.limits import Plan
 from activeeval.design.orders import Gathered, Order, Places
 from activeeval.design.planned import Planned
-from activeeval.design.rates import Rates, Sums, checked_share, defended, optimal_sampling_probs, order_of
+from activeeval.design.rates import Rates, Sums, defended, optimal_sampling_probs, order_of
 from activeeval.design.readings import Judge, Reading
 from activeeval.design.replacement import Deck, check_budget
 from activeeval.design.schemes import Levels, Queue, Replacement, Scheme, ascending, whole
@@ -50,7 +50,6 @@ __all__ = [
     "Totals",
     "ascending",
     "check_budget",
-    "checked_share",
     "defended",
     "equal_loss_weights",
     "known_grades",

@@ -10,8 +10,7 @@ from activeeval.design.beliefs import Beliefs
 from activeeval.kernels import reveal
 from activeeval.kernels.bundles import Lists, Model, Value
 from activeeval.measures import Target
-from activeeval.measures.checks import sealed
-from activeeval.types import Floats, Ints
+from activeeval.types import Floats, Ints, sealed
 
 
 def walked(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tuple[Any, ...]:

@@ -12,8 +12,7 @@ from activeeval.design.beliefs import Beliefs
 from activeeval.design.readings import Judge, Reading, Rows, taken_of
 from activeeval.design.sums import Totals, n_products
 from activeeval.kernels import items as item_kernel
-from activeeval.measures.checks import sealed
-from activeeval.types import Floats, Ints
+from activeeval.types import Floats, Ints, sealed
 
 LEAST_LIKELIHOOD = 1e-12
 """Of a label at a node: one that no node allows then says nothing, instead of leaving no node at all."""

@@ -11,11 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from activeeval.checks import closed_share
 from activeeval.design.beliefs import Beliefs, Factor, known_grades
 from activeeval.design.designs import Design
 from activeeval.design.inputs import Part, equal_loss_weights
 from activeeval.design.orders import Order
-from activeeval.design.rates import Rates, Sums, checked_share, defended, optimal_sampling_probs, order_of
+from activeeval.design.rates import Rates, Sums, defended, optimal_sampling_probs, order_of
 from activeeval.design.schemes import Levels, Replacement, Scheme
 from activeeval.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
 from activeeval.errors import InputError, did_you_mean
@@ -148,7 +149,9 @@ class Method:
         defensive_share: float | None = None,
     ) -> tuple[Order, Scheme]:
         """Return the order of a pool and how it is gone through, of what `part` returns for it; see `design`."""
-        share = checked_share(self.defensive_share if defensive_share is None else defensive_share)
+        share = closed_share(
+            self.defensive_share if defensive_share is None else defensive_share, "the defensive share"
+        )
         p = part.places.pool.query_probs
         rates = self.rates(part, _target_weights(part, p, weights))
         sums = Sums.of(part.places, rates.ratios, p)

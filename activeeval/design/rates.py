@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from activeeval.checks import closed_share
 from activeeval.design.orders import LEAST_ROOT, Order, Places
-from activeeval.errors import InputError
 from activeeval.kernels import rates as kernel
 from activeeval.types import Floats
 
@@ -56,14 +55,7 @@ def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: Arr
 
 def defended(sampling_probs: Floats, query_probs: Floats, share: float) -> Floats:
     """Return (1 − ε) q + ε p: no importance weight exceeds 1/ε, however wrong the model is."""
-    return (1 - checked_share(share)) * sampling_probs + share * query_probs
-
-
-def checked_share(share: float) -> float:
-    """Return a defensive share that lies in [0, 1]."""
-    if not isinstance(share, Real) or not 0 <= share <= 1:
-        raise InputError(f"the defensive share must lie in [0, 1], got {share!r}")
-    return share
+    return (1 - closed_share(share, "the defensive share")) * sampling_probs + share * query_probs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -24,11 +24,11 @@ from activeeval.design.readings import PrefixReading, Reading, check_reaches
 from activeeval.errors import InputError
 from activeeval.kernels import rates, reveal
 from activeeval.measures import Measure, Target
-from activeeval.measures.checks import mean_over_nodes, sealed
+from activeeval.measures.checks import mean_over_nodes
 from activeeval.measures.target import common_lists
 from activeeval.pool import pool_hashes
 from activeeval.results import Moments
-from activeeval.types import Floats, Ints
+from activeeval.types import Floats, Ints, sealed
 
 LEAST_ITEM_SHARE = 0.01
 """Least probability of an item once its query is in: a weight of a hundred is what one item may come to."""

@@ -33,7 +33,7 @@ from activeeval.estimation.simultaneous import (
     hold_at_once,
     pair_roots,
     rank_ranges,
-    simultaneous_level,
+    simultaneous_confidence,
 )
 
 __all__ = [
@@ -65,7 +65,7 @@ __all__ = [
     "pair_roots",
     "population_variance",
     "rank_ranges",
-    "simultaneous_level",
+    "simultaneous_confidence",
     "spending_boundaries",
     "supported",
     "variance_shares",

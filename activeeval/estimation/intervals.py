@@ -15,12 +15,13 @@ from typing import ClassVar, Protocol
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
+from activeeval.checks import strict_share
 from activeeval.design import Reading
 from activeeval.errors import InputError, did_you_mean
 from activeeval.estimation.estimators import Evaluated, evaluate
 from activeeval.estimation.evidence import JudgedSample
 from activeeval.kernels import intervals
-from activeeval.results import Interval, check_level, t_quantile
+from activeeval.results import Interval, t_quantile
 from activeeval.types import Floats
 
 _FARTHEST = 500.0
@@ -68,11 +69,11 @@ class IntervalKind(Protocol):
     name: ClassVar[str]
     when: ClassVar[str]
 
-    def interval(self, looks: Sequence[Look], level: float) -> Interval:
+    def interval(self, looks: Sequence[Look], confidence: float) -> Interval:
         """Return the interval at the last of all planned looks so far."""
 
 
-def half_widths(variances: Floats, degrees: Floats, level: float) -> Floats:
+def half_widths(variances: Floats, degrees: Floats, confidence: float) -> Floats:
     """Return t half-widths of estimates with their degrees of freedom.
 
     Infinite where a variance is, or no degree of freedom is left; 0 where the variance is.
@@ -82,15 +83,15 @@ def half_widths(variances: Floats, degrees: Floats, level: float) -> Floats:
     >>> half_widths(np.array([0.01, 0.04]), np.array([29.0, 29.0]), 0.95).round(3)
     array([0.205, 0.409])
     """
-    check_level(level)
+    strict_share(confidence, "confidence")
     knows = np.isfinite(variances) & (degrees > 0) & (variances > 0)
     with np.errstate(invalid="ignore"):
-        half = t_quantile(level, np.maximum(degrees, 1.0)) * np.sqrt(variances)
+        half = t_quantile(confidence, np.maximum(degrees, 1.0)) * np.sqrt(variances)
     return np.asarray(np.where(variances == 0, 0.0, np.where(knows, half, np.inf)))
 
 
-def _around(evaluated: Evaluated, half: float, level: float) -> Interval:
-    return Interval(evaluated.value - half, evaluated.value + half, level)
+def _around(evaluated: Evaluated, half: float, confidence: float) -> Interval:
+    return Interval(evaluated.value - half, evaluated.value + half, confidence)
 
 
 def _knows(evaluated: Evaluated) -> bool:
@@ -108,11 +109,11 @@ class Student:
     name: ClassVar[str] = "t"
     when: ClassVar[str] = "the default: one look, planned beforehand"
 
-    def interval(self, looks: Sequence[Look], level: float) -> Interval:
+    def interval(self, looks: Sequence[Look], confidence: float) -> Interval:
         """Return the interval at the last look."""
         last = looks[-1].evaluated
         arrays = (np.array(last.variance), np.array(last.degrees_of_freedom))
-        return _around(last, float(half_widths(*arrays, level)), level)
+        return _around(last, float(half_widths(*arrays, confidence)), confidence)
 
 
 def _parts(sample: JudgedSample, evaluated: Evaluated) -> tuple[Floats, Floats]:
@@ -143,19 +144,19 @@ class Skewed:
     name: ClassVar[str] = "skewed"
     when: ClassVar[str] = "one look, a few contributions dwarf the others, as in comparisons of near-equal rankings"
 
-    def interval(self, looks: Sequence[Look], level: float) -> Interval:
+    def interval(self, looks: Sequence[Look], confidence: float) -> Interval:
         """Return the interval at the last look."""
         sample, last = looks[-1].sample, looks[-1].evaluated
         if not _has_contributions(last):
-            return Student().interval(looks, level)
+            return Student().interval(looks, confidence)
         u, keep = _parts(sample, last)
         shares = keep * u**2
         shares /= shares.sum()
-        q = float(t_quantile(level, max(last.degrees_of_freedom, 1.0)))
+        q = float(t_quantile(confidence, max(last.degrees_of_freedom, 1.0)))
         lean = q**2 * float((keep * shares) @ u) / 2
         reach = q * math.sqrt(last.variance)
         low, high = lean - math.hypot(lean, reach), lean + math.hypot(lean, reach)
-        return Interval(last.value + min(low, -reach), last.value + max(high, reach), level)
+        return Interval(last.value + min(low, -reach), last.value + max(high, reach), confidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ class Logit:
     name: ClassVar[str] = "logit"
     when: ClassVar[str] = "one look at one ranking, sides of different length within what the measure can be"
 
-    def interval(self, looks: Sequence[Look], level: float) -> Interval:
+    def interval(self, looks: Sequence[Look], confidence: float) -> Interval:
         """Return the interval at the last look.
 
         Raises
@@ -179,7 +180,7 @@ class Logit:
         InputError
             Of a difference, whose sides have no such ends, and of a pool in chunks.
         """
-        plain, sample, last = Student().interval(looks, level), looks[-1].sample, looks[-1].evaluated
+        plain, sample, last = Student().interval(looks, confidence), looks[-1].sample, looks[-1].evaluated
         if sample.reading is None or sample.reading.target.versus is not None:
             raise InputError("logit intervals are for one ranking, a difference has no such ends: ask for another kind")
         if sample.reading.gathered_totals is not None:
@@ -191,9 +192,9 @@ class Logit:
         slope = 1 / above + (1 / below if math.isfinite(below) else 0.0)
         factor = math.exp(min((plain.high - last.value) * slope, _FARTHEST))
         if math.isinf(below):
-            return Interval(lowest + above / factor, lowest + above * factor, level)
+            return Interval(lowest + above / factor, lowest + above * factor, confidence)
         low, high = ((highest * above * by + lowest * below) / (above * by + below) for by in (1 / factor, factor))
-        return Interval(low, high, level)
+        return Interval(low, high, confidence)
 
 
 def _ends_of(reading: Reading) -> tuple[float, float]:
@@ -284,7 +285,7 @@ class GroupSequential:
         if self.spending not in SPENDING:
             raise InputError(f"unknown spending {self.spending!r}; known: {', '.join(SPENDING)}")
 
-    def interval(self, looks: Sequence[Look], level: float) -> Interval:
+    def interval(self, looks: Sequence[Look], confidence: float) -> Interval:
         """Return the interval at the last of all looks so far; infinite where a variance is not known.
 
         Raises
@@ -292,7 +293,7 @@ class GroupSequential:
         InputError
             Where a top-up went beyond the budget that the looks were planned for: all that may miss is spent there.
         """
-        check_level(level)
+        strict_share(confidence, "confidence")
         if looks[-1].share > 1 + _ROUNDING:
             raise InputError(
                 f"group-sequential looks end with the budget they were planned for, this sample has "
@@ -300,14 +301,14 @@ class GroupSequential:
             )
         last = looks[-1].evaluated
         if last.variance == 0:
-            return Interval(last.value, last.value, level)
+            return Interval(last.value, last.value, confidence)
         known = [look for look in looks if _knows(look.evaluated)]
         if looks[-1] not in known:
-            return Interval(-math.inf, math.inf, level)
-        bounds = spending_boundaries(*_timetable(known), 1 - level, self.spending)
+            return Interval(-math.inf, math.inf, confidence)
+        bounds = spending_boundaries(*_timetable(known), 1 - confidence, self.spending)
         tail = float(ndtr(-bounds[-1]))  # as likely under t as the boundary is under the normal
         multiple = -float(stdtrit(max(last.degrees_of_freedom, 1.0), tail))
-        return _around(last, multiple * math.sqrt(last.variance), level)
+        return _around(last, multiple * math.sqrt(last.variance), confidence)
 
 
 def _timetable(looks: Sequence[Look]) -> tuple[tuple[float, ...], tuple[float, ...]]:

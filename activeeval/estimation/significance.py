@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtr
 
+from activeeval.checks import strict_share
 from activeeval.errors import InputError
-from activeeval.results import check_level, t_quantile
+from activeeval.results import t_quantile
 from activeeval.types import Floats
 
 ROUNDING = 1e-12
@@ -76,14 +77,14 @@ class PairedComparison:
         return p
 
 
-def mean_interval(scores: ArrayLike, level: float = 0.95) -> MeanSummary:
+def mean_interval(scores: ArrayLike, confidence: float = 0.95) -> MeanSummary:
     """Return the mean of per-query scores with its t interval.
 
     Parameters
     ----------
     scores : array of float, shape (n,)
-    level : float
-        Confidence level, strictly between 0 and 1.
+    confidence : float
+        Confidence, strictly between 0 and 1.
 
     Raises
     ------
@@ -99,18 +100,18 @@ def mean_interval(scores: ArrayLike, level: float = 0.95) -> MeanSummary:
     values = _scores(scores, "scores")
     mean, n = float(values.mean()), values.size
     if n == 1:
-        t_quantile(level, 1)
+        t_quantile(confidence, 1)
         return MeanSummary(mean, math.inf, -math.inf, math.inf, 1)
     is_constant = np.ptp(values) <= ROUNDING * np.abs(values).max()
     std_error = 0.0 if is_constant else float(values.std(ddof=1)) / math.sqrt(n)
-    half = float(t_quantile(level, n - 1)) * std_error
+    half = float(t_quantile(confidence, n - 1)) * std_error
     return MeanSummary(mean, std_error, mean - half, mean + half, n)
 
 
 def compare_scores(
     first: ArrayLike,
     second: ArrayLike,
-    level: float = 0.95,
+    confidence: float = 0.95,
     n_permutations: int = 10_000,
     rng: np.random.Generator | int | None = None,
 ) -> PairedComparison:
@@ -121,8 +122,8 @@ def compare_scores(
     first, second : array of float, shape (n,)
         Scores of one measure, in the same order of queries. Scores that differ by no more than
         rounding (a share of 1e-12) are tied.
-    level : float
-        Confidence level of the interval.
+    confidence : float
+        Confidence of the interval.
     n_permutations : int
         Sign flips of the randomization test. All of them are enumerated where the k queries that
         are not tied allow 2^k ≤ n_permutations; else p = (r + 1)/(n_permutations + 1), with r of
@@ -159,7 +160,7 @@ def compare_scores(
         raise InputError(f"n_permutations must be a whole number of at least 1, got {n_permutations!r}")
     differences = ours - theirs
     differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(ours), np.abs(theirs))] = 0.0
-    summary = mean_interval(differences, level)
+    summary = mean_interval(differences, confidence)
     untied = differences[differences != 0]
     return PairedComparison(
         difference=summary.mean,
@@ -223,19 +224,19 @@ def corrected(p_values: ArrayLike, correction: str = "holm") -> Floats:
     return np.minimum(values * values.size, 1.0) if correction == "bonferroni" else values
 
 
-def holm_levels(p_values: ArrayLike, level: float = 0.95) -> Floats:
-    """Return the confidence level of each of several intervals such that they say what Holm's method says.
+def holm_confidences(p_values: ArrayLike, confidence: float = 0.95) -> Floats:
+    """Return the confidence of each of several intervals such that they say what Holm's method says.
 
-    With α = 1 − level and p values p_(1) ≤ p_(2) ≤ …, p_(i) is rejected while p_(i) ≤ α / (n − i + 1). Its interval has
-    level 1 − α / (n − i + 1), those after the last rejected one 1 − α over their number: an interval holds 0 exactly
-    where Holm's method does not reject.
+    With α = 1 − confidence and p values p_(1) ≤ p_(2) ≤ …, p_(i) is rejected while p_(i) ≤ α / (n − i + 1). Its
+    interval has confidence 1 − α / (n − i + 1), those after the last rejected one 1 − α over their number: an interval
+    holds 0 exactly where Holm's method does not reject.
 
     Parameters
     ----------
     p_values : array of float, shape (n,)
         Of the tests whose intervals these are.
-    level : float
-        Of the tests together: where nothing differs, an interval leaves 0 out with a chance of at most 1 − level.
+    confidence : float
+        Of the tests together: where nothing differs, an interval leaves 0 out with a chance of at most 1 − confidence.
 
     Notes
     -----
@@ -244,16 +245,16 @@ def holm_levels(p_values: ArrayLike, level: float = 0.95) -> Floats:
 
     Examples
     --------
-    >>> holm_levels([0.25, 0.01, 0.2]).round(4)
+    >>> holm_confidences([0.25, 0.01, 0.2]).round(4)
     array([0.975 , 0.9833, 0.975 ])
     """
-    check_level(level)
+    strict_share(confidence, "confidence")
     adjusted = holm(p_values)
     values, n = _scores(p_values, "p_values"), adjusted.size
-    is_rejected = adjusted <= 1 - level
+    is_rejected = adjusted <= 1 - confidence
     n_left = n - np.searchsorted(np.sort(values), values)  # equal p values share the wider interval
     n_left[~is_rejected] = np.count_nonzero(~is_rejected)
-    return np.asarray(1 - (1 - level) / n_left)
+    return np.asarray(1 - (1 - confidence) / n_left)
 
 
 def _p_values(p_values: ArrayLike) -> Floats:

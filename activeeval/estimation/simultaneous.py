@@ -10,7 +10,7 @@ law, so that both scopes go the same way. Where regressors are fitted each pair 
 holds but for terms of order 1/n: what makes the matrix no covariance is cut off (`pair_roots`; on MQ2008, 28 pairs, it
 was nothing that the correlations showed in two digits).
 
-*Max-t.* All intervals hold together with probability 1 − α where each has the level 1 − α* with
+*Max-t.* All intervals hold together with probability 1 − α where each has the confidence 1 − α* with
 
     P(|T_t| ≤ t quantile of its degrees of freedom at 1 − α*, for all t) = 1 − α,      T_t = Z_t / sqrt(W_t / d_t),
 
@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtri, stdtr, stdtrit
 
+from activeeval.checks import strict_share
 from activeeval.errors import InputError
-from activeeval.results import check_level
 from activeeval.types import Bools, Floats
 
 Pairs = Sequence[tuple[int, int]]
@@ -88,7 +88,7 @@ def _normals(n: int) -> NDArray[np.float32]:
 
 
 def all_hold(roots: Floats, degrees_of_freedom: Floats) -> Callable[[float], float]:
-    """Return the function from α* to the probability that several t intervals of level 1 − α* all hold.
+    """Return the function from α* to the probability that several t intervals of confidence 1 − α* all hold.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def all_hold(roots: Floats, degrees_of_freedom: Floats) -> Callable[[float], flo
     return share
 
 
-def simultaneous_level(roots: Floats | None, degrees_of_freedom: ArrayLike, level: float = 0.95) -> float:
-    """Return the level 1 − α* of each of several t intervals such that all hold at once with a level.
+def simultaneous_confidence(roots: Floats | None, degrees_of_freedom: ArrayLike, confidence: float = 0.95) -> float:
+    """Return the confidence 1 − α* of each of several t intervals such that all hold at once with a confidence.
 
     Parameters
     ----------
@@ -120,25 +120,27 @@ def simultaneous_level(roots: Floats | None, degrees_of_freedom: ArrayLike, leve
 
     Examples
     --------
-    >>> round(simultaneous_level(np.ones((3, 1)), [9, 9, 9]), 3), simultaneous_level(None, [9.0] * 5, 0.95)
+    >>> round(simultaneous_confidence(np.ones((3, 1)), [9, 9, 9]), 3), simultaneous_confidence(None, [9.0] * 5, 0.95)
     (0.95, 0.99)
     """
-    check_level(level)
+    strict_share(confidence, "confidence")
     degrees = np.maximum(np.asarray(degrees_of_freedom, dtype=np.float64), 1.0)
-    alpha = 1 - level
+    alpha = 1 - confidence
     if degrees.size <= 1:
-        return level
+        return confidence
     lowest, highest = alpha / degrees.size, alpha
     if roots is None:
         return 1 - lowest
     share = all_hold(roots, degrees)
     for _ in range(_STEPS):
         middle = (lowest + highest) / 2
-        lowest, highest = (middle, highest) if share(middle) >= level else (lowest, middle)
+        lowest, highest = (middle, highest) if share(middle) >= confidence else (lowest, middle)
     return 1 - lowest
 
 
-def hold_at_once(errors: ArrayLike, variances: Floats, pairs: Pairs, degrees: ArrayLike, level: float = 0.95) -> bool:
+def hold_at_once(
+    errors: ArrayLike, variances: Floats, pairs: Pairs, degrees: ArrayLike, confidence: float = 0.95
+) -> bool:
     """Return whether the simultaneous intervals of some differences all hold what they are about.
 
     Parameters
@@ -160,9 +162,9 @@ def hold_at_once(errors: ArrayLike, variances: Floats, pairs: Pairs, degrees: Ar
     least = float((2 * stdtr(freedom, -np.abs(found[open_ones]) / np.sqrt(own[open_ones]))).min())
     roots = pair_roots(variances, [pairs[k] for k in open_ones.tolist()])
     if open_ones.size == 1 or roots is None:
-        return least >= (1 - level) / open_ones.size
-    # 1 − α* is where all hold with the level: beyond the farthest error they hold more often than that, or not
-    return least >= 1 - level or all_hold(roots, freedom)(least) <= level
+        return least >= (1 - confidence) / open_ones.size
+    # 1 − α* is where all hold with the confidence: beyond the farthest error they hold more often than that, or not
+    return least >= 1 - confidence or all_hold(roots, freedom)(least) <= confidence
 
 
 def _errors(degrees: Floats) -> Floats:

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from activeeval.checks import whole_number
 from activeeval.errors import InputError, StateError
 from activeeval.gains.cautions import UndeterminedWarning
 from activeeval.gains.learner import GainDiscountLearner
 from activeeval.gains.pair_summary import open_pairs
 from activeeval.gains.pairs import PreferenceData
-from activeeval.measures.checks import whole_number
 
 # of a margin of 1: what is closer than the solver's error is asked in the order that was drawn at the start
 _EQUAL = 1e-6

@@ -9,10 +9,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from activeeval.checks import whole_number
 from activeeval.errors import InputError
 from activeeval.gains.lists import grade_matrix, namer
 from activeeval.measures import Additive, shown_name
-from activeeval.measures.checks import whole_number
 from activeeval.pool import QueryPool, whole_grades
 from activeeval.types import Floats, Ints
 

@@ -18,7 +18,7 @@ def gains_fields(
     learner: GainDiscountLearner,
     data: PreferenceData,
     stability: Stability | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
     best_gain: float | None = None,
     intervals: GainIntervals | None = None,
 ) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def gains_fields(
     learner : GainDiscountLearner
         Fitted on ``data``.
     stability : Stability, optional
-        Adds the band that holds ``level`` of the resamples, which is no confidence interval.
+        Adds the band that holds ``confidence`` of the resamples, which is no confidence interval.
     best_gain : float, optional
         See `GainDiscountLearner.measure`; the weights stay on their own scale.
     intervals : GainIntervals, optional
@@ -62,13 +62,13 @@ def gains_fields(
     }
     if intervals is not None:
         fields["intervals"] = _intervals(intervals)
-    return fields if stability is None else fields | {"stability": _stability(stability, level)}
+    return fields if stability is None else fields | {"stability": _stability(stability, confidence)}
 
 
 def _intervals(found: GainIntervals) -> dict[str, Any]:
     return {
         "method": "likelihood ratio",
-        "level": found.level,
+        "confidence": found.confidence,
         "turned": found.turned,
         "telling": found.n_telling,
         "independent": found.unit,
@@ -78,11 +78,11 @@ def _intervals(found: GainIntervals) -> dict[str, Any]:
     }
 
 
-def _stability(stability: Stability, level: float) -> dict[str, Any]:
-    ends = {what: stability.interval(what, level) for what in ("gains", "discounts", "rank_one_shares")}
+def _stability(stability: Stability, confidence: float) -> dict[str, Any]:
+    ends = {what: stability.interval(what, confidence) for what in ("gains", "discounts", "rank_one_shares")}
     return {
         "method": "resampling, no confidence interval",
-        "level": level,
+        "confidence": confidence,
         "resamples": len(stability.gains),
         "undetermined": stability.n_undetermined,
         "resampled": stability.unit,

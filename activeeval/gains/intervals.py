@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
+from activeeval.checks import strict_share
 from activeeval.errors import InputError
 from activeeval.gains.agreeing import farthest_agreeing, one_agreeing
 from activeeval.gains.learner import GainDiscountLearner, check_alike
@@ -48,7 +49,7 @@ class GainIntervals:
         Lower and upper ends by grade, as shares of the best grade's gain.
     discounts : ndarray, shape (2, K)
         Lower and upper ends by rank, as shares of the first rank's.
-    level : float
+    confidence : float
         Share of repetitions in which an interval is to hold the true value.
     turned : float
         ε of the largest likelihood: which share of the preferences is turned round whatever the lists.
@@ -62,7 +63,7 @@ class GainIntervals:
 
     gains: Floats
     discounts: Floats
-    level: float
+    confidence: float
     turned: float
     n_telling: int
     unit: str
@@ -70,7 +71,7 @@ class GainIntervals:
     cautions: tuple[str, ...]
 
 
-def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, level: float = 0.95) -> GainIntervals:
+def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidence: float = 0.95) -> GainIntervals:
     """Return the gains and discounts whose likelihood is not too small beside the largest, Λ = 2 (ℓ_max − ℓ) ≤ q.
 
     ℓ is the largest log-likelihood of all measures with that one gain or discount. Preferences alone count: neither
@@ -80,29 +81,28 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, level: fl
     ----------
     learner : GainDiscountLearner
         Fitted on ``data``; of shape "decreasing" or "monotone".
-    level : float
+    confidence : float
 
     Raises
     ------
     InputError
-        On documents without grades, free weights or a level that is none; and where preferences that contradict each
-        other are of so few kinds of pairs that no interval is known to hold what it promises.
+        On documents without grades, free weights or a confidence that is none; and where preferences that contradict
+        each other are of so few kinds of pairs that no interval is known to hold what it promises.
     """
     check_is_fitted(learner)
     check_alike(data, learner.n_ranks_, learner.n_levels_, learner.documents_)
     if data.documents or learner.shape == "free":
         what = "documents that nobody graded" if data.documents else "free weights"
         raise InputError(f"there are no intervals of {what}: they are of gains and discounts with a shape")
-    if not 0 < level < 1:
-        raise InputError(f"the level must lie strictly between 0 and 1, got {level!r}")
+    strict_share(confidence, "confidence")
     chosen = np.flatnonzero(~data.ties & (data.preferred != data.other).any(axis=1))
     told, groups = data.subset(chosen), np.unique(data.groups()[chosen], return_inverse=True)[1]
     telling = open_pairs(told)
     likelihood = Likelihood.of(told, learner.shape == "decreasing")
     best = likelihood.best()
-    agreeing = _agreeing_of_few_kinds(likelihood, best, telling, level)
+    agreeing = _agreeing_of_few_kinds(likelihood, best, telling, confidence)
     n_free = likelihood.n_ranks + likelihood.n_steps - 2
-    rooms = _room(level, len(np.unique(groups[telling])), n_free) * _design_effects(likelihood, best, groups)
+    rooms = _room(confidence, len(np.unique(groups[telling])), n_free) * _design_effects(likelihood, best, groups)
     low, high = _ends(likelihood, best, rooms, agreeing)
     found = learner.read_out()
     learned = np.concatenate((found.discounts, found.relative_gains[1:]))
@@ -113,22 +113,22 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, level: fl
     return GainIntervals(
         gains=np.hstack((np.zeros((2, 1)), gains)),
         discounts=discounts,
-        level=level,
+        confidence=confidence,
         turned=float(best[-1]),
         n_telling=int(telling.sum()),
         unit=unit,
         n_units=n_units,
-        cautions=(*few, *_cautions(low, high, learned, level, likelihood.n_ranks)),
+        cautions=(*few, *_cautions(low, high, learned, confidence, likelihood.n_ranks)),
     )
 
 
-def _agreeing_of_few_kinds(likelihood: Likelihood, best: Floats, telling: Bools, level: float) -> Floats | None:
+def _agreeing_of_few_kinds(likelihood: Likelihood, best: Floats, telling: Bools, confidence: float) -> Floats | None:
     """Return a z that agrees with all preferences where their kinds repeat; raise where few kinds contradict."""
     a_kind = _pairs_a_kind(likelihood.rows[telling])
     agreeing = one_agreeing(likelihood, best) if a_kind > _REPEATED else None
     if a_kind > _FEW_KINDS and agreeing is None and best[-1] > _CONTRADICTED:
         raise InputError(
-            f"there is no {level:.0%} interval: the preferences contradict each other, and are of so few kinds of "
+            f"there is no {confidence:.0%} interval: the preferences contradict each other, and are of so few kinds of "
             f"pairs ({a_kind:.1f} preferences a kind) that whole ranges of gains and discounts order them alike"
         )
     return agreeing
@@ -142,9 +142,9 @@ def _pairs_a_kind(rows: Floats) -> float:
     return len(rows) / len(np.unique(rows * first[:, None], axis=0))
 
 
-def _room(level: float, n: int, n_free: int) -> float:
+def _room(confidence: float, n: int, n_free: int) -> float:
     """Return by how much the log-likelihood may fall: half of q, more where each variable has few preferences."""
-    quantile = float(ndtri((1 + level) / 2)) ** 2
+    quantile = float(ndtri((1 + confidence) / 2)) ** 2
     return quantile / 2 * _WIDER * (1 + n_free / max(n - n_free, n_free, 1))
 
 
@@ -183,7 +183,7 @@ def _design_effects(likelihood: Likelihood, best: Floats, groups: Ints) -> Float
     return np.asarray(np.maximum((sums**2).sum(axis=0) / np.where(alone > 0, alone, 1.0), 1.0))
 
 
-def _cautions(low: Floats, high: Floats, learned: Floats, level: float, n_ranks: int) -> tuple[str, ...]:
+def _cautions(low: Floats, high: Floats, learned: Floats, confidence: float, n_ranks: int) -> tuple[str, ...]:
     names = [f"rank {k}" for k in range(1, n_ranks + 1)] + [f"grade {y}" for y in range(1, low.size - n_ranks + 1)]
 
     def named(chosen: NDArray[np.bool_]) -> str:
@@ -191,7 +191,7 @@ def _cautions(low: Floats, high: Floats, learned: Floats, level: float, n_ranks:
 
     said = []
     if np.any(wide := high - low > _WIDE):
-        said.append(f"{level:.0%} intervals wider than {_WIDE:g}, too few preferences tell of {named(wide)}")
+        said.append(f"{confidence:.0%} intervals wider than {_WIDE:g}, too few preferences tell of {named(wide)}")
     if np.any(pulled := (learned < low - _OUTSIDE) | (learned > high + _OUTSIDE)):
         said.append(
             f"the penalty puts what was learned of {named(pulled)} where the preferences alone would not: "

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from activeeval.checks import whole_number
 from activeeval.errors import InputError
 from activeeval.gains.cautions import UndeterminedWarning, cautions, of_choice
 from activeeval.gains.choosing import Choice, Split, folds, held_out_losses
@@ -20,7 +21,6 @@ from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.program import MARGINS, SHAPES, Program
 from activeeval.gains.readout import ReadOut, anchored, read_out, told_apart
 from activeeval.measures import Additive
-from activeeval.measures.checks import whole_number
 from activeeval.types import Floats, Ints
 
 # Half powers of ten. Wherever benchmarks/metric_learning lets data choose C, the mean of its logarithm lies between

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from activeeval.checks import whole_number
 from activeeval.errors import InputError
-from activeeval.measures.checks import whole_number
 from activeeval.pool import QueryPool, Rankings
 from activeeval.types import Ints
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from activeeval.checks import strict_share, whole_number
 from activeeval.errors import InputError
 from activeeval.gains.learner import GainDiscountLearner, check_alike
 from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.readout import read_out
-from activeeval.measures.checks import whole_number
 from activeeval.types import Floats
 
 
@@ -45,7 +45,7 @@ class Stability:
     unit: str
     n_units: int
 
-    def interval(self, what: str, level: float = 0.95) -> tuple[Floats, Floats]:
+    def interval(self, what: str, confidence: float = 0.95) -> tuple[Floats, Floats]:
         """Return the lower and upper ends of ``"gains"``, ``"discounts"`` or ``"rank_one_shares"``: a stability band.
 
         The ends are quantiles over the resamples, so the band says how far the pairs scatter, not how far the penalty
@@ -53,9 +53,8 @@ class Stability:
         """
         if what not in ("gains", "discounts", "rank_one_shares"):
             raise InputError(f"there are intervals of gains, discounts and rank_one_shares, not of {what!r}")
-        if not 0 < level < 1:
-            raise InputError(f"the level must lie strictly between 0 and 1, got {level!r}")
-        low, high = np.quantile(getattr(self, what), [(1 - level) / 2, (1 + level) / 2], axis=0)
+        strict_share(confidence, "confidence")
+        low, high = np.quantile(getattr(self, what), [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         return low, high
 
 

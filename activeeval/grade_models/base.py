@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from activeeval.checks import whole_number
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import as_features, as_grades, from_cumulative, whole_from_one
+from activeeval.grade_models.probabilities import as_features, as_grades, from_cumulative
 from activeeval.types import Floats, Ints
 
 
@@ -43,7 +44,7 @@ class GradeModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _check_max_grade(self) -> int | None:
-        return None if self.max_grade is None else whole_from_one(self.max_grade, "max_grade")
+        return None if self.max_grade is None else whole_number(self.max_grade, "max_grade", 1)
 
     def _check_columns(self, X: ArrayLike) -> NDArray[Any]:
         return fitted_columns(self, X)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.utils import check_random_state
 
+from activeeval.checks import whole_number
 from activeeval.errors import InputError
 from activeeval.grade_models.base import ThresholdModel
-from activeeval.grade_models.probabilities import whole_from_one
 from activeeval.types import Floats, Ints
 
 # What a thread takes through all trees: blocks of 512 rows take 1.4 to 1.7 times as long, larger ones are a tenth to a
@@ -37,7 +37,7 @@ class Forests:
     def _grow(self, features: NDArray[Any], targets: Sequence[NDArray[Any]]) -> None:
         """Grow a forest for each of the targets, of shape (n,) or (n, n_outputs), on the same rows."""
         n_rows = features.shape[0]
-        n_kept = n_rows if self.max_rows is None else min(n_rows, whole_from_one(self.max_rows, "max_rows"))
+        n_kept = n_rows if self.max_rows is None else min(n_rows, whole_number(self.max_rows, "max_rows", 1))
         try:
             seeds = _seeds(self.random_state, len(targets) + (n_kept < n_rows))
             rows = np.arange(n_rows)

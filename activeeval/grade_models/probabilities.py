@@ -172,14 +172,6 @@ def as_query_codes(query_ids: ArrayLike, n_rows: int, what: str) -> tuple[Ints, 
     return codes, unique.size
 
 
-def whole_from_one(value: Any, what: str) -> int:
-    """Return a parameter that must be a whole number of at least 1."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not number or value < 1 or value % 1 != 0:
-        raise InputError(f"{what} must be a whole number of at least 1, got {value!r}")
-    return int(value)
-
-
 def as_probabilities(probs: ArrayLike, what: str) -> Floats:
     """Return rows of probabilities as given, or name the first row that is none.
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
+from activeeval.checks import strict_share
 from activeeval.errors import InputError
 from activeeval.grade_models.base import GradeModel
 from activeeval.grade_models.probabilities import as_features, as_grades, log_loss
@@ -96,8 +97,7 @@ def _validation_rows(groups: ArrayLike, n_rows: int, fraction: float, random: np
     queries = np.asarray(groups)
     if queries.shape != (n_rows,):
         raise InputError(f"groups must name the query of each of the {n_rows} rows of X, got shape {queries.shape}")
-    if not 0 < fraction < 1:
-        raise InputError(f"validation_fraction must lie strictly between 0 and 1, got {fraction!r}")
+    strict_share(fraction, "validation_fraction")
     unique, of_row = np.unique(queries, return_inverse=True)
     if unique.size < 2:
         raise InputError("tuning splits by query and needs at least two queries")

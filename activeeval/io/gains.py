@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from activeeval.checks import LARGEST_GRADE
 from activeeval.errors import FormatError, InputError
 from activeeval.io.files import MOST_PARSED, PathLike, open_text
 from activeeval.io.json_text import parse_json
 from activeeval.io.writing import write_atomically
-from activeeval.pool.checks import LARGEST_GRADE
 
 _LARGEST = 1e15
 
@@ -100,8 +100,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _check_ends(name: str, what: str, bands: Any, lengths: Mapping[str, int]) -> None:
-    """Raise where bands do not hold a level, and a lower and an upper end for every gain and discount."""
-    is_whole = isinstance(bands, dict) and _is_number(bands.get("level"))
+    """Raise where bands do not hold a confidence, and a lower and an upper end for every gain and discount."""
+    is_whole = isinstance(bands, dict) and _is_number(bands.get("confidence"))
     for field, length in lengths.items():
         ends = bands.get(field) if is_whole else None
         is_whole = (
@@ -111,5 +111,5 @@ def _check_ends(name: str, what: str, bands: Any, lengths: Mapping[str, int]) ->
         )
         if not is_whole:
             raise FormatError(
-                name, None, f"the field {what} does not fit, expected a level and two ends of each of {field}"
+                name, None, f"the field {what} does not fit, expected a confidence and two ends of each of {field}"
             )

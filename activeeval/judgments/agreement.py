@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from activeeval.checks import strict_share, whole_number
 from activeeval.errors import InputError
 from activeeval.judgments.coefficients import (
     METRICS,
@@ -23,8 +24,6 @@ from activeeval.judgments.coefficients import (
     kappa_of,
 )
 from activeeval.judgments.opinions import Grades, Relations, every_two
-from activeeval.measures.checks import whole_number
-from activeeval.results import check_level
 from activeeval.types import Floats, Ints
 
 Seed = np.random.Generator | int | None
@@ -61,7 +60,7 @@ class PreferenceAgreement:
     judges : tuple of str
     n_queries : int
         With a pair that two judges have in common.
-    level : float
+    confidence : float
         Of the intervals.
     counts : ndarray of int64, shape (3, 3)
         Rows are what a judge says, columns what another does, as `RELATIONS`.
@@ -73,7 +72,7 @@ class PreferenceAgreement:
 
     judges: tuple[str, ...]
     n_queries: int
-    level: float
+    confidence: float
     counts: Ints
     overall: Coefficient
     strict: Coefficient
@@ -106,7 +105,7 @@ class GradeAgreement:
     judges : tuple of str
     n_queries, n_items : int
         With an item that several judges graded; how many such items.
-    level : float
+    confidence : float
         Of the intervals.
     alphas : dict of str to Coefficient
         Krippendorff's α by metric.
@@ -119,14 +118,14 @@ class GradeAgreement:
     judges: tuple[str, ...]
     n_queries: int
     n_items: int
-    level: float
+    confidence: float
     alphas: dict[str, Coefficient]
     kappas: tuple[Kappas, ...]
     preferences: PreferenceAgreement | None
 
 
 def preference_agreement(
-    relations: Relations, level: float = 0.95, n_resamples: int = 1000, rng: Seed = None
+    relations: Relations, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
 ) -> PreferenceAgreement:
     """Compare what judges prefer.
 
@@ -144,34 +143,36 @@ def preference_agreement(
     0.5
     """
     _check_judges(relations.judges)
-    found = _preference_agreement(relations, level, n_resamples, rng)
+    found = _preference_agreement(relations, confidence, n_resamples, rng)
     if found is None:
         raise InputError("no two judges have a pair of items in common, so there is nothing to compare")
     return found
 
 
 def _preference_agreement(
-    relations: Relations, level: float, n_resamples: int, rng: Seed
+    relations: Relations, confidence: float, n_resamples: int, rng: Seed
 ) -> PreferenceAgreement | None:
     tables = relations.tables()
     tables = tables[tables.sum(axis=(1, 2)) > 0]
     if not tables.size:
         return None
-    draws = _resamples(len(tables), level, n_resamples, rng)
+    draws = _resamples(len(tables), confidence, n_resamples, rng)
     same, n_all = np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2))
     both = tables[:, ::2, ::2]
     same_strict, n_strict = np.trace(both, axis1=1, axis2=2), both.sum(axis=(1, 2))
     return PreferenceAgreement(
         judges=relations.judges,
         n_queries=len(tables),
-        level=level,
+        confidence=confidence,
         counts=tables.sum(axis=0),
-        overall=_coefficient(_share_of(same, n_all), draws, level, int(n_all.sum())),
-        strict=_coefficient(_share_of(same_strict, n_strict), draws, level, int(n_strict.sum())),
+        overall=_coefficient(_share_of(same, n_all), draws, confidence, int(n_all.sum())),
+        strict=_coefficient(_share_of(same_strict, n_strict), draws, confidence, int(n_strict.sum())),
     )
 
 
-def grade_agreement(grades: Grades, level: float = 0.95, n_resamples: int = 1000, rng: Seed = None) -> GradeAgreement:
+def grade_agreement(
+    grades: Grades, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
+) -> GradeAgreement:
     """Compare the grades that judges gave, as grades and by the preferences they imply.
 
     Raises
@@ -187,21 +188,21 @@ def grade_agreement(grades: Grades, level: float = 0.95, n_resamples: int = 1000
     values, code = np.unique(own.grade, return_inverse=True)
     items, first, item = np.unique(own.item, return_index=True, return_inverse=True)
     random = np.random.default_rng(rng)
-    draws = _resamples(queries.size, level, n_resamples, random)
+    draws = _resamples(queries.size, confidence, n_resamples, random)
     counts = np.zeros((items.size, values.size))
     np.add.at(counts, (item, code), 1)
     alphas = {
-        metric: _coefficient(_alpha(counts, query[first], values, metric), draws, level, items.size)
+        metric: _coefficient(_alpha(counts, query[first], values, metric), draws, confidence, items.size)
         for metric in METRICS
     }
     return GradeAgreement(
         judges=grades.judges,
         n_queries=queries.size,
         n_items=items.size,
-        level=level,
+        confidence=confidence,
         alphas=alphas,
-        kappas=tuple(_kappas(own, query, code, values, draws, level)),
-        preferences=_preference_agreement(own.relations(), level, n_resamples, random),
+        kappas=tuple(_kappas(own, query, code, values, draws, confidence)),
+        preferences=_preference_agreement(own.relations(), confidence, n_resamples, random),
     )
 
 
@@ -240,7 +241,7 @@ def _alpha(counts: Floats, query: Ints, values: Floats, metric: str) -> Statisti
     return lambda times: alpha_of(coincidences(counts, times[query]), values, metric)
 
 
-def _kappas(own: Grades, query: Ints, code: Ints, values: Floats, draws: Floats, level: float) -> list[Kappas]:
+def _kappas(own: Grades, query: Ints, code: Ints, values: Floats, draws: Floats, confidence: float) -> list[Kappas]:
     found = []
     for one, two in every_two(own.judge):
         shared, here, there = np.intersect1d(own.item[one], own.item[two], True, return_indices=True)
@@ -249,7 +250,7 @@ def _kappas(own: Grades, query: Ints, code: Ints, values: Floats, draws: Floats,
         rows, columns = one[here], two[there]
         of = {
             weights: _coefficient(
-                _kappa(code[rows], code[columns], query[rows], values, weights), draws, level, shared.size
+                _kappa(code[rows], code[columns], query[rows], values, weights), draws, confidence, shared.size
             )
             for weights in WEIGHTS
         }
@@ -261,20 +262,20 @@ def _kappa(first: Ints, second: Ints, query: Ints, values: Floats, weights: str)
     return lambda times: kappa_of(confusion(first, second, values.size, times[query]), values, weights)
 
 
-def _resamples(n_queries: int, level: float, n_resamples: int, rng: Seed) -> Floats:
+def _resamples(n_queries: int, confidence: float, n_resamples: int, rng: Seed) -> Floats:
     """Return how often each query is drawn, shape (n_resamples, n_queries)."""
-    check_level(level)
+    strict_share(confidence, "confidence")
     n_resamples = whole_number(n_resamples, "n_resamples", 1)
     random = np.random.default_rng(rng)
     return random.multinomial(n_queries, np.full(n_queries, 1 / n_queries), size=n_resamples).astype(np.float64)
 
 
-def _coefficient(statistic: Statistic, draws: Floats, level: float, n: int) -> Coefficient:
+def _coefficient(statistic: Statistic, draws: Floats, confidence: float, n: int) -> Coefficient:
     n_queries = draws.shape[1]
     value = statistic(np.ones(n_queries))
     resampled = [statistic(times) for times in draws] if value is not None and n_queries > 1 else [None]
     defined = [one for one in resampled if one is not None]
     if len(defined) < len(resampled):
         return Coefficient(value, None, None, n)
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Coefficient(value, float(low), float(high), n)

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from activeeval.checks import LARGEST_GRADE, first_above, whole_number
 from activeeval.errors import InputError
 from activeeval.pool import QueryPool, Rankings, whole_grades
-from activeeval.pool.checks import LARGEST_GRADE, first_above
-from activeeval.types import Floats, Ints
+from activeeval.types import Floats, Ints, sealed
 
 _PROBABILITY_TOLERANCE = 1e-6  # a row of single precision misses 1 by some 1e-7
-
-
-def sealed(array: ArrayLike, dtype: Any = np.float64) -> NDArray[Any]:
-    """Return a contiguous read-only view: one array type for every kernel, so that each compiles once."""
-    view = np.ascontiguousarray(array, dtype=dtype).view()
-    view.flags.writeable = False
-    return view
-
-
-def whole_number(value: Any, what: str, least: int, most: float = np.inf) -> int:
-    """Return a whole number of any type as an int, or say what it should have been."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not float(value).is_integer() or value < least:
-        kind = "a positive whole number" if least == 1 else f"a whole number from {least}"
-        raise InputError(f"{what} must be {kind}, got {value!r}")
-    if float(value) > most:
-        raise InputError(f"{what} must be at most {most}, got {value!r:.60}")
-    return int(float(value))
 
 
 def checked_cutoff(cutoff: Any) -> int | None:

@@ -21,7 +21,6 @@ from activeeval.measures.checks import (
     checked_nodes,
     longest_list,
     mean_over_nodes,
-    sealed,
 )
 from activeeval.measures.rules import (
     Discounts,
@@ -38,7 +37,7 @@ from activeeval.measures.rules import (
 from activeeval.measures.terms import ADDITIVE, CASCADE, Terms, plain_terms
 from activeeval.pool import QueryPool, Rankings
 from activeeval.results import Moments
-from activeeval.types import Floats
+from activeeval.types import Floats, sealed
 
 Kernel = Callable[..., None]
 

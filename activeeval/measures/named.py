@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from numbers import Real
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from activeeval.checks import LARGEST_GRADE, strict_share, whole_number
 from activeeval.errors import InputError
-from activeeval.measures.checks import whole_number
 from activeeval.measures.families import Additive, Cascade
 from activeeval.measures.rules import (
     AtLeast,
@@ -23,7 +22,6 @@ from activeeval.measures.rules import (
     log_discount,
     reciprocal_discount,
 )
-from activeeval.pool.checks import LARGEST_GRADE
 
 
 def gain_rule(gains: str | ArrayLike | GradeRule | None, default: GradeRule) -> GradeRule:
@@ -96,9 +94,8 @@ def RBP(p: float = 0.8, rel: int = 1, gains: Any = None, cutoff: int | None = No
     >>> print(RBP(), RBP(p=0.5).discount_vector(3))
     RBP(p=0.8,rel=1) [0.5   0.25  0.125]
     """
-    if not isinstance(p, Real) or not 0 < p < 1:
-        raise InputError(f"p must lie strictly between 0 and 1, got {p!r}")
-    return Additive(gain_rule(gains, relevance_rule(rel)), GeometricDiscount(float(p)), cutoff, "RBP")
+    discount = GeometricDiscount(strict_share(p, "p"))
+    return Additive(gain_rule(gains, relevance_rule(rel)), discount, cutoff, "RBP")
 
 
 def Precision(cutoff: int | None, rel: int = 1) -> Additive:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from activeeval.checks import LARGEST_GRADE
 from activeeval.errors import InputError, did_you_mean
 from activeeval.measures.families import Additive
 from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, Success, gain_rule
@@ -14,7 +15,6 @@ from activeeval.measures.ranked import AP, NDCG, Judged, Recall
 from activeeval.measures.rules import Exponential, log_discount
 from activeeval.measures.target import Measure
 from activeeval.measures.top_k import kERR, kNDCG
-from activeeval.pool.checks import LARGEST_GRADE
 
 _FORMULATIONS = {"log2": "linear", "exp-log2": "exp"}
 _PARAMETERS: dict[str, tuple[str, ...]] = {

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
-from activeeval.measures.checks import check_pool, checked_cutoff, checked_grades, checked_nodes, longest_list, sealed
+from activeeval.measures.checks import check_pool, checked_cutoff, checked_grades, checked_nodes, longest_list
 from activeeval.measures.families import Additive
 from activeeval.measures.named import DCG, gain_rule, needed_cutoff, relevance_rule
 from activeeval.measures.rules import AtLeast, Averaged, ConstantDiscount, GradeRule, Groups, Linear, averaged
 from activeeval.measures.terms import ADDITIVE, PRECISION, Terms, normalised_terms
 from activeeval.pool import QueryPool, Rankings, hashed_uniforms, pool_hashes
 from activeeval.results import Moments
-from activeeval.types import Floats, Ints, Words
+from activeeval.types import Floats, Ints, Words, sealed
 
 # Sampled moments cost a whole-query design for nDCG@10 on MQ2008 .17 % of its variance, 50 samples .7 %, 1,000 .04 %;
 # 200 take .05 s on its 12,278 items.

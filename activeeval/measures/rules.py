@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from activeeval.checks import LARGEST_GRADE
 from activeeval.errors import InputError
-from activeeval.pool.checks import LARGEST_GRADE
 from activeeval.types import Floats
 
 Discounts = tuple[float, ...] | Callable[[Any], ArrayLike]

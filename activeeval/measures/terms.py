@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activeeval.measures.checks import sealed
-from activeeval.types import Floats
+from activeeval.types import Floats, sealed
 
 ADDITIVE, CASCADE, PRECISION = 0, 1, 2
 

@@ -14,8 +14,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from activeeval.checks import whole_number
 from activeeval.errors import InputError
-from activeeval.measures.checks import checked_cutoff, longest_list, sealed, whole_number
+from activeeval.measures.checks import checked_cutoff, longest_list
 from activeeval.measures.families import Cascade
 from activeeval.measures.named import ERR
 from activeeval.measures.ranked import NDCG, SEED, Normalised
@@ -23,7 +24,7 @@ from activeeval.measures.rules import Groups
 from activeeval.measures.target import Measure
 from activeeval.measures.terms import Terms
 from activeeval.pool import QueryPool, Rankings, hashed_uniforms
-from activeeval.types import Floats, Ints, Words
+from activeeval.types import Floats, Ints, Words, sealed
 
 LARGEST_K = 100
 """Gains are 2^y − 1: beyond a hundred the best item of a query alone makes its value."""

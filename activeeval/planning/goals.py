@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from numbers import Real
 
+from activeeval.checks import strict_share
 from activeeval.errors import InputError
 from activeeval.estimation import check_scope
 from activeeval.planning.forecasts import Forecast
 from activeeval.planning.prospects import RANGE, Prospect
-from activeeval.results import check_level
 
 _CLOSE = 1.0001
 _MOST_QUERIES = 2.0**40
@@ -36,7 +36,7 @@ class Goal:
         The chance of that.
     scope : {"pool", "population"}
         What the interval is about.
-    level : float
+    confidence : float
 
     Raises
     ------
@@ -55,7 +55,7 @@ class Goal:
     difference: float | None = None
     power: float = 0.8
     scope: str = "pool"
-    level: float = 0.95
+    confidence: float = 0.95
 
     def __post_init__(self) -> None:
         if (self.half_width is None) == (self.difference is None):
@@ -64,13 +64,12 @@ class Goal:
             is_number = isinstance(value, Real) and not isinstance(value, bool)
             if value is not None and not (is_number and 0 < value < math.inf):
                 raise InputError(f"the {name} must be a positive number, got {value!r}")
-        if not isinstance(self.power, Real) or not 0 < self.power < 1:
-            raise InputError(f"power must lie strictly between 0 and 1, got {self.power!r}")
+        strict_share(self.power, "power")
         check_scope(self.scope)
-        check_level(self.level)
-        if self.difference is not None and self.power <= 1 - self.level:
+        strict_share(self.confidence, "confidence")
+        if self.difference is not None and self.power <= 1 - self.confidence:
             raise InputError(
-                f"power {self.power:g} takes no judgment: expected one above 1 - level, {1 - self.level:g}"
+                f"power {self.power:g} takes no judgment: expected one above 1 - confidence, {1 - self.confidence:g}"
             )
 
     def is_met(self, prospect: Prospect, chance: float | None = None) -> bool:
@@ -83,8 +82,8 @@ class Goal:
             In how many cases it should: half of the samples for a half-width, `SURE` for a power by default.
         """
         if self.half_width is not None:
-            return prospect.half_width(self.scope, self.level, chance=chance or 0.5) <= self.half_width
-        asked = (self.difference or 0.0, self.scope, self.level)
+            return prospect.half_width(self.scope, self.confidence, chance=chance or 0.5) <= self.half_width
+        asked = (self.difference or 0.0, self.scope, self.confidence)
         return prospect.power_at(chance or SURE, *asked) >= self.power
 
     def budget(self, forecast: Forecast, chance: float | None = None) -> float | None:
@@ -111,9 +110,9 @@ class Goal:
     def reachable(self, forecast: Forecast) -> str:
         """Return what judging everything reaches, in words."""
         best = forecast.all_judged
-        text = f"judging everything leaves ± {best.half_width(self.scope, self.level):.3g}"
+        text = f"judging everything leaves ± {best.half_width(self.scope, self.confidence):.3g}"
         if self.difference is not None:
-            text += f", a power of {best.power(self.difference, self.scope, self.level):.2f}"
+            text += f", a power of {best.power(self.difference, self.scope, self.confidence):.2f}"
         return text
 
     def queries_needed(self, forecast: Forecast) -> float:

@@ -36,9 +36,9 @@ class PlannedRow:
     least_variance: float
     goal: Goal | None = None
 
-    def limit(self, level: float = 0.95) -> float:
+    def limit(self, confidence: float = 0.95) -> float:
         """Return the half-width of a normal interval with the least variance."""
-        return float(t_quantile(level, math.inf)) * math.sqrt(self.least_variance)
+        return float(t_quantile(confidence, math.inf)) * math.sqrt(self.least_variance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,37 +85,37 @@ class MeasurePlan:
         """Return the rows of some methods."""
         return tuple(row for row in self.rows if row.prospect.method in methods)
 
-    def passive_budget(self, row: PlannedRow, level: float) -> float | None:
+    def passive_budget(self, row: PlannedRow, confidence: float) -> float | None:
         """Return what passive should need for the pool's half-width of a row; None where that is everything."""
-        passive, wanted = self.forecasts["passive"], row.prospect.half_width("pool", level)
+        passive, wanted = self.forecasts["passive"], row.prospect.half_width("pool", confidence)
         if wanted == 0 or not math.isfinite(wanted):
             return None
-        needed = Goal(half_width=wanted, level=level).budget(passive)
+        needed = Goal(half_width=wanted, confidence=confidence).budget(passive)
         return None if needed is None or needed >= passive.cost else needed
 
     def power(self, prospect: Prospect) -> tuple[float, float, float] | None:
         """Return the power for the difference that is to be detected and its range; None where there is no such one."""
         for goal in self.goals:
             if goal.difference is not None:
-                asked = (goal.difference, goal.scope, goal.level)
+                asked = (goal.difference, goal.scope, goal.confidence)
                 return prospect.power(*asked), *prospect.powers(*asked)
         return None
 
-    def notes(self, level: float = 0.95, seconds: float | None = None) -> list[str]:
+    def notes(self, confidence: float = 0.95, seconds: float | None = None) -> list[str]:
         """Return what the rows mean, a line each: what to do, what limits it, what the queries themselves leave."""
         taught = [] if self.lesson is None else [_taught(self.lesson, self.forecasts[self.best])]
-        advice = [self._advice(row, level, seconds) for row in self.chosen]
-        return [*taught, *advice, self._limits(self.chosen[0], level), self._floor(level)]
+        advice = [self._advice(row, confidence, seconds) for row in self.chosen]
+        return [*taught, *advice, self._limits(self.chosen[0], confidence), self._floor(confidence)]
 
-    def _advice(self, row: PlannedRow, level: float, seconds: float | None) -> str:
+    def _advice(self, row: PlannedRow, confidence: float, seconds: float | None) -> str:
         one, cost = row.prospect, self.forecasts[self.best].cost
         whole = ", all there are," if one.budget >= cost * (1 - 1e-9) else ""
         hours = "" if seconds is None else f" ({one.budget * seconds / 3600:.3g} hours)"
         amount = f"{math.ceil(one.budget - 1e-6):,} {self.target.pool.cost_unit}{whole}{hours} by {self.best}"
         taken = f"about {one.items:,.0f} items of {one.queries:,.0f} queries"
-        if not math.isfinite(one.half_width("pool", level)):
+        if not math.isfinite(one.half_width("pool", confidence)):
             return f"{amount} give no interval: {taken}, fewer than an estimate with a fit takes"
-        low, high = one.half_widths("pool", level)
+        low, high = one.half_widths("pool", confidence)
         between = f"± {low:.3g} to {high:.3g}"
         first = f"{amount}: {between}"
         if row.goal:
@@ -123,16 +123,16 @@ class MeasurePlan:
             first = f"{row.goal} takes {amount} ({least:,.0f} to {most:,.0f}), which give {between}"
         few = min(_FEW, self.target.pool.n_queries)
         taken += f" (fewer than {few} make a rough interval)" if one.queries < few else ""
-        passive = self.passive_budget(row, level)
+        passive = self.passive_budget(row, confidence)
         if passive is None:
             return f"{first}: {taken}; random queries judged whole are not as precise before all are judged"
         times = f"{passive:,.0f}, {passive / one.budget:.1f} times that"
         return f"{first}: {taken}; random queries judged whole would need {times}"
 
-    def _limits(self, row: PlannedRow, level: float) -> str:
+    def _limits(self, row: PlannedRow, confidence: float) -> str:
         forecast, budget = self.forecasts[self.best], row.prospect.budget
         paid = f"{math.ceil(budget - 1e-6):,}"
-        text = f"for {paid} the best choice of items by this grade model comes to ± {row.limit(level):.3g}"
+        text = f"for {paid} the best choice of items by this grade model comes to ± {row.limit(confidence):.3g}"
         way = forecast.way
         if isinstance(way, ByLevels) and row.prospect.of_pool > 0:
             text += (
@@ -140,11 +140,13 @@ class MeasurePlan:
             )
             if self.target.pool.query_costs.any():
                 free = forecast.taught_scale.value * way.plan.without_overhead().least(budget)
-                text += f"; were turning to a query free, to ± {replace(row, least_variance=free).limit(level):.3g}"
+                text += (
+                    f"; were turning to a query free, to ± {replace(row, least_variance=free).limit(confidence):.3g}"
+                )
         return f"{text}; the model knows {forecast.values.explained:.0%} of how queries differ beforehand"
 
-    def _floor(self, level: float) -> str:
-        floor = self.forecasts[self.best].all_judged.half_width("population", level)
+    def _floor(self, confidence: float) -> str:
+        floor = self.forecasts[self.best].all_judged.half_width("population", confidence)
         if not math.isfinite(floor):
             return "of all queries that these are a sample of nothing is known: that takes two queries at least"
         return f"for all queries that these are a sample of, ± {floor:.3g} remains however much is judged of these"

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from activeeval.checks import strict_share
 from activeeval.planning.rehearsals import Noise
 from activeeval.planning.scales import Scale
-from activeeval.results import check_level, t_quantile
+from activeeval.results import t_quantile
 from activeeval.types import Floats
 
 FITTED = 2.0
@@ -62,35 +63,35 @@ class Prospect:
         """Return the variance of the estimate for the ``pool`` or the ``population``."""
         return self.of_pool + (self.of_scope if scope == "population" else 0.0)
 
-    def half_width(self, scope: str = "pool", level: float = 0.95, *, chance: float = 0.5) -> float:
+    def half_width(self, scope: str = "pool", confidence: float = 0.95, *, chance: float = 0.5) -> float:
         """Return the half-width that the t interval stays below with a chance: the median of samples by default."""
-        check_level(level)
+        strict_share(confidence, "confidence")
         variance = self.variance(scope)
         if self.of_pool == 0 or not math.isfinite(variance):
             freedom = max(self.of_census, 1.0) if variance else math.inf
-            return float(t_quantile(level, freedom)) * math.sqrt(variance)
+            return float(t_quantile(confidence, freedom)) * math.sqrt(variance)
         own = Scale(spread=self.spread).nodes
-        halves = [self._half_widths(noise, own, scope, level) for _, noise in self._noises]
+        halves = [self._half_widths(noise, own, scope, confidence) for _, noise in self._noises]
         near = [np.quantile(one, chance, method="hazen") for one in halves]
         return math.exp(math.fsum(w * math.log(half) for (w, _), half in zip(self._noises, near, strict=True)))
 
-    def half_widths(self, scope: str = "pool", level: float = 0.95) -> tuple[float, float]:
+    def half_widths(self, scope: str = "pool", confidence: float = 0.95) -> tuple[float, float]:
         """Return between which half-widths that of a sample should lie, `RANGE` of them."""
-        low, high = (self.half_width(scope, level, chance=0.5 + side * RANGE / 2) for side in (-1, 1))
+        low, high = (self.half_width(scope, confidence, chance=0.5 + side * RANGE / 2) for side in (-1, 1))
         return low, high
 
-    def power(self, difference: float, scope: str = "pool", level: float = 0.95) -> float:
+    def power(self, difference: float, scope: str = "pool", confidence: float = 0.95) -> float:
         """Return the chance that the t interval leaves out 0 where the true value is ``difference``."""
-        return self._power(difference, Scale(spread=self.spread).nodes, scope, level)
+        return self._power(difference, Scale(spread=self.spread).nodes, scope, confidence)
 
-    def powers(self, difference: float, scope: str = "pool", level: float = 0.95) -> tuple[float, float]:
+    def powers(self, difference: float, scope: str = "pool", confidence: float = 0.95) -> tuple[float, float]:
         """Return between which powers that of the design should lie, with a chance of `RANGE`."""
-        low, high = (self.power_at(0.5 - side * RANGE / 2, difference, scope, level) for side in (-1, 1))
+        low, high = (self.power_at(0.5 - side * RANGE / 2, difference, scope, confidence) for side in (-1, 1))
         return low, high
 
-    def power_at(self, chance: float, difference: float, scope: str = "pool", level: float = 0.95) -> float:
+    def power_at(self, chance: float, difference: float, scope: str = "pool", confidence: float = 0.95) -> float:
         """Return the power where the variance is as large as it stays below with a chance."""
-        return self._power(difference, np.array([Scale(spread=self.spread).at(chance)]), scope, level)
+        return self._power(difference, np.array([Scale(spread=self.spread).at(chance)]), scope, confidence)
 
     @property
     def _noises(self) -> tuple[tuple[float, Noise], ...]:
@@ -112,13 +113,13 @@ class Prospect:
             return np.full_like(noise.shares, math.inf)
         return np.clip(noise.shares * self.n_open, 1.0, self._most)
 
-    def _half_widths(self, noise: Noise, scales: Floats, scope: str, level: float) -> Floats:
+    def _half_widths(self, noise: Noise, scales: Floats, scope: str, confidence: float) -> Floats:
         """Return half-widths of samples, shape (n_scales, n)."""
         of_scope = self.variance(scope) - self.of_pool
         variances = self.of_pool * scales[:, None] * noise.ratios + of_scope
-        return np.asarray(t_quantile(level, self._degrees(noise)) * np.sqrt(variances))
+        return np.asarray(t_quantile(confidence, self._degrees(noise)) * np.sqrt(variances))
 
-    def _power(self, difference: float, scales: Floats, scope: str, level: float) -> float:
+    def _power(self, difference: float, scales: Floats, scope: str, confidence: float) -> float:
         from scipy.special import ndtr
 
         variance = self.variance(scope)
@@ -130,6 +131,6 @@ class Prospect:
         errors = np.sqrt(self.of_pool * scales + of_scope)[:, None]
         powers = 0.0
         for weight, noise in self._noises:
-            halves = self._half_widths(noise, scales, scope, level)
+            halves = self._half_widths(noise, scales, scope, confidence)
             powers += weight * float(np.mean(ndtr((d - halves) / errors) + ndtr((-d - halves) / errors)))
         return powers

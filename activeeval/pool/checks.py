@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from activeeval.checks import numbers
 from activeeval.errors import InputError
 from activeeval.pool.texts import LONGEST_ID, Texts
-from activeeval.types import Floats, Ints
-
-LARGEST_GRADE = 1000
-"""Of a scale: tables of every grade stay small, and an id or a year in the grade's place is told."""
+from activeeval.types import Ints
 
 
 def as_ids(values: ArrayLike | Texts | Iterable[Any], what: str) -> NDArray[Any]:
@@ -65,36 +63,6 @@ def _texts_of(values: Any, what: str) -> Texts:
     return Texts.from_array(values if values.dtype.kind == "U" else values.astype(np.str_))
 
 
-def frozen(array: NDArray[Any]) -> Any:
-    """Return a copy that nobody can write to, or the array itself where that is so already."""
-    if array.flags.c_contiguous and _is_frozen(array):
-        return array
-    return sealed_here(np.array(array, order="C", copy=True))
-
-
-def sealed_here(array: NDArray[Any]) -> Any:
-    """Make an array read-only that nobody else holds, and return it."""
-    array.setflags(write=False)
-    return array
-
-
-def _is_frozen(array: Any) -> bool:
-    # a view is as frozen as all that it is a view of
-    while isinstance(array, np.ndarray) and not array.flags.writeable:
-        array = array.base
-    return array is None
-
-
-def numbers(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise InputError(f"{what} must be numbers: {problem}") from None
-    if array.shape != shape:
-        raise InputError(f"{what} must have shape {shape}, got {array.shape}")
-    return array
-
-
 def segment_offsets(values: ArrayLike, what: str, n_queries: int, total: int | None) -> Ints:
     """Return where each query's segment starts and the last ends: ``total``, where that is known before."""
     array = np.asarray(values)
@@ -123,8 +91,3 @@ def whole_grades(grades: ArrayLike, n_items: int) -> Ints:
             raise InputError(f"grades must be whole numbers, got {values[bad[0]]} at item position {bad[0]}")
         array = values
     return array.astype(np.int64, copy=False)
-
-
-def first_above(values: NDArray[Any], most: int) -> int:
-    """Return the first place of a value above the most, or -1."""
-    return int(np.argmax(values > most)) if values.size and values.max() > most else -1

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.pool.checks import frozen, whole_grades
+from activeeval.pool.checks import whole_grades
 from activeeval.pool.queries import QueryPool
-from activeeval.types import Ints
+from activeeval.types import Ints, frozen
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

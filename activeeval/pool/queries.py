@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from activeeval.checks import numbers
 from activeeval.errors import InputError, shown
-from activeeval.pool.checks import as_texts, frozen, numbers, sealed_here, segment_offsets
+from activeeval.pool.checks import as_texts, segment_offsets
 from activeeval.pool.texts import Texts
-from activeeval.types import Floats, Ints
+from activeeval.types import Floats, Ints, frozen, sealed_here
 
 MOST_COST_RATIO = 1e15
 """Between item costs: beyond it the cheaper ones vanish in sums of the dearer."""

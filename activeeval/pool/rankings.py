@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from activeeval.checks import numbers
 from activeeval.errors import InputError
-from activeeval.pool.checks import frozen, numbers, sealed_here, segment_offsets
+from activeeval.pool.checks import segment_offsets
 from activeeval.pool.queries import QueryPool
-from activeeval.types import Ints
+from activeeval.types import Ints, frozen, sealed_here
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

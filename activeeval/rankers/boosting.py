@@ -24,10 +24,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.checks import LARGEST_GRADE, closed_share, whole_number
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import whole_from_one
-from activeeval.pool.checks import LARGEST_GRADE
-from activeeval.rankers.checks import share
 from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.lists import JudgedLists, Part, Spans
 from activeeval.rankers.losses import PairExponential, Term
@@ -146,9 +144,9 @@ class _BoostedRanker(StagedRanker):
         raise TypeError("a ranker says what it boosts")
 
     def _check_parameters(self) -> None:
-        whole_from_one(self.n_iter, "n_iter")
+        whole_number(self.n_iter, "n_iter", 1)
         if self.max_repeats is not None:
-            whole_from_one(self.max_repeats, "max_repeats")
+            whole_number(self.max_repeats, "max_repeats", 1)
 
     def _learn_columns(self, features: NDArray[Any]) -> None:
         self.means_ = features.min(axis=0).astype(np.float64)
@@ -211,7 +209,7 @@ class RankBoost(_BoostedRanker):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.n_thresholds is not None:
-            whole_from_one(self.n_thresholds, "n_thresholds")
+            whole_number(self.n_thresholds, "n_thresholds", 1)
 
     def _columns(self, features: NDArray[Any]) -> Floats:
         scaled = super()._columns(features)
@@ -303,7 +301,7 @@ class FocusedBoost(_BoostedRanker):
         self.beta = beta
 
     def _check_parameters(self) -> None:
-        share(self.beta, "beta")
+        closed_share(self.beta, "beta")
         super()._check_parameters()
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -51,17 +50,3 @@ def grouped_items(X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike | None) 
         raise InputError("query_ids must name the query of each row: this ranker compares items of one query")
     refuse_missing(features)
     return features, whole, codes
-
-
-def positive(value: Any, what: str) -> float:
-    """Return a parameter that must be a positive finite number."""
-    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
-        raise InputError(f"{what} must be positive and finite, got {value!r}")
-    return float(value)
-
-
-def share(value: Any, what: str) -> float:
-    """Return a parameter that must lie between 0 and 1."""
-    if not (isinstance(value, Real) and 0 <= float(value) <= 1):
-        raise InputError(f"{what} must lie between 0 and 1, got {value!r}")
-    return float(value)

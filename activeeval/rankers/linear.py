@@ -13,9 +13,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from activeeval.checks import whole_number
 from activeeval.errors import InputError
 from activeeval.grade_models.base import fitted_columns
-from activeeval.grade_models.probabilities import whole_from_one
 from activeeval.rankers.checks import grouped_items, refuse_missing
 from activeeval.rankers.lists import JudgedLists
 from activeeval.types import Floats, Ints
@@ -138,7 +138,7 @@ class StagedRanker(ListRanker):
         """Return the fitted ranker as fewer steps would have made it."""
         check_is_fitted(self)
         fewer = copy.copy(self)
-        fewer.n_iter = whole_from_one(n_iter, "n_iter")
+        fewer.n_iter = whole_number(n_iter, "n_iter", 1)
         fewer._take_path(self.path_[: fewer.n_iter + 1])
         return fewer
 

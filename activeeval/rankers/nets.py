@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from activeeval.grade_models.probabilities import whole_from_one
-from activeeval.rankers.checks import share
+from activeeval.checks import closed_share, whole_number
 from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import (
@@ -34,7 +33,7 @@ class _GradientRanker(StagedRanker):
         raise TypeError("a ranker says what it minimises")
 
     def _check_parameters(self) -> None:
-        whole_from_one(self.n_iter, "n_iter")
+        whole_number(self.n_iter, "n_iter", 1)
 
     def _learn_columns(self, features: NDArray[Any]) -> None:
         self._learn_scaling(features, self.standardize)
@@ -185,7 +184,7 @@ class ListMLE(_GradientRanker):
         self.rng = rng
 
     def _check_parameters(self) -> None:
-        whole_from_one(self.k, "k")
+        whole_number(self.k, "k", 1)
         super()._check_parameters()
 
     def _loss(self) -> Loss:
@@ -240,7 +239,7 @@ class FocusedNet(_GradientRanker):
         self.beta = beta
 
     def _check_parameters(self) -> None:
-        share(self.beta, "beta")
+        closed_share(self.beta, "beta")
         super()._check_parameters()
 
     def _loss(self) -> Loss:

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
+from activeeval.checks import positive, whole_number
 from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import whole_from_one
-from activeeval.rankers.checks import grouped_items, positive
+from activeeval.rankers.checks import grouped_items
 from activeeval.rankers.linear import BLOCK_ROWS, LinearRanker
 from activeeval.rankers.pairs import PreferencePairs
 from activeeval.types import Floats, Ints
@@ -125,8 +125,8 @@ class RankingSVM(LinearRanker):
 
     def _check_parameters(self) -> None:
         positive(self.C, "C")
-        whole_from_one(self.max_pairs, "max_pairs")
-        whole_from_one(self.max_iter, "max_iter")
+        whole_number(self.max_pairs, "max_pairs", 1)
+        whole_number(self.max_iter, "max_iter", 1)
 
     def _differences(self, features: NDArray[Any], preferred: Ints, other: Ints) -> Floats:
         differences = np.empty((preferred.size, features.shape[1]))

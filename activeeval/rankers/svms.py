@@ -8,9 +8,8 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from activeeval.grade_models.probabilities import whole_from_one
+from activeeval.checks import closed_share, positive, whole_number
 from activeeval.rankers.bundle import least_regularised
-from activeeval.rankers.checks import positive, share
 from activeeval.rankers.linear import ListRanker, within_queries
 from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import Focused, ListwiseAP, Loss, PairHinge
@@ -32,7 +31,7 @@ class _MarginRanker(ListRanker):
     def _check_parameters(self) -> None:
         positive(self.C, "C")
         positive(self.tol, "tol")
-        whole_from_one(self.max_iter, "max_iter")
+        whole_number(self.max_iter, "max_iter", 1)
 
     def _learn_columns(self, features: NDArray[Any]) -> None:
         self._learn_scaling(features, self.standardize)
@@ -202,7 +201,7 @@ class FocusedSVM(_MarginRanker):
         self.beta = beta
 
     def _check_parameters(self) -> None:
-        share(self.beta, "beta")
+        closed_share(self.beta, "beta")
         super()._check_parameters()
 
     def _loss(self) -> Loss:

@@ -75,7 +75,7 @@ def _estimates(summary: Summary) -> list[Block]:
     found, blocks = summary["estimates"], list[Block]([Heading("Estimates")])
     if not found:
         return [*blocks, Paragraph("No block is complete: there is nothing that may be read yet.", True)]
-    level = f"{summary['level']:.0%}"
+    confidence = f"{summary['confidence']:.0%}"
     rows = [
         [
             name_of(one),
@@ -87,29 +87,29 @@ def _estimates(summary: Summary) -> list[Block]:
         ]
         for one in found
     ]
-    header = ["question", "estimate", f"{level} interval", "half width", "expected at the end", "test of 0"]
+    header = ["question", "estimate", f"{confidence} interval", "half width", "expected at the end", "test of 0"]
     if not any(one["question"] == "difference" for one in found):
         header, rows = header[:-1], [row[:-1] for row in rows]
     head = summary["head"]
     last = head["block_read"]
     read = f"Read from {'block 1' if last == 1 else f'blocks 1 to {last}'} of {head['blocks']}."
     about = f"The intervals are about {_SCOPES[summary['scope']]}."
-    blocks += [Paragraph(f"{read} {about}"), Table(header, rows), *_at_once(found, level)]
-    blocks += _whatever(found, level)
+    blocks += [Paragraph(f"{read} {about}"), Table(header, rows), *_at_once(found, confidence)]
+    blocks += _whatever(found, confidence)
     return [*blocks, *_cautions(found), *(Paragraph(note) for note in summary["notes"])]
 
 
-def _whatever(found: Sequence[Summary], level: str) -> list[Block]:
+def _whatever(found: Sequence[Summary], confidence: str) -> list[Block]:
     rows = [
         [name_of(one), interval_of(one["low_whatever"], one["high_whatever"])]
         for one in found
         if one["low_whatever"] is not None
     ]
-    told = f"The {level} intervals with room for whatever the items may be worth that cannot be judged:"
+    told = f"The {confidence} intervals with room for whatever the items may be worth that cannot be judged:"
     return [Paragraph(told), Table(["question", "interval"], rows)] if rows else []
 
 
-def _at_once(found: Sequence[Summary], level: str) -> list[Block]:
+def _at_once(found: Sequence[Summary], confidence: str) -> list[Block]:
     rows = [
         [name_of(one), interval_of(one["low_at_once"], one["high_at_once"])]
         for one in found
@@ -117,7 +117,10 @@ def _at_once(found: Sequence[Summary], level: str) -> list[Block]:
     ]
     if not rows:
         return []
-    return [Paragraph(f"All differences of a measure at once, with {level}:"), Table(["question", "interval"], rows)]
+    return [
+        Paragraph(f"All differences of a measure at once, with {confidence}:"),
+        Table(["question", "interval"], rows),
+    ]
 
 
 def _cautions(found: Sequence[Summary]) -> list[Block]:

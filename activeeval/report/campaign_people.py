@@ -72,16 +72,18 @@ def agreement(summary: Summary) -> list[Block]:
     blocks += [Table(["grades given by", *map(str, own["grades"]), "all"], rows)]
     if not own["n_items"]:
         return [*blocks, Paragraph("No item was graded by two judges: there is no agreement to tell.")]
-    alpha, level = own["alpha"], f"{own['level']:.0%}"
+    alpha, confidence = own["alpha"], f"{own['confidence']:.0%}"
     ends = interval_of(alpha["low"], alpha["high"])
     how = ""
     if summary["head"]["judges_per_item"] == 1:
         how = " One judge an item was asked for: these have a second answer that came late."
-    told = f"Krippendorff's alpha (ordinal) is {number(alpha['value'], 3)}, {level} interval {ends}"
+    told = f"Krippendorff's alpha (ordinal) is {number(alpha['value'], 3)}, {confidence} interval {ends}"
     blocks += [
         Paragraph(f"{told}, of {plural(own['n_items'], 'item')} of {plural(own['n_queries'], 'query')}.{how}"),
         Paragraph("1 is full agreement, 0 what chance would give; n/a is where it is not defined."),
-        Table(["two judges", "weighted kappa", f"{level} interval", "items"], [_kappa(pair) for pair in own["pairs"]]),
+        Table(
+            ["two judges", "weighted kappa", f"{confidence} interval", "items"], [_kappa(pair) for pair in own["pairs"]]
+        ),
     ]
     for pair in own["pairs"]:
         one, two = pair["judges"]

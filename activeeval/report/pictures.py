@@ -95,7 +95,7 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, un
     _save(figure, path)
 
 
-def plot_plans(plans: Sequence[MeasurePlan], level: float, path: str | Path) -> None:
+def plot_plans(plans: Sequence[MeasurePlan], confidence: float, path: str | Path) -> None:
     """Draw the half-width to expect for the pool over budget, a panel for each measure, a line for each method.
 
     Dotted is the smallest that any choice of items reaches; a star is a budget that should reach a goal. Colours
@@ -104,7 +104,7 @@ def plot_plans(plans: Sequence[MeasurePlan], level: float, path: str | Path) -> 
     figure, axes = _figure(path, len(plans))
     shown: dict[str, Any] = {}
     for axis, plan in zip(axes, plans, strict=True):
-        found = [(row.prospect, row.prospect.half_width("pool", level), row) for row in plan.rows]
+        found = [(row.prospect, row.prospect.half_width("pool", confidence), row) for row in plan.rows]
         found = [one for one in found if 0 < one[1] < math.inf]
         for method in _most_precise([(one.method, one.budget, half) for one, half, _ in found]):
             own = [(one.budget, half, row) for one, half, row in found if one.method == method]
@@ -112,7 +112,9 @@ def plot_plans(plans: Sequence[MeasurePlan], level: float, path: str | Path) -> 
             shown.setdefault(method, line)
             stars = [(budget, half) for budget, half, row in own if row.goal]
             axis.plot(*zip(*stars, strict=True), "*", color=line.get_color(), ms=12) if stars else None
-        limits = sorted({(row.prospect.budget, row.limit(level)) for _, _, row in found if row.limit(level) > 0})
+        limits = sorted(
+            {(row.prospect.budget, row.limit(confidence)) for _, _, row in found if row.limit(confidence) > 0}
+        )
         if limits:
             dotted = axis.plot(*zip(*limits, strict=True), ":", color="#000000", lw=1.2)[0]
             shown.setdefault("limit", dotted)
@@ -120,7 +122,7 @@ def plot_plans(plans: Sequence[MeasurePlan], level: float, path: str | Path) -> 
             if goal.half_width is not None and goal.scope == "pool":
                 axis.axhline(goal.half_width, color="#bbbbbb", lw=0.8)
         _over_budget(axis, plan.target.name, sorted({one.budget for one, _, row in found if not row.goal}))
-        axis.set(xlabel=f"budget, {plan.target.pool.cost_unit}", ylabel=f"half-width of the {level:.0%} interval")
+        axis.set(xlabel=f"budget, {plan.target.pool.cost_unit}", ylabel=f"half-width of the {confidence:.0%} interval")
     if "limit" in shown:
         shown["limit"] = shown.pop("limit")  # the last of all panels
     _legend(figure, shown)

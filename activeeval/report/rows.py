@@ -131,9 +131,9 @@ def gains_band(fields: Row) -> GainsBand | None:
     """
     found = fields.get("intervals") or {}
     if found.get("method") == "likelihood ratio":
-        return GainsBand(found, ("low", "high"), f"{found['level']:.0%} confidence interval")
+        return GainsBand(found, ("low", "high"), f"{found['confidence']:.0%} confidence interval")
     if held := fields.get("stability") or found:
-        meaning = f"stability band, {held['level']:.0%} of the resamples: not a confidence interval"
+        meaning = f"stability band, {held['confidence']:.0%} of the resamples: not a confidence interval"
         return GainsBand(held, ("resampled_low", "resampled_high"), meaning)
     return None
 
@@ -163,8 +163,10 @@ def _rows(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in cells]
 
 
-def plan_rows(plan: MeasurePlan, *, level: float, seconds: float | None) -> list[dict[str, str | float | bool | None]]:
-    """Return a row for each method and budget of a plan; half-widths are of intervals of a level.
+def plan_rows(
+    plan: MeasurePlan, *, confidence: float, seconds: float | None
+) -> list[dict[str, str | float | bool | None]]:
+    """Return a row for each method and budget of a plan; half-widths are of intervals of a confidence.
 
     ``power`` is that of the difference that is to be detected, None where there is none; ``goal`` what the budget
     should reach. In four cases of five what comes out should lie between ``_low`` and ``_high``: half-widths of
@@ -181,15 +183,15 @@ def plan_rows(plan: MeasurePlan, *, level: float, seconds: float | None) -> list
             "method": one.method,
             "budget": one.budget,
             **_ranged("budget", (None, None) if goal is None else goal.budgets(forecast)),
-            "half_width": one.half_width("pool", level),
-            **_ranged("half_width", one.half_widths("pool", level)),
-            "half_width_population": one.half_width("population", level),
-            **_ranged("half_width_population", one.half_widths("population", level)),
+            "half_width": one.half_width("pool", confidence),
+            **_ranged("half_width", one.half_widths("pool", confidence)),
+            "half_width_population": one.half_width("population", confidence),
+            **_ranged("half_width_population", one.half_widths("population", confidence)),
             "power": power[0],
             **_ranged("power", power[1:]),
             "queries": one.queries,
             "items": one.items,
-            "limit": planned.limit(level),
+            "limit": planned.limit(confidence),
             "goal": None if goal is None else str(goal),
             "is_recommended": planned in plan.chosen,
         }
@@ -202,10 +204,10 @@ def _ranged(name: str, bounds: Sequence[float | None]) -> dict[str, float | None
     return {f"{name}_low": low, f"{name}_high": high}
 
 
-def plain_plan_rows(plan: MeasurePlan, *, level: float, seconds: float | None) -> list[dict[str, str]]:
+def plain_plan_rows(plan: MeasurePlan, *, confidence: float, seconds: float | None) -> list[dict[str, str]]:
     """Return rows of a plan for reading; what should reach a goal has a mark."""
     rows = []
-    for row, planned in zip(plan_rows(plan, level=level, seconds=seconds), plan.rows, strict=True):
+    for row, planned in zip(plan_rows(plan, confidence=confidence, seconds=seconds), plan.rows, strict=True):
         one = planned.prospect
         shown = {"method": one.method, "budget": amount(one.budget) + (" *" if planned.goal else "")}
         shown |= {"hours": f"{row['hours']:.1f}"} if seconds is not None else {}

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from activeeval.campaign import Campaign
+from activeeval.checks import closed_share
 from activeeval.design import (
     Deck,
     Design,
@@ -26,7 +27,6 @@ from activeeval.design import (
     Scheme,
     Sums,
     check_budget,
-    checked_share,
     equal_loss_weights,
 )
 from activeeval.design.beliefs import Factor
@@ -311,7 +311,9 @@ def chunked_design(
         factor=factor,
         max_grade=max_grade,
         bias=bias,
-        share=checked_share(chosen.defensive_share if defensive_share is None else defensive_share),
+        share=closed_share(
+            chosen.defensive_share if defensive_share is None else defensive_share, "the defensive share"
+        ),
         weights=() if weights is None else tuple(weights),
     )
     if weights is None and not isinstance(measure, SampledMeasure):

@@ -63,9 +63,9 @@ class Replications:
     lows: Floats
     highs: Floats
 
-    def half_widths(self, level: float = 0.95) -> Floats:
+    def half_widths(self, confidence: float = 0.95) -> Floats:
         """Return the half-width of each t interval; infinite where the sample cannot tell."""
-        return half_widths(self.variances, self.degrees_of_freedom, level)
+        return half_widths(self.variances, self.degrees_of_freedom, confidence)
 
 
 def replicate(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from activeeval.campaign.sample import lists_of
 from activeeval.cases.systems import Asked, contrasts_of
 from activeeval.errors import InputError, StateError
-from activeeval.estimation import pair_roots, simultaneous_level
+from activeeval.estimation import pair_roots, simultaneous_confidence
 from activeeval.estimation.significance import holm
 from activeeval.io.tables.segments import read_segments
 from activeeval.measures import Target
@@ -32,7 +32,7 @@ class Shared(NamedTuple):
     Attributes
     ----------
     interval : Interval
-        All of them hold at once with the level that was asked for.
+        All of them hold at once with the confidence that was asked for.
     p_holm : float
         The p value by Holm's method.
     """
@@ -52,11 +52,11 @@ class Answer:
     target : Target
     estimate : Estimate
     interval : Interval
-        Of the kind and level that were asked for; of segments such that all hold at once with that level.
+        Of the kind and confidence that were asked for; of segments such that all hold at once with that confidence.
     p_value : float
         Of the t test that the target is 0; of segments times their number.
     half_width_at_end : float
-        What a t interval of this level should come to once all of the sample is judged.
+        What a t interval of this confidence should come to once all of the sample is judged.
     segment : str or None
     system, versus : str
         Of more than two systems: which one it is of, and of a difference the one compared with.
@@ -88,7 +88,7 @@ def answers(
     *,
     scope: str = "pool",
     kind: str = "t",
-    level: float = 0.95,
+    confidence: float = 0.95,
     segments: str | None = None,
 ) -> tuple[list[Answer], list[str]]:
     """Return the answer to each question, and what to know of the segments.
@@ -101,7 +101,8 @@ def answers(
         A key of `activeeval.estimation.INTERVALS`.
     segments : str, optional
         A file as `activeeval.io.tables.segments.read_segments` reads it: an answer for each segment of each question.
-        The level is then shared out (Bonferroni): all intervals of a question hold at once, where segments overlap too.
+        What may go wrong is then shared out (Bonferroni): all intervals of a question hold at once, also where segments
+        overlap.
 
     Raises
     ------
@@ -113,14 +114,14 @@ def answers(
     campaign = sample.campaign
 
     def answer(one: Asked, found: Estimate, n_rows: int, segment: str | None = None) -> Answer:
-        own_level = 1 - (1 - level) / n_rows
+        own_confidence = 1 - (1 - confidence) / n_rows
         return Answer(
             question=one.question,
             target=one.target,
             estimate=found,
-            interval=campaign.interval(kind, own_level, one.target, scope=scope),
+            interval=campaign.interval(kind, own_confidence, one.target, scope=scope),
             p_value=min(1.0, n_rows * found.p_value),
-            half_width_at_end=campaign.half_width_at_end(own_level, one.target, scope=scope),
+            half_width_at_end=campaign.half_width_at_end(own_confidence, one.target, scope=scope),
             segment=segment,
             system=one.system,
             versus=one.versus,
@@ -150,7 +151,7 @@ def answers(
 def together(sample: Sample, found: Sequence[Answer], kind: str = "t") -> list[Answer]:
     """Return answers whose differences of more than two systems know what all of them say at once, by measure.
 
-    Each interval gets the level at which all hold with theirs (`activeeval.estimation.simultaneous_level`).
+    Each interval gets the confidence at which all hold with theirs (`activeeval.estimation.simultaneous_confidence`).
     """
     families: dict[tuple[str, str | None], list[int]] = {}
     for k, one in enumerate(found):
@@ -159,25 +160,25 @@ def together(sample: Sample, found: Sequence[Answer], kind: str = "t") -> list[A
     out = list(found)
     for places in families.values():
         own = [found[k] for k in places]
-        level = _shared_level(sample, own)
+        confidence = _shared_confidence(sample, own)
         adjusted = holm([one.p_value for one in own])
         for k, one, p_holm in zip(places, own, adjusted.tolist(), strict=True):
             scope = one.estimate.scope
-            wide = sample.campaign.interval(kind, level, one.target, scope=scope)
+            wide = sample.campaign.interval(kind, confidence, one.target, scope=scope)
             out[k] = replace(one, shared=Shared(wide, p_holm))
     return out
 
 
-def _shared_level(sample: Sample, family: Sequence[Answer]) -> float:
-    """Return the level of each interval of some differences such that all of them hold at once."""
-    names, level = sample.systems, min(one.interval.level for one in family)
+def _shared_confidence(sample: Sample, family: Sequence[Answer]) -> float:
+    """Return the confidence of each interval of some differences such that all of them hold at once."""
+    names, confidence = sample.systems, min(one.interval.confidence for one in family)
     uncertain = [one for one in family if 0 < one.estimate.std_error < math.inf]
     if not uncertain:
-        return level
+        return confidence
     pairs = [(names.index(one.system), names.index(one.versus)) for one in uncertain]
     variances = _pair_variances(sample, family)
     degrees = [one.estimate.degrees_of_freedom for one in uncertain]
-    return simultaneous_level(pair_roots(variances, pairs), degrees, level)
+    return simultaneous_confidence(pair_roots(variances, pairs), degrees, confidence)
 
 
 def _pair_variances(sample: Sample, family: Sequence[Answer]) -> NDArray[np.float64]:

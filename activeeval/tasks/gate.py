@@ -11,7 +11,7 @@ from activeeval.cases.budgets import Budget
 from activeeval.cases.inputs import sampled_measure
 from activeeval.cases.systems import Asked
 from activeeval.errors import BudgetError, InputError
-from activeeval.estimation.significance import holm, holm_levels
+from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.io.loading import load_qrels, load_run, pool_from_tables
 from activeeval.measures import Target
 from activeeval.pool import Rankings
@@ -33,7 +33,7 @@ class Decision:
     estimate : Estimate
         Of new − old.
     interval : Interval
-        Of several measures each at the level that Holm's method gives it; see `significance.holm_levels`.
+        Of several measures each at the confidence that Holm's method gives it; see `significance.holm_confidences`.
     p_value, p_holm : float
         Of the t test that the difference is 0, alone and adjusted for the number of measures.
     margin : float
@@ -120,7 +120,7 @@ def by_judgments(
     measures: Sequence[str],
     *,
     margin: float = 0.0,
-    level: float = 0.95,
+    confidence: float = 0.95,
     scope: str = "population",
     budget: Budget | None = None,
     **options: Any,
@@ -145,7 +145,7 @@ def by_judgments(
             found.append((measure, compare(judgments, first, second, measure=measure, scope=scope, **given, **options)))
         except BudgetError as problem:
             raise InputError(f"{text}: --{problem}") from None
-    decisions = _decided([(str(measure), estimate) for measure, estimate in found], margin, level)
+    decisions = _decided([(str(measure), estimate) for measure, estimate in found], margin, confidence)
     return [_with_queries(one) for one in decisions] if budget is None else decisions
 
 
@@ -156,7 +156,7 @@ def by_sample(
     measures: Sequence[str],
     *,
     margin: float = 0.0,
-    level: float = 0.95,
+    confidence: float = 0.95,
     scope: str = "population",
     ties: str = "id",
 ) -> tuple[list[Decision], list[str]]:
@@ -181,18 +181,18 @@ def by_sample(
     if _is_turned(targets[0], old, new, sample.depth, ties):
         targets = [replace(target, ranking=target.other, versus=target.ranking) for target in targets]
     found = [(target.name, sample.campaign.estimate(target, scope=scope)) for target in targets]
-    decisions = _decided(found, margin, level)
+    decisions = _decided(found, margin, confidence)
     told = [_with_budget(one, sample, target) for one, target in zip(decisions, targets, strict=True)]
     return told, cut_notes(sample, asked)
 
 
-def _decided(found: Sequence[tuple[str, Estimate]], margin: float, level: float) -> list[Decision]:
+def _decided(found: Sequence[tuple[str, Estimate]], margin: float, confidence: float) -> list[Decision]:
     names = [name for name, _ in found]
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise InputError(f"the measure {twice} is given twice, expected each once: Holm's method counts them")
     p_values = [estimate.p_value for _, estimate in found]
-    together = zip(found, p_values, holm(p_values), holm_levels(p_values, level), strict=True)
+    together = zip(found, p_values, holm(p_values), holm_confidences(p_values, confidence), strict=True)
     return [
         Decision(
             measure=name,
@@ -216,17 +216,17 @@ def _with_queries(decision: Decision) -> Decision:
 
 def _with_budget(decision: Decision, sample: Sample, target: Target) -> Decision:
     """Return a decision by a sample with what would decide it: more of the sample, or else more queries."""
-    wanted, level = decision.half_width_wanted, decision.interval.level
+    wanted, confidence = decision.half_width_wanted, decision.interval.confidence
     if decision.verdict != "undecided" or decision.is_open_by_cannot or wanted == 0:
         return decision
     outlook = sample.campaign.outlook(target, scope=decision.estimate.scope)
     if outlook is None:
         return decision
-    needed = outlook.budget_for(wanted, level)
+    needed = outlook.budget_for(wanted, confidence)
     if math.isfinite(needed):
         more = max(needed - float(sample.campaign.design.budget or 0.0), 0.0)
         return replace(decision, more_budget=more, unit=target.pool.cost_unit, can_grow=outlook.is_levelled)
-    queries = outlook.queries_for(wanted, level)
+    queries = outlook.queries_for(wanted, confidence)
     return replace(decision, more_queries=math.ceil(queries)) if math.isfinite(queries) else decision
 
 

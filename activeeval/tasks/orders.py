@@ -22,7 +22,7 @@ class Place:
     scope : str
     system : str
     ranks : tuple of int and int
-        From and to: all such ranges hold at once with the level of the simultaneous intervals.
+        From and to: all such ranges hold at once with the confidence of the simultaneous intervals.
     better_than : tuple of str
         The systems that are certainly worse, whatever the items that could not be judged are worth.
     answer : Answer or None

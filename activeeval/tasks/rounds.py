@@ -88,7 +88,7 @@ def round_answers(
     contrasts: str | None = None,
     *,
     scope: str = "pool",
-    level: float = 0.95,
+    confidence: float = 0.95,
     is_campaign: bool = False,
 ) -> tuple[list[Answer], list[str]]:
     """Return what rounds answer together to each question, and what to know of it.
@@ -111,7 +111,7 @@ def round_answers(
     answers, notes = [], cut_notes(samples[0], asked[0])
     for k, one in enumerate(asked[0]):
         found = read_together(campaigns, [own[k].target for own in asked], scope, is_campaign=is_campaign)
-        end = found.interval(level)
+        end = found.interval(confidence)
         answers.append(
             Answer(
                 question=one.question,

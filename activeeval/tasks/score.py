@@ -44,7 +44,7 @@ class RunScores:
     n_tied: int
 
 
-def score_run(tables: TablePool, run: int, measure: Measure, level: float = 0.95) -> RunScores:
+def score_run(tables: TablePool, run: int, measure: Measure, confidence: float = 0.95) -> RunScores:
     """Score the ``run``-th run of a table pool."""
     ranking = tables.rankings[run]
     values = measure.score(tables.pool, tables.grades, ranking)
@@ -54,7 +54,7 @@ def score_run(tables: TablePool, run: int, measure: Measure, level: float = 0.95
     return RunScores(
         measure=shown_name(measure),
         values=values,
-        summary=mean_interval(values, level),
+        summary=mean_interval(values, confidence),
         judged=float(judged[held].mean()) if held.any() else 0.0,
         n_unjudged=int(np.count_nonzero(tables.grades[counted] < 0)),
         n_counted=counted.size,
@@ -65,10 +65,10 @@ def score_run(tables: TablePool, run: int, measure: Measure, level: float = 0.95
 
 
 def compare_runs(
-    first: RunScores, second: RunScores, level: float = 0.95, rng: np.random.Generator | int | None = None
+    first: RunScores, second: RunScores, confidence: float = 0.95, rng: np.random.Generator | int | None = None
 ) -> PairedComparison:
     """Compare two runs query by query."""
-    return compare_scores(first.values, second.values, level, rng=rng)
+    return compare_scores(first.values, second.values, confidence, rng=rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,7 +98,7 @@ def standings(
     measures: Sequence[Measure],
     *,
     baseline: int = 0,
-    level: float = 0.95,
+    confidence: float = 0.95,
     test: str = "t",
     correction: str = "holm",
     seed: int = 0,
@@ -111,7 +111,7 @@ def standings(
         Of the table pool's runs.
     baseline : int
         The run that the others are compared with.
-    level : float
+    confidence : float
         Confidence of all intervals.
     test : {"t", "wilcoxon", "randomization"}
     correction : {"holm", "bonferroni", "none"}
@@ -119,9 +119,9 @@ def standings(
     seed : int
         Of every randomization test.
     """
-    scored = [[score_run(tables, run, measure, level) for run in range(len(names))] for measure in measures]
+    scored = [[score_run(tables, run, measure, confidence) for run in range(len(names))] for measure in measures]
     pairs = [
-        [None if k == baseline else compare_runs(one, runs[baseline], level, seed) for k, one in enumerate(runs)]
+        [None if k == baseline else compare_runs(one, runs[baseline], confidence, seed) for k, one in enumerate(runs)]
         for runs in scored
     ]
     made = [pair.p_value(test) for row in pairs for pair in row if pair is not None]

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from activeeval.checks import whole_number
 from activeeval.errors import InputError
-from activeeval.measures.checks import whole_number
 from activeeval.top_k.known_order import KnownOrder, bits
 from activeeval.types import Floats
 

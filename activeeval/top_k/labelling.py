@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from activeeval.checks import whole_number
 from activeeval.errors import InputError
-from activeeval.measures.checks import whole_number
 from activeeval.top_k.alike import tied_groups
 from activeeval.top_k.expected import Remaining, likely_values
 from activeeval.top_k.known_order import KnownOrder, Pair

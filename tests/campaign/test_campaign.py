@@ -686,7 +686,7 @@ def test_looks_that_were_planned_for_a_budget_end_with_it():
     for late in (more, judge(from_arrays(to_arrays(more)), labels)):
         with pytest.raises(InputError, match=r"looks end with the budget they were planned for, this sample has 1\.5"):
             late.interval(GroupSequential())
-        assert late.interval("t").level == 0.95
+        assert late.interval("t").confidence == 0.95
     planned = judge(Campaign(design, 0.6 * design.cost, rng=3), labels)
     assert planned.interval(GroupSequential()).low < planned.estimate().value
 

@@ -38,7 +38,7 @@ def test_a_row_for_each_segment_of_each_question(call, folder, sampled):
     ]
     whole = {row["question"]: row for row in call("estimate", *both("d.csv"), "-o", "jsonl").rows}
     for row in rows:
-        assert row["level"] == pytest.approx(0.975)
+        assert row["confidence"] == pytest.approx(0.975)
         assert row["low"] < row["value"] < row["high"]
     for question, row in whole.items():
         parts = [part for part in rows if part["question"] == question]
@@ -53,7 +53,7 @@ def test_overlapping_segments_share_out_the_level(call, folder, sampled):
     rows = call("estimate", *both("d.csv"), *segments(folder, "\n".join(lines), "s.txt"), "-o", "jsonl").rows
     names = {row["segment"] for row in rows}
     assert {"all", "again", "first"} <= names
-    assert {row["level"] for row in rows} == {1 - (1 - 0.95) / len(names)}
+    assert {row["confidence"] for row in rows} == {1 - (1 - 0.95) / len(names)}
     by_name = {(row["question"], row["segment"]): row["value"] for row in rows}
     for question in ("run", "difference"):
         assert by_name[question, "all"] == by_name[question, "again"]

@@ -31,13 +31,13 @@ def test_the_report_is_one_html_file_of_the_campaigns_name(judged, folder):
 
 
 def test_the_json_says_what_estimate_says(judged, folder):
-    options = ("--scope", "population", "--level", "0.9")
+    options = ("--scope", "population", "--confidence", "0.9")
     assert judged("campaign", "report", "week", "--out", "week.json", *options).code == 0
     found = json.loads((folder / "week.json").read_text(encoding="utf-8"))
     (row,) = judged("campaign", "estimate", "week", *options, "-o", "jsonl").rows
     (one,) = found["estimates"]
     assert [one[name] for name in ("value", "low", "high")] == [row[name] for name in ("value", "low", "high")]
-    assert (found["scope"], found["level"], found["head"]["as_of"]) == ("population", 0.9, row["as_of"])
+    assert (found["scope"], found["confidence"], found["head"]["as_of"]) == ("population", 0.9, row["as_of"])
 
 
 def test_what_is_there_stays_unless_forced(judged, folder):

@@ -12,10 +12,10 @@ import pytest
 from cli_cases import judge_file
 from cli_files import json_rows, write_lines
 
+from activeeval.checks import LARGEST_GRADE
 from activeeval.cli import cli
 from activeeval.cli.inputs import SCALE
 from activeeval.design.methods import METHODS
-from activeeval.pool.checks import LARGEST_GRADE
 from activeeval.tasks import evaluate as evaluation
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score")

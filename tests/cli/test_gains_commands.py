@@ -64,7 +64,7 @@ def test_what_is_learned_is_what_the_library_learns(call, folder, prefs):
     intervals = gain_intervals(learner, prefs)
     assert found["intervals"]["discounts"] == intervals.discounts.tolist()
     assert found["intervals"]["gains"] == intervals.gains.tolist()
-    assert found["intervals"]["level"] == 0.95
+    assert found["intervals"]["confidence"] == 0.95
     assert found["cautions"] == [*learner.cautions_, *intervals.cautions]
     assert "low … high: 95% confidence interval" in answer.err
     assert "wrote gains.json: use it as --measure @gains.json" in answer.err
@@ -135,7 +135,7 @@ def test_where_there_is_no_interval_the_stability_band_is_named_as_one(call, fol
 
 
 def test_bands_of_files_from_before_there_were_intervals_are_of_resamples(call, folder):
-    ends = {"level": 0.9, "gains": [[0, 0.1, 0.3, 1], [0, 0.3, 0.5, 1]], "discounts": [[1, 0.4], [1, 0.6]]}
+    ends = {"confidence": 0.9, "gains": [[0, 0.1, 0.3, 1], [0, 0.3, 0.5, 1]], "discounts": [[1, 0.4], [1, 0.6]]}
     (folder / "own.json").write_text(json.dumps(json.loads(OWN) | {"intervals": ends}))
     shown = call("gains", "show", "own.json", "-o", "jsonl")
     assert [row["resampled_high"] for row in shown.rows[4:]] == [1, 0.6]

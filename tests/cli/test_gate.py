@@ -13,7 +13,7 @@ from cli_cases import judge_file
 from cli_files import json_rows
 from scipy import stats
 
-from activeeval.estimation.significance import holm, holm_levels
+from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.results import Cannot, Estimate, Interval
 from activeeval.tasks.gate import Decision, _with_queries, exit_code
 from activeeval.tasks.samples import judged
@@ -118,10 +118,10 @@ def test_several_measures_share_the_chance_of_a_false_difference(call):
     rows = json_rows(done.out)
     p_values = [row["p_value"] for row in rows]
     assert [row["p_holm"] for row in rows] == pytest.approx(holm(p_values).tolist())
-    assert [row["level"] for row in rows] == pytest.approx(holm_levels(p_values).tolist())
-    assert "level and p_holm of each measure are Holm's for 3" in done.err
+    assert [row["confidence"] for row in rows] == pytest.approx(holm_confidences(p_values).tolist())
+    assert "confidence and p_holm of each measure are Holm's for 3" in done.err
     for row in rows:
-        half = stats.t.ppf((1 + row["level"]) / 2, row["queries"] - 1) * row["std_error"]
+        half = stats.t.ppf((1 + row["confidence"]) / 2, row["queries"] - 1) * row["std_error"]
         assert (row["low"], row["high"]) == pytest.approx((row["value"] - half, row["value"] + half))
 
 
@@ -130,18 +130,18 @@ def test_levels_reject_what_holm_rejects():
     for _ in range(500):
         n, level = rng.integers(1, 7), rng.choice([0.8, 0.9, 0.95])
         p_values = np.round(rng.random(n) ** 3, 3)
-        levels = holm_levels(p_values, level)
+        levels = holm_confidences(p_values, level)
         np.testing.assert_array_equal(p_values <= 1 - levels + 1e-12, holm(p_values) <= 1 - level + 1e-12)
         assert (levels >= level - 1e-12).all()
         turned = rng.permutation(n)
-        np.testing.assert_array_equal(holm_levels(p_values[turned], level), levels[turned])
-        assert (1 - holm_levels(p_values, 0.99) <= (1 - levels) + 1e-12).all()  # nested
+        np.testing.assert_array_equal(holm_confidences(p_values[turned], level), levels[turned])
+        assert (1 - holm_confidences(p_values, 0.99) <= (1 - levels) + 1e-12).all()  # nested
 
 
 def test_equal_p_values_have_equal_levels():
-    assert holm_levels([0.01, 0.01, 0.01]) == pytest.approx([1 - 0.05 / 3] * 3)
-    assert holm_levels([0.04, 0.001, 0.001]) == pytest.approx([0.95, 1 - 0.05 / 3, 1 - 0.05 / 3])
-    assert holm_levels([0.0, 1.0]) == pytest.approx([0.975, 0.95])
+    assert holm_confidences([0.01, 0.01, 0.01]) == pytest.approx([1 - 0.05 / 3] * 3)
+    assert holm_confidences([0.04, 0.001, 0.001]) == pytest.approx([0.95, 1 - 0.05 / 3, 1 - 0.05 / 3])
+    assert holm_confidences([0.0, 1.0]) == pytest.approx([0.975, 0.95])
 
 
 @pytest.fixture

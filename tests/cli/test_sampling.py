@@ -108,7 +108,7 @@ def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options
         "std_error": expected.std_error,
         "low": interval.low,
         "high": interval.high,
-        "level": 0.95,
+        "confidence": 0.95,
         "p_value": None if campaign.design.target.versus is None else expected.p_value,
         "half_width_at_end": pytest.approx((interval.high - interval.low) / 2, rel=1e-9),
         "interval": "t",
@@ -368,11 +368,11 @@ def test_what_cannot_be_judged_is_counted_and_bounded(drawn, call, measure, meth
 def test_intervals_and_scopes(drawn, estimated, kind, versus, scope):
     compared = () if versus is None else ("--versus-run", versus)
     rows = judged(drawn(*RUN, *compared, "--measure", "ERR@5", "--budget", "67%", "--seed", 3))
-    row = estimated(rows, "--interval", kind, "--scope", scope, "--level", 0.9)
+    row = estimated(rows, "--interval", kind, "--scope", scope, "--confidence", 0.9)
     campaign = campaign_of("ERR@5", "depth", "67%", seed=3, runs=("a.run",), versus_run=versus, max_grade=3)
     campaign.run(answer)
     expected, interval = campaign.estimate(scope=scope), campaign.interval(INTERVALS[kind](), 0.9, scope=scope)
-    assert (row["interval"], row["scope"], row["level"]) == (kind, scope, 0.9)
+    assert (row["interval"], row["scope"], row["confidence"]) == (kind, scope, 0.9)
     assert (row["value"], row["std_error"]) == (expected.value, expected.std_error)
     assert (row["low"], row["high"]) == (interval.low, interval.high)
     assert row["low"] < row["value"] < row["high"]

@@ -244,10 +244,10 @@ def test_a_run_does_not_differ_from_itself(call):
 
 
 def test_level_sets_the_interval(call):
-    rows = [call("score", "q.qrels", "a.run", "RR", "--level", x, "-o", "jsonl").rows[0] for x in (0.5, 0.95)]
+    rows = [call("score", "q.qrels", "a.run", "RR", "--confidence", x, "-o", "jsonl").rows[0] for x in (0.5, 0.95)]
     narrow, wide = (row["high"] - row["low"] for row in rows)
     assert narrow < wide
-    assert [row["level"] for row in rows] == [0.5, 0.95]
+    assert [row["confidence"] for row in rows] == [0.5, 0.95]
     assert math.isclose((rows[0]["low"] + rows[0]["high"]) / 2, rows[0]["value"])
 
 
@@ -379,7 +379,9 @@ def test_what_is_marked_follows_the_level(call, three):
         row["p_value"] for row in call("score", *three[:3], "--run", "b.run", "-o", "jsonl").rows if "p_value" in row
     ]
     for alpha, n_marked in ((1.01 * p, 1), (0.99 * p, 0)):
-        table, note = call("score", *three[:3], "--run", "b.run", "--level", 1 - alpha).out.strip().rsplit("\n\n", 1)
+        table, note = (
+            call("score", *three[:3], "--run", "b.run", "--confidence", 1 - alpha).out.strip().rsplit("\n\n", 1)
+        )
         assert table.count("*") == n_marked
         assert note.startswith(f"* p by the paired t test against a.run, at most {alpha:g}. In")
 

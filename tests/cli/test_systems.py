@@ -13,7 +13,7 @@ from cli_files import csv_rows, json_rows, write_csv, write_lines
 from scipy.special import stdtrit
 
 from activeeval.cases.systems import system_names
-from activeeval.estimation import pair_roots, simultaneous_level
+from activeeval.estimation import pair_roots, simultaneous_confidence
 from activeeval.estimation.significance import holm
 from activeeval.tasks.samples import read_sample
 
@@ -92,7 +92,7 @@ def together(campaign, targets, asked, level=0.95):
     for (i, j), one in found.items():
         variances[i, j] = variances[j, i] = one.std_error**2
     degrees = [found[pair].degrees_of_freedom for pair in asked]
-    own = simultaneous_level(pair_roots(variances, asked), degrees, level)
+    own = simultaneous_confidence(pair_roots(variances, asked), degrees, level)
     return [(found[pair].interval(own).low, found[pair].interval(own).high) for pair in asked]
 
 
@@ -192,7 +192,7 @@ def test_all_is_judged_and_these_are_a_sample_of_queries(call):
     n = values.shape[1]
     centred = values - values.mean(axis=1, keepdims=True)
     roots = centred / np.linalg.norm(centred, axis=1, keepdims=True)
-    level = simultaneous_level(roots, [n - 1.0] * 3)
+    level = simultaneous_confidence(roots, [n - 1.0] * 3)
     half = stdtrit(n - 1, 0.5 + level / 2) * values.std(axis=1, ddof=1) / np.sqrt(n)
     found = [(row["high_simultaneous"] - row["low_simultaneous"]) / 2 for row in told.values()]
     assert found == pytest.approx(half, rel=0.02)
@@ -221,7 +221,7 @@ def test_segments_share_the_level_out_and_differences_hold_at_once_within(call):
     told = [row for row in rows if row["question"] == "difference"]
     assert [(row["system"], row["versus"]) for row in told] == [pair for pair in PAIRS for _ in range(2)]
     assert {row["segment"] for row in told} == {"odd", "even"}
-    assert all(row["level"] == pytest.approx(0.975) for row in told)
+    assert all(row["confidence"] == pytest.approx(0.975) for row in told)
     sample, _ = read_sample("d.csv.sample.npz")
     campaign = campaign_of_rows(sample)
     odd = np.array([int(str(q)[1:]) % 2 == 1 if str(q) != "qX" else False for q in campaign.design.pool.query_ids])

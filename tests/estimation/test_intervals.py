@@ -104,9 +104,9 @@ def test_a_kind_says_nothing_where_nothing_is_known_and_a_point_where_all_is(kin
         interval = kind.interval([unknown], 0.9)
         assert (interval.low, interval.high) == (-math.inf, math.inf)
     known = kind.interval([look(0 * u, variance=0.0, degrees=math.inf)], 0.9)
-    assert (known.low, known.high, known.level) == (1.0, 1.0, 0.9)
+    assert (known.low, known.high, known.confidence) == (1.0, 1.0, 0.9)
     for level in (95, 0.0, 1.0):
-        with pytest.raises(InputError, match=f"level must lie strictly between 0 and 1, got {level}"):
+        with pytest.raises(InputError, match=f"confidence must lie strictly between 0 and 1, got {level}"):
             kind.interval([look(u)], level)
 
 

@@ -22,7 +22,7 @@ def pairs(n, seed, decimals=None):
 @pytest.mark.parametrize("n", [2, 7, 60, 500])
 def test_t_test_and_interval_are_scipys(n):
     first, second = pairs(n, n)
-    ours, theirs = compare_scores(first, second, level=0.9, n_permutations=10), stats.ttest_rel(first, second)
+    ours, theirs = compare_scores(first, second, confidence=0.9, n_permutations=10), stats.ttest_rel(first, second)
     low, high = theirs.confidence_interval(0.9)
     assert ours.p_t == pytest.approx(theirs.pvalue, rel=1e-10)
     assert (ours.low, ours.high) == pytest.approx((low, high), rel=1e-10)
@@ -172,9 +172,9 @@ def test_wrong_input_is_named():
     with pytest.raises(InputError, match="n_permutations"):
         compare_scores([1.0], [1.0], n_permutations=0)
     for level in (0.0, 1.0, 95):
-        with pytest.raises(InputError, match="level"):
+        with pytest.raises(InputError, match="confidence"):
             mean_interval([1.0], level)
-        with pytest.raises(InputError, match="level"):
+        with pytest.raises(InputError, match="confidence"):
             mean_interval([1.0, 2.0], level)
     with pytest.raises(InputError, match="must lie in"):
         holm([0.5, 1.5])

@@ -19,7 +19,7 @@ from activeeval.estimation import (
     judged_sample,
     pair_roots,
     rank_ranges,
-    simultaneous_level,
+    simultaneous_confidence,
 )
 from activeeval.simulation import repetition_seeds, simulate_contrasts
 
@@ -114,19 +114,19 @@ def test_what_is_no_covariance_becomes_one_and_what_is_not_known_stays_so():
 def test_pairs_of_equal_systems_have_the_quantiles_of_the_studentised_range(n, degrees):
     """Tukey's: all pairs of n independent means of equal variance."""
     pairs = list(combinations(range(n), 2))
-    level = simultaneous_level(pair_roots(2.0 * (1 - np.eye(n)), pairs), [degrees] * len(pairs))
+    level = simultaneous_confidence(pair_roots(2.0 * (1 - np.eye(n)), pairs), [degrees] * len(pairs))
     assert quantile(level, degrees) == pytest.approx(studentized_range.ppf(0.95, n, degrees) / np.sqrt(2), rel=0.012)
 
 
 def test_independent_and_perfectly_correlated_estimates():
     for n in (2, 10):
-        alone = simultaneous_level(np.eye(n), [np.inf] * n, 0.9)
+        alone = simultaneous_confidence(np.eye(n), [np.inf] * n, 0.9)
         assert quantile(alone, np.inf) == pytest.approx(quantile(0.9 ** (1 / n), np.inf), rel=0.01)
-        assert simultaneous_level(np.ones((n, 1)), [7.0] * n, 0.9) == pytest.approx(0.9, abs=0.004)
-        assert simultaneous_level(None, [7.0] * n, 0.9) == pytest.approx(1 - 0.1 / n)
-    assert simultaneous_level(np.ones((1, 1)), [3.0], 0.9) == 0.9
+        assert simultaneous_confidence(np.ones((n, 1)), [7.0] * n, 0.9) == pytest.approx(0.9, abs=0.004)
+        assert simultaneous_confidence(None, [7.0] * n, 0.9) == pytest.approx(1 - 0.1 / n)
+    assert simultaneous_confidence(np.ones((1, 1)), [3.0], 0.9) == 0.9
     two_groups = np.kron(np.eye(2), np.ones((3, 1)))  # as two alone
-    found = quantile(simultaneous_level(two_groups, [np.inf] * 6), np.inf)
+    found = quantile(simultaneous_confidence(two_groups, [np.inf] * 6), np.inf)
     assert found == pytest.approx(quantile(0.95**0.5, np.inf), rel=0.01)
 
 
@@ -137,12 +137,12 @@ def test_levels_lie_between_bonferroni_and_one_alone_however_unlike_the_degrees(
         roots = random.normal(size=(6, 3))
         rows = pair_roots(((roots[:, None] - roots) ** 2).sum(axis=2), list(combinations(range(6), 2)))
         degrees = random.choice([0.4, 1.0, 2.5, 9.0, 40.0, np.inf], 15)
-        level = simultaneous_level(rows, degrees)
+        level = simultaneous_confidence(rows, degrees)
         assert 0.95 <= level <= 1 - 0.05 / 15 + 1e-12
-        some = simultaneous_level(rows[:5], degrees[:5])
+        some = simultaneous_confidence(rows[:5], degrees[:5])
         assert some <= level + 0.004
-    with pytest.raises(InputError, match="level must lie strictly between 0 and 1"):
-        simultaneous_level(np.eye(2), [3.0, 3.0], 1.0)
+    with pytest.raises(InputError, match="confidence must lie strictly between 0 and 1"):
+        simultaneous_confidence(np.eye(2), [3.0, 3.0], 1.0)
 
 
 def simulated(repetitions, n_queries, seed):
@@ -159,7 +159,7 @@ def simulated(repetitions, n_queries, seed):
         degrees, errors = np.full(10, n_queries - 1.0), differences.mean(axis=1)
         held.append(hold_at_once(errors, variances, pairs, degrees))
         if len(held) <= 20:
-            level = simultaneous_level(pair_roots(variances, pairs), degrees)
+            level = simultaneous_confidence(pair_roots(variances, pairs), degrees)
             assert held[-1] == bool((np.abs(errors) <= quantile(level, n_queries - 1) * np.sqrt(own)).all())
     return np.mean(held)
 
@@ -193,7 +193,7 @@ def test_replayed_systems_are_campaigns_whose_intervals_hold_or_not():
             own, variances = {pair: campaign.estimate(target) for pair, target in targets.items()}, np.zeros((3, 3))
             for (i, j), one in own.items():
                 variances[i, j] = variances[j, i] = one.std_error**2
-            level = simultaneous_level(pair_roots(variances, asked), [own[p].degrees_of_freedom for p in asked])
+            level = simultaneous_confidence(pair_roots(variances, asked), [own[p].degrees_of_freedom for p in asked])
             ends = [own[pair].interval(level) for pair in asked]
             held.append(all(one.low <= truths[p] <= one.high for one, p in zip(ends, asked, strict=True)))
         assert 0 < sum(held) < 30 or asked != TRIO

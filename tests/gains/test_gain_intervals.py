@@ -249,7 +249,7 @@ def test_few_units_and_wrong_calls_are_named():
     with pytest.raises(NotFittedError):
         gain_intervals(GainDiscountLearner(C=1.0), data)
     for level in (0, 1, np.nan, 95):
-        with pytest.raises(InputError, match=f"the level must lie strictly between 0 and 1, got {level}"):
+        with pytest.raises(InputError, match=f"confidence must lie strictly between 0 and 1, got {level}"):
             gain_intervals(learner, data, level)
     with pytest.raises(InputError, match="the pairs have 4 ranks of 3 grades, learned were 3 ranks of 3"):
         gain_intervals(learner, answers(1, 12, 4, 3))

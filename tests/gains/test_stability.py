@@ -146,7 +146,7 @@ def test_wrong_calls_are_named():
         bootstrap_gains(learner, random_pairs(1, 30, depth=3))
     found = bootstrap_gains(learner, data, 3, rng=0)
     for level in (0, 1, np.nan, 95):
-        with pytest.raises(InputError, match=f"the level must lie strictly between 0 and 1, got {level}"):
+        with pytest.raises(InputError, match=f"confidence must lie strictly between 0 and 1, got {level}"):
             found.interval("gains", level)
     with pytest.raises(
         InputError, match="there are intervals of gains, discounts and rank_one_shares, not of 'weights'"

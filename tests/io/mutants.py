@@ -147,7 +147,7 @@ GAINS = json.dumps(
         "weights": [[0, 1, 3.5], [0, 0.5, 1.75]],
         "rank_one_share": 0.6,
         "cautions": ["few pairs"],
-        "intervals": {"level": 0.95, "gains": [[0, 1, 3], [0, 1, 4]], "discounts": [[1, 0.4], [1, 0.6]]},
+        "intervals": {"confidence": 0.95, "gains": [[0, 1, 3], [0, 1, 4]], "discounts": [[1, 0.4], [1, 0.6]]},
     }
 ).encode()
 MEASURES = [

@@ -151,7 +151,7 @@ def prospect(variance, freedom=math.inf, of_scope=0.0, **told):
 def test_half_width_and_power_are_those_of_the_t_test():
     assert prospect(4.0).half_width() == pytest.approx(2 * stats.norm.ppf(0.975))
     median = math.sqrt(stats.chi2.ppf(0.5, 7) / 7)
-    assert prospect(4.0, 7.0).half_width(level=0.9) == pytest.approx(2 * median * stats.t.ppf(0.95, 7))
+    assert prospect(4.0, 7.0).half_width(confidence=0.9) == pytest.approx(2 * median * stats.t.ppf(0.95, 7))
     assert prospect(3.0, of_scope=1.0).half_width("population") == pytest.approx(2 * stats.norm.ppf(0.975))
     for d in (0.0, 1.0, 5.0):
         expected = stats.norm.cdf(d / 2 - 1.959964) + stats.norm.cdf(-d / 2 - 1.959964)
@@ -192,7 +192,9 @@ def test_rehearsed_samples_take_the_place_of_chi_square():
     assert both.half_width() == pytest.approx(math.sqrt(2) * expected[1])  # half way by the logarithm
 
 
-@pytest.mark.parametrize("goal", [Goal(half_width=0.4), Goal(difference=0.6, power=0.7), Goal(half_width=1, level=0.8)])
+@pytest.mark.parametrize(
+    "goal", [Goal(half_width=0.4), Goal(difference=0.6, power=0.7), Goal(half_width=1, confidence=0.8)]
+)
 @pytest.mark.parametrize("name", ["items", "passive"])
 def test_a_goal_takes_the_smallest_budget_that_meets_it(made, goal, name):
     forecast = planner_of(made, DCG(cutoff=10)).forecasts(METHODS[name])[0]
@@ -237,7 +239,7 @@ def test_a_goal_that_the_queries_themselves_do_not_allow(made):
         ({"difference": math.inf}, "positive number, got inf"),
         ({"difference": 1.0, "power": 1.0}, "power must lie strictly between 0 and 1, got 1.0"),
         ({"half_width": 1.0, "scope": "world"}, "unknown scope 'world'"),
-        ({"difference": 1.0, "power": 0.05}, "power 0.05 takes no judgment: expected one above 1 - level, 0.05"),
+        ({"difference": 1.0, "power": 0.05}, "power 0.05 takes no judgment: expected one above 1 - confidence, 0.05"),
     ],
 )
 def test_goals_that_are_none(given, message):

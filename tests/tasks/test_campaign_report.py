@@ -24,7 +24,7 @@ from activeeval.tasks.campaigns.standing import labels_of, standing
 from activeeval.tasks.campaigns.summary import summary
 
 KEYS = [
-    *("format", "head", "scope", "level", "estimates", "notes", "readings", "queries"),
+    *("format", "head", "scope", "confidence", "estimates", "notes", "readings", "queries"),
     *("cost", "calibration", "agreement", "skipped", "design", "log"),
 ]
 NASTY = "<script>alert('x')</script> & \"more\" | *b* `c`"

@@ -11,7 +11,7 @@ import click
 from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_if_few, show_systems
 from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
 from activeeval.cli.drawing import asked_options, documents_option
-from activeeval.cli.inputs import SCOPES, contrasts_option, level_option, scope_option
+from activeeval.cli.inputs import SCOPES, confidence_option, contrasts_option, scope_option
 from activeeval.cli.output import (
     check_new,
     emit,
@@ -33,10 +33,10 @@ _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 @click.command()
 @of_campaign
 @as_of_option
-@level_option
+@confidence_option
 @places_option
 @output_option
-def status(name: str, db: str | None, as_of: int | None, level: float, places: int, form: str) -> None:
+def status(name: str, db: str | None, as_of: int | None, confidence: float, places: int, form: str) -> None:
     """Say how far a campaign is: spent and left, what waits, the interval now and what to expect at the end.
 
     \b
@@ -52,7 +52,7 @@ def status(name: str, db: str | None, as_of: int | None, level: float, places: i
         row = status_of(found, store)
     now, told = [], []
     try:
-        now, told = intervals(found, level), [reached(found)]
+        now, told = intervals(found, confidence), [reached(found)]
     except ActiveEvalError as problem:  # what is spent and what waits is known all the same
         told = [str(problem)]
     if form == "text":
@@ -89,7 +89,7 @@ def status(name: str, db: str | None, as_of: int | None, level: float, places: i
     show_default=True,
     help="group-sequential: valid at the end of every block, for those who look again.",
 )
-@level_option
+@confidence_option
 @click.option(
     "--by-level",
     is_flag=True,
@@ -106,7 +106,7 @@ def estimate(
     contrasts: str | None,
     scope: str,
     kind: str,
-    level: float,
+    confidence: float,
     by_level: bool,
     places: int,
     form: str,
@@ -125,7 +125,7 @@ def estimate(
         found = standing(store, name, as_of)
     found = found.by_level() if by_level else found
     tell("estimating")
-    told, notes = answered(found, measures, questions, contrasts, scope=scope, kind=kind, level=level)
+    told, notes = answered(found, measures, questions, contrasts, scope=scope, kind=kind, confidence=confidence)
     say_cautions([(one.title, one.estimate) for one in told])
     say_progress(found.progress, found.agreement, found.policy, expected_at_end(told, kind))
     say_if_few(told)
@@ -141,9 +141,9 @@ def estimate(
     rows = [answer_row(one, kind, found.progress) | reading for one in told]
     ordered = places_of(found.sample.systems, told) if len(found.read) == 1 else []
     if ordered and form not in ("jsonl", "tsv"):
-        show_systems(told, ordered, form, places, level)
+        show_systems(told, ordered, form, places, confidence)
     else:
-        emit([*rows, *rank_rows(ordered, level)], form, places)
+        emit([*rows, *rank_rows(ordered, confidence)], form, places)
 
 
 @click.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
-from activeeval.cli.inputs import level_option, scope_option
+from activeeval.cli.inputs import confidence_option, scope_option
 from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
 from activeeval.cli.waiting import settle, tell
 
@@ -17,11 +17,11 @@ from activeeval.cli.waiting import settle, tell
 @click.option("--out", metavar="FILE", help="Report to write: .html, .md or .json. Default: NAME.html in this folder.")
 @as_of_option
 @scope_option("pool")
-@level_option
+@confidence_option
 @force_option
 @output_option
 def report(
-    name: str, db: str | None, out: str | None, as_of: int | None, scope: str, level: float, force: bool, form: str
+    name: str, db: str | None, out: str | None, as_of: int | None, scope: str, confidence: float, force: bool, form: str
 ) -> None:
     """Write the report of a campaign: estimates now and over time, queries that matter most, cost, judges, design.
 
@@ -41,7 +41,7 @@ def report(
     check_new(path, SUFFIXES, force)
     tell("reading the log")
     with opened(name, db) as store:
-        found = summary(store, name, as_of, scope=scope, level=level)
+        found = summary(store, name, as_of, scope=scope, confidence=confidence)
     text = campaign_text(found, Path(path.lower().removesuffix(".gz")).suffix)
     with write_atomically(path) as handle:
         handle.write(text)

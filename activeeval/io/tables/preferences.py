@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.checks import LARGEST_GRADE
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.files import PathLike
 from activeeval.io.tables.sheets import Sheet, read_sheet
-from activeeval.pool.checks import LARGEST_GRADE
 from activeeval.types import Ints
 
 UNANSWERED = 9

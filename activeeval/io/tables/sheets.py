@@ -12,11 +12,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from activeeval.checks import LARGEST_GRADE, first_above
 from activeeval.errors import FormatError, did_you_mean, shown
 from activeeval.io.files import MOST_PARSED, PathLike, bare_suffix, open_bytes, text_stream
 from activeeval.io.tables.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats, unguarded
 from activeeval.io.tables.records import Records, Renamed, json_record
-from activeeval.pool.checks import LARGEST_GRADE, first_above, told_too_long
+from activeeval.pool.checks import told_too_long
 from activeeval.pool.texts import Texts
 from activeeval.types import Floats, Ints
 

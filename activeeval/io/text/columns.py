@@ -10,13 +10,14 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.checks import LARGEST_GRADE, first_above, numbers
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.files import PathLike, check_lengths, fill_exactly, let_go, line_of, line_text, open_lines, token_at
 from activeeval.io.keys import first_repeated_pair
 from activeeval.kernels import checks
 from activeeval.kernels.text import bytes as texts
 from activeeval.kernels.text import columns as columns_text
-from activeeval.pool.checks import LARGEST_GRADE, as_texts, first_above, numbers
+from activeeval.pool.checks import as_texts
 from activeeval.pool.texts import LONGEST_ID, Texts
 from activeeval.types import Bytes, Floats, Ints
 

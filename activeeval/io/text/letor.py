@@ -10,12 +10,12 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from activeeval.checks import LARGEST_GRADE, first_above
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.files import PathLike, fill_exactly, line_of, line_text, open_bytes, open_lines, span_texts, token_at
 from activeeval.io.keys import first_repeated_pair
 from activeeval.kernels.text import letor as letor_text
 from activeeval.pool import QueryPool
-from activeeval.pool.checks import LARGEST_GRADE, first_above
 from activeeval.pool.texts import Texts, joined_texts
 from activeeval.types import Bytes, Floats, Ints
 

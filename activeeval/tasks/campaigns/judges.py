@@ -97,7 +97,7 @@ def opinions_of(found: Standing) -> list[Graded]:
     return [Graded(judge, *pair, grade) for (judge, pair), grade in sorted(said.items())]
 
 
-def agreement_of(found: Standing, level: float) -> Row:
+def agreement_of(found: Standing, confidence: float) -> Row:
     """Return grades by judge, and how far judges agree on items that several of them graded."""
     said = opinions_of(found)
     grades = sorted({int(one.grade) for one in said} | set(range((found.sample.campaign.design.max_grade or 0) + 1)))
@@ -107,12 +107,12 @@ def agreement_of(found: Standing, level: float) -> Row:
         "grades": grades,
         "histogram": [{"judge": judge, "counts": [counts[judge, grade] for grade in grades]} for judge in judges],
         "n_items": 0,
-        "level": level,
+        "confidence": confidence,
         "alpha": None,
         "pairs": _pairs(said, judges, grades),
     }
     try:
-        own = grade_agreement(Grades.of(said), level, RESAMPLES, rng=0)
+        own = grade_agreement(Grades.of(said), confidence, RESAMPLES, rng=0)
     except InputError:  # one judge alone, or no item that two have graded
         return row
     kappas = {pair.judges: pair.by_weights["quadratic"] for pair in own.kappas}

@@ -81,7 +81,7 @@ def _close(ends: dict[int, int], left: dict[int, int], seq: int) -> None:
         ends.setdefault(block, seq)
 
 
-def readings_of(history: History, scope: str, level: float) -> list[Row]:
+def readings_of(history: History, scope: str, confidence: float) -> list[Row]:
     """Return a reading for each event at which more could be read, and one as of the last where that says another.
 
     Each has the values of all questions the campaign was made for, in the order of `estimate_rows`.
@@ -89,7 +89,7 @@ def readings_of(history: History, scope: str, level: float) -> list[Row]:
     seqs = sorted(set(block_ends(history.events, history.campaign.judges_per_item).values()))
     found: list[Row] = []
     for seq in [*seqs, len(history.events)]:
-        row = _reading(history, seq, scope, level)
+        row = _reading(history, seq, scope, confidence)
         if row is not None and not (found and _says_the_same(found[-1], row)):
             found.append(row)
     return found
@@ -99,15 +99,15 @@ def _says_the_same(one: Row, other: Row) -> bool:
     return [(a["value"], a["low"]) for a in one["answers"]] == [(b["value"], b["low"]) for b in other["answers"]]
 
 
-def _reading(history: History, seq: int, scope: str, level: float) -> Row | None:
+def _reading(history: History, seq: int, scope: str, confidence: float) -> Row | None:
     """Return what could be read as of an event; None where nothing could."""
     found = history.at(seq)
     try:
-        told, _ = answered(found, scope=scope, level=level)
+        told, _ = answered(found, scope=scope, confidence=confidence)
     except StateError:
         return None
     try:
-        always, _ = answered(found, scope=scope, level=level, kind="group-sequential")
+        always, _ = answered(found, scope=scope, confidence=confidence, kind="group-sequential")
     except InputError:  # of several rounds, and beyond the budget that the looks were planned for, there is none
         always = None
     progress = progress_of(found)

@@ -275,7 +275,7 @@ def answered(
     *,
     scope: str = "pool",
     kind: str = "t",
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> tuple[list[Answer], list[str]]:
     """Return what a campaign answers to each question, and what to know of it.
 
@@ -291,11 +291,15 @@ def answered(
         if kind != "t":
             raise InputError("several rounds are read with t intervals")
         check_known(read)
-        told, notes = round_answers(read, measures, questions, contrasts, scope=scope, level=level, is_campaign=True)
+        told, notes = round_answers(
+            read, measures, questions, contrasts, scope=scope, confidence=confidence, is_campaign=True
+        )
         n = found.n_corrected
         corrected = f"{n} grades were corrected since a later round was drawn, and count as now"
         return told, notes + ([corrected] if n else [])
-    told, notes = answers(read[0], read[0].asked(measures, questions, contrasts), scope=scope, kind=kind, level=level)
+    told, notes = answers(
+        read[0], read[0].asked(measures, questions, contrasts), scope=scope, kind=kind, confidence=confidence
+    )
     n_later = len(found.rounds) - 1
     return told, notes + ([f"read from the first round alone: {n_later} more wait for judgments"] if n_later else [])
 

@@ -75,14 +75,14 @@ def reached(found: Standing) -> str:
     return f"± {wanted:g} is {state}; by the interval that may be looked at after every block it is ± {widest:.3g}"
 
 
-def intervals(found: Standing, level: float = 0.95) -> list[dict[str, Any]]:
+def intervals(found: Standing, confidence: float = 0.95) -> list[dict[str, Any]]:
     """Return the estimate of each question that the campaign was made for, now and expected at the end.
 
     Nothing where no block is complete.
     """
     if found.block == 0:
         return []
-    told, _ = answered(found, level=level)
+    told, _ = answered(found, confidence=confidence)
     return [
         {
             "measure": one.target.name,

@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 
 def summary(
-    store: Store, name: str, as_of: int | None = None, *, scope: str = "pool", level: float = 0.95
+    store: Store, name: str, as_of: int | None = None, *, scope: str = "pool", confidence: float = 0.95
 ) -> dict[str, Any]:
     """Return what the report of a campaign says, as of an event, by default the last.
 
@@ -52,19 +52,19 @@ def summary(
     told: list[Answer] = []
     notes: list[str] = []
     if found.block:
-        told, notes = answered(found, scope=scope, level=level)
+        told, notes = answered(found, scope=scope, confidence=confidence)
     return {
         "format": FORMAT,
         "head": _head(found, history),
         "scope": scope,
-        "level": level,
-        "estimates": [_estimate(one, level) for one in told],
+        "confidence": confidence,
+        "estimates": [_estimate(one, confidence) for one in told],
         "notes": notes,
-        "readings": readings_of(history, scope, level) if told else [],
+        "readings": readings_of(history, scope, confidence) if told else [],
         "queries": queries_that_matter(found, texts) if told else [],
         "cost": _cost(found, events, units),
         "calibration": calibrations(found),
-        "agreement": agreement_of(found, level),
+        "agreement": agreement_of(found, confidence),
         "skipped": skipped_by(found, events),
         "design": _design(found, history),
         "log": _log(found, events),
@@ -92,7 +92,7 @@ def _head(found: Standing, history: History) -> Row:
     }
 
 
-def _estimate(one: Answer, level: float) -> Row:
+def _estimate(one: Answer, confidence: float) -> Row:
     """Return an answer; ``low_whatever`` to ``high_whatever`` has room for items that cannot be judged."""
     low, high = one.interval.low, one.interval.high
     whatever = one.estimate.bounds(one.interval) if one.estimate.cannot is not None else None
@@ -107,7 +107,7 @@ def _estimate(one: Answer, level: float) -> Row:
         "high": finite(high),
         "low_whatever": whatever and finite(whatever[0]),
         "high_whatever": whatever and finite(whatever[1]),
-        "level": level,
+        "confidence": confidence,
         "half_width": finite((high - low) / 2),
         "half_width_at_end": finite(one.half_width_at_end),
         "p_value": finite(one.p_value) if one.question == "difference" else None,

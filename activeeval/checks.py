@@ -1,0 +1,61 @@
+"""Checks of single values and plain arrays: each returns what was given in one form, or says what is wrong with it."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.errors import InputError
+from activeeval.types import Floats
+
+LARGEST_GRADE = 1000
+"""Of a scale: tables of every grade stay small, and an id or a year in the grade's place is told."""
+
+
+def whole_number(value: Any, what: str, least: int, most: float = np.inf) -> int:
+    """Return a whole number of any type as an int, or say what it should have been."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not float(value).is_integer() or value < least:
+        kind = "a positive whole number" if least == 1 else f"a whole number from {least}"
+        raise InputError(f"{what} must be {kind}, got {value!r}")
+    if float(value) > most:
+        raise InputError(f"{what} must be at most {most}, got {value!r:.60}")
+    return int(float(value))
+
+
+def positive(value: Any, what: str) -> float:
+    """Return a parameter that must be a positive finite number."""
+    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+        raise InputError(f"{what} must be positive and finite, got {value!r}")
+    return float(value)
+
+
+def closed_share(value: Any, what: str) -> float:
+    """Return a parameter that must lie between 0 and 1."""
+    if not (isinstance(value, Real) and 0 <= float(value) <= 1):
+        raise InputError(f"{what} must lie between 0 and 1, got {value!r}")
+    return float(value)
+
+
+def strict_share(value: Any, what: str) -> float:
+    """Return a parameter that must lie strictly between 0 and 1, as a confidence or a power does."""
+    if not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise InputError(f"{what} must lie strictly between 0 and 1, got {value!r}")
+    return float(value)
+
+
+def numbers(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"{what} must be numbers: {problem}") from None
+    if array.shape != shape:
+        raise InputError(f"{what} must have shape {shape}, got {array.shape}")
+    return array
+
+
+def first_above(values: NDArray[Any], most: int) -> int:
+    """Return the first place of a value above the most, or -1."""
+    return int(np.argmax(values > most)) if values.size and values.max() > most else -1
