@@ -21,7 +21,14 @@ from activeeval import NDCG, QueryPool, Rankings
 from activeeval.errors import FormatError, InputError, SolverError
 from activeeval.kernels import leaf_pairs, losses
 from activeeval.kernels.bundles import SparseRows
-from activeeval.rankers import HyperLinearRanker, b_measure, choose_regularization, pair_precision
+from activeeval.rankers import (
+    HyperLinearRanker,
+    b_measure,
+    choose_regularization,
+    pair_precision,
+    read_ranker,
+    write_ranker,
+)
 from activeeval.rankers.adapted_weights import Differences, LargestMargins
 from activeeval.rankers.files import _digest
 from activeeval.rankers.folding import deal_out
@@ -785,8 +792,8 @@ def test_bad_choices_are_told_in_one_line(change, message):
 def test_a_ranker_survives_its_file_to_the_last_bit(base, X, tmp_path, adapted):
     ranker = base.adapt(X, preferences(X, 30), method="hinge", rng=0) if adapted else base
     for name in ("model.npz", "model.skops", "model"):
-        ranker.save(tmp_path / name)
-        back = HyperLinearRanker.load(tmp_path / name)
+        write_ranker(tmp_path / name, ranker)
+        back = read_ranker(tmp_path / name)
         for rows in (X, judged(3)[0]):
             np.testing.assert_array_equal(back.predict(rows), ranker.predict(rows))
         np.testing.assert_array_equal(back.base_coef_, ranker.base_coef_)
@@ -799,25 +806,25 @@ def test_a_ranker_survives_its_file_to_the_last_bit(base, X, tmp_path, adapted):
 
 def test_a_file_of_the_first_version_loads(base, X, tmp_path):
     adapted = base.adapt(X, preferences(X, 30))
-    adapted.save(tmp_path / "model.npz")
+    write_ranker(tmp_path / "model.npz", adapted)
 
     def earlier(arrays):
         arrays["version"][0] = 1
         del arrays["query_hashes"]
 
     rewritten(tmp_path / "model.npz", earlier)
-    back = HyperLinearRanker.load(tmp_path / "model.npz")
+    back = read_ranker(tmp_path / "model.npz")
     np.testing.assert_array_equal(back.predict(X), adapted.predict(X))
     assert back.query_hashes_.size == 0
-    adapted.save(tmp_path / "model.npz")
+    write_ranker(tmp_path / "model.npz", adapted)
     rewritten(tmp_path / "model.npz", lambda arrays: arrays.pop("query_hashes"))
     with pytest.raises(FormatError, match="it lacks query_hashes"):
-        HyperLinearRanker.load(tmp_path / "model.npz")
+        read_ranker(tmp_path / "model.npz")
 
 
 def test_the_base_of_an_adapted_ranker_is_in_its_file(base, X, tmp_path):
-    base.adapt(X, preferences(X, 30), regularization=0.01).save(tmp_path / "model")
-    back = HyperLinearRanker.load(tmp_path / "model")
+    write_ranker(tmp_path / "model", base.adapt(X, preferences(X, 30), regularization=0.01))
+    back = read_ranker(tmp_path / "model")
     assert (back.predict(X) != base.predict(X)).any()
     np.testing.assert_array_equal(back.base.predict(X), base.predict(X))
     assert back.base.adaptation_ is None
@@ -878,18 +885,18 @@ def turn_round(arrays):
 )
 def test_damaged_files_are_refused_in_one_line(base, X, tmp_path, change, sealed, message):
     path = tmp_path / "model"
-    base.adapt(X, preferences(X, 30)).save(path)
-    HyperLinearRanker.load(path)
+    write_ranker(path, base.adapt(X, preferences(X, 30)))
+    read_ranker(path)
     path.rename(tmp_path / "model.npz")
     rewritten(tmp_path / "model.npz", change, sealed)
     with pytest.raises(FormatError, match=message) as told:
-        HyperLinearRanker.load(tmp_path / "model.npz")
+        read_ranker(tmp_path / "model.npz")
     assert "\n" not in str(told.value)
-    assert "expected a hyper-linear ranker that save wrote" in str(told.value)
+    assert "expected a hyper-linear ranker that write_ranker wrote" in str(told.value)
 
 
 def test_files_of_another_kind_are_refused_and_nothing_in_them_is_run(base, tmp_path):
-    base.save(tmp_path / "model")
+    write_ranker(tmp_path / "model", base)
     whole = (tmp_path / "model").read_bytes()
     pickled = io.BytesIO()
     np.save(pickled, np.array([{}], dtype=object), allow_pickle=True)
@@ -900,14 +907,14 @@ def test_files_of_another_kind_are_refused_and_nothing_in_them_is_run(base, tmp_
     (tmp_path / "empty").write_bytes(b"")
     for name in ("pickle", "cut", "text", "empty", "missing"):
         with pytest.raises(InputError) as told:
-            HyperLinearRanker.load(tmp_path / name)
+            read_ranker(tmp_path / name)
         assert str(tmp_path / name) in str(told.value)
         assert "\n" not in str(told.value)
 
 
 def test_no_changed_byte_goes_unnoticed(base, X, tmp_path):
     """Every change of one byte is refused, or was in what an archive holds beside its arrays."""
-    base.save(tmp_path / "model")
+    write_ranker(tmp_path / "model", base)
     whole, scores = (tmp_path / "model").read_bytes(), base.predict(X)
     random = np.random.default_rng(0)
     refused = 0
@@ -916,7 +923,7 @@ def test_no_changed_byte_goes_unnoticed(base, X, tmp_path):
         changed[place] ^= 1 << int(random.integers(8))
         (tmp_path / "changed").write_bytes(changed)
         try:
-            np.testing.assert_array_equal(HyperLinearRanker.load(tmp_path / "changed").predict(X), scores)
+            np.testing.assert_array_equal(read_ranker(tmp_path / "changed").predict(X), scores)
         except FormatError:
             refused += 1
     assert refused > 100

@@ -24,12 +24,14 @@ gradient          ``ListMLE``                                     ``n_iter``
 ================  ==============  ============  ================  ======================
 
 `HyperLinearRanker` is another kind: boosted trees that were learned elsewhere, adapted to preferences between items
-(Chen, Zhang, Zheng, Zha and Sun 2008). It has no ``fit`` but `adapt`; `choose_regularization` says how far to go.
+(Chen, Zhang, Zheng, Zha and Sun 2008). It has no ``fit`` but `adapt`; `choose_regularization` says how far to go, and
+`write_ranker` and `read_ranker` keep it in a file.
 """
 
 from activeeval.rankers.adaptation import Adaptation, HyperLinearRanker
 from activeeval.rankers.boosting import AdaRank, FocusedBoost, RankBoost
 from activeeval.rankers.choosing import Candidate, Choice, choose
+from activeeval.rankers.files import read_ranker, write_ranker
 from activeeval.rankers.items import ExpectedGradeRanker, ForestRegressionRanker
 from activeeval.rankers.nets import FocusedNet, ListMLE, ListNet, RankNet
 from activeeval.rankers.preferring import b_measure, choose_regularization, pair_precision
@@ -58,4 +60,6 @@ __all__ = [
     "choose",
     "choose_regularization",
     "pair_precision",
+    "read_ranker",
+    "write_ranker",
 ]

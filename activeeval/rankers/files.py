@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,14 @@ from numpy.typing import NDArray
 from activeeval.errors import FormatError
 from activeeval.io.arrays import read_arrays, write_arrays
 from activeeval.io.writing import Together
+from activeeval.rankers.adaptation import Adaptation, HyperLinearRanker, Method, Scaling
 from activeeval.rankers.trees import Trees
-
-if TYPE_CHECKING:
-    from activeeval.rankers.adaptation import HyperLinearRanker
 
 FORMAT = "activeeval hyper-linear ranker"
 VERSION = 2
 FIRST = 1
 """The version before there were `query_hashes`."""
-EXPECTED = "a hyper-linear ranker that save wrote"
+EXPECTED = "a hyper-linear ranker that write_ranker wrote"
 Arrays = Mapping[str, NDArray[Any]]
 PathLike = str | os.PathLike[str]
 
@@ -66,16 +64,14 @@ def write_ranker(path: PathLike, ranker: HyperLinearRanker, files: Together | No
         write_arrays(path, sealed, alone)
 
 
-def read_ranker(path: PathLike) -> dict[str, Any]:
-    """Return the fields of the ranker in a file.
+def read_ranker(path: PathLike) -> HyperLinearRanker:
+    """Read a ranker that `write_ranker` wrote; it predicts the same to the last bit.
 
     Raises
     ------
     FormatError
         Where the file is missing, damaged, of another version or something else.
     """
-    from activeeval.rankers.adaptation import Adaptation
-
     arrays = read_arrays(path, tuple(name for name in (*_VALUES, *_COLUMNS) if name != "query_hashes"), EXPECTED)
     changed = _changed(arrays)
     if arrays["version"].tolist() == [FIRST]:
@@ -89,14 +85,14 @@ def read_ranker(path: PathLike) -> dict[str, Any]:
         problem = trees.problem() or _misfit(trees, arrays) or _untold(told)
     if problem:
         raise FormatError(os.fspath(path), None, f"{problem}, expected {EXPECTED}")
-    return {
-        "trees": trees,
-        "base_coef_": fields["base_coef"],
-        "coef_": fields["coef"],
-        "intercept_": fields["intercept"],
-        "adaptation_": Adaptation(**told) if told["method"] else None,
-        "query_hashes_": fields["query_hashes"],
-    }
+    return HyperLinearRanker(
+        trees=trees,
+        base_coef_=fields["base_coef"],
+        coef_=fields["coef"],
+        intercept_=fields["intercept"],
+        adaptation_=Adaptation(**told) if told["method"] else None,
+        query_hashes_=fields["query_hashes"],
+    )
 
 
 def _digest(arrays: Arrays) -> str:
@@ -137,7 +133,5 @@ def _misfit(trees: Trees, arrays: Arrays) -> str | None:
 
 
 def _untold(told: Mapping[str, Any]) -> str | None:
-    from activeeval.rankers.adaptation import Method, Scaling
-
     known = ("", *get_args(Method)), ("", *get_args(Scaling))
     return None if told["method"] in known[0] and told["scaling"] in known[1] else "its method is unknown"

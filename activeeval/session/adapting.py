@@ -18,6 +18,7 @@ from activeeval.pool import QueryPool
 from activeeval.preferences import item_pairs, preferences_from_clicks
 from activeeval.rankers.adaptation import HyperLinearRanker
 from activeeval.rankers.ensembles import boosted_trees
+from activeeval.rankers.files import read_ranker
 from activeeval.rankers.preferring import REGULARIZATIONS, RegularizationChoice, choose_regularization
 
 Floats = NDArray[np.float64]
@@ -136,7 +137,7 @@ def adapted(
     pool, kept = _joined([*compared, judged], files)
     said = {"places": preferences.places, "documents": files, "advice": advice}
     pairs = item_pairs(pool, preferences.comparisons, preferences.source, **said)  # type: ignore[arg-type]
-    ranker = boosted_trees(**(trees or {})) if base is None else HyperLinearRanker.load(base)
+    ranker = boosted_trees(**(trees or {})) if base is None else read_ranker(base)
     for data in (judged, *compared):
         _check_features(data, ranker, base)
     more: dict[str, Any] = {}
@@ -161,7 +162,7 @@ def scored(path: str, letor: str, *, of_base: bool = False) -> Floats:
     InputError
         Where a file cannot be read, or their features differ.
     """
-    ranker = HyperLinearRanker.load(path)
+    ranker = read_ranker(path)
     data = read_letor(letor)
     _check_features(data, ranker, path)
     return np.asarray((ranker.base if of_base else ranker).predict(_features(data)))
