@@ -804,24 +804,6 @@ def test_a_ranker_survives_its_file_to_the_last_bit(base, X, tmp_path, adapted):
     np.testing.assert_array_equal(again.coef_, ranker.adapt(X, preferences(X, 30), regularization=0.1).coef_)
 
 
-def test_a_file_of_the_first_version_loads(base, X, tmp_path):
-    adapted = base.adapt(X, preferences(X, 30))
-    write_ranker(tmp_path / "model.npz", adapted)
-
-    def earlier(arrays):
-        arrays["version"][0] = 1
-        del arrays["query_hashes"]
-
-    rewritten(tmp_path / "model.npz", earlier)
-    back = read_ranker(tmp_path / "model.npz")
-    np.testing.assert_array_equal(back.predict(X), adapted.predict(X))
-    assert back.query_hashes_.size == 0
-    write_ranker(tmp_path / "model.npz", adapted)
-    rewritten(tmp_path / "model.npz", lambda arrays: arrays.pop("query_hashes"))
-    with pytest.raises(FormatError, match="it lacks query_hashes"):
-        read_ranker(tmp_path / "model.npz")
-
-
 def test_the_base_of_an_adapted_ranker_is_in_its_file(base, X, tmp_path):
     write_ranker(tmp_path / "model", base.adapt(X, preferences(X, 30), regularization=0.01))
     back = read_ranker(tmp_path / "model")
@@ -862,8 +844,9 @@ def turn_round(arrays):
         (put("coef", 0, 9.0), False, "it was changed after it was written"),
         (lambda arrays: arrays.update(extra=np.zeros(1)), False, "it was changed after it was written"),
         (put("format", 0, "other"), True, "it is of another format"),
-        (put("version", 0, 3), True, "it is version 3 of the format, not 1 or 2"),
+        (put("version", 0, 3), True, "it is version 3 of the format, not 1,"),
         (lambda arrays: arrays.pop("left"), True, "lacks left"),
+        (lambda arrays: arrays.pop("query_hashes"), True, "lacks query_hashes"),
         (lambda arrays: arrays.update(coef=arrays["coef"].astype(str)), True, "coef is <U32 of shape"),
         (lambda arrays: arrays.update(version=np.array([1, 1])), True, r"version is int64 of shape \(2,\)"),
         (lambda arrays: arrays.update(coef=arrays["coef"][1:]), True, "weights are not as many as its leaves"),

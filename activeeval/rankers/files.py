@@ -21,9 +21,8 @@ from activeeval.rankers.adaptation import Adaptation, HyperLinearRanker, Method,
 from activeeval.rankers.trees import Trees
 
 FORMAT = "activeeval hyper-linear ranker"
-VERSION = 2
-FIRST = 1
-"""The version before there were `query_hashes`."""
+VERSION = 1
+"""Until the first release there is one."""
 EXPECTED = "a hyper-linear ranker that write_ranker wrote"
 Arrays = Mapping[str, NDArray[Any]]
 PathLike = str | os.PathLike[str]
@@ -72,11 +71,8 @@ def read_ranker(path: PathLike) -> HyperLinearRanker:
     FormatError
         Where the file is missing, damaged, of another version or something else.
     """
-    arrays = read_arrays(path, tuple(name for name in (*_VALUES, *_COLUMNS) if name != "query_hashes"), EXPECTED)
-    changed = _changed(arrays)
-    if arrays["version"].tolist() == [FIRST]:
-        arrays = {"query_hashes": np.empty(0, dtype=np.int64)} | arrays
-    problem = _foreign(arrays) or changed
+    arrays = read_arrays(path, (*_VALUES, *_COLUMNS), EXPECTED)
+    problem = _foreign(arrays) or _changed(arrays)
     if not problem:
         values = {name: arrays[name].item() for name in _VALUES}
         fields = values | {name: arrays[name] for name in _COLUMNS}
@@ -107,16 +103,13 @@ def _digest(arrays: Arrays) -> str:
 def _foreign(arrays: Arrays) -> str | None:
     """Return what keeps arrays from being read as those of a ranker."""
     for name, kind in (_VALUES | _COLUMNS).items():
-        if name not in arrays:
-            return f"it lacks {name}"
         found = arrays[name]
         if not np.issubdtype(found.dtype, kind) or found.ndim != 1 or (name in _VALUES and found.size != 1):
             return f"{name} is {found.dtype} of shape {found.shape}"
     if arrays["format"][0] != FORMAT:
         return "it is of another format"
     version = arrays["version"][0]
-    known = (FIRST, VERSION)
-    return None if version in known else f"it is version {version} of the format, not {' or '.join(map(str, known))}"
+    return None if version == VERSION else f"it is version {version} of the format, not {VERSION}"
 
 
 def _changed(arrays: Arrays) -> str | None:
