@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.campaign.options import check_free, of_campaign, opened, place_of, tell_made, url_of
+from activeeval.cli.campaign.options import check_free, of_campaign, opened, place_of, tell_made
 from activeeval.cli.drawing import (
     budget_option,
     budget_told,
@@ -234,17 +234,3 @@ def list_(db: str, form: str) -> None:
     with opened("", db) as store:
         rows = [{"campaign": name, "events": store.last_seq(name)} for name in store.campaigns()]
     emit(rows, form)
-
-
-@click.command()
-@click.option("--db", required=True, metavar="URL", help="A file, sqlite:///FILE or postgresql://USER@HOST/DATABASE.")
-def upgrade(db: str) -> None:
-    """Bring a store that an older release wrote to the form of this one; nothing of its log is changed.
-
-    \b
-    activeeval campaign upgrade --db week1.activeeval
-    """
-    from activeeval.store import upgrade as migrate
-
-    migrate(url_of("", db))
-    say(f"{place_of('', db)} has the form of this release")
