@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from activeeval.measures import SampledMeasure, Target, judged_k, shown_name
 from activeeval.methods import find_method
 from activeeval.session.choices import Choices
 from activeeval.session.columns import given_columns
-from activeeval.session.known import Said, known_grades_of
+from activeeval.session.known import known_grades_of
 from activeeval.session.modelling import GradeBeliefs, believe
 from activeeval.session.systems import Asked, asked_among, asked_of
 from activeeval.session.truths import comparison_costs, comparisons_note
@@ -168,7 +168,6 @@ def prepare(
     *,
     use_labels: bool,
     progress: Callable[[str], object] = lambda what: None,
-    told: Mapping[str, Iterable[Said]] | None = None,
 ) -> Case:
     """Read the files, set costs, set training queries aside, fit the model.
 
@@ -179,8 +178,6 @@ def prepare(
         Without, no label of the pool is looked at, only those of the training rows.
     progress : callable
         Told what is next.
-    told : mapping of str to iterable of (query, item, grade, judge), optional
-        Grades that are known from elsewhere than files, by what messages call their source.
 
     Raises
     ------
@@ -208,7 +205,7 @@ def prepare(
         workload = workload.with_traffic(read_traffic(choices.traffic).align(workload.pool))
     if choices.index_update is not None:
         workload = workload.updated_index(choices.index_update, update_rng)
-    known, known_notes = _known(choices, workload, told or {})
+    known, known_notes = _known(choices, workload)
     notes += known_notes
     if known is not None and workload.training is None:
         workload = workload.taught_by(known)
@@ -278,13 +275,11 @@ def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int6
     return [f"{few}no training data: the uniform grade model is used ({ways})"]
 
 
-def _known(
-    choices: Choices, workload: Workload, told: Mapping[str, Iterable[Said]]
-) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+def _known(choices: Choices, workload: Workload) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
     """Return the grades that are known already, None where nothing says any, and notes."""
-    if not choices.judged and not told:
+    if not choices.judged:
         return None, ()
-    known, notes = known_grades_of(choices.judged, workload.pool, choices.judged_policy, choices.max_grade, told)
+    known, notes = known_grades_of(choices.judged, workload.pool, choices.judged_policy, choices.max_grade)
     _check_agreement(workload, known)
     return known, notes
 

@@ -1,4 +1,4 @@
-"""``activeeval campaign create``, ``top-up``, ``list`` and ``upgrade``."""
+"""``activeeval campaign create``, ``top-up``, ``redraw`` and ``list``."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
     from activeeval.session.budgets import Budget
+    from activeeval.session.known import KnownGrades
     from activeeval.store import Store
 
 _MINUTES = 60
@@ -105,8 +106,8 @@ def create(
     rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=seconds, by_level=by_level)
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
-    told = dict(_labels(other, db) for other in judged_from)
-    _, sample = drawn(options | {"judged_from": judged_from}, told)
+    options["judged"] = (*options["judged"], *(_labels(other, db) for other in dict.fromkeys(judged_from)))
+    _, sample = drawn(options)
     check_rules(sample, rules)
     texts, notes = texts_of(sample.pairs, name, documents, queries)
     for note in [*sample.notes(), *notes]:
@@ -120,15 +121,16 @@ def create(
     tell_made(name, db, sample, seq, 1, form)
 
 
-def _labels(other: str, db: str | None) -> tuple[str, list[tuple[str, str, int, str]]]:
-    """Return how another campaign is called, and what it has judged and knew: query, item, grade and nobody's name."""
+def _labels(other: str, db: str | None) -> KnownGrades:
+    """Return what another campaign has judged and knew, of nobody's name."""
     from activeeval.session.campaigns.standing import labels_of, standing
+    from activeeval.session.known import KnownGrades
     from activeeval.store import masked
 
     place, mark, name = other.rpartition("#")
     with opened(name, place or db) as store:
         labels = labels_of(standing(store, name))
-    return f"campaign {masked(place)}{mark}{name}", [(*pair, grade, "") for pair, grade in labels.items()]
+    return KnownGrades(f"campaign {masked(place)}{mark}{name}", [(*pair, grade, "") for pair, grade in labels.items()])
 
 
 @click.command("top-up")
@@ -195,8 +197,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     with opened(name, db) as store:
         check_judged(store, name)
         by_clock = _by_clock(store, name, documents)
-    told = dict([_labels(name, db)])
-    _, sample = drawn(options | by_clock | {"judged_from": (name,)}, told)
+    _, sample = drawn(options | by_clock | {"judged": (*options["judged"], _labels(name, db))})
     texts, notes = texts_of(sample.pairs, name, documents, queries)
     for note in [*sample.notes(), *notes]:
         say(note)
