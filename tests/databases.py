@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from activeeval.store import open_store
-from activeeval.store.schema import VERSION_TABLE, VERSIONS
+from activeeval.store.schema import VERSION, VERSION_TABLE
 
 DATABASES = ("sqlite", "postgresql")
 
@@ -136,7 +136,7 @@ def postgresql():
 
 
 class Maker:
-    """Makes the tables of a store in an empty database as its migrations do, in a tenth of their time."""
+    """Makes the tables of a store in an empty database as its migration does, in a tenth of their time."""
 
     def __init__(self):
         self.file, self.script = None, None
@@ -163,7 +163,7 @@ class Maker:
         with psycopg.connect(url, autocommit=True) as connection:
             name = url.rpartition("%3D")[2]
             connection.execute(self.script.replace("SCHEMA", name))
-            connection.execute(f"INSERT INTO {name}.{VERSION_TABLE} VALUES ('{VERSIONS[-1]}')")
+            connection.execute(f"INSERT INTO {name}.{VERSION_TABLE} VALUES ('{VERSION}')")
 
 
 @pytest.fixture(scope="session")

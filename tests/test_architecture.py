@@ -1,4 +1,4 @@
-"""The layers of the house as a small directed graph, and who may import which library."""
+"""The layers of the house as a small directed graph, its files as a larger one, and who may import which library."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import subprocess
 import sys
 from functools import cache
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -97,6 +97,81 @@ def imported(path):
 def test_arrows_make_no_circle():
     assert set().union(*ALLOWED.values()) <= set(ALLOWED)
     TopologicalSorter(ALLOWED).prepare()
+
+
+def at_run_time(node):
+    """Yield what a file says anywhere, also inside functions, but for what stands there for types alone."""
+    for child in ast.iter_child_nodes(node):
+        for_types = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+        for said in child.orelse if for_types else [child]:
+            yield said
+            yield from at_run_time(said)
+
+
+def file_of(name, house):
+    """Return the file of a module, of a package its front (``__init__``), or None of what is neither."""
+    place = house.parent.joinpath(*name.split("."))
+    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
+
+
+def arrows_of(path, house):
+    """Return the files that a file imports.
+
+    A name of a package is an arrow to the package's front, a module of it to that module's file alone. So a room's file
+    that imports its own front is in a circle wherever the front imports it. What a front imports late, by the name of
+    its home, counts too.
+    """
+    names = []
+    for node in at_run_time(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            whole = [f"{node.module}.{alias.name}" for alias in node.names]
+            names += [name if file_of(name, house) else node.module for name in whole]
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
+            names += ast.literal_eval(node.value)
+    # the front of the whole is nobody's floor: rooms want nothing of it but its version, as a test below holds
+    front = file_of(house.name, house)
+    return {file_of(name, house) for name in names if name.split(".")[0] == house.name} - {None, front}
+
+
+def files_in_order(house):
+    """Raise where files import each other in a circle, which the error names."""
+    front = house / "__init__.py"
+    arrows = {path: arrows_of(path, house) for path in sorted(house.rglob("*.py")) if path != front}
+    named = {str(a.relative_to(house)): {str(b.relative_to(house)) for b in held} for a, held in arrows.items()}
+    TopologicalSorter(named).prepare()
+
+
+def test_files_make_no_circle():
+    files_in_order(HOUSE)
+
+
+@pytest.mark.parametrize(
+    ("files", "circle"),
+    [
+        ({"a.py": "import house.b", "b.py": "import house.c", "c.py": "import house"}, None),
+        ({"a.py": "from house.b import B", "b.py": "from house.a import A"}, {"a.py", "b.py"}),
+        ({"a.py": "from house import b", "b.py": "def f():\n    from house.a import A"}, {"a.py", "b.py"}),
+        ({"a.py": "import house.b", "b.py": "if TYPE_CHECKING:\n    import house.a"}, None),
+        ({"a.py": "import house.r", "r/__init__.py": "import house.a"}, {"a.py", "r/__init__.py"}),
+        ({"r/__init__.py": "from house.r.a import A", "r/a.py": "from house.r import B"}, {"r/__init__.py", "r/a.py"}),
+        ({"r/__init__.py": "from house.r.a import A", "r/a.py": "from house.r.b import B", "r/b.py": ""}, None),
+        ({"r/__init__.py": "_HOMES = {'house.r.a': ('A',)}", "r/a.py": "from house.r import A"},
+         {"r/__init__.py", "r/a.py"}),
+    ],
+)  # fmt: skip
+def test_circles_of_files_are_found(tmp_path, files, circle):
+    house = tmp_path / "house"
+    for name, text in ({"__init__.py": "import house.a"} | files).items():
+        (house / name).parent.mkdir(parents=True, exist_ok=True)
+        (house / name).write_text(text)
+    if circle is None:
+        files_in_order(house)
+        return
+    with pytest.raises(CycleError) as told:
+        files_in_order(house)
+    assert set(told.value.args[1]) == circle
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(HOUSE)))

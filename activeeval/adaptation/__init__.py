@@ -1,7 +1,8 @@
 """Rankers adapted to users: what clicks prefer, boosted trees as weights of leaves, how far to follow the preferences.
 
 `HyperLinearRanker` is boosted trees that were learned elsewhere, adapted to preferences between items (Chen, Zhang,
-Zheng, Zha and Sun 2008). It has no ``fit`` but `adapt`; `choose_regularization` says how far to go. The preferences
+Zheng, Zha and Sun 2008). It has no ``fit`` but `adapt`; `choose_regularization` says how far to go, and
+`write_ranker` and `read_ranker` keep it in a file. The preferences
 come out of click logs (`preferences_from_clicks`); `simulate_clicks` makes logs of simulated users.
 """
 
@@ -9,6 +10,7 @@ from activeeval.adaptation.choice import b_measure, choose_regularization, pair_
 from activeeval.adaptation.cleaning import CleaningRules, RowFate
 from activeeval.adaptation.clicks import ClickPreferences, ClickReport, PairFate, preferences_from_clicks
 from activeeval.adaptation.documents import item_pairs
+from activeeval.adaptation.files import read_ranker, write_ranker
 from activeeval.adaptation.hyper_linear import Adaptation, HyperLinearRanker
 from activeeval.adaptation.users import (
     CascadeModel,
@@ -37,5 +39,7 @@ __all__ = [
     "item_pairs",
     "pair_precision",
     "preferences_from_clicks",
+    "read_ranker",
     "simulate_clicks",
+    "write_ranker",
 ]

@@ -9,24 +9,21 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.adaptation.hyper_linear import Adaptation, HyperLinearRanker, Method, Scaling
 from activeeval.adaptation.trees import Trees
 from activeeval.errors import FormatError
 from activeeval.io.arrays import read_arrays, write_arrays
 from activeeval.io.writing import Together
 
-if TYPE_CHECKING:
-    from activeeval.adaptation.hyper_linear import HyperLinearRanker
-
 FORMAT = "activeeval hyper-linear ranker"
-VERSION = 2
-FIRST = 1
-"""The version before there were `query_hashes`."""
-EXPECTED = "a hyper-linear ranker that save wrote"
+VERSION = 1
+"""Until the first release there is one."""
+EXPECTED = "a hyper-linear ranker that write_ranker wrote"
 Arrays = Mapping[str, NDArray[Any]]
 PathLike = str | os.PathLike[str]
 
@@ -66,21 +63,16 @@ def write_ranker(path: PathLike, ranker: HyperLinearRanker, files: Together | No
         write_arrays(path, sealed, alone)
 
 
-def read_ranker(path: PathLike) -> dict[str, Any]:
-    """Return the fields of the ranker in a file.
+def read_ranker(path: PathLike) -> HyperLinearRanker:
+    """Read a ranker that `write_ranker` wrote; it predicts the same to the last bit.
 
     Raises
     ------
     FormatError
         Where the file is missing, damaged, of another version or something else.
     """
-    from activeeval.adaptation.hyper_linear import Adaptation
-
-    arrays = read_arrays(path, tuple(name for name in (*_VALUES, *_COLUMNS) if name != "query_hashes"), EXPECTED)
-    changed = _changed(arrays)
-    if arrays["version"].tolist() == [FIRST]:
-        arrays = {"query_hashes": np.empty(0, dtype=np.int64)} | arrays
-    problem = _foreign(arrays) or changed
+    arrays = read_arrays(path, (*_VALUES, *_COLUMNS), EXPECTED)
+    problem = _foreign(arrays) or _changed(arrays)
     if not problem:
         values = {name: arrays[name].item() for name in _VALUES}
         fields = values | {name: arrays[name] for name in _COLUMNS}
@@ -89,14 +81,14 @@ def read_ranker(path: PathLike) -> dict[str, Any]:
         problem = trees.problem() or _misfit(trees, arrays) or _untold(told)
     if problem:
         raise FormatError(os.fspath(path), None, f"{problem}, expected {EXPECTED}")
-    return {
-        "trees": trees,
-        "base_coef_": fields["base_coef"],
-        "coef_": fields["coef"],
-        "intercept_": fields["intercept"],
-        "adaptation_": Adaptation(**told) if told["method"] else None,
-        "query_hashes_": fields["query_hashes"],
-    }
+    return HyperLinearRanker(
+        trees=trees,
+        base_coef_=fields["base_coef"],
+        coef_=fields["coef"],
+        intercept_=fields["intercept"],
+        adaptation_=Adaptation(**told) if told["method"] else None,
+        query_hashes_=fields["query_hashes"],
+    )
 
 
 def _digest(arrays: Arrays) -> str:
@@ -111,16 +103,13 @@ def _digest(arrays: Arrays) -> str:
 def _foreign(arrays: Arrays) -> str | None:
     """Return what keeps arrays from being read as those of a ranker."""
     for name, kind in (_VALUES | _COLUMNS).items():
-        if name not in arrays:
-            return f"it lacks {name}"
         found = arrays[name]
         if not np.issubdtype(found.dtype, kind) or found.ndim != 1 or (name in _VALUES and found.size != 1):
             return f"{name} is {found.dtype} of shape {found.shape}"
     if arrays["format"][0] != FORMAT:
         return "it is of another format"
     version = arrays["version"][0]
-    known = (FIRST, VERSION)
-    return None if version in known else f"it is version {version} of the format, not {' or '.join(map(str, known))}"
+    return None if version == VERSION else f"it is version {version} of the format, not {VERSION}"
 
 
 def _changed(arrays: Arrays) -> str | None:
@@ -137,7 +126,5 @@ def _misfit(trees: Trees, arrays: Arrays) -> str | None:
 
 
 def _untold(told: Mapping[str, Any]) -> str | None:
-    from activeeval.adaptation.hyper_linear import Method, Scaling
-
     known = ("", *get_args(Method)), ("", *get_args(Scaling))
     return None if told["method"] in known[0] and told["scaling"] in known[1] else "its method is unknown"

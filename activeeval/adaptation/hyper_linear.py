@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -74,7 +73,7 @@ class HyperLinearRanker:
     """Rank by H(w, x) = intercept + wᵀh_x, h_x one-hot in the leaf that x reaches in every tree (Chen et al., eq. 3).
 
     `from_gradient_boosting` makes one that predicts what its base model does; `adapt` returns another whose weights
-    suit preferences too. The trees themselves stay.
+    suit preferences too. The trees themselves stay. `write_ranker` and `read_ranker` keep it in a file.
 
     Attributes
     ----------
@@ -252,25 +251,6 @@ class HyperLinearRanker:
             if not moves.converged:
                 _warn(told)
             yield replace(self, base_coef_=self.coef_, coef_=weights, adaptation_=told)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the ranker to a file of plain arrays, which holds no code; see `activeeval.adaptation.files`."""
-        from activeeval.adaptation.files import write_ranker
-
-        write_ranker(path, self)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a ranker that `save` wrote; it predicts the same to the last bit.
-
-        Raises
-        ------
-        FormatError
-            Where the file is missing, damaged or something else.
-        """
-        from activeeval.adaptation.files import read_ranker
-
-        return cls(**read_ranker(path))
 
 
 def _warn(told: Adaptation) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from activeeval.cases.choices import Choices
 from activeeval.cases.columns import given_columns
 from activeeval.cases.inputs import Workload, ending_at, from_letor, from_tables, item_costs, on_scale, sampled_measure
-from activeeval.cases.known import Said, known_grades_of
+from activeeval.cases.known import known_grades_of
 from activeeval.cases.modelling import GradeBeliefs, believe
 from activeeval.cases.systems import Asked, asked_among, asked_of
 from activeeval.cases.truths import comparison_costs, comparisons_note
@@ -160,7 +160,6 @@ def prepare(
     *,
     use_labels: bool,
     progress: Callable[[str], object] = lambda what: None,
-    told: Mapping[str, Iterable[Said]] | None = None,
 ) -> Case:
     """Read the files, set costs, set training queries aside, fit the model.
 
@@ -171,8 +170,6 @@ def prepare(
         Without, no label of the pool is looked at, only those of the training rows.
     progress : callable
         Told what is next.
-    told : mapping of str to iterable of (query, item, grade, judge), optional
-        Grades that are known from elsewhere than files, by what messages call their source.
 
     Raises
     ------
@@ -200,7 +197,7 @@ def prepare(
         workload = workload.with_traffic(read_traffic(choices.traffic).align(workload.pool))
     if choices.index_update is not None:
         workload = workload.updated_index(choices.index_update, update_rng)
-    known, known_notes = _known(choices, workload, told or {})
+    known, known_notes = _known(choices, workload)
     notes += known_notes
     if known is not None and workload.training is None:
         workload = workload.taught_by(known)
@@ -270,13 +267,11 @@ def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int6
     return [f"{few}no training data: the uniform grade model is used ({ways})"]
 
 
-def _known(
-    choices: Choices, workload: Workload, told: Mapping[str, Iterable[Said]]
-) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+def _known(choices: Choices, workload: Workload) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
     """Return the grades that are known already, None where nothing says any, and notes."""
-    if not choices.judged and not told:
+    if not choices.judged:
         return None, ()
-    known, notes = known_grades_of(choices.judged, workload.pool, choices.judged_policy, choices.max_grade, told)
+    known, notes = known_grades_of(choices.judged, workload.pool, choices.judged_policy, choices.max_grade)
     _check_agreement(workload, known)
     return known, notes
 

@@ -11,6 +11,7 @@ from activeeval.cases.systems import CONTRASTS
 from activeeval.errors import ChoiceError
 
 if TYPE_CHECKING:
+    from activeeval.cases.known import KnownGrades
     from activeeval.io.loading import Costs
 
 POOL_DEPTH = 100
@@ -34,10 +35,9 @@ class Choices:
         The second of two runs, judgments of the pool, and judgments to train on.
     contrasts : {"all", "first"} or None
         Of several systems: which are compared; every pair, the default, or the first with each of the others.
-    judged : sequence of str
-        Judgments, judged sheets or samples whose grades are known: they cost nothing and are not asked for again.
-    judged_from : sequence of str
-        Campaigns whose labels are known likewise; whoever prepares the case brings them.
+    judged : sequence of str or KnownGrades
+        What is known: it costs nothing and is not asked for again. Files of judgments, judged sheets or samples, or
+        the grades themselves, as of another campaign.
     judged_policy : {"refuse", "majority", "median"}
         What several judges' different grades of a known item count as.
     index_update : float or None
@@ -84,8 +84,7 @@ class Choices:
     train: Sequence[str] = ()
     train_scores: Sequence[str] = ()
     train_qrels: str | None = None
-    judged: Sequence[str] = ()
-    judged_from: Sequence[str] = ()
+    judged: Sequence[str | KnownGrades] = ()
     judged_policy: str = "refuse"
     train_fraction: float | None = None
     tune: bool = False
@@ -113,8 +112,7 @@ class Choices:
         self._check_systems()
         if sum(map(bool, (self.train, self.train_qrels, self.train_fraction is not None))) > 1:
             raise ChoiceError("give one of --train, --train-qrels and --train-fraction")
-        knows = (*self.judged, *self.judged_from)
-        can_tune = self.train or self.train_qrels or knows or self.train_fraction is not None
+        can_tune = self.train or self.train_qrels or self.judged or self.train_fraction is not None
         if self.tune and not can_tune:
             raise ChoiceError("--tune needs labels to tune on: --train, --train-qrels, --train-fraction or --judged")
         if self.pool_depth is not None and self.index_update is not None:
@@ -125,8 +123,8 @@ class Choices:
                 raise ChoiceError(f"--model {kind}=FILE needs the name of a file")
         if self.train_scores and not (self.train and "scores" in self.models):
             raise ChoiceError("--train-scores is for --train with --model scores")
-        if self.top_k is not None and (self.cost != "uniform" or knows):
-            other = "--judged" if knows else "--cost"
+        if self.top_k is not None and (self.cost != "uniform" or self.judged):
+            other = "--judged" if self.judged else "--cost"
             raise ChoiceError(f"{other} is of grades: with --judging top-k a query costs its comparisons, all of them")
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("--run needs --qrels here: the labels of the pool")

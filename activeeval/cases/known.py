@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,36 +24,50 @@ _TELLING = 2
 Said = tuple[str, str, int, str]
 
 
+@dataclass(frozen=True, slots=True)
+class KnownGrades:
+    """Grades that are known from elsewhere than a file.
+
+    Attributes
+    ----------
+    source : str
+        What messages call it.
+    grades : sequence of (query, item, grade, judge)
+        The judge is "" where none is named; all of those of a source are one.
+    """
+
+    source: str
+    grades: Sequence[Said]
+
+
 def known_grades_of(
-    paths: Sequence[str],
+    sources: Sequence[str | KnownGrades],
     pool: QueryPool,
     policy: str = "refuse",
     max_grade: int | None = None,
-    further: Mapping[str, Iterable[Said]] | None = None,
 ) -> tuple[Ints, tuple[str, ...]]:
-    """Return what files say of a pool's items, −1 where they say nothing, and notes.
+    """Return what sources say of a pool's items, −1 where they say nothing, and notes.
 
     Parameters
     ----------
-    paths : sequence of str
-        Judgments as `load_grades` reads them, sheets of samples, or samples.
+    sources : sequence of str or KnownGrades
+        Files: judgments as `load_grades` reads them, sheets of samples, or samples. Or grades themselves.
     policy : {"refuse", "majority", "median"}
         What becomes of an item that is graded differently; see `activeeval.judgments.policies`.
     max_grade : int, optional
         The largest of the scale.
-    further : mapping of str to iterable of (query, item, grade, judge), optional
-        What is known from elsewhere, by what messages call it.
 
     Raises
     ------
     InputError
-        Where an item has different grades and the policy is to refuse, one judge gives it two, or a file grades no item
-        of the pool.
+        Where an item has different grades and the policy is to refuse, one judge gives it two, or a source grades no
+        item of the pool.
     """
     said: dict[int, dict[str, int]] = {}
     places, queries = pool.item_positions(), {name: q for q, name in enumerate(pool.query_texts)}
     notes = []
-    for path, told in [*((path, _graded(path)) for path in paths), *(further or {}).items()]:
+    for source in sources:
+        path, told = (source, _graded(source)) if isinstance(source, str) else (source.source, source.grades)
         n_graded, n_here, largest = 0, 0, 0
         outside: list[str] = []
         for query, item, grade, judge in told:

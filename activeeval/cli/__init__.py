@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -71,8 +72,6 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
         click.echo(_without_secrets(told.getvalue(), given), nl=False, err=True)
         return problem.exit_code
     except (click.Abort, KeyboardInterrupt):
-        # Python remembers an interrupt inside of exec, as dataclasses use it, and ends with it; another exec forgets it
-        exec("")
         return _complain("interrupted")
     except ActiveEvalError as problem:
         return _complain(_without_secrets(str(problem), given))
@@ -100,8 +99,18 @@ def _complain(problem: str) -> int:
     return 1
 
 
+class _Interrupt(KeyboardInterrupt):
+    """Ctrl-C. One of KeyboardInterrupt itself inside of exec, as dataclasses use it, Python remembers and ends with."""
+
+
+def _interrupt(*_: object) -> None:
+    raise _Interrupt
+
+
 def main() -> None:
     """Run the command line and exit."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as under nohup
+        signal.signal(signal.SIGINT, _interrupt)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the caller has closed it
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115

@@ -112,11 +112,8 @@ def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return drawn_pool_options(with_options(command, _OPTIONS))
 
 
-def drawn(options: Mapping[str, Any], told: Mapping[str, Any] | None = None) -> tuple[Case, Sample]:
-    """Return what the values of `drawing_options` come to, with a seed of the system's where there is none.
-
-    ``told`` are grades that are known from elsewhere than files, as `session.cases.prepare` takes them.
-    """
+def drawn(options: Mapping[str, Any]) -> tuple[Case, Sample]:
+    """Return what the values of `drawing_options` come to, with a seed of the system's where there is none."""
     from activeeval.cases.case import check_fits
     from activeeval.design.methods import find_method
     from activeeval.tasks.samples import draw
@@ -129,7 +126,7 @@ def drawn(options: Mapping[str, Any], told: Mapping[str, Any] | None = None) -> 
         raise click.UsageError("--expected is for draws with replacement: passive, active, active_uniC, active_uniD")
     check_fits(asked["measures"], [method] if method else [])
     of_pool["seed"] = secrets.randbits(_SEED_BITS) if options["seed"] is None else options["seed"]
-    case = prepared(of_pool, asked["measures"], judging=asked["judging"], use_labels=False, told=told)
+    case = prepared(of_pool, asked["measures"], judging=asked["judging"], use_labels=False)
     tell("choosing what to judge")
     share = options["defensive_share"]
     with budget_told():

@@ -196,7 +196,6 @@ def prepared(
     judging: str = "grades",
     use_labels: bool,
     most_systems: int | None = None,
-    told: Mapping[str, Any] | None = None,
 ) -> Case:
     """Return the case that the values of `pool_options` mean for measures, and say what its user should be told."""
     from activeeval.cases.case import prepare
@@ -209,7 +208,7 @@ def prepared(
         choices = Choices(**options, top_k=asked_k(judging, measures))
         if most_systems is not None and len(choices.systems) > most_systems:
             raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
-        case = prepare(choices, use_labels=use_labels, progress=tell, told=told)
+        case = prepare(choices, use_labels=use_labels, progress=tell)
     except ChoiceError as problem:
         raise click.UsageError(str(problem)) from None
     for note in case.notes:

@@ -157,7 +157,7 @@ def compare_scores(
     if ours.size != theirs.size:
         raise InputError(f"first holds {ours.size} scores, second {theirs.size}: both must score the same queries")
     if isinstance(n_permutations, bool) or int(n_permutations) != n_permutations or n_permutations < 1:
-        raise InputError(f"n_permutations must be a whole number of at least 1, got {n_permutations!r}")
+        raise InputError(f"n_permutations must be a positive whole number, got {n_permutations!r}")
     differences = ours - theirs
     differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(ours), np.abs(theirs))] = 0.0
     summary = mean_interval(differences, confidence)

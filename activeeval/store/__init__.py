@@ -12,7 +12,7 @@ from activeeval.store.rows import (
     SampleRow,
     UnitRow,
 )
-from activeeval.store.store import Store, is_made, open_store, upgrade
+from activeeval.store.store import Store, is_made, open_store
 
 __all__ = [
     "KINDS",
@@ -31,5 +31,4 @@ __all__ = [
     "is_made",
     "masked",
     "open_store",
-    "upgrade",
 ]

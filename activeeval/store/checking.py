@@ -15,8 +15,6 @@ from activeeval.store.log import breaks_of, digest_of, events, genesis, lock_log
 from activeeval.store.queries import samples_of, units_of
 from activeeval.store.rows import CampaignRow, EventRow, SampleRow, UnitRow
 
-_ADDED = ("sample", "texts")
-
 
 def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow) -> list[str]:
     """Return what is wrong with a campaign, one line each; nothing where all is as it was written."""
@@ -132,23 +130,19 @@ def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterat
     for event in log:
         if "version" in event.body:
             first.setdefault(event.body["version"], event)
-    # an end that names no version is of the first release
-    is_silent = any(event.kind == "ended" and not event.body for event in log)
     for sample in samples_of(connection, campaign_id):
         named = first.get(sample.version)
-        if named is None and not is_silent:
+        if named is None:
             yield f"version {sample.version} of the sample is of no event"
-        elif named is not None and named.body.get("sample", sample.digest) != sample.digest:
+        elif named.body.get("sample") != sample.digest:
             yield f"version {sample.version} of the sample is not the one that event {named.seq} names"
-        elif named is not None and sample.seq != named.seq - 1:
+        elif sample.seq != named.seq - 1:
             yield f"version {sample.version} of the sample is as of event {sample.seq}, its units as of {named.seq - 1}"
 
 
 def _is_as_drawn(unit: UnitRow, event: EventRow, sample: SampleRow) -> bool:
     expected = drawn(unit, event.at, sample.digest)
-    # the first release said nothing of the sample and the texts; what an event says the chain keeps
-    said = {name: value for name, value in expected.body.items() if name in event.body or name not in _ADDED}
-    return (said, expected.query_id) == (dict(event.body), event.query_id)
+    return (dict(expected.body), expected.query_id) == (dict(event.body), event.query_id)
 
 
 def _documents(campaign_id: int) -> Any:

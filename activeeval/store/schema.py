@@ -1,4 +1,4 @@
-"""Which version of the tables a database has, and how it gets this release's."""
+"""Whether a database has the tables of this release, and how it gets them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from activeeval.errors import ActiveEvalError, InputError
 from activeeval.store.database import Database
 from activeeval.store.tables import campaign, metadata
 
-VERSIONS = ("0001", "0002")
-"""Of the schema, oldest first; the last is this release's. They are the revisions of the migrations."""
+VERSION = "0001"
+"""Of the schema: the revision of its migration. Until the first release there is one, which is rewritten in place."""
 VERSION_TABLE = "activeeval_schema"
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -28,8 +28,7 @@ def check_schema(database: Database) -> None:
     found = database.read(_found)
     if found is None:
         raise InputError(f"{database.place}: no campaigns are kept there")
-    if _known(database, found) != VERSIONS[-1]:
-        raise InputError(f"{database.place}: was written by an older release; activeeval campaign upgrade brings it up")
+    _check_version(database, found)
 
 
 def is_made(database: Database) -> bool:
@@ -44,22 +43,15 @@ def is_made(database: Database) -> bool:
     return database.read(_found) is not None
 
 
-def migrate(database: Database, *, create: bool) -> None:
-    """Bring the tables of a database to this release's version.
-
-    Parameters
-    ----------
-    create : bool
-        Make them where there are none.
-    """
-    _check_folder(database) if create else _check_file(database)
+def make_tables(database: Database) -> None:
+    """Make the tables where there are none; InputError where there are those of another version."""
+    _check_folder(database)
     if _is_there(database):
         found = database.read(_found)
-        if found is not None and _known(database, found) == VERSIONS[-1]:
+        if found is not None:
+            _check_version(database, found)
             database.write_ahead()  # whoever made the tables may have ended before he came to that
             return
-        if found is None and not create:
-            raise InputError(f"{database.place}: no campaigns are kept there")
     database.make_file()
     try:
         with _migrating:
@@ -126,24 +118,25 @@ def _found(connection: Connection) -> str | None:
     return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
 
 
-def _known(database: Database, found: str) -> str:
-    if found not in VERSIONS:
-        raise InputError(f"{database.place}: was written by a newer release of activeeval (schema {found})")
-    return found
+def _check_version(database: Database, found: str) -> None:
+    if found != VERSION:
+        raise InputError(f"{database.place}: was written by another release of activeeval (schema {found})")
 
 
 def _run(connection: Connection, database: Database) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
     found = _found(connection)  # another process may have been here meanwhile
+    if found is not None:
+        _check_version(database, found)
+        return
     others = set(inspect(connection).get_table_names())
-    if found is None and (others if database.is_sqlite else others & set(metadata.tables)):
+    if others if database.is_sqlite else others & set(metadata.tables):
         raise InputError(f"{database.place}: holds tables of something else")
-    if found is None or _known(database, found) != VERSIONS[-1]:
-        _upgrade(connection)
+    _migrate(connection)
 
 
-def _upgrade(connection: Connection) -> None:
+def _migrate(connection: Connection) -> None:
     # alembic is wanted here alone: whoever claims an item must not wait for its import
     from alembic import command
     from alembic.config import Config
@@ -152,4 +145,4 @@ def _upgrade(connection: Connection) -> None:
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
-    command.upgrade(config, VERSIONS[-1])
+    command.upgrade(config, VERSION)

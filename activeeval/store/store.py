@@ -39,7 +39,7 @@ def open_store(url: str, *, create: bool = False, clock: Clock | None = None, wa
         As SQLAlchemy writes it: ``sqlite:///night.activeeval``, without options (`file_url` writes that of any file),
         ``postgresql://ann@db.example/campaigns``.
     create : bool
-        Make the tables where there are none, or bring older ones to this release.
+        Make the tables where there are none.
     clock : callable, optional
         Returns the time in microseconds; every time in the store comes from here. By default the clock of the
         PostgreSQL server, or of the machine that has the file.
@@ -59,7 +59,7 @@ def open_store(url: str, *, create: bool = False, clock: Clock | None = None, wa
     """
     database = Database(url, wait_s)
     try:
-        schema.migrate(database, create=True) if create else schema.check_schema(database)
+        schema.make_tables(database) if create else schema.check_schema(database)
     except BaseException:
         database.close()
         raise
@@ -77,21 +77,6 @@ def is_made(url: str, *, wait_s: float = 30.0) -> bool:
     database = Database(url, wait_s)
     try:
         return schema.is_made(database)
-    finally:
-        database.close()
-
-
-def upgrade(url: str, *, wait_s: float = 30.0) -> None:
-    """Bring the tables of a database that an older release wrote to this release.
-
-    Raises
-    ------
-    InputError
-        Where there is none, or a newer release wrote it.
-    """
-    database = Database(url, wait_s)
-    try:
-        schema.migrate(database, create=False)
     finally:
         database.close()
 

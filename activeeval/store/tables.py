@@ -1,7 +1,7 @@
 """The tables of the store.
 
 Only `slot` is ever changed: who has an item now, and until when. All else is written once; triggers of the
-migrations refuse to update or delete it. Times are UTC integer microseconds, bodies are canonical JSON as text,
+migration refuse to update or delete it. Times are UTC integer microseconds, bodies are canonical JSON as text,
 so that both databases give the same bytes back.
 """
 
@@ -24,7 +24,6 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    false,
     literal_column,
 )
 
@@ -54,8 +53,8 @@ campaign = Table(
     Column("judges_per_item", Integer, nullable=False),
     Column("lease_s", Integer, nullable=False),
     Column("max_grade", Integer),
+    Column("by_level", Boolean, nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    Column("by_level", Boolean, nullable=False, server_default=false()),
 )
 
 sample = Table(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from activeeval.adaptation import item_pairs, preferences_from_clicks
 from activeeval.adaptation.choice import REGULARIZATIONS, RegularizationChoice, choose_regularization
 from activeeval.adaptation.ensembles import boosted_trees
+from activeeval.adaptation.files import read_ranker
 from activeeval.adaptation.hyper_linear import HyperLinearRanker
 from activeeval.errors import InputError
 from activeeval.io.comparisons import Comparison, comparisons_of
@@ -136,7 +137,7 @@ def adapted(
     pool, kept = _joined([*compared, judged], files)
     said = {"places": preferences.places, "documents": files, "advice": advice}
     pairs = item_pairs(pool, preferences.comparisons, preferences.source, **said)  # type: ignore[arg-type]
-    ranker = boosted_trees(**(trees or {})) if base is None else HyperLinearRanker.load(base)
+    ranker = boosted_trees(**(trees or {})) if base is None else read_ranker(base)
     for data in (judged, *compared):
         _check_features(data, ranker, base)
     more: dict[str, Any] = {}
@@ -161,7 +162,7 @@ def scored(path: str, letor: str, *, of_base: bool = False) -> Floats:
     InputError
         Where a file cannot be read, or their features differ.
     """
-    ranker = HyperLinearRanker.load(path)
+    ranker = read_ranker(path)
     data = read_letor(letor)
     _check_features(data, ranker, path)
     return np.asarray((ranker.base if of_base else ranker).predict(_features(data)))

@@ -18,7 +18,14 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression
 
 from activeeval import NDCG, QueryPool, Rankings
-from activeeval.adaptation import HyperLinearRanker, b_measure, choose_regularization, pair_precision
+from activeeval.adaptation import (
+    HyperLinearRanker,
+    b_measure,
+    choose_regularization,
+    pair_precision,
+    read_ranker,
+    write_ranker,
+)
 from activeeval.adaptation.files import _digest
 from activeeval.adaptation.folding import deal_out
 from activeeval.adaptation.trees import Tree, Trees
@@ -451,7 +458,7 @@ def test_seeds(base, X):
         ([[0, 1]], {"regularization": math.nan}, "regularization must be positive and finite, got nan"),
         ([[0, 1]], {"method": "CF"}, "method must be one of 'sgd', 'closed_form', 'hinge', got 'CF'"),
         ([[0, 1]], {"scaling": "n"}, "scaling must be one of 'mean', 'sum', got 'n'"),
-        ([[0, 1]], {"n_epochs": 0}, "n_epochs must be a whole number of at least 1, got 0"),
+        ([[0, 1]], {"n_epochs": 0}, "n_epochs must be a positive whole number, got 0"),
         ([[0, 1]], {"tol": 0}, "tol must be positive and finite, got 0"),
     ],
 )
@@ -785,8 +792,8 @@ def test_bad_choices_are_told_in_one_line(change, message):
 def test_a_ranker_survives_its_file_to_the_last_bit(base, X, tmp_path, adapted):
     ranker = base.adapt(X, preferences(X, 30), method="hinge", rng=0) if adapted else base
     for name in ("model.npz", "model.skops", "model"):
-        ranker.save(tmp_path / name)
-        back = HyperLinearRanker.load(tmp_path / name)
+        write_ranker(tmp_path / name, ranker)
+        back = read_ranker(tmp_path / name)
         for rows in (X, judged(3)[0]):
             np.testing.assert_array_equal(back.predict(rows), ranker.predict(rows))
         np.testing.assert_array_equal(back.base_coef_, ranker.base_coef_)
@@ -797,27 +804,9 @@ def test_a_ranker_survives_its_file_to_the_last_bit(base, X, tmp_path, adapted):
     np.testing.assert_array_equal(again.coef_, ranker.adapt(X, preferences(X, 30), regularization=0.1).coef_)
 
 
-def test_a_file_of_the_first_version_loads(base, X, tmp_path):
-    adapted = base.adapt(X, preferences(X, 30))
-    adapted.save(tmp_path / "model.npz")
-
-    def earlier(arrays):
-        arrays["version"][0] = 1
-        del arrays["query_hashes"]
-
-    rewritten(tmp_path / "model.npz", earlier)
-    back = HyperLinearRanker.load(tmp_path / "model.npz")
-    np.testing.assert_array_equal(back.predict(X), adapted.predict(X))
-    assert back.query_hashes_.size == 0
-    adapted.save(tmp_path / "model.npz")
-    rewritten(tmp_path / "model.npz", lambda arrays: arrays.pop("query_hashes"))
-    with pytest.raises(FormatError, match="it lacks query_hashes"):
-        HyperLinearRanker.load(tmp_path / "model.npz")
-
-
 def test_the_base_of_an_adapted_ranker_is_in_its_file(base, X, tmp_path):
-    base.adapt(X, preferences(X, 30), regularization=0.01).save(tmp_path / "model")
-    back = HyperLinearRanker.load(tmp_path / "model")
+    write_ranker(tmp_path / "model", base.adapt(X, preferences(X, 30), regularization=0.01))
+    back = read_ranker(tmp_path / "model")
     assert (back.predict(X) != base.predict(X)).any()
     np.testing.assert_array_equal(back.base.predict(X), base.predict(X))
     assert back.base.adaptation_ is None
@@ -855,8 +844,9 @@ def turn_round(arrays):
         (put("coef", 0, 9.0), False, "it was changed after it was written"),
         (lambda arrays: arrays.update(extra=np.zeros(1)), False, "it was changed after it was written"),
         (put("format", 0, "other"), True, "it is of another format"),
-        (put("version", 0, 3), True, "it is version 3 of the format, not 1 or 2"),
+        (put("version", 0, 3), True, "it is version 3 of the format, not 1,"),
         (lambda arrays: arrays.pop("left"), True, "lacks left"),
+        (lambda arrays: arrays.pop("query_hashes"), True, "lacks query_hashes"),
         (lambda arrays: arrays.update(coef=arrays["coef"].astype(str)), True, "coef is <U32 of shape"),
         (lambda arrays: arrays.update(version=np.array([1, 1])), True, r"version is int64 of shape \(2,\)"),
         (lambda arrays: arrays.update(coef=arrays["coef"][1:]), True, "weights are not as many as its leaves"),
@@ -878,18 +868,18 @@ def turn_round(arrays):
 )
 def test_damaged_files_are_refused_in_one_line(base, X, tmp_path, change, sealed, message):
     path = tmp_path / "model"
-    base.adapt(X, preferences(X, 30)).save(path)
-    HyperLinearRanker.load(path)
+    write_ranker(path, base.adapt(X, preferences(X, 30)))
+    read_ranker(path)
     path.rename(tmp_path / "model.npz")
     rewritten(tmp_path / "model.npz", change, sealed)
     with pytest.raises(FormatError, match=message) as told:
-        HyperLinearRanker.load(tmp_path / "model.npz")
+        read_ranker(tmp_path / "model.npz")
     assert "\n" not in str(told.value)
-    assert "expected a hyper-linear ranker that save wrote" in str(told.value)
+    assert "expected a hyper-linear ranker that write_ranker wrote" in str(told.value)
 
 
 def test_files_of_another_kind_are_refused_and_nothing_in_them_is_run(base, tmp_path):
-    base.save(tmp_path / "model")
+    write_ranker(tmp_path / "model", base)
     whole = (tmp_path / "model").read_bytes()
     pickled = io.BytesIO()
     np.save(pickled, np.array([{}], dtype=object), allow_pickle=True)
@@ -900,14 +890,14 @@ def test_files_of_another_kind_are_refused_and_nothing_in_them_is_run(base, tmp_
     (tmp_path / "empty").write_bytes(b"")
     for name in ("pickle", "cut", "text", "empty", "missing"):
         with pytest.raises(InputError) as told:
-            HyperLinearRanker.load(tmp_path / name)
+            read_ranker(tmp_path / name)
         assert str(tmp_path / name) in str(told.value)
         assert "\n" not in str(told.value)
 
 
 def test_no_changed_byte_goes_unnoticed(base, X, tmp_path):
     """Every change of one byte is refused, or was in what an archive holds beside its arrays."""
-    base.save(tmp_path / "model")
+    write_ranker(tmp_path / "model", base)
     whole, scores = (tmp_path / "model").read_bytes(), base.predict(X)
     random = np.random.default_rng(0)
     refused = 0
@@ -916,7 +906,7 @@ def test_no_changed_byte_goes_unnoticed(base, X, tmp_path):
         changed[place] ^= 1 << int(random.integers(8))
         (tmp_path / "changed").write_bytes(changed)
         try:
-            np.testing.assert_array_equal(HyperLinearRanker.load(tmp_path / "changed").predict(X), scores)
+            np.testing.assert_array_equal(read_ranker(tmp_path / "changed").predict(X), scores)
         except FormatError:
             refused += 1
     assert refused > 100

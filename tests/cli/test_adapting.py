@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from activeeval.adaptation.hyper_linear import HyperLinearRanker
+from activeeval.adaptation import read_ranker
 from activeeval.io.text.scores import read_scores
 
 N_QUERIES, N_DOCS = 12, 8
@@ -47,7 +47,7 @@ def test_a_path_over_regularizations_and_a_ranker_that_scores(folder, call):
         assert 0 < row["b"] <= 1
     assert (folder / "p.svg").stat().st_size > 1000
     assert call("rank", "judged.txt", "--ranker", "t.ranker", "--out", "s.txt").code == 0
-    ranker, features = HyperLinearRanker.load("t.ranker"), []
+    ranker, features = read_ranker("t.ranker"), []
     for line in (folder / "judged.txt").read_text().splitlines():
         features.append([float(part.split(":")[1]) for part in line.split()[2:4]])
     assert read_scores("s.txt").tolist() == ranker.predict(features).tolist()
@@ -301,7 +301,7 @@ def test_a_base_can_be_ranked_against_what_it_became(folder, call):
     call("adapt", "judged.txt", "pairs.jsonl", *SMALL, "--out", "t.ranker")
     for option, name in (((), "tuned.txt"), (("--base",), "base.txt")):
         assert call("rank", "judged.txt", "--ranker", "t.ranker", *option, "--out", name).code == 0
-    ranker = HyperLinearRanker.load("t.ranker")
+    ranker = read_ranker("t.ranker")
     features = [
         [float(part.split(":")[1]) for part in line.split()[2:4]]
         for line in (folder / "judged.txt").read_text().splitlines()

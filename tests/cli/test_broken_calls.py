@@ -309,8 +309,10 @@ def test_scoring_text_files_imports_no_library_of_tables_or_models(folder):
 def test_an_interrupt_inside_of_exec_is_an_error_as_any_other(folder):
     """Python ends a module by the signal where an interrupt came while a string was run, as dataclasses run theirs."""
     (folder / "module.py").write_text(
-        "import sys\nfrom activeeval import cli\n\ndef interrupted(*_):\n    exec('raise KeyboardInterrupt')\n\n"
-        "cli.cli.invoke = interrupted\nsys.exit(cli.run(['methods']))\n"
+        "import signal\nfrom activeeval import cli\n\ndef interrupted(*_):\n"
+        "    exec('signal.raise_signal(signal.SIGINT)')\n\ncli.cli.invoke = interrupted\ncli.main()\n"
     )
-    process = subprocess.run([sys.executable, "-m", "module"], capture_output=True, text=True, cwd=folder, check=False)
+    process = subprocess.run(
+        [sys.executable, "-m", "module", "methods"], capture_output=True, text=True, cwd=folder, check=False
+    )
     assert (process.returncode, process.stderr) == (1, "activeeval: interrupted\n")

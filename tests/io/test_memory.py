@@ -83,6 +83,11 @@ def repeated_long_texts(path):
                  ).write_parquet(path, compression="zstd")  # fmt: skip
 
 
+def single_vast_text(path):
+    """One row, so that neither rows nor cells say how large it is."""
+    pl.DataFrame({"query_id": ["q"], "doc_id": ["y" * (1 << 28)], "relevance": [1]}).write_parquet(path)
+
+
 def names_of_their_own(n_rows):
     return lambda path: path.write_text("".join(f'{{"own{i}": 1}}\n' for i in range(n_rows)))
 
@@ -213,6 +218,7 @@ CASES = {
     ),
     "parquet of 30 million rows": (many_rows_packed, "a.parquet", "tables.load_qrels(PATH)", "unpacks to more than"),
     "parquet of long texts": (repeated_long_texts, "a.parquet", "tables.load_qrels(PATH)", "unpacks to more than"),
+    "parquet of a single text": (single_vast_text, "a.parquet", "tables.load_qrels(PATH)", "unpacks to more than"),
 }
 
 

@@ -202,10 +202,10 @@ def test_a_descent_that_is_cut_short_warns():
         ({"C": -1.0}, r"C must be positive and finite, got -1\.0"),
         ({"C": np.nan}, "C must be positive and finite, got nan"),
         ({"C": "1"}, "C must be positive and finite, got '1'"),
-        ({"max_pairs": 0}, "max_pairs must be a whole number of at least 1, got 0"),
-        ({"max_pairs": 1.5}, r"max_pairs must be a whole number of at least 1, got 1\.5"),
-        ({"max_pairs": np.inf}, "max_pairs must be a whole number of at least 1, got inf"),
-        ({"max_iter": True}, "max_iter must be a whole number of at least 1, got True"),
+        ({"max_pairs": 0}, "max_pairs must be a positive whole number, got 0"),
+        ({"max_pairs": 1.5}, r"max_pairs must be a positive whole number, got 1\.5"),
+        ({"max_pairs": np.inf}, "max_pairs must be a positive whole number, got inf"),
+        ({"max_iter": True}, "max_iter must be a positive whole number, got True"),
     ],
 )
 def test_wrong_parameters_of_the_svm_are_named(parameters, text):
@@ -283,7 +283,7 @@ def test_rows_of_a_limited_forest_keep_their_numbers_in_messages():
 def test_wrong_row_limits_are_named(max_rows):
     X, grades, _ = judged_items(60, 1)
     for model in (ForestRegressionRanker(max_rows=max_rows), ForestGradeModel(max_rows=max_rows)):
-        with pytest.raises(InputError, match="max_rows must be a whole number of at least 1, got"):
+        with pytest.raises(InputError, match="max_rows must be a positive whole number, got"):
             model.fit(X, grades)
 
 

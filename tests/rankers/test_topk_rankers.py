@@ -121,7 +121,7 @@ def test_stages_are_the_fits_of_fewer_steps(ranker):
         np.testing.assert_array_equal(staged[n_iter - 1], fewer.predict(rows[0]))
         assert whole.after(n_iter).n_iter == fewer.n_iter
     assert whole.n_iter_ == whole.n_iter == 9
-    with pytest.raises(InputError, match="n_iter must be a whole number of at least 1, got 0"):
+    with pytest.raises(InputError, match="n_iter must be a positive whole number, got 0"):
         whole.after(0)
 
 
@@ -146,16 +146,16 @@ def test_the_seed_of_list_mle_orders_equal_grades():
         (SVMMAP(C=-1.0), r"C must be positive and finite, got -1\.0"),
         (FocusedSVM(C=np.nan), "C must be positive and finite, got nan"),
         (RankSVM(tol=0), "tol must be positive and finite, got 0"),
-        (RankSVM(max_iter=1.5), r"max_iter must be a whole number of at least 1, got 1\.5"),
+        (RankSVM(max_iter=1.5), r"max_iter must be a positive whole number, got 1\.5"),
         (FocusedSVM(beta=-0.1), r"beta must lie between 0 and 1, got -0\.1"),
         (FocusedNet(beta=1.1), r"beta must lie between 0 and 1, got 1\.1"),
         (FocusedBoost(beta="half"), "beta must lie between 0 and 1, got 'half'"),
         (FocusedBoost(beta=np.nan), "beta must lie between 0 and 1, got nan"),
-        (ListMLE(k=0), "k must be a whole number of at least 1, got 0"),
-        (RankNet(n_iter=0), "n_iter must be a whole number of at least 1, got 0"),
-        (RankBoost(n_iter=True), "n_iter must be a whole number of at least 1, got True"),
-        (RankBoost(n_thresholds=0), "n_thresholds must be a whole number of at least 1, got 0"),
-        (AdaRank(max_repeats=0), "max_repeats must be a whole number of at least 1, got 0"),
+        (ListMLE(k=0), "k must be a positive whole number, got 0"),
+        (RankNet(n_iter=0), "n_iter must be a positive whole number, got 0"),
+        (RankBoost(n_iter=True), "n_iter must be a positive whole number, got True"),
+        (RankBoost(n_thresholds=0), "n_thresholds must be a positive whole number, got 0"),
+        (AdaRank(max_repeats=0), "max_repeats must be a positive whole number, got 0"),
     ],
     ids=name,
 )

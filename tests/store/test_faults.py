@@ -12,7 +12,7 @@ from sqlalchemy import text
 from store_cases import complaint, grade, make_campaign, make_units, work_off
 
 from activeeval.errors import ActiveEvalError, InputError, StateError
-from activeeval.store import open_store, upgrade
+from activeeval.store import open_store
 from activeeval.store.tables import APPEND_ONLY
 from tests.databases import free_port
 
@@ -32,8 +32,7 @@ def run_sql(url, *statements):
 
 
 def test_a_file_that_is_not_there(sqlite_url):
-    for ask in (open_store, upgrade):
-        assert "there is no such file" in complaint(InputError, lambda ask=ask: ask(sqlite_url))
+    assert "there is no such file" in complaint(InputError, lambda: open_store(sqlite_url))
     assert not path_of(sqlite_url).exists()
 
 
@@ -47,8 +46,7 @@ def test_a_folder_that_is_not_there(tmp_path):
 def test_a_database_without_campaigns(postgresql_url, sqlite_url):
     path_of(sqlite_url).touch()
     for url in (postgresql_url, sqlite_url):
-        for ask in (open_store, upgrade):
-            assert "no campaigns are kept there" in complaint(InputError, lambda ask=ask, url=url: ask(url))
+        assert "no campaigns are kept there" in complaint(InputError, lambda url=url: open_store(url))
 
 
 def test_a_database_of_something_else_is_left_alone(sqlite_url):

@@ -16,7 +16,7 @@ from store_cases import complaint, grade, make_campaign, make_units, work_off
 
 import activeeval
 from activeeval.errors import InputError
-from activeeval.store import open_store, upgrade
+from activeeval.store import open_store
 from tests.databases import missing
 
 SCRIPT = Path(__file__).parent / "reader.py"
@@ -82,7 +82,6 @@ def test_what_is_written_there_is_refused_in_one_line(disk):
             ):
                 assert READ_ONLY in complaint(InputError, ask)
             assert store.events("night") == log
-    upgrade(url)  # there is nothing to do
     for folder in ("", "none/"):
         complaint(InputError, lambda folder=folder: open_store(url_of(disk.folder / f"{folder}new"), create=True))
 

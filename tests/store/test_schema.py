@@ -1,24 +1,21 @@
-"""The tables that migrations make are those that the store knows."""
+"""The tables that the migration makes are those that the store knows."""
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from sqlalchemy import text
-from store_cases import grade, make_campaign, make_units
+from store_cases import complaint, make_campaign, make_units
 
 from activeeval.errors import InputError
-from activeeval.store import SampleRow, open_store, schema, upgrade
+from activeeval.store import open_store, schema
 from activeeval.store.tables import metadata
 
 
-def test_migrations_make_the_tables_of_this_release(database_url):
+def test_the_migration_makes_the_tables_of_this_release(database_url):
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
@@ -30,7 +27,7 @@ def test_migrations_make_the_tables_of_this_release(database_url):
         assert store._database.read(differences) == []
 
 
-def test_the_newest_version_is_the_last_migration():
+def test_there_is_one_migration_of_this_version():
     from alembic.config import Config
     from alembic.script import ScriptDirectory
 
@@ -38,7 +35,7 @@ def test_the_newest_version_is_the_last_migration():
     config.set_main_option("script_location", str(schema._MIGRATIONS))
     config.set_main_option("path_separator", "os")
     revisions = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
-    assert tuple(reversed(revisions)) == schema.VERSIONS
+    assert revisions == [schema.VERSION]
 
 
 def test_opening_again_changes_nothing(database_url):
@@ -47,74 +44,16 @@ def test_opening_again_changes_nothing(database_url):
     for create in (True, False):
         with open_store(database_url, create=create) as store:
             assert store.campaigns() == ["night"]
-    upgrade(database_url)
 
 
-def test_a_newer_version_is_not_touched(database_url):
+@pytest.mark.parametrize("version", ["0000", "0002", "9999"])
+def test_another_version_is_not_touched(database_url, version):
     with open_store(database_url, create=True) as store:
-        change = text(f"UPDATE {schema.VERSION_TABLE} SET version_num = '9999'")
+        change = text(f"UPDATE {schema.VERSION_TABLE} SET version_num = '{version}'")
         store._database.write(lambda connection: connection.execute(change))
-    for ask in (open_store, upgrade, lambda url: open_store(url, create=True)):
-        with pytest.raises(InputError, match="was written by a newer release of activeeval"):
-            ask(database_url)
-
-
-@pytest.fixture
-def first_release(database_url, monkeypatch):
-    """A database with a campaign as the first version of the tables had it: two of four items judged, one in hand."""
-    monkeypatch.setattr(schema, "VERSIONS", ("0001",))
-
-    def put(connection):
-        for name, rows in json.loads((Path(__file__).parent / "first_release.json").read_text("utf-8")).items():
-            for row in rows:
-                values = {column: value for column, value in row.items() if column != "id"}
-                values |= {"payload": base64.b64decode(row["payload"])} if "payload" in row else {}
-                columns = ", ".join(values)
-                places = ", ".join(f":{column}" for column in values)
-                connection.execute(text(f"INSERT INTO {name} ({columns}) VALUES ({places})"), values)
-
-    with open_store(database_url, create=True) as store:
-        store._database.write(put)
-    monkeypatch.undo()
-    return database_url
-
-
-def test_an_older_version_says_how_to_bring_it_up(first_release):
-    with pytest.raises(InputError, match="was written by an older release; activeeval campaign upgrade brings it up"):
-        open_store(first_release)
-
-
-@pytest.mark.parametrize("bring_up", [upgrade, lambda url: open_store(url, create=True).close()])
-def test_a_campaign_of_an_older_version_goes_on(first_release, clock, bring_up):
-    """As of a moment, as it left off: log, slots and leases are those of before, and its chain goes on."""
-    bring_up(first_release)
-    with open_store(first_release, clock=clock) as store:
-        log = store.events("night")
-        assert [event.kind for event in log] == [
-            "drawn",
-            "drawn",
-            "ended",
-            *["shown", "judged", "shown", "cannot", "shown"],
-        ]
-        assert store.verify("night") == []
-        assert not store.campaign("night").by_level
-        got = store.claim("night", "bob")
-        assert (got.query_id, got.doc_id) == (log[-1].query_id, log[-1].doc_id)
-        store.submit("night", got.token, grade(2))
-        more = make_units(1, 1, first=3, version=2)
-        store.grow("night", SampleRow(version=2, digest="def", payload=b"more"), more)
-        assert store.verify("night") == []
-        store.rebuild("night")
-        assert store.events("night")[: len(log)] == log
-
-
-def test_what_was_changed_in_a_campaign_of_an_older_version_is_found(first_release):
-    upgrade(first_release)
-    with open_store(first_release) as store:
-        store._database.write(
-            lambda connection: connection.execute(text("UPDATE slot SET state = 'free' WHERE state = 'leased'"))
-        )
-        assert [problem.split(" is ")[0] for problem in store.verify("night")] == ["slot 1 of place 0 of unit 2"]
+    for create in (True, False):
+        says = complaint(InputError, lambda create=create: open_store(database_url, create=create))
+        assert says.endswith(f": was written by another release of activeeval (schema {version})")
 
 
 def test_opening_and_claiming_loads_no_migrations(sqlite_url):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from activeeval.cli.campaign.judging import claim, import_, judge, label, next_, retract, submit
-from activeeval.cli.campaign.making import create, list_, redraw, top_up, upgrade
+from activeeval.cli.campaign.making import create, list_, redraw, top_up
 from activeeval.cli.campaign.reading import cost, estimate, export, status, verify
 from activeeval.cli.campaign.reporting import report
 
@@ -30,5 +30,5 @@ def campaign() -> None:
 
 _JUDGING = (next_, claim, submit, label, judge, import_, retract)
 _READING = (status, estimate, report, export, cost, verify)
-for _command in (create, *_JUDGING, *_READING, top_up, redraw, list_, upgrade):
+for _command in (create, *_JUDGING, *_READING, top_up, redraw, list_):
     campaign.add_command(_command)

@@ -1,4 +1,4 @@
-"""``activeeval campaign create``, ``top-up``, ``list`` and ``upgrade``."""
+"""``activeeval campaign create``, ``top-up``, ``redraw`` and ``list``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.campaign.options import check_free, of_campaign, opened, place_of, tell_made, url_of
+from activeeval.cli.campaign.options import check_free, of_campaign, opened, place_of, tell_made
 from activeeval.cli.drawing import (
     budget_option,
     budget_told,
@@ -23,6 +23,7 @@ from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
+    from activeeval.cases.known import KnownGrades
     from activeeval.store import Store
 
 _MINUTES = 60
@@ -105,8 +106,8 @@ def create(
     rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=seconds, by_level=by_level)
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
-    told = dict(_labels(other, db) for other in judged_from)
-    _, sample = drawn(options | {"judged_from": judged_from}, told)
+    options["judged"] = (*options["judged"], *(_labels(other, db) for other in dict.fromkeys(judged_from)))
+    _, sample = drawn(options)
     check_rules(sample, rules)
     texts, notes = texts_of(sample.pairs, name, documents, queries)
     for note in [*sample.notes(), *notes]:
@@ -120,15 +121,16 @@ def create(
     tell_made(name, db, sample, seq, 1, form)
 
 
-def _labels(other: str, db: str | None) -> tuple[str, list[tuple[str, str, int, str]]]:
-    """Return how another campaign is called, and what it has judged and knew: query, item, grade and nobody's name."""
+def _labels(other: str, db: str | None) -> KnownGrades:
+    """Return what another campaign has judged and knew, of nobody's name."""
+    from activeeval.cases.known import KnownGrades
     from activeeval.store import masked
     from activeeval.tasks.campaigns.standing import labels_of, standing
 
     place, mark, name = other.rpartition("#")
     with opened(name, place or db) as store:
         labels = labels_of(standing(store, name))
-    return f"campaign {masked(place)}{mark}{name}", [(*pair, grade, "") for pair, grade in labels.items()]
+    return KnownGrades(f"campaign {masked(place)}{mark}{name}", [(*pair, grade, "") for pair, grade in labels.items()])
 
 
 @click.command("top-up")
@@ -195,8 +197,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     with opened(name, db) as store:
         check_judged(store, name)
         by_clock = _by_clock(store, name, documents)
-    told = dict([_labels(name, db)])
-    _, sample = drawn(options | by_clock | {"judged_from": (name,)}, told)
+    _, sample = drawn(options | by_clock | {"judged": (*options["judged"], _labels(name, db))})
     texts, notes = texts_of(sample.pairs, name, documents, queries)
     for note in [*sample.notes(), *notes]:
         say(note)
@@ -234,17 +235,3 @@ def list_(db: str, form: str) -> None:
     with opened("", db) as store:
         rows = [{"campaign": name, "events": store.last_seq(name)} for name in store.campaigns()]
     emit(rows, form)
-
-
-@click.command()
-@click.option("--db", required=True, metavar="URL", help="A file, sqlite:///FILE or postgresql://USER@HOST/DATABASE.")
-def upgrade(db: str) -> None:
-    """Bring a store that an older release wrote to the form of this one; nothing of its log is changed.
-
-    \b
-    activeeval campaign upgrade --db week1.activeeval
-    """
-    from activeeval.store import upgrade as migrate
-
-    migrate(url_of("", db))
-    say(f"{place_of('', db)} has the form of this release")

@@ -59,7 +59,11 @@ def _declared_bytes(content: bytes) -> int:
 
 
 class _Thrift:
-    """Values of Thrift's compact protocol, one after another; a structure is a dict by the numbers of its fields."""
+    """Values of Thrift's compact protocol, one after another; a structure is a dict by the numbers of its fields.
+
+    polars (2.1.0) tells names, types and rows of a file, not what its pages unpack to: of 34 KB with one text of 1 GB
+    its first row alone takes 2.1 GB, a list of 2²⁷ zeros 2.7 GB, by `n_rows`, batches and the streaming engine too.
+    """
 
     def __init__(self, content: bytes) -> None:
         self._content = content

@@ -47,6 +47,7 @@ def _campaigns() -> None:
         sa.Column("judges_per_item", sa.Integer(), nullable=False),
         sa.Column("lease_s", sa.Integer(), nullable=False),
         sa.Column("max_grade", sa.Integer()),
+        sa.Column("by_level", sa.Boolean(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_campaign"),
         sa.UniqueConstraint("name", name="uq_campaign_name"),
