@@ -33,9 +33,9 @@ def positive(value: Any, what: str) -> float:
 
 
 def closed_share(value: Any, what: str) -> float:
-    """Return a parameter that must lie between 0 and 1."""
+    """Return a parameter that must lie in [0, 1]."""
     if not (isinstance(value, Real) and 0 <= float(value) <= 1):
-        raise InputError(f"{what} must lie between 0 and 1, got {value!r}")
+        raise InputError(f"{what} must lie in [0, 1], got {value!r}")
     return float(value)
 
 

@@ -57,7 +57,7 @@ def b_measure(mu: float, nu: float, alpha: float = 1.0) -> float:
     """
     for value, what in ((mu, "mu"), (nu, "nu")):
         if not 0 <= value <= 1:
-            raise InputError(f"{what} must lie between 0 and 1, got {value!r}")
+            raise InputError(f"{what} must lie in [0, 1], got {value!r}")
     weight = positive(alpha, "alpha")
     return (1 + weight) * mu * nu / (weight * mu + nu) if mu + nu > 0 else 0.0
 

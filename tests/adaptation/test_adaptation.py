@@ -575,7 +575,7 @@ def test_b_is_a_harmonic_mean():
     assert b_measure(0.7, 0.7, alpha=5.0) == pytest.approx(0.7)
     assert b_measure(0.0, 0.0) == b_measure(0.0, 1.0) == b_measure(1.0, 0.0) == 0.0
     for wrong, message in (
-        ((1.1, 0.5), "mu must lie between 0 and 1, got 1.1"),
+        ((1.1, 0.5), r"mu must lie in \[0, 1\], got 1\.1"),
         ((0.5, -1), "nu must lie"),
         ((1, 1, 0), "alpha"),
     ):
