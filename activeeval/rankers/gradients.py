@@ -1,4 +1,4 @@
-"""Linear rankers that follow the gradient of a smooth loss; how far they follow it is their regulariser."""
+"""The body of linear rankers that follow the gradient of a smooth loss; how far they follow it regularises them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from activeeval.checks import closed_share, whole_number
+from activeeval.checks import whole_number
 from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.lists import JudgedLists
-from activeeval.rankers.losses import (
-    Focused,
-    Loss,
-    PairLogistic,
-    PermutationCrossEntropy,
-    TopKLikelihood,
-    TopOneCrossEntropy,
-)
-from activeeval.types import Floats, Ints
+from activeeval.rankers.losses import Loss
+from activeeval.types import Floats
 
 
-class _GradientRanker(StagedRanker):
+class GradientRanker(StagedRanker):
     """Base of the rankers that descend from w = 0 by L-BFGS, whose first n steps do not depend on how many follow."""
 
     def __init__(self, n_iter: int = 50, standardize: bool = True) -> None:
@@ -56,191 +49,3 @@ class _GradientRanker(StagedRanker):
             options={"maxiter": int(self.n_iter), "maxfun": 100 * int(self.n_iter), "ftol": 1e-15, "gtol": 1e-10},
         )
         self._take_path(np.array(path))
-
-
-class RankNet(_GradientRanker):
-    """Rank by a linear function under which preferred items come first with a high probability.
-
-    Each step lowers
-
-        mean over queries of the mean over pairs of log(1 + exp(−wᵀ(x_u − x_v)))
-
-    over all pairs of items of one query in which u has the higher grade; equal grades are left out.
-
-    Parameters
-    ----------
-    n_iter : int
-        Steps of L-BFGS from w = 0; the fewer, the smaller the weights stay.
-    standardize : bool
-        Divide each feature by its standard deviation over the items of the fit; a constant feature has no say.
-
-    Attributes
-    ----------
-    coef_ : ndarray, shape (n_features,)
-        w, of the standardised features.
-    path_ : ndarray, shape (n_iter_ + 1, n_features)
-        w before the first step and after each; see `after`.
-    n_iter_ : int
-        Steps taken; fewer than `n_iter` where there was nothing left to gain.
-    n_features_in_ : int
-
-    References
-    ----------
-    Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton and Hullender (2005). Learning to rank using gradient descent.
-    ICML.
-
-    Examples
-    --------
-    >>> X = [[1.0, 5.0], [2.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
-    >>> ranker = RankNet(n_iter=5).fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
-    >>> ranker.predict(X).argsort()[::-1]
-    array([2, 0, 1, 3])
-    """
-
-    def _loss(self) -> Loss:
-        return PairLogistic()
-
-
-class ListNet(_GradientRanker):
-    """Rank by a linear function under which the items that come first are those of the best grades.
-
-    Each step lowers the mean over queries of −Σ_i P_y(i) log P_s(i), where P(i) = e^{s_i} / Σ_l e^{s_l} is the
-    probability of item i to be first, of the query's grades y and scores s = Xw.
-
-    Parameters
-    ----------
-    n_iter, standardize
-        As in `RankNet`.
-
-    Attributes
-    ----------
-    coef_, path_, n_iter_, n_features_in_
-        As in `RankNet`.
-
-    References
-    ----------
-    Cao, Qin, Liu, Tsai and Li (2007). Learning to rank: from pairwise approach to listwise approach. ICML.
-
-    Examples
-    --------
-    >>> X = [[1.0, 5.0], [2.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
-    >>> ranker = ListNet(n_iter=5).fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
-    >>> ranker.predict(X).argsort()[::-1]
-    array([2, 0, 1, 3])
-    """
-
-    def _loss(self) -> Loss:
-        return TopOneCrossEntropy()
-
-
-class ListMLE(_GradientRanker):
-    """Rank by a linear function under which the first k places of each list are most probable.
-
-    Each step lowers the mean over queries of
-
-        −Σ_{j ≤ k} [s_π(j) − log Σ_{l ≥ j} e^{s_π(l)}],        s = Xw,
-
-    π the items by falling grade.
-
-    Parameters
-    ----------
-    k : int
-        Places that count; fewer where fewer items have a grade above 0, as there is no order below.
-    n_iter, standardize
-        As in `RankNet`.
-    rng : Generator, int or None
-        Orders items of one query and one grade above 0, as those are of a top-k truth that are alike.
-
-    Attributes
-    ----------
-    coef_, path_, n_iter_, n_features_in_
-        As in `RankNet`.
-
-    Notes
-    -----
-    The drawn order depends on the seed and on what the rows hold, not on the order of the rows.
-
-    References
-    ----------
-    Xia, Liu and Li (2009). Statistical consistency of top-k ranking. NIPS.
-
-    Examples
-    --------
-    >>> X = [[1.0, 5.0], [2.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
-    >>> ranker = ListMLE(k=2, n_iter=5).fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
-    >>> ranker.predict(X).argsort()[::-1]
-    array([2, 0, 1, 3])
-    """
-
-    def __init__(
-        self,
-        k: int = 10,
-        n_iter: int = 50,
-        standardize: bool = True,
-        rng: np.random.Generator | int | None = None,
-    ) -> None:
-        super().__init__(n_iter, standardize)
-        self.k = k
-        self.rng = rng
-
-    def _check_parameters(self) -> None:
-        whole_number(self.k, "k", 1)
-        super()._check_parameters()
-
-    def _loss(self) -> Loss:
-        return TopKLikelihood(int(self.k))
-
-    def _tie_order(self, grades: Ints) -> Floats:
-        drawn = np.random.default_rng(self.rng).random(grades.size)
-        return np.where(grades > 0, drawn, super()._tie_order(grades))
-
-
-class FocusedNet(_GradientRanker):
-    """Rank by ListNet's cross entropy of permutations of the top items, and by RankNet between them and the rest.
-
-    Each step lowers
-
-        β · L_list(T) + (1 − β) · L_pair(T × F),
-
-    T the items of a grade above 0, F the others; L_list = −Σ_π P_y(π) log P_s(π) over the permutations of T, L_pair
-    the loss of `RankNet`. Both are means over queries, divided by their value at w = 0, so that the sum is 1 there.
-
-    Parameters
-    ----------
-    beta : float
-        Weight of the order at the top, from 0 to 1.
-    n_iter, standardize
-        As in `RankNet`.
-
-    Attributes
-    ----------
-    coef_, path_, n_iter_, n_features_in_
-        As in `RankNet`.
-
-    Notes
-    -----
-    The permutations are summed exactly, by a program over the sets of the items of T; a query with more than 15 of
-    them is refused.
-
-    References
-    ----------
-    Niu, Guo, Lan and Cheng (2012). Top-k learning to rank: labeling, ranking and evaluation. SIGIR.
-
-    Examples
-    --------
-    >>> X = [[1.0, 5.0], [2.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
-    >>> ranker = FocusedNet(beta=0.3, n_iter=5).fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
-    >>> ranker.predict(X).argsort()[::-1]
-    array([2, 0, 1, 3])
-    """
-
-    def __init__(self, beta: float = 0.5, n_iter: int = 50, standardize: bool = True) -> None:
-        super().__init__(n_iter, standardize)
-        self.beta = beta
-
-    def _check_parameters(self) -> None:
-        closed_share(self.beta, "beta")
-        super()._check_parameters()
-
-    def _loss(self) -> Loss:
-        return Focused(PermutationCrossEntropy("top"), PairLogistic("top"), float(self.beta))

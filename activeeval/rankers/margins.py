@@ -1,4 +1,4 @@
-"""Linear rankers of largest margin: RankSVM on pairs, SVM-MAP on lists, FocusedSVM on the top of each list."""
+"""The body of linear rankers of largest margin; a ranker adds the loss that it minimises."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from activeeval.checks import closed_share, positive, whole_number
+from activeeval.checks import positive, whole_number
 from activeeval.rankers.bundle import least_regularised
 from activeeval.rankers.linear import ListRanker, within_queries
 from activeeval.rankers.lists import JudgedLists
-from activeeval.rankers.losses import Focused, ListwiseAP, Loss, PairHinge
+from activeeval.rankers.losses import Loss
 from activeeval.types import Floats
 
 
-class _MarginRanker(ListRanker):
-    """Base of the rankers that minimise ½‖w‖² + C · R(w) by a bundle method."""
+class MarginRanker(ListRanker):
+    """Base of the rankers that minimise ½‖w‖² + C · R(w) by a bundle method, R the loss of a subclass."""
 
     def __init__(self, C: float = 10.0, standardize: bool = True, tol: float = 1e-4, max_iter: int = 1000) -> None:
         self.C = C
@@ -50,159 +50,3 @@ class _MarginRanker(ListRanker):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-
-class RankSVM(_MarginRanker):
-    """Rank by a linear function that keeps pairs of a query apart by a margin.
-
-    The weights minimise
-
-        ½‖w‖² + C · mean over queries of the mean over pairs of max(0, 1 − (y_u − y_v) wᵀ(x_u − x_v))
-
-    over all pairs of items of one query in which u has the higher grade.
-
-    Parameters
-    ----------
-    C : float
-        Weight of the loss, which is 1 for w = 0.
-    standardize : bool
-        Divide each feature by its standard deviation over the items of the fit; a constant feature has no say.
-        Without it, features of a large scale are penalised less.
-    tol : float
-        The objective may be that share above its least value.
-    max_iter : int
-        Cutting planes at most.
-
-    Attributes
-    ----------
-    coef_ : ndarray, shape (n_features,)
-        w, of the standardised features.
-    objective_, gap_ : float
-        The objective of w, and by how much it may be above the least one.
-    n_iter_ : int
-    n_features_in_ : int
-
-    Warns
-    -----
-    ConvergenceWarning
-        Where `max_iter` did not suffice.
-
-    Notes
-    -----
-    Herbrich et al. and Joachims sum over all pairs of all queries; here each query has the same say. `RankingSVM` is
-    the one with the sum, and with squared hinges of which none knows the difference of the grades.
-
-    References
-    ----------
-    Joachims (2002). Optimizing search engines using clickthrough data. KDD.
-
-    Examples
-    --------
-    >>> X = [[1.0, 5.0], [2.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
-    >>> ranker = RankSVM().fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
-    >>> ranker.predict(X).argsort()[::-1]
-    array([2, 0, 1, 3])
-    """
-
-    def _loss(self) -> Loss:
-        return PairHinge()
-
-
-class SVMMAP(_MarginRanker):
-    """Rank by a linear function of largest margin in average precision.
-
-    The weights minimise ½‖w‖² + C · mean over queries of ξ, the least ξ with
-
-        wᵀΨ(y) − wᵀΨ(z) ≥ 1 − AP(z) − ξ        for every ranking z of the query's items,
-
-    Ψ(z) = Σ ± (x_i − x_j) / (|R||N|) over relevant items i and others j, + where i stands before j. Relevant are the
-    items of a grade above 0; queries that lack relevant or other items have no say.
-
-    Parameters
-    ----------
-    C, standardize, tol, max_iter
-        As in `RankSVM`.
-
-    Attributes
-    ----------
-    coef_, objective_, gap_, n_iter_, n_features_in_
-        As in `RankSVM`.
-
-    Warns
-    -----
-    ConvergenceWarning
-        Where `max_iter` did not suffice.
-
-    References
-    ----------
-    Yue, Finley, Radlinski and Joachims (2007). A support vector method for optimizing average precision. SIGIR.
-
-    Examples
-    --------
-    >>> X = [[1.0, 5.0], [2.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
-    >>> ranker = SVMMAP().fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
-    >>> ranker.predict(X).argsort()[::-1]
-    array([2, 0, 1, 3])
-    """
-
-    def _loss(self) -> Loss:
-        return ListwiseAP()
-
-
-class FocusedSVM(_MarginRanker):
-    """Rank by SVM-MAP within the top items of each query, and by RankSVM between them and the rest.
-
-    The weights minimise
-
-        ½‖w‖² + C [β · L_list(T) + (1 − β) · L_pair(T × F)],
-
-    T the items of a grade above 0, F the others; L_list the hinge of average precision on T, the mean over
-    r = 1 … |T| − 1 of that with the first r relevant; L_pair the hinge of `RankSVM`. Both are means over queries,
-    divided by their value at w = 0, so that the bracket is 1 there.
-
-    Parameters
-    ----------
-    beta : float
-        Weight of the order at the top, from 0 to 1.
-    C, standardize, tol, max_iter
-        As in `RankSVM`.
-
-    Attributes
-    ----------
-    coef_, objective_, gap_, n_iter_, n_features_in_
-        As in `RankSVM`.
-
-    Warns
-    -----
-    ConvergenceWarning
-        Where `max_iter` did not suffice.
-
-    References
-    ----------
-    Niu, Guo, Lan and Cheng (2012). Top-k learning to rank: labeling, ranking and evaluation. SIGIR.
-
-    Examples
-    --------
-    >>> X = [[1.0, 5.0], [2.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
-    >>> ranker = FocusedSVM(beta=0.3).fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
-    >>> ranker.predict(X).argsort()[::-1]
-    array([2, 0, 1, 3])
-    """
-
-    def __init__(
-        self,
-        beta: float = 0.5,
-        C: float = 10.0,
-        standardize: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-    ) -> None:
-        super().__init__(C, standardize, tol, max_iter)
-        self.beta = beta
-
-    def _check_parameters(self) -> None:
-        closed_share(self.beta, "beta")
-        super()._check_parameters()
-
-    def _loss(self) -> Loss:
-        return Focused(ListwiseAP("top"), PairHinge("top"), float(self.beta))
