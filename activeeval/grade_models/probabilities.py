@@ -17,7 +17,7 @@ SMALLEST = float(np.finfo(np.float64).eps)
 
 
 def expected_grade(probs: ArrayLike) -> Floats:
-    """Return Σ_k k·p(y = k), the score by which a grade model ranks.
+    """Return the expected grade Σ_k k·p(y = k), the score by which a grade model ranks.
 
     Parameters
     ----------
