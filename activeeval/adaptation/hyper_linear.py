@@ -40,7 +40,7 @@ _EPOCHS = {"sgd": 20, "closed_form": 1, "hinge": 500}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adaptation:
-    """How weights were adapted.
+    """How a ranker's weights were adapted.
 
     Attributes
     ----------

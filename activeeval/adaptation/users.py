@@ -61,7 +61,7 @@ class PositionBased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CascadeModel:
-    """Users who go down from the top, and past each item or not.
+    """Users who look at a list from its top and may leave after each item.
 
     They go past item k with probability a_k·after_click + (1 − a_k)·after_skip, so that
     P(click at k) = a_k Π_{i<k} (a_i·after_click + (1 − a_i)·after_skip). By default a visit ends with its first click

@@ -12,7 +12,7 @@ from activeeval.types import Bools, Ints
 
 @dataclass(frozen=True, slots=True)
 class PairSummary:
-    """How many pairs there are, and of what kind.
+    """How many pairs there are, and how many of them teach nothing or contradict others.
 
     Attributes
     ----------

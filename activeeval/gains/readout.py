@@ -19,7 +19,7 @@ _UNSEEN = 1e-5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadOut:
-    """The gains and discounts nearest to the weights: w_{k,y} − w_{k,0} ≈ c_k g_y.
+    """Gains and discounts read out of learned weights, the nearest to them: w_{k,y} − w_{k,0} ≈ c_k g_y.
 
     Attributes
     ----------

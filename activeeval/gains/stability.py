@@ -21,7 +21,7 @@ from activeeval.types import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stability:
-    """What was read out of resampled pairs.
+    """Gains and discounts learned from resampled pairs.
 
     Attributes
     ----------

@@ -126,7 +126,7 @@ class MixtureGradeModel(GradeModel):
 
 
 def learned_weights(probs: Sequence[ArrayLike], grades: ArrayLike, queries: ArrayLike) -> Floats:
-    """Return the weights of a mixture by what its models say of grades that they did not learn from.
+    """Learn the weights of a mixture from grades that its models did not learn from.
 
     They maximise Σ_x (1/n_x) Σ_i log Σ_j w_j p_j(y_i) + `PRIOR_QUERIES` Σ_j log w_j over queries x and their n_x rows:
     the likelihood of a query by its mean row, and a prior that draws weights together.
