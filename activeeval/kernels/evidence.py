@@ -100,5 +100,5 @@ def linear_estimates(starts, rows, populations, fitted, out):
         for j in range(n):
             omega[j] = rows.probs[first + j] / rows.inclusion_probs[first + j]
             keep[j] = 1.0 - rows.inclusion_probs[first + j]
-        own = (rows.totals[first : first + n], rows.within[first : first + n], populations[r])
-        out[r, 0], out[r, 1], out[r, 2], _ = linear_estimate(omega[:n], keep[:n], *own, fitted, contributions[:n])
+        arrays = (rows.totals[first : first + n], rows.within[first : first + n], populations[r])
+        out[r, 0], out[r, 1], out[r, 2], _ = linear_estimate(omega[:n], keep[:n], *arrays, fitted, contributions[:n])

@@ -37,7 +37,7 @@ def running_sums(offsets, contrast, word):
 
 
 @_jit
-def observe_items(offsets, contrast, gains, word, node_weights, further, rates, taken, totals, within):
+def observe_items(offsets, contrast, gains, word, node_weights, extra_means, rates, taken, totals, within):
     """Fill ``totals`` (n, w) with y, z_0, z_1 … and ``within`` (n, w (w + 1) / 2) with the form, for n queries.
 
     Parameters
@@ -50,7 +50,7 @@ def observe_items(offsets, contrast, gains, word, node_weights, further, rates, 
         One array, as reading it from memory is what a replication waits for.
     node_weights : array, shape (n_queries, n_nodes)
         Weights of the nodes before any label of the sample.
-    further : array, shape (n_slots, w − 3)
+    extra_means : array, shape (n_slots, w − 3)
         Predictions of other models.
     rates, taken : Rates, Taken
     """
@@ -97,13 +97,13 @@ def observe_items(offsets, contrast, gains, word, node_weights, further, rates, 
             s11 += weight * mu * mu
             place = 3 * width - 3  # of the first of them twice in the upper triangle
             for a in range(width - 3):
-                other = further[i, a]
-                totals[row, 3 + a] += share * other
-                within[row, 3 + a] += weight * g * other
-                within[row, width + 2 + a] += weight * other
-                within[row, 2 * width + a] += weight * mu * other
+                extra = extra_means[i, a]
+                totals[row, 3 + a] += share * extra
+                within[row, 3 + a] += weight * g * extra
+                within[row, width + 2 + a] += weight * extra
+                within[row, 2 * width + a] += weight * mu * extra
                 for b in range(a, width - 3):
-                    within[row, place] += weight * other * further[i, b]
+                    within[row, place] += weight * extra * extra_means[i, b]
                     place += 1
             if size < _SMALL:  # weights are scaled anew only when they get small: that would be a third of all time
                 for u in range(n_nodes):

@@ -82,8 +82,8 @@ def _come_nested(keys, entries, order, q, limit, slots, levels, n, ends):
 
 
 @_jit
-def come(keys, order, limit, found):
-    """Write what comes below a level under each of several keys; return how many rows, or −1 if ``found`` has no room.
+def come(keys, order, limit, out):
+    """Write what comes below a level under each of several keys; return how many rows, or −1 if ``out`` has no room.
 
     Query by query, within it key by key: what belongs to a query is read from memory once for all keys.
 
@@ -92,13 +92,12 @@ def come(keys, order, limit, found):
     keys : array of uint64
     order : Path
     limit : float
-    found : Come
-        Out.
+    out : Come
     """
     longest = 0
     for q in range(order.query_roots.size):
         longest = max(longest, order.offsets[q + 1] - order.offsets[q])
-    own, which = np.empty(keys.size, np.uint64), np.empty(keys.size, np.int64)
+    row_keys, which = np.empty(keys.size, np.uint64), np.empty(keys.size, np.int64)
     entries, ends, numbers = np.empty(keys.size), np.empty(keys.size, np.int64), np.empty(longest)
     n_rows, n_slots = 0, np.int64(0)  # for a bare 0 the functions below would be compiled once more
     limit = min(limit, _HIGHEST)
@@ -109,19 +108,19 @@ def come(keys, order, limit, found):
         for r in range(keys.size):
             entries[r] = number(keys[r], order.query_hashes[q]) / root
         for r in range(keys.size):
-            which[n], own[n], entries[n] = r, keys[r], entries[r]
+            which[n], row_keys[n], entries[n] = r, keys[r], entries[r]
             n += entries[r] < limit
-        if n_slots + n * (order.offsets[q + 1] - order.offsets[q]) > found.slots.size or n_rows + n > found.keys.size:
+        if n_slots + n * (order.offsets[q + 1] - order.offsets[q]) > out.slots.size or n_rows + n > out.keys.size:
             return -1
         if order.nested:
-            _come_nested(own[:n], entries, order, q, limit, found.slots, found.levels, n_slots, ends)
+            _come_nested(row_keys[:n], entries, order, q, limit, out.slots, out.levels, n_slots, ends)
         else:
-            _come_freely(own[:n], entries, order, q, limit, numbers, found.slots, found.levels, n_slots, ends)
+            _come_freely(row_keys[:n], entries, order, q, limit, numbers, out.slots, out.levels, n_slots, ends)
         for r in range(n):
             if ends[r] > n_slots:  # a query of which no place comes costs nothing
-                found.keys[n_rows], found.queries[n_rows] = which[r], q
+                out.keys[n_rows], out.queries[n_rows] = which[r], q
                 n_slots, n_rows = ends[r], n_rows + 1
-                found.row_slots[n_rows] = n_slots
+                out.row_slots[n_rows] = n_slots
     return n_rows
 
 
@@ -220,9 +219,9 @@ def settle(come, order, budgets, levels):
             if b == _BINS:
                 levels[r, k] = np.inf
                 continue
-            own = slice(ends[r, b] - sizes[r, b], ends[r, b])
-            by_level = np.argsort(at[own])
-            levels[r, k] = _end(at[own][by_level], prices[own][by_level], spent[r, b], budgets[k])
+            in_bin = slice(ends[r, b] - sizes[r, b], ends[r, b])
+            by_level = np.argsort(at[in_bin])
+            levels[r, k] = _end(at[in_bin][by_level], prices[in_bin][by_level], spent[r, b], budgets[k])
 
 
 @_jit

@@ -61,18 +61,18 @@ def pool_star(offsets, variances, costs, stage_variances, overheads, query_ratio
     (n_queries,), stays its best item's.
     """
     for q in range(offsets.size - 1):
-        own = ratios[offsets[q] : offsets[q + 1]]
+        item_ratios = ratios[offsets[q] : offsets[q + 1]]
         if overheads[q] == 0.0:
             continue
         top, bottom = stage_variances[q], overheads[q]
-        for i in np.argsort(-own):
-            if own[i] * bottom <= top:
+        for i in np.argsort(-item_ratios):
+            if item_ratios[i] * bottom <= top:
                 break
             top += variances[offsets[q] + i]
             bottom += costs[offsets[q] + i]
         query_ratios[q] = top / bottom
-        for i in range(own.size):
-            own[i] = min(own[i], query_ratios[q])
+        for i in range(item_ratios.size):
+            item_ratios[i] = min(item_ratios[i], query_ratios[q])
 
 
 @_jit
