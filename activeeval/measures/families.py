@@ -131,8 +131,8 @@ class _Family:
         rankings = [ranking] if versus is None else [ranking, versus]
         check_pool(pool, *rankings)
         out = np.empty((2, pool.n_queries))
-        for row, one in zip(out, rankings, strict=False):
-            kernel(whole, values, self.discount_vector(longest_list(one)), one.offsets, one.items, row)
+        for row, scored in zip(out, rankings, strict=False):
+            kernel(whole, values, self.discount_vector(longest_list(scored)), scored.offsets, scored.items, row)
         scores: Floats = out[0] if versus is None else out[0] - out[1]
         return scores
 
@@ -169,12 +169,12 @@ class _Family:
         >>> found.mean, found.second
         (array([0.75]), array([0.875]))
         """
-        other = Rankings.empty(pool) if versus is None else versus
-        check_pool(pool, ranking, other)
+        reference = Rankings.empty(pool) if versus is None else versus
+        check_pool(pool, ranking, reference)
         nodes, weights = checked_nodes(pool, grade_probs, node_weights)
         values = self._values(self._check_columns(nodes.shape[2]))
-        discounts = self.discount_vector(longest_list(ranking, other))
-        lists = (ranking.offsets, ranking.items, other.offsets, other.items)
+        discounts = self.discount_vector(longest_list(ranking, reference))
+        lists = (ranking.offsets, ranking.items, reference.offsets, reference.items)
         _, kernel = self._kernels()
         means, variances = np.empty((2, len(nodes), pool.n_queries))
         for probs, mean, variance in zip(nodes, means, variances, strict=True):
@@ -200,10 +200,10 @@ class _Family:
         return n_grades
 
     def __str__(self) -> str:
-        own = f"p={number_text(self.discounts.p)}" if hasattr(self.discounts, "p") else ""
+        persistence = f"p={number_text(self.discounts.p)}" if hasattr(self.discounts, "p") else ""
         listed = self.discounts if isinstance(self.discounts, tuple) else ()
         ranks = f"discounts=[{','.join(map(number_text, listed))}]" if listed else ""
-        inside = ",".join(part for part in (own, str(self._rule), ranks) if part)
+        inside = ",".join(part for part in (persistence, str(self._rule), ranks) if part)
         at = "" if self.cutoff is None else f"@{self.cutoff}"
         return f"{self.name}({inside}){at}" if inside else f"{self.name}{at}"
 

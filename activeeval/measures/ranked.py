@@ -159,8 +159,8 @@ class _Ratio(Normalised):
         discounts = self.ideal.discount_vector(int(np.diff(pool.query_offsets).max()))
         rewarded = sealed(by_gain[gains[by_gain] > 0], np.int64)
         scores.ideal_scores(grades, gains, rewarded, discounts, pool.query_offsets, ideal)
-        own = self.numerator.score(pool, grades, ranking)
-        return np.divide(own, ideal, out=np.zeros_like(own), where=ideal > 0)
+        numerators = self.numerator.score(pool, grades, ranking)
+        return np.divide(numerators, ideal, out=np.zeros_like(numerators), where=ideal > 0)
 
     def __str__(self) -> str:
         return self._written(self._name, str(self._rule))

@@ -146,8 +146,8 @@ class Averaged:
         return self.n_grades - 1 + len(self.groups)
 
     def values(self, n_grades: int) -> Floats:
-        own = self.rule.values(self.n_grades)
-        return np.append(own, [own[list(group)].mean() for group in self.groups])[:n_grades]
+        values = self.rule.values(self.n_grades)
+        return np.append(values, [values[list(group)].mean() for group in self.groups])[:n_grades]
 
     def bound_to(self, max_grade: int) -> Averaged:
         return self

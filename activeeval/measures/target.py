@@ -130,8 +130,8 @@ class Target:
 
     def is_measured_by(self, measure: SampledMeasure) -> bool:
         """Whether a measure is this target's own: the same text, which does not tell functions apart, and discounts."""
-        own, other = (one.discount_vector(self._longest) for one in (self.measure, measure))
-        return str(self.measure) == str(measure) and np.array_equal(own, other)
+        discounts, of_measure = (each.discount_vector(self._longest) for each in (self.measure, measure))
+        return str(self.measure) == str(measure) and np.array_equal(discounts, of_measure)
 
     def averaging(self, groups: Groups, n_grades: int) -> Target:
         """Return the question with grades above a scale of ``n_grades`` that stand for groups of its grades.
@@ -213,9 +213,11 @@ class Target:
         from activeeval.kernels import judging
 
         _, items = self.judging_lists()
-        one, other = self.ranking, self.other
+        ranking, reference = self.ranking, self.other
         differs = np.empty(self.pool.n_queries, dtype=np.bool_)
-        judging.differing_queries(one.offsets, one.items, other.offsets, other.items, self.depth, differs)
+        judging.differing_queries(
+            ranking.offsets, ranking.items, reference.offsets, reference.items, self.depth, differs
+        )
         matters = np.zeros(self.pool.n_items, dtype=np.bool_)
         matters[items] = differs[self.pool.item_queries[items]]
         if self.measure.is_additive:
