@@ -76,43 +76,47 @@ def effective_sample_size(sample: JudgedSample, reading: Reading, selection: Sel
         None without a reason where nothing was left to chance, or V̂ itself is not known.
     str
     """
-    found = evaluate(sample)
-    if found.variance == 0 or not math.isfinite(found.observed):
+    evaluated = evaluate(sample)
+    if evaluated.variance == 0 or not math.isfinite(evaluated.observed):
         return None, ""
     if reading.kind == "items" and reading.order.gathered is not None:
         return None, "items of a pool in chunks do not tell"
-    spread = spread_of(sample, found, reading, selection)
-    if spread.value <= 0 or not _is_supported(sample, found, spread):
+    spread = spread_of(sample, evaluated, reading, selection)
+    if spread.value <= 0 or not _is_supported(sample, evaluated, spread):
         return None, "the judged queries tell too little of how queries differ"
-    return spread.value / found.variance, ""
+    return spread.value / evaluated.variance, ""
 
 
-def spread_of(sample: JudgedSample, found: Evaluated, reading: Reading, selection: Selection) -> Spread:
+def spread_of(sample: JudgedSample, evaluated: Evaluated, reading: Reading, selection: Selection) -> Spread:
     """Return Ŝ² by the equations above, ``found`` the sample's estimate for the pool."""
     inside = _by_items if reading.kind == "items" else _as_a_whole
-    certain, opened = inside(sample, found, reading, selection)
-    centre, share = found.value, 1.0 - sample.open_share
+    certain, opened = inside(sample, evaluated, reading, selection)
+    centre, share = evaluated.value, 1.0 - sample.open_share
     squares = sample.certain_squares - 2 * centre * certain + centre**2 * share
-    return replace(opened, value=squares + opened.value + found.plain_variance)
+    return replace(opened, value=squares + opened.value + evaluated.plain_variance)
 
 
-def _as_a_whole(sample: JudgedSample, found: Evaluated, reading: Reading, selection: Selection) -> tuple[float, Spread]:
+def _as_a_whole(
+    sample: JudgedSample, evaluated: Evaluated, reading: Reading, selection: Selection
+) -> tuple[float, Spread]:
     """Return Σ p L of certain queries, and what the open ones' values say of their Σ p (L − R̂)²."""
     weights = sample.open_share * sample.importance_weights / sample.importance_weights.sum()
-    beyond, s = sample.values - found.value, sample.within[:, 0]
+    beyond, s = sample.values - evaluated.value, sample.within[:, 0]
     total = float(weights @ (beyond**2 - s))
     terms = weights * (beyond**2 - s - total / sample.open_share)
     return sample.base, Spread(value=total, terms=terms, noise=_noise(sample, weights, terms, beyond, s))
 
 
-def _by_items(sample: JudgedSample, found: Evaluated, reading: Reading, selection: Selection) -> tuple[float, Spread]:
+def _by_items(
+    sample: JudgedSample, evaluated: Evaluated, reading: Reading, selection: Selection
+) -> tuple[float, Spread]:
     """Return Σ p L of certain queries, and of the open ones Σ p (L − R̂)² from what predictions leave."""
     is_settled = reading.settled_by(selection)
     is_open = reading.is_open.copy()
     is_open[selection.queries[is_settled]] = False
     rows, weights = selection.queries[reading.chosen_by_chance(selection)], sample.importance_weights
     coefficients, e, s = residuals(sample)
-    beyond = reading.sums + reading.regressors[:, : coefficients.size] @ coefficients - found.value
+    beyond = reading.sums + reading.regressors[:, : coefficients.size] @ coefficients - evaluated.value
     terms = weights * (2 * beyond[rows] * e + e**2 - s)
     p = np.where(is_open, reading.query_probs, 0.0)
     noise = _noise(sample, weights, terms, beyond[rows] + e, s)
@@ -131,14 +135,14 @@ def _noise(sample: JudgedSample, weights: Floats, terms: Floats, beyond: Floats,
     return np.asarray(keep * terms**2 + (1 - keep) * np.minimum(terms**2, within))
 
 
-def _is_supported(sample: JudgedSample, found: Evaluated, spread: Spread) -> bool:
+def _is_supported(sample: JudgedSample, evaluated: Evaluated, spread: Spread) -> bool:
     """Return whether a sample tells its n."""
     terms, noise = spread.terms / spread.value, spread.noise / spread.value**2
     if sample.with_replacement:  # V̂ errs by the same draws: where all weigh alike n is their number
-        of_variance = found.contributions**2 / found.variance
+        of_variance = evaluated.contributions**2 / evaluated.variance
         terms = terms - (of_variance - of_variance.mean())
         noise = terms**2
-    elif found.degrees_of_freedom < FEWEST_DEGREES:
+    elif evaluated.degrees_of_freedom < FEWEST_DEGREES:
         return False
     error = float(noise.sum())
     is_lone = np.abs(terms).sum() ** 2 < FEWEST_TERMS * float(terms @ terms)

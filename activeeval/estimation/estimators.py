@@ -101,8 +101,8 @@ def evaluate(sample: JudgedSample, scope: str = "pool") -> Evaluated:
     if scope == "pool":
         return result
     added = population_variance(sample, result)
-    own = (result.variance, result.degrees_of_freedom)
-    freedom = joint_degrees(*own, added, _degrees_of_choice(sample, result))
+    of_pool = (result.variance, result.degrees_of_freedom)
+    freedom = joint_degrees(*of_pool, added, _degrees_of_choice(sample, result))
     return replace(result, variance=result.variance + added, degrees_of_freedom=freedom)
 
 
@@ -137,10 +137,10 @@ def _evaluate(sample: JudgedSample) -> Evaluated:
         value, variance, freedom, plain = estimates.linear_estimate(*arrays, sample.is_fitted, contributions)
     seen = (np.array([variance]), np.array([freedom]), np.array([n]))
     reading = None if sample.with_replacement else sample.reading
-    (own,), (freedom,), (observed,), (planned,) = _with_plan(*seen, np.array([sample.level]), reading)
+    (blended,), (freedom,), (observed,), (planned,) = _with_plan(*seen, np.array([sample.level]), reading)
     return Evaluated(
         value=float(sample.base + value),
-        variance=float(own),
+        variance=float(blended),
         degrees_of_freedom=float(freedom),
         observed=float(observed),
         planned=float(planned),
@@ -204,10 +204,10 @@ def evaluated(samples: JudgedSamples) -> Floats:
     ndarray, shape (n_samples, 5)
         Value, V*, degrees of freedom, V̂ and what was planned.
     """
-    found, out = np.empty((samples.base.size, 3)), np.empty((samples.base.size, 5))
-    kernel.linear_estimates(samples.starts, samples.rows, samples.population, samples.is_fitted, found)
-    out[:, 0] = samples.base + found[:, 0]
-    seen = (found[:, 1], found[:, 2], np.diff(samples.starts))
+    observed, out = np.empty((samples.base.size, 3)), np.empty((samples.base.size, 5))
+    kernel.linear_estimates(samples.starts, samples.rows, samples.population, samples.is_fitted, observed)
+    out[:, 0] = samples.base + observed[:, 0]
+    seen = (observed[:, 1], observed[:, 2], np.diff(samples.starts))
     out[:, 1], out[:, 2], out[:, 3], out[:, 4] = _with_plan(*seen, samples.levels, samples.reading)
     is_census = samples.open_share == 0.0
     out[is_census, 0], out[is_census, 1:] = samples.base[is_census], (0.0, np.inf, 0.0, 0.0)

@@ -119,15 +119,15 @@ class JudgedSamples:
 
     def sample(self, k: int) -> JudgedSample:
         """Return one of them."""
-        own = Rows._make(array[self.starts[k] : self.starts[k + 1]] for array in self.rows)
+        rows = Rows._make(array[self.starts[k] : self.starts[k + 1]] for array in self.rows)
         return JudgedSample(
             with_replacement=False,
             is_fitted=self.is_fitted,
-            query_probs=own.probs,
-            inclusion_probs=own.inclusion_probs,
-            totals=own.totals,
-            within=own.within,
-            values=own.values,
+            query_probs=rows.probs,
+            inclusion_probs=rows.inclusion_probs,
+            totals=rows.totals,
+            within=rows.within,
+            values=rows.values,
             population=self.population[k],
             base=float(self.base[k]),
             certain_squares=float(self.certain_squares[k]),

@@ -244,10 +244,10 @@ def spending_boundaries(
     [2.157, 2.201]
     """
     spent = np.array([SPENDING[spending](share, alpha) for share in shares])
-    found, probs = np.empty((2, spent.size))
+    bounds, probs = np.empty((2, spent.size))
     fractions = np.array(information) / information[-1]
-    intervals.boundaries(fractions, spent, *_rule(), found, probs)
-    return tuple(found.tolist())
+    intervals.boundaries(fractions, spent, *_rule(), bounds, probs)
+    return tuple(bounds.tolist())
 
 
 def crossing_probs(fractions: Sequence[float], boundaries: Sequence[float]) -> Floats:
@@ -258,9 +258,9 @@ def crossing_probs(fractions: Sequence[float], boundaries: Sequence[float]) -> F
     >>> float(crossing_probs([0.2, 0.4, 0.6, 0.8, 1.0], [2.413] * 5).sum().round(4))
     0.05
     """
-    given = np.array(boundaries, dtype=np.float64)
-    probs = np.empty_like(given)
-    intervals.boundaries(np.asarray(fractions, dtype=np.float64), np.full(given.size, -1.0), *_rule(), given, probs)
+    bounds = np.array(boundaries, dtype=np.float64)
+    probs = np.empty_like(bounds)
+    intervals.boundaries(np.asarray(fractions, dtype=np.float64), np.full(bounds.size, -1.0), *_rule(), bounds, probs)
     return probs
 
 
@@ -316,9 +316,9 @@ def _timetable(looks: Sequence[Look]) -> tuple[tuple[float, ...], tuple[float, .
     final = looks[-1].evaluated.variance
     information, shares, before = [], [], 0.0
     for k, look in enumerate(looks):
-        own = round(final / look.evaluated.variance, 2)  # two digits: few boundaries to find, none off by much
+        reached = round(final / look.evaluated.variance, 2)  # two digits: few boundaries to find, none off by much
         left = len(looks) - 1 - k
-        information.append(min(max(own, before + _LEAST_STEP), 1.0 - left * _LEAST_STEP))
+        information.append(min(max(reached, before + _LEAST_STEP), 1.0 - left * _LEAST_STEP))
         before = information[-1]
         shares.append(look.share)
     return tuple(information), tuple(shares)

@@ -190,18 +190,24 @@ def _levelled(
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
         for which, paid in scheme.samples(design.order, np.array(keys), budgets, limit):
             samples = [judged_samples(design, reading, judge, selections) for selections in paid]
-            for k, own in enumerate(samples):
-                counts = (own.n_queries, own.n_queries, own.n_items, own.costs, np.diff(own.starts))
+            for k, evidence in enumerate(samples):
+                counts = (
+                    evidence.n_queries,
+                    evidence.n_queries,
+                    evidence.n_items,
+                    evidence.costs,
+                    np.diff(evidence.starts),
+                )
                 out[which, k, _COUNTED] = np.column_stack(counts)
                 if is_plain:
-                    out[which, k, _ESTIMATED] = evaluated(own)
+                    out[which, k, _ESTIMATED] = evaluated(evidence)
             if not is_plain:
                 shares = (budgets / budgets[-1]).tolist()
                 for row, r in enumerate(which.tolist()):
-                    looks = looks_of([own.sample(row) for own in samples], shares, scope)
-                    out[r, :, _ESTIMATED] = [_found(look.evaluated) for look in looks]
+                    looks = looks_of([evidence.sample(row) for evidence in samples], shares, scope)
+                    out[r, :, _ESTIMATED] = [_estimated_columns(look.evaluated) for look in looks]
                     ends = [kind.interval(looks[: k + 1], 0.95) for k in range(len(looks))]
-                    out[r, :, _ENDS] = [(one.low, one.high) for one in ends]
+                    out[r, :, _ENDS] = [(end.low, end.high) for end in ends]
         if is_plain:
             _add_half_widths(out)
         return out
@@ -209,8 +215,8 @@ def _levelled(
     return run
 
 
-def _found(own: Evaluated) -> tuple[float, ...]:
-    return own.value, own.variance, own.degrees_of_freedom, own.observed, own.planned
+def _estimated_columns(estimate: Evaluated) -> tuple[float, ...]:
+    return estimate.value, estimate.variance, estimate.degrees_of_freedom, estimate.observed, estimate.planned
 
 
 def _add_half_widths(out: Floats) -> None:
