@@ -121,7 +121,7 @@ class Goal:
         size, of_scope = forecast.values.size, forecast.all_judged.of_scope
         while highest > lowest * _CLOSE:
             n = math.sqrt(lowest * highest)
-            one = Prospect(
+            prospect = Prospect(
                 method=forecast.method,
                 budget=forecast.cost,
                 of_pool=0.0,
@@ -131,7 +131,7 @@ class Goal:
                 queries=n,
                 items=n,
             )
-            lowest, highest = (lowest, n) if self.is_met(one) else (n, highest)
+            lowest, highest = (lowest, n) if self.is_met(prospect) else (n, highest)
         return highest
 
     def __str__(self) -> str:

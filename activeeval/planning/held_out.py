@@ -89,8 +89,8 @@ class HeldOut:
         rows = (places + 0.5) * (self._sizes[donors] / np.maximum(sizes, 1))[owners]
         taken = self._by_rank[self._starts[donors][owners] + rows.astype(np.int64)]
         grades, below = self.grades[taken], np.cumsum(self.probs, axis=1)[taken]
-        own = self.probs[taken, grades]
-        numbers = below[np.arange(taken.size), grades] - own * random.random(taken.size)
+        chances = self.probs[taken, grades]
+        numbers = below[np.arange(taken.size), grades] - chances * random.random(taken.size)
         items, labels = _by_rank(probs, owners), np.empty(taken.size, dtype=np.int64)
         labels[items] = (numbers[:, None] >= np.cumsum(probs, axis=1)[items, :-1]).sum(axis=1)
         return labels

@@ -63,27 +63,29 @@ class Planner:
 
     def forecasts(self, method: Method) -> tuple[Forecast, ...]:
         """Return what to expect of a method for each target."""
-        found, values_of_targets = [], iter(self.values)
+        forecasts, values_of_targets = [], iter(self.values)
         for group in self._groups(method):
             part = self._part(method, group)
             order, scheme = method.ordered(part, None, self.defensive_share)
             for which, values in zip(range(len(group)), values_of_targets, strict=False):
                 way = self._way(method, part, order, scheme, which, values)
                 cost = way.deck.cost if isinstance(way, ByDraws) else order.cost
-                told: dict[str, Any] = {"cost": cost, "least": scheme.least(order), "scale": self.scale}
-                found.append(Forecast(method=method.name, way=way, values=values, **told))
-        return tuple(found)
+                common: dict[str, Any] = {"cost": cost, "least": scheme.least(order), "scale": self.scale}
+                forecasts.append(Forecast(method=method.name, way=way, values=values, **common))
+        return tuple(forecasts)
 
     def rehearsed(self, method: Method) -> tuple[Forecast, ...]:
         """Return the forecasts of a method after its samples have been rehearsed; of very large pools before."""
-        found, targets = self.forecasts(method), self.targets
+        forecasts, targets = self.forecasts(method), self.targets
         if targets[0].pool.n_items * len(targets) > MOST_ITEMS:
-            return found
-        return tuple(self._rehearsed(*one) for one in zip(found, self.designs(method), targets, strict=True))
+            return forecasts
+        return tuple(
+            self._rehearsed(*arguments) for arguments in zip(forecasts, self.designs(method), targets, strict=True)
+        )
 
     def _rehearsed(self, forecast: Forecast, design: Design, target: Target) -> Forecast:
-        told: dict[str, Any] = {"target": target, "held_out": self.held_out}
-        rehearsal = rehearse(design, self.beliefs, lambda budget: forecast.way.expect(budget)[0], **told)
+        arguments: dict[str, Any] = {"target": target, "held_out": self.held_out}
+        rehearsal = rehearse(design, self.beliefs, lambda budget: forecast.way.expect(budget)[0], **arguments)
         if self.held_out is None:
             return replace(forecast, rehearsal=rehearsal)
         scale = learned_scale(rehearsal.ratio, self.held_out.n_queries)
@@ -91,13 +93,13 @@ class Planner:
 
     def designs(self, method: Method) -> tuple[Design, ...]:
         """Return the design for each target: one for all by levels, each its own of draws with replacement."""
-        found: list[Design] = []
+        designs: list[Design] = []
         for group in self._groups(method):
             part = self._part(method, group)
             order, scheme = method.ordered(part, None, self.defensive_share)
-            own = replace(part, stage=method.stage)
-            found += [method.design_of(own, order, scheme, self.max_grade)] * len(group)
-        return tuple(found)
+            restaged = replace(part, stage=method.stage)
+            designs += [method.design_of(restaged, order, scheme, self.max_grade)] * len(group)
+        return tuple(designs)
 
     def _groups(self, method: Method) -> list[Sequence[Target]]:
         """Return which targets one sample of a method answers."""
@@ -159,9 +161,9 @@ class Planner:
         key = (method.stage.name, method.with_replacement, *believes, *map(id, targets))
         if key not in self._parts:
             known = None if method.with_replacement else self.known
-            own = dict(self.believed(method))
+            model = dict(self.believed(method))
             if looks and not method.ignores_model and not method.ignores_factor:
-                own = {"grade_probs": self.beliefs}
+                model = {"grade_probs": self.beliefs}
             self._parts.clear()  # those of a large pool take gigabytes; methods that share one stand side by side
-            self._parts[key] = method.part(targets, **own, max_grade=self.max_grade, judged=known)
+            self._parts[key] = method.part(targets, **model, max_grade=self.max_grade, judged=known)
         return self._parts[key]

@@ -104,8 +104,8 @@ class Rehearsal:
             return ()
         place = float(np.interp(math.log(budget), np.log(self.budgets), np.arange(self.budgets.size)))
         below, share = int(place), place % 1.0
-        own = (1.0 - share, self.noises[below])
-        return (own, (share, self.noises[below + 1])) if share else (own,)
+        lower = (1.0 - share, self.noises[below])
+        return (lower, (share, self.noises[below + 1])) if share else (lower,)
 
 
 def rehearse(
@@ -140,17 +140,17 @@ def rehearse(
     for seed in np.random.SeedSequence(np.random.default_rng(rng).integers(2**31)).spawn(n_sets):
         labels = drawn_labels(beliefs, seed) if held_out is None else held_out.drawn_labels(beliefs, seed)
         runs.append(replicate(design, labels, budgets, _REPETITIONS, seed, target=target))
-    found = [(budget, *_noise(runs, which)) for which, budget in enumerate(budgets)]
+    noises = [(budget, *_noise(runs, which)) for which, budget in enumerate(budgets)]
     planned = [expected(budget) for budget in budgets]
-    told = [
-        (budget, noise, math.log(mean / own))
-        for (budget, noise, mean), own in zip(found, planned, strict=True)
-        if mean > 0 and 0 < own < math.inf
+    compared = [
+        (budget, noise, math.log(mean / variance))
+        for (budget, noise, mean), variance in zip(noises, planned, strict=True)
+        if mean > 0 and 0 < variance < math.inf
     ]
     return Rehearsal(
-        budgets=np.array([budget for budget, *_ in told]),
-        noises=tuple(noise for _, noise, _ in told),
-        ratio=math.exp(np.mean([ratio for *_, ratio in told])) if told else 1.0,
+        budgets=np.array([budget for budget, *_ in compared]),
+        noises=tuple(noise for _, noise, _ in compared),
+        ratio=math.exp(np.mean([ratio for *_, ratio in compared])) if compared else 1.0,
     )
 
 
