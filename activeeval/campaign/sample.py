@@ -282,12 +282,12 @@ def _costs(arrays: Arrays, pool: QueryPool) -> Floats:
 
 def _model_arrays(beliefs: Beliefs) -> dict[str, NDArray[Any]]:
     """Return grade probabilities once, before the factor, and what makes nodes of them."""
-    arrays: dict[str, NDArray[Any]] = {"grade_probs": beliefs.given}
-    if len(beliefs.further):
-        arrays["further_probs"] = beliefs.further
+    arrays: dict[str, NDArray[Any]] = {"grade_probs": beliefs.grade_probs}
+    if len(beliefs.extra_probs):
+        arrays["further_probs"] = beliefs.extra_probs
     if isinstance(beliefs.factor, QueryFactor):
         return arrays | {"factor": np.array([beliefs.factor.sigma, beliefs.factor.slope, beliefs.factor.shift])}
-    return arrays | {"node_weights": beliefs.given_weights}
+    return arrays | {"node_weights": beliefs.node_weights}
 
 
 def _beliefs(arrays: Arrays, pool: QueryPool, known: NDArray[np.int64]) -> Beliefs | None:
@@ -296,6 +296,6 @@ def _beliefs(arrays: Arrays, pool: QueryPool, known: NDArray[np.int64]) -> Belie
     further = list(arrays.get("further_probs", ()))
     if "factor" in arrays:
         factor = QueryFactor(*arrays["factor"].tolist())
-        return Beliefs.of(pool, arrays["grade_probs"], factor=factor, known=known, further=further)
+        return Beliefs.of(pool, arrays["grade_probs"], factor=factor, known=known, extra_probs=further)
     weights = arrays["node_weights"] if arrays["grade_probs"].ndim == 3 else None
-    return Beliefs.of(pool, arrays["grade_probs"], weights, known=known, further=further)
+    return Beliefs.of(pool, arrays["grade_probs"], weights, known=known, extra_probs=further)

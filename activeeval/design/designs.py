@@ -123,8 +123,8 @@ class Design:
         if not reading.target.measure.knows_means:
             return reading
         target = reading.target.averaging(self.groups, (self.scale or 0) + 1)
-        found = self.stage.reading(target, self.order, self.beliefs, self.known)
-        return replace(found, gathered_totals=reading.gathered_totals)
+        averaged = self.stage.reading(target, self.order, self.beliefs, self.known)
+        return replace(averaged, gathered_totals=reading.gathered_totals)
 
     def corrected(self, known: Ints) -> Design:
         """Return the design read with other grades of the items that were known beforehand.
@@ -139,10 +139,12 @@ class Design:
         """
         if not np.array_equal(known >= 0, self.known >= 0) or self.groups:
             raise InputError("grades that were known beforehand may be corrected; no item may come or go")
-        beliefs, own = None, self.beliefs
-        if own is not None:
-            weights = own.given_weights if own.given.ndim == 3 else None
-            again = Beliefs.of(self.pool, own.given, weights, own.factor, known, tuple(own.further))
+        beliefs, drawn_with = None, self.beliefs
+        if drawn_with is not None:
+            weights = drawn_with.node_weights if drawn_with.grade_probs.ndim == 3 else None
+            again = Beliefs.of(
+                self.pool, drawn_with.grade_probs, weights, drawn_with.factor, known, tuple(drawn_with.extra_probs)
+            )
             beliefs = self.stage.model(again)
         readings = tuple(self.stage.reading(target, self.order, beliefs, known) for target in self.targets)
         return replace(self, known=known, beliefs=beliefs, readings=readings)

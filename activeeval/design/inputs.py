@@ -54,14 +54,14 @@ class Part:
         return tuple(self._spread(target) for target in self.targets)
 
     def _spread(self, target: Target) -> Spread:
-        found = self.stage.spread(target, self.places, self.beliefs)
-        of_query, of_open, least = found.of_query + self.bias**2, found.of_open, found.least_shares
+        spread = self.stage.spread(target, self.places, self.beliefs)
+        of_query, of_open, least = spread.of_query + self.bias**2, spread.of_open, spread.least_shares
         if target.within is not None:
             # p within the segment is p over that of the segment
-            own = target.within / float(self.places.pool.query_probs[target.within].sum()) ** 2
-            inside = own[self.places.open_queries]
-            of_query, of_open, least = of_query * own, of_open * inside, least * (inside > 0)
-        return Spread(of_query=of_query, of_open=of_open, least_shares=least, misplaced=found.misplaced)
+            of_segment = target.within / float(self.places.pool.query_probs[target.within].sum()) ** 2
+            inside = of_segment[self.places.open_queries]
+            of_query, of_open, least = of_query * of_segment, of_open * inside, least * (inside > 0)
+        return Spread(of_query=of_query, of_open=of_open, least_shares=least, misplaced=spread.misplaced)
 
     @property
     def draw_columns(self) -> tuple[Floats, Floats, Floats]:
@@ -77,7 +77,7 @@ class Part:
     def planned(self, query_probs: Floats) -> Floats:
         """Return Σ λ p sqrt(V/λ) of each target's own design, shape (n_targets,)."""
         ratios = [self.stage.pooled(self.places, spread) for spread in self.spreads]
-        return np.array([math.fsum(weighed(self.places, own, query_probs)[0].tolist()) for own in ratios])
+        return np.array([math.fsum(weighed(self.places, of_target, query_probs)[0].tolist()) for of_target in ratios])
 
     def minimax_weights(self, query_probs: Floats) -> list[float]:
         """Return ω_t for which the largest loss of a target against its own design is least.
@@ -107,12 +107,12 @@ class Part:
 
     def readings(self, order: Order) -> tuple[Reading, ...]:
         """Return the reading of each target on an order."""
-        found = [self.stage.reading(target, order, self.beliefs, self.known) for target in self.targets]
+        readings = [self.stage.reading(target, order, self.beliefs, self.known) for target in self.targets]
         if self.beliefs is None:
-            return tuple(found)
+            return tuple(readings)
         return tuple(
             replace(reading, plan=planned_by(order, self.places, spread, order.query_probs))
-            for reading, spread in zip(found, self.spreads, strict=True)
+            for reading, spread in zip(readings, self.spreads, strict=True)
         )
 
 
@@ -146,7 +146,7 @@ def joint_spread(spreads: Sequence[Spread], weights: Sequence[float], places: Pl
         of_query=np.sum([w * s.of_query for w, s in together], axis=0),
         of_open=np.sum([w * s.of_open for w, s in together], axis=0),
         least_shares=np.sum(
-            [own * s.least_shares for own, s in zip(_stakes(together, places), spreads, strict=True)], axis=0
+            [shares * s.least_shares for shares, s in zip(_stakes(together, places), spreads, strict=True)], axis=0
         ),
         misplaced=max(s.misplaced for s in spreads),
     )

@@ -62,13 +62,13 @@ class ItemReading(Reading):
         Σ c_i and Σ c_i μ_i of unknown items, and the latter by other models.
         """
         order, c = self.order, self.open_contrast
-        columns = (c, c * self.means, *(c * means for means in self.further_means.T))
+        columns = (c, c * self.means, *(c * means for means in self.extra_means.T))
         return np.column_stack([np.bincount(order.slot_queries, c, minlength=order.n_queries) for c in columns])
 
     @cached_property
-    def further_means(self) -> Floats:
+    def extra_means(self) -> Floats:
         """E[g_i] of every place under each of the other models, shape (n_places, n_models)."""
-        return np.ascontiguousarray((self.beliefs.others[:, self.order.items] @ self.gains).T)
+        return np.ascontiguousarray((self.beliefs.extra_models[:, self.order.items] @ self.gains).T)
 
     @cached_property
     def word(self) -> Floats:
@@ -81,13 +81,13 @@ class ItemReading(Reading):
 
     def judge(self, grades: Ints) -> Judge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
-        own = self._all_grades(grades)[self.order.items]
+        place_grades = self._all_grades(grades)[self.order.items]
         # an item that cannot be judged brings NaN: the kernel leaves it as the model expects it
-        gains = np.where(own >= 0, self.gains[np.maximum(own, 0)], np.nan)
+        gains = np.where(place_grades >= 0, self.gains[np.maximum(place_grades, 0)], np.nan)
         if not self.learns:
             return ItemJudge(self, gains, self.word)
         word = self.word.copy()
-        likelihoods = self.beliefs.nodes[:, self.order.items, np.maximum(own, 0)].T
+        likelihoods = self.beliefs.nodes[:, self.order.items, np.maximum(place_grades, 0)].T
         word[:, item_kernel.LIKELIHOOD] = np.maximum(likelihoods, LEAST_LIKELIHOOD)
         return ItemJudge(self, gains, word)
 
@@ -106,7 +106,7 @@ class ItemJudge(Judge):
         width = 1 + reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
         labels = (order.offsets, reading.open_contrast, self.gains)
-        model = (self.word, sealed(reading.beliefs.weights), reading.further_means)
+        model = (self.word, sealed(reading.beliefs.weights), reading.extra_means)
         item_kernel.observe_items(*labels, *model, *taken_of(order, selection), totals, within)
         self._expect_missing(selection, totals[:, 0])
         return Totals(totals=totals, within=within)

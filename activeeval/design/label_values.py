@@ -63,9 +63,9 @@ def _ideals(owners: Ints, n: int, mean: Floats, relevant: Floats, terms: Terms) 
         any_left = -np.expm1(np.bincount(owners, np.log1p(-np.minimum(relevant, 1.0)), minlength=n))
     count = np.bincount(owners, relevant, minlength=n)
     gain = np.divide(np.bincount(owners, mean, minlength=n), count, out=np.zeros(n), where=count > 0)
-    found = np.divide(count, any_left, out=np.zeros(n), where=any_left > 0)
+    n_relevant = np.divide(count, any_left, out=np.zeros(n), where=any_left > 0)
     # how far the discounts go hangs on the other queries, how many items a query has does not
-    ranks = np.minimum([found, found + 1.0], np.bincount(owners, minlength=n))
+    ranks = np.minimum([n_relevant, n_relevant + 1.0], np.bincount(owners, minlength=n))
     worth = np.interp(ranks, np.arange(terms.cumulative.size), terms.cumulative)
     return gain * worth[0], worth[1] - worth[0]
 
@@ -76,19 +76,22 @@ def _precision_slopes(target: Target, items: Ints, mean: Floats, depth: int) -> 
     place[items] = np.arange(items.size)
     for sign, ranking in ((1.0, target.ranking), (-1.0, target.other)):
         counts = (ranking.ranks <= depth) & (place[ranking.items] >= 0)
-        own = place[ranking.items[counts]]
+        positions = place[ranking.items[counts]]
         ranks = ranking.ranks[counts]
-        above, below = _around(ranking, counts, mean[own]), _around(ranking, counts, mean[own] / ranks, after=True)
-        slopes[own] += sign * ((1.0 + above) / ranks + below)
-        numerator[own] += sign * mean[own] / ranks * (1.0 + above)
+        above, below = (
+            _around(ranking, counts, mean[positions]),
+            _around(ranking, counts, mean[positions] / ranks, after=True),
+        )
+        slopes[positions] += sign * ((1.0 + above) / ranks + below)
+        numerator[positions] += sign * mean[positions] / ranks * (1.0 + above)
     return slopes, numerator
 
 
 def _around(ranking: Rankings, counts: NDArray[np.bool_], values: Floats, *, after: bool = False) -> Floats:
     """Return the sum of the values before, or after, each entry that counts in its list."""
-    found = np.zeros(counts.size)
-    found[counts] = values
+    sums = np.zeros(counts.size)
+    sums[counts] = values
     for start, end in zip(ranking.offsets[:-1].tolist(), ranking.offsets[1:].tolist(), strict=True):
-        own = found[start:end]
-        found[start:end] = own[::-1].cumsum()[::-1] - own if after else own.cumsum() - own
-    return found[counts]
+        segment = sums[start:end]
+        sums[start:end] = segment[::-1].cumsum()[::-1] - segment if after else segment.cumsum() - segment
+    return sums[counts]

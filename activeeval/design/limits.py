@@ -103,7 +103,7 @@ class Plan:
         pi, a = self.order.inclusion_probs(level)
         return pi, a[self.slots]
 
-    def own(self, budget: float) -> float:
+    def at_budget(self, budget: float) -> float:
         """Return the variance that the design's probabilities leave at a budget in mean items."""
         return self.variance(*self.chances(budget))
 
@@ -153,10 +153,10 @@ class Plan:
 
     def excess(self, budget: float) -> float:
         """Return how many times the least variance the design's own is: 1 or more, 1 where nothing is left."""
-        least, own = self.least(budget), self.own(budget)
+        least, actual = self.least(budget), self.at_budget(budget)
         if least > 0:
-            return max(own / least, 1.0)
-        return 1.0 if own <= 0 else np.inf
+            return max(actual / least, 1.0)
+        return 1.0 if actual <= 0 else np.inf
 
     @property
     def _owners(self) -> Ints:

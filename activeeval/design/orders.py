@@ -176,8 +176,8 @@ class Order:
         parts = ((self.roots, self.costs, a, matters), (self.query_roots, self.overheads, pi, turned_to))
         total = 0.0
         for roots, costs, chances, counts in parts:
-            own = counts & (chances > 0) & np.isfinite(roots)
-            total += float((roots[own] ** 2 * costs[own] * (1.0 / chances[own] - 1.0)).sum())
+            varies = counts & (chances > 0) & np.isfinite(roots)
+            total += float((roots[varies] ** 2 * costs[varies] * (1.0 / chances[varies] - 1.0)).sum())
         return total
 
     def inclusion_probs(self, level: float) -> tuple[Floats, Floats]:

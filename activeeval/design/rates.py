@@ -137,8 +137,8 @@ def pooled(places: Places, spread: Spread, *, is_nested: bool, least_share: floa
         of_open = spread.of_open / costs
         np.maximum.at(of_query, places.open_queries, of_open)
         if places.overheads.any():  # else there is nothing to pool, and no sort to compile
-            own = of_stage(places, spread, is_nested=False, least_share=least_share)
-            kernel.pool_star(offsets, spread.of_open, costs, own, places.overheads, of_query, of_open)
+            stage_variances = of_stage(places, spread, is_nested=False, least_share=least_share)
+            kernel.pool_star(offsets, spread.of_open, costs, stage_variances, places.overheads, of_query, of_open)
     return Ratios(np.sqrt(of_query), np.sqrt(of_open))
 
 

@@ -85,10 +85,10 @@ class Reading:
         within, p = self.target.within, self.order.query_probs
         if within is None:
             return p
-        own = np.where(within, p, 0.0)
-        own /= own.sum()
-        own.setflags(write=p.flags.writeable)  # kernels are compiled once for both
-        return own
+        probs = np.where(within, p, 0.0)
+        probs /= probs.sum()
+        probs.setflags(write=p.flags.writeable)  # kernels are compiled once for both
+        return probs
 
     @cached_property
     def settled_values(self) -> Floats:
@@ -141,13 +141,13 @@ class Reading:
     @cached_property
     def regressors(self) -> Floats:
         """What is known of every query for a regression, shape (n_queries, k): 1, m(x), and that of other models."""
-        own = (np.ones_like(self.predictions), np.nan_to_num(self.predictions))
-        return np.column_stack((*own, *self._further_predictions))
+        columns = (np.ones_like(self.predictions), np.nan_to_num(self.predictions))
+        return np.column_stack((*columns, *self._extra_predictions))
 
     @property
-    def _further_predictions(self) -> list[Floats]:
+    def _extra_predictions(self) -> list[Floats]:
         """E[L | x] of every query under each of the other models."""
-        return [] if self.beliefs is None else [self.target.moments(probs).mean for probs in self.beliefs.others]
+        return [] if self.beliefs is None else [self.target.moments(probs).mean for probs in self.beliefs.extra_models]
 
     @cached_property
     def pool_totals(self) -> PoolTotals:
@@ -188,8 +188,10 @@ class Reading:
         n, top = self.target.pool.n_items, 0 if self.top is None else self.top
         ends = [np.abs(self.target.values(np.full(n, grade))) for grade in (0, top)]
         lists = [self.target.ranking, self.target.versus]
-        alone = [replace(self.target, ranking=own, versus=None) for own in lists if own is not None]
-        spans = [np.abs(one.values(np.full(n, top))) + np.abs(one.values(np.zeros(n, np.int64))) for one in alone]
+        alone = [replace(self.target, ranking=ranking, versus=None) for ranking in lists if ranking is not None]
+        spans = [
+            np.abs(target.values(np.full(n, top))) + np.abs(target.values(np.zeros(n, np.int64))) for target in alone
+        ]
         return Planned.of(self.least_roots, self.query_probs**2 * np.sum([*ends, *spans], axis=0) ** 2)
 
     @cached_property
@@ -222,14 +224,14 @@ class Reading:
         grades : ndarray of int64, shape (n_items,)
             Read for the selected places alone; −1 where an item cannot be judged.
         """
-        own = self._all_grades(grades)
-        return WholeJudge(self, own, self.target.values(own))
+        merged = self._all_grades(grades)
+        return WholeJudge(self, merged, self.target.values(merged))
 
     def _all_grades(self, grades: Ints) -> Ints:
         """Return the grades of open places, and what is known elsewhere."""
         merged = self.known.copy()
-        own = self.order.items[self.order.roots > 0]
-        merged[own] = grades[own]
+        open_items = self.order.items[self.order.roots > 0]
+        merged[open_items] = grades[open_items]
         return merged
 
 
@@ -307,7 +309,7 @@ class PrefixReading(Reading):
         1, m(x), 0, which is the mean of h, and m(x) of other models.
         """
         m = self.predictions
-        return np.column_stack((np.ones_like(m), m, np.zeros_like(m), *self._further_predictions))
+        return np.column_stack((np.ones_like(m), m, np.zeros_like(m), *self._extra_predictions))
 
     def judge(self, grades: Ints) -> Judge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""

@@ -72,12 +72,12 @@ class Deck:
         places = np.flatnonzero(is_kept[self.queries])
         before = np.where(places > 0, self.cumulative[places - 1], 0.0)
         cumulative = np.append(np.column_stack((before, self.cumulative[places])).ravel(), self.cumulative[-1])
-        found = np.full(cumulative.size, -1)
-        found[1::2] = np.searchsorted(queries, self.queries[places])
+        indices = np.full(cumulative.size, -1)
+        indices[1::2] = np.searchsorted(queries, self.queries[places])
         # an empty interval at the end would be where a number that exceeds the rounded sum of q falls
-        n = found.size - (places.size > 0 and places[-1] == self.cumulative.size - 1)
+        n = indices.size - (places.size > 0 and places[-1] == self.cumulative.size - 1)
         return Deck(
-            queries=found[:n],
+            queries=indices[:n],
             cumulative=cumulative[:n],
             costs=self.costs[queries],
             size=self.size,

@@ -169,7 +169,7 @@ class Levels:
                 return queue
             if order.gathered is not None:
                 raise StateError(f"these queries were gathered for a smaller budget than {budget:g}: gather for it")
-            limit = _further(order, limit, queue.unit_levels.size)
+            limit = _higher(order, limit, queue.unit_levels.size)
 
     def below(self, order: Order, key: np.uint64, limit: float) -> Queue:
         """Return the units of a key below a level."""
@@ -213,7 +213,7 @@ class Levels:
             is_done = np.isfinite(levels[:, -1]) | math.isinf(limit)
             levels[~is_done] = 0.0  # nothing lies below
             yield todo[is_done], [_selected(come, order, column, is_done) for column in levels.T.copy()]
-            todo, limit = todo[~is_done], _further(order, limit, come.slots.size // todo.size)
+            todo, limit = todo[~is_done], _higher(order, limit, come.slots.size // todo.size)
 
 
 def _come(order: Order, keys: NDArray[np.uint64], limit: float) -> Come:
@@ -221,22 +221,22 @@ def _come(order: Order, keys: NDArray[np.uint64], limit: float) -> Come:
     n_rows, n_slots = (int(_ROOM * keys.size * p.sum()) + 16 for p in order.inclusion_probs(limit))
     longest = int(np.diff(order.offsets).max(initial=0))
     while True:
-        found = Come(
+        room = Come(
             keys=np.empty(n_rows, np.int64),
             queries=np.empty(n_rows, np.int64),
             row_slots=np.zeros(n_rows + 1, np.int64),
             slots=np.empty(n_slots + longest, np.int64),
             levels=np.empty(n_slots + longest),
         )
-        n = kernel.come(keys, order.path, limit, found)
+        n = kernel.come(keys, order.path, limit, room)
         if n >= 0:
             break
         n_rows, n_slots = 2 * n_rows, 2 * n_slots
-    ends = (n, n, n + 1, *2 * [int(found.row_slots[n])])
-    return Come._make(array[:end] for array, end in zip(found, ends, strict=True))
+    ends = (n, n, n + 1, *2 * [int(room.row_slots[n])])
+    return Come._make(array[:end] for array, end in zip(room, ends, strict=True))
 
 
-def _further(order: Order, limit: float, n_units: int) -> float:
+def _higher(order: Order, limit: float, n_units: int) -> float:
     """Return the level to look up to where a limit, with so many units below it, was too low."""
     return 2 * limit if n_units < order.items.size else math.inf
 

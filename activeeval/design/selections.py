@@ -42,9 +42,9 @@ class Selection:
 
     def within(self, queries: NDArray[np.bool_]) -> Selection:
         """Return the part that is of some queries of the pool; its cost is not known."""
-        own = queries[self.queries]
-        parts = {"queries": self.queries[own], "counts": self.counts[own]}
-        return Selection(**parts, slots=self.slots[np.repeat(own, self.counts)], level=self.level, cost=math.nan)
+        is_kept = queries[self.queries]
+        parts = {"queries": self.queries[is_kept], "counts": self.counts[is_kept]}
+        return Selection(**parts, slots=self.slots[np.repeat(is_kept, self.counts)], level=self.level, cost=math.nan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,14 +72,14 @@ class Selections:
     thresholds: Floats
 
     @classmethod
-    def of(cls, one: Selection) -> Selections:
+    def of(cls, selection: Selection) -> Selections:
         """Return a selection as the only one."""
         return cls(
-            owners=np.zeros(one.queries.size, dtype=np.int64),
-            queries=one.queries,
-            counts=one.counts,
-            slots=one.slots,
-            levels=one.levels,
-            costs=np.array([one.cost]),
-            thresholds=np.array([one.level]),
+            owners=np.zeros(selection.queries.size, dtype=np.int64),
+            queries=selection.queries,
+            counts=selection.counts,
+            slots=selection.slots,
+            levels=selection.levels,
+            costs=np.array([selection.cost]),
+            thresholds=np.array([selection.level]),
         )

@@ -72,5 +72,5 @@ class PoolTotals:
     def __add__(self, other: PoolTotals) -> PoolTotals:
         """Return the totals of two parts together."""
         parts = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        added: dict[str, Any] = {name: None if own is None else own + more for name, own, more in parts}
+        added: dict[str, Any] = {name: None if value is None else value + more for name, value, more in parts}
         return PoolTotals(**added)

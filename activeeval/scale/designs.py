@@ -35,8 +35,8 @@ from activeeval.errors import InputError
 from activeeval.measures import SampledMeasure
 from activeeval.pool import Seed, key_of
 from activeeval.scale.chunks import Chunk, Chunks, Questions, asked_of, joined, mapped
-from activeeval.scale.gathering import Found, Gathering, found
-from activeeval.scale.surveys import Seen, Survey, seen
+from activeeval.scale.gathering import Gathering, PartitionResult, partition_result
+from activeeval.scale.surveys import PartitionSurvey, Survey, partition_survey
 from activeeval.types import Floats
 
 
@@ -87,11 +87,11 @@ class Recipe:
         planned = part.planned(weights) if len(part.targets) > 1 else np.zeros(1)
         return np.append(planned, weights.sum())
 
-    def seen(self, _: int, chunk: Chunk) -> Seen:
+    def partition_survey(self, _: int, chunk: Chunk) -> PartitionSurvey:
         """Return what is left of a chunk once it has gone by."""
         part = self.part(chunk)
         sums = Sums.of(part.places, self.method.rates(part, self.weights).ratios, chunk.weights)
-        return seen(chunk, part, sums, with_columns=self.method.with_replacement)
+        return partition_survey(chunk, part, sums, with_columns=self.method.with_replacement)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -202,13 +202,13 @@ class ChunkedDesign:
         gathering, method, offsets = Gathering(budget=budget), self.recipe.method, self.survey.chunk_offsets
         sums = self.survey.sums
 
-        def work(k: int, chunk: Chunk) -> Found:
+        def work(k: int, chunk: Chunk) -> PartitionResult:
             self.survey.check_again(k, chunk)
             part = self.recipe.part(chunk)
             rates, p = method.rates(part, self.recipe.weights), chunk.weights / sums.weight
             order = method.order(part, rates, p, sums, self.recipe.share)
             totals = tuple(reading.part_totals for reading in part.readings(order))
-            return found(chunk, int(offsets[k]), order, totals, key, gathering.horizon)
+            return partition_result(chunk, int(offsets[k]), order, totals, key, gathering.horizon)
 
         n_chunks = 0
         for new in mapped(work, chunks, self.n_jobs):
@@ -221,8 +221,8 @@ class ChunkedDesign:
     def _drawn(self, chunks: Chunks, key: np.uint64, budget: float, whole: Drawable, *, expected: bool) -> Design:
         deck, survey = whole.deck, self.survey
         drawn, _, last = deck.run(key, budget, expected=expected)
-        others = [int(np.argmax(deck.costs)), *([] if last is None else [last])]
-        needed = np.union1d(drawn, others)
+        also_needed = [int(np.argmax(deck.costs)), *([] if last is None else [last])]
+        needed = np.union1d(drawn, also_needed)
 
         def work(k: int, chunk: Chunk) -> Chunk | None:
             survey.check_again(k, chunk)
@@ -248,7 +248,9 @@ class ChunkedDesign:
         order = replace(order, gathered=Gathered(key=int(key), horizon=horizon, cost=self.cost))
         design = recipe.method.design_of(part, order, scheme, recipe.max_grade)
         readings = zip(design.readings, totals, strict=True)
-        return replace(design, readings=tuple(replace(reading, gathered_totals=own) for reading, own in readings))
+        return replace(
+            design, readings=tuple(replace(reading, gathered_totals=of_pool) for reading, of_pool in readings)
+        )
 
 
 def chunked_design(
@@ -318,7 +320,7 @@ def chunked_design(
     )
     if weights is None and not isinstance(measure, SampledMeasure):
         recipe = replace(recipe, weights=_equal_loss(recipe, chunks, n_jobs))
-    survey = Survey.of(mapped(recipe.seen, chunks, n_jobs))
+    survey = Survey.of(mapped(recipe.partition_survey, chunks, n_jobs))
     drawable = Drawable.of(recipe, survey) if chosen.with_replacement else None
     return ChunkedDesign(recipe=recipe, survey=survey.without_columns(), drawable=drawable, n_jobs=n_jobs)
 
@@ -328,7 +330,7 @@ def _equal_loss(recipe: Recipe, chunks: Chunks, n_jobs: int) -> tuple[float, ...
     if not callable(chunks) and iter(chunks) is chunks:
         raise InputError("give weights, or chunks that can be gone through twice: a list, or a function")
     planned = list(mapped(recipe.planned, chunks, n_jobs))
-    if len({own.size for own in planned}) != 1:
+    if len({row.size for row in planned}) != 1:
         return ()  # the survey says what is wrong with the chunks
     *of_targets, weight = np.sum(planned, axis=0)
     return tuple(equal_loss_weights(np.array(of_targets) / weight))

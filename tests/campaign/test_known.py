@@ -99,7 +99,7 @@ def test_predictions_are_expectations_given_what_is_known(method, compare):
     factor = QueryFactor(1.5)
     design = METHODS[method].design(target, random_probs(random, 10, 3), factor=factor, judged=known)
     beliefs, pool = design.beliefs, target.pool
-    plain = Beliefs.of(pool, beliefs.given, factor=factor)
+    plain = Beliefs.of(pool, beliefs.grade_probs, factor=factor)
     plain = plain.defended() if method == "depth_plain" else plain
     for q in range(4):
         own = slice(*pool.query_offsets[q : q + 2])

@@ -160,7 +160,7 @@ def test_the_limit_is_of_the_variances_as_the_model_sees_them():
     part = part_of("nDCG@3")
     pure = DEPTH.pooled(part.places, replace(part.spreads[0], misplaced=0.0))
     doubted = DEPTH.pooled(part.places, part.spreads[0])
-    assert plan.least(budget) <= plan.own(budget)
+    assert plan.least(budget) <= plan.at_budget(budget)
     assert not np.allclose(pure.of_open, doubted.of_open)
     owners = part.places.open_queries
     assert Plan.of_part(part, design.order).roots == pytest.approx(design.order.query_probs[owners] * pure.of_open)

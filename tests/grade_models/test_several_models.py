@@ -90,9 +90,9 @@ def test_an_item_that_cannot_be_judged_brings_nothing():
 
 def test_methods_that_take_a_model_at_its_word_and_those_of_the_paper_leave_others_out():
     design, further = designed("items")
-    given = {"grade_probs": design.beliefs.given, "node_weights": design.beliefs.given_weights, "further": further}
+    given = {"grade_probs": design.beliefs.grade_probs, "node_weights": design.beliefs.node_weights, "further": further}
     assert METHODS["items_plain"].design(design.target, **given).reading().regressors.shape[1] == 2
-    assert len(METHODS["active"].design(design.target, **given).beliefs.further) == 0
+    assert len(METHODS["active"].design(design.target, **given).beliefs.extra_probs) == 0
     assert METHODS["random"].design(design.target, **given).beliefs is None
 
 
@@ -141,8 +141,8 @@ def test_a_sample_on_file_keeps_the_models_that_its_estimate_is_fitted_to():
     stored = from_arrays(to_arrays(campaign))
     read = Campaign.replay(stored.design, campaign.log, key=int(stored.key))
     assert read.estimate() == campaign.estimate()
-    assert np.array_equal(stored.design.beliefs.further, design.beliefs.further)
-    without = replace(design.beliefs, further=design.beliefs.further[:0])
+    assert np.array_equal(stored.design.beliefs.extra_probs, design.beliefs.extra_probs)
+    without = replace(design.beliefs, extra_probs=design.beliefs.extra_probs[:0])
     plain = design.stage.reading(target, design.order, without, design.known)
     assert Campaign.replay(replace(design, readings=(plain,)), campaign.log, rng=5).estimate() != campaign.estimate()
 
