@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from activeeval import QueryPool, Rankings
 from activeeval.design import Selection
-from activeeval.estimation import evaluate, judged_sample
+from activeeval.estimation import evaluate, evidence_of
 
 # Cases
 
@@ -393,7 +393,7 @@ def over_thresholds(design, reading, grades, budget, n_nodes=12):
     """
     judge, rows = reading.judge(grades), []
     for chance, below, level in threshold_samples(roots_of(design.order), budget, n_nodes):
-        sample = judged_sample(design, reading, judge, selection_of(design.order, below, level))
+        sample = evidence_of(design, reading, judge, selection_of(design.order, below, level))
         if sample.values.size or sample.is_census:
             found = evaluate(sample)
             rows.append((chance, found.value, found.plain_variance))

@@ -15,7 +15,7 @@ from activeeval.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class JudgedSample:
+class Evidence:
     """What judging a selection showed of a target.
 
     A query is *certain* where no chance was in its choice: nothing of it was unknown, it cannot matter, or its places
@@ -86,7 +86,7 @@ class JudgedSample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class JudgedSamples:
+class EvidenceArrays:
     """What judging several selections of one order by levels showed of a target.
 
     Attributes
@@ -117,10 +117,10 @@ class JudgedSamples:
     pool_size: float
     reading: Reading
 
-    def sample(self, k: int) -> JudgedSample:
-        """Return one of them."""
+    def of_selection(self, k: int) -> Evidence:
+        """Return the evidence of one selection, counted from 0."""
         rows = Rows._make(array[self.starts[k] : self.starts[k + 1]] for array in self.rows)
-        return JudgedSample(
+        return Evidence(
             with_replacement=False,
             is_fitted=self.is_fitted,
             query_probs=rows.probs,
@@ -143,7 +143,7 @@ class JudgedSamples:
         )
 
 
-def judged_sample(design: Design, reading: Reading, judge: Judge, selection: Selection) -> JudgedSample:
+def evidence_of(design: Design, reading: Reading, judge: Judge, selection: Selection) -> Evidence:
     """Return what judging a selection showed of a reading.
 
     Parameters
@@ -153,11 +153,11 @@ def judged_sample(design: Design, reading: Reading, judge: Judge, selection: Sel
     """
     if isinstance(design.scheme, Replacement):
         return _drawn(design, design.scheme, reading, judge, selection)
-    return judged_samples(design, reading, judge, Selections.of(selection)).sample(0)
+    return evidence_arrays(design, reading, judge, Selections.of(selection)).of_selection(0)
 
 
-def judged_samples(design: Design, reading: Reading, judge: Judge, selections: Selections) -> JudgedSamples:
-    """Return what judging selections by levels, 65,535 at most, showed of a reading; see `judged_sample`."""
+def evidence_arrays(design: Design, reading: Reading, judge: Judge, selections: Selections) -> EvidenceArrays:
+    """Return what judging selections by levels, 65,535 at most, showed of a reading; see `evidence_of`."""
     pool, order, shown, n = reading.pool_totals, reading.order, judge.totals(selections), selections.costs.size
     of_queries = (reading.query_probs, order.query_roots, reading.least_roots, reading.is_open, reading.sums)
     queries = Queries(*of_queries, reading.regressors)
@@ -168,7 +168,7 @@ def judged_samples(design: Design, reading: Reading, judge: Judge, selections: S
     shapes = (starts[-1:], starts[-1:], starts[-1:], *((starts[-1], a.shape[1]) for a in (shown.totals, shown.within)))
     rows = Rows(*(np.empty(shape) for shape in shapes))
     kernel.gather(owners, taken, queries, shown.totals, shown.within, starts, rows)
-    return JudgedSamples(
+    return EvidenceArrays(
         starts=starts,
         rows=rows,
         population=pool.population - sums[:, kernel.FIRST :],
@@ -187,13 +187,13 @@ def judged_samples(design: Design, reading: Reading, judge: Judge, selections: S
     )
 
 
-def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, selection: Selection) -> JudgedSample:
+def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, selection: Selection) -> Evidence:
     p, pool = reading.query_probs, reading.pool_totals
     queries, first = np.unique(selection.queries, return_index=True)
     shown = judge.totals(selection)
     is_census = queries.size == pool.n_queries
     values = shown.totals[:, 0]
-    return JudgedSample(
+    return Evidence(
         with_replacement=True,
         is_fitted=False,
         query_probs=p[selection.queries],

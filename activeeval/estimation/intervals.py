@@ -19,7 +19,7 @@ from activeeval.checks import strict_share
 from activeeval.design import Reading
 from activeeval.errors import InputError, did_you_mean
 from activeeval.estimation.estimators import Evaluated, evaluate
-from activeeval.estimation.evidence import JudgedSample
+from activeeval.estimation.evidence import Evidence
 from activeeval.kernels import intervals
 from activeeval.results import Interval, t_quantile
 from activeeval.types import Floats
@@ -39,21 +39,21 @@ class Look:
 
     Attributes
     ----------
-    sample : JudgedSample
+    evidence : Evidence
     evaluated : Evaluated
     share : float
         The part of the planned budget that had been judged; above 1 after a top-up.
     """
 
-    sample: JudgedSample
+    evidence: Evidence
     evaluated: Evaluated
     share: float = 1.0
 
 
-def looks_of(samples: Sequence[JudgedSample], shares: Sequence[float], scope: str) -> list[Look]:
+def looks_of(evidence: Sequence[Evidence], shares: Sequence[float], scope: str) -> list[Look]:
     """Return a look for each of the samples that a growing one was; there may be more shares than samples so far."""
-    parts = zip(samples, shares, strict=False)
-    return [Look(sample=sample, evaluated=evaluate(sample, scope), share=share) for sample, share in parts]
+    parts = zip(evidence, shares, strict=False)
+    return [Look(evidence=each, evaluated=evaluate(each, scope), share=share) for each, share in parts]
 
 
 class IntervalKind(Protocol):
@@ -116,15 +116,15 @@ class Student:
         return _around(last, float(half_widths(*arrays, confidence)), confidence)
 
 
-def _parts(sample: JudgedSample, evaluated: Evaluated) -> tuple[Floats, Floats]:
+def _parts(evidence: Evidence, evaluated: Evaluated) -> tuple[Floats, Floats]:
     """Return u, what each draw adds to the error, centred where draws follow each other, and ``keep``.
 
     V̂ is Σ keep u² and what is unseen within the queries; that goes to 1 − keep in proportion to u².
     """
     u = evaluated.contributions
-    if sample.with_replacement:
+    if evidence.with_replacement:
         return u - u.mean(), np.ones_like(u)
-    keep, squares = 1 - sample.inclusion_probs, u**2
+    keep, squares = 1 - evidence.inclusion_probs, u**2
     room = float((1 - keep) @ squares)
     within = evaluated.variance - float(keep @ squares)
     if room > 0 and within > 0:
@@ -146,10 +146,10 @@ class Skewed:
 
     def interval(self, looks: Sequence[Look], confidence: float) -> Interval:
         """Return the interval at the last look."""
-        sample, last = looks[-1].sample, looks[-1].evaluated
+        evidence, last = looks[-1].evidence, looks[-1].evaluated
         if not _has_contributions(last):
             return Student().interval(looks, confidence)
-        u, keep = _parts(sample, last)
+        u, keep = _parts(evidence, last)
         shares = keep * u**2
         shares /= shares.sum()
         q = float(t_quantile(confidence, max(last.degrees_of_freedom, 1.0)))
@@ -180,12 +180,12 @@ class Logit:
         InputError
             Of a difference, whose sides have no such ends, and of a pool in chunks.
         """
-        plain, sample, last = Student().interval(looks, confidence), looks[-1].sample, looks[-1].evaluated
-        if sample.reading is None or sample.reading.target.versus is not None:
+        plain, evidence, last = Student().interval(looks, confidence), looks[-1].evidence, looks[-1].evaluated
+        if evidence.reading is None or evidence.reading.target.versus is not None:
             raise InputError("logit intervals are for one ranking, a difference has no such ends: ask for another kind")
-        if sample.reading.gathered_totals is not None:
+        if evidence.reading.gathered_totals is not None:
             raise InputError("logit intervals need all of a pool, this one came in chunks: ask for another kind")
-        lowest, highest = _ends_of(sample.reading)
+        lowest, highest = _ends_of(evidence.reading)
         if not _knows(last) or not lowest < last.value < highest:
             return plain
         above, below = last.value - lowest, highest - last.value

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from activeeval.design import Beliefs, Design, Levels, Part, Places, Plan, Reading, Selection
 from activeeval.errors import InputError
-from activeeval.estimation import evaluate, judged_sample
-from activeeval.estimation.effective import Spread, spread_of
+from activeeval.estimation import evaluate, evidence_of
+from activeeval.estimation.effective import ValueVariance, value_variance
 from activeeval.measures import Target
 from activeeval.planning.scales import Scale
 from activeeval.planning.values import Values
@@ -142,7 +142,7 @@ class Pilot:
             Where it shows no spread, or the model leaves nothing open.
         """
         name = self.reading.target.name
-        sample = judged_sample(self.design, self.reading, self.reading.judge(grades), selection)
+        sample = evidence_of(self.design, self.reading, self.reading.judge(grades), selection)
         evaluated = evaluate(sample)
         if sample.is_census or not 0 < evaluated.observed < math.inf:
             raise InputError(f"the pilot says nothing of how {name} varies: nothing in it was left to chance")
@@ -151,12 +151,12 @@ class Pilot:
             raise InputError(f"the grade model leaves nothing open of {name}: there is nothing to rescale")
         return Lesson(
             of_residuals=Ratio(value=evaluated.observed / expected, degrees_of_freedom=evaluated.degrees_of_freedom),
-            of_values=self._of_values(spread_of(sample, evaluated, self.reading, selection)),
+            of_values=self._of_values(value_variance(sample, evaluated, self.reading, selection)),
         )
 
-    def _of_values(self, spread: Spread) -> Ratio:
+    def _of_values(self, variance: ValueVariance) -> Ratio:
         """Return Ŝ² over S²; of a noisy one, whose variance is that of a χ² with few degrees of freedom, those."""
-        noise = float(spread.noise.sum())
-        if spread.value <= 0 or noise <= 0:
+        noise = float(variance.noise.sum())
+        if variance.value <= 0 or noise <= 0:
             return Ratio(value=1.0, degrees_of_freedom=0.0)
-        return Ratio(value=spread.value / self.values.spread, degrees_of_freedom=2 * spread.value**2 / noise)
+        return Ratio(value=variance.value / self.values.spread, degrees_of_freedom=2 * variance.value**2 / noise)

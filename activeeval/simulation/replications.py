@@ -18,9 +18,9 @@ from activeeval.estimation import (
     IntervalKind,
     Student,
     evaluated,
+    evidence_arrays,
     find_interval,
     half_widths,
-    judged_samples,
     looks_of,
 )
 from activeeval.kernels import estimates, replication
@@ -189,7 +189,7 @@ def _levelled(
     def run(keys: Keys) -> Floats:
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
         for which, paid in scheme.samples(design.order, np.array(keys), budgets, limit):
-            samples = [judged_samples(design, reading, judge, selections) for selections in paid]
+            samples = [evidence_arrays(design, reading, judge, selections) for selections in paid]
             for k, evidence in enumerate(samples):
                 counts = (
                     evidence.n_queries,
@@ -204,7 +204,7 @@ def _levelled(
             if not is_plain:
                 shares = (budgets / budgets[-1]).tolist()
                 for row, r in enumerate(which.tolist()):
-                    looks = looks_of([evidence.sample(row) for evidence in samples], shares, scope)
+                    looks = looks_of([evidence.of_selection(row) for evidence in samples], shares, scope)
                     out[r, :, _ESTIMATED] = [_estimated_columns(look.evaluated) for look in looks]
                     ends = [kind.interval(looks[: k + 1], 0.95) for k in range(len(looks))]
                     out[r, :, _ENDS] = [(end.low, end.high) for end in ends]

@@ -32,7 +32,7 @@ from scipy.optimize import brentq
 from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Cascade, Recall, Success, Target
 from activeeval.design import DEPTH, Beliefs, Design, Levels
 from activeeval.design.expectations import path_of
-from activeeval.estimation import evaluate, judged_sample
+from activeeval.estimation import evaluate, evidence_of
 from activeeval.kernels import rates
 
 FAMILIES = {"additive": (Additive, additive_value), "cascade": (Cascade, cascade_value)}
@@ -399,7 +399,7 @@ def test_value_and_variance_are_unbiased_at_a_level_for_any_labels(name, compare
         for chance, selection in samples:
             value, own = float(pool.query_probs @ reading.predictions), 0.0
             if selection.queries.size:
-                sample = judged_sample(design, reading, judge, selection)
+                sample = evidence_of(design, reading, judge, selection)
                 omega, residuals = sample.importance_weights, sample.values - reading.predictions[selection.queries]
                 found, value = evaluate(sample), value + omega @ residuals
                 assert found.value == pytest.approx(value, rel=1e-12, abs=1e-13)

@@ -26,8 +26,8 @@ from activeeval import DCG, ERR, METHODS, RBP, Additive, InputError, Precision, 
 from activeeval.design import ITEMS, Levels
 from activeeval.design.orders import Places
 from activeeval.design.rates import Spread, pooled
-from activeeval.estimation import evaluate, judged_sample
-from activeeval.estimation.effective import spread_of
+from activeeval.estimation import evaluate, evidence_of
+from activeeval.estimation.effective import value_variance
 from activeeval.kernels import rates
 from activeeval.pool import key_of
 
@@ -131,11 +131,11 @@ def test_the_spread_between_queries_is_unbiased_at_a_level_for_any_labels(level,
         mean = 0.0
         for chance, below in fixed_samples(roots_of(order), level):
             selection = selection_of(order, below, level)
-            sample = judged_sample(own, reading, judge, selection)
+            sample = evidence_of(own, reading, judge, selection)
             if sample.n_queries == 0 and not sample.is_census:
                 found = p @ (m - p @ m) ** 2
             else:
-                found = spread_of(sample, evaluate(sample), reading, selection).value
+                found = value_variance(sample, evaluate(sample), reading, selection).value
             mean += chance * found
         assert mean == pytest.approx(p @ (truth - p @ truth) ** 2, rel=1e-9, abs=1e-12)
 
@@ -157,7 +157,7 @@ def test_value_and_variance_are_unbiased_at_a_level_for_any_labels(n_nodes, comp
         for chance, selection in samples:
             value, own = float(p @ m), 0.0
             if selection.queries.size:
-                sample = judged_sample(design, reading, judge, selection)
+                sample = evidence_of(design, reading, judge, selection)
                 omega, residuals = sample.importance_weights, sample.totals @ [1, 0, -1]
                 found, value = evaluate(sample), value + omega @ residuals
                 assert found.value == pytest.approx(value, rel=1e-12, abs=1e-13)
@@ -376,7 +376,7 @@ def test_the_fitted_form_is_least_squares_over_what_was_seen():
     for seed in range(30):
         queue = Levels().queue(order, key_of(seed), budget)
         selection = queue.selection(int(queue.paid(np.array([budget]))[0]))
-        sample = judged_sample(design, reading, judge, selection)
+        sample = evidence_of(design, reading, judge, selection)
         omega, pi, level = sample.importance_weights, sample.inclusion_probs, selection.level
         is_settled = ~reading.is_open | (level * reading.least_roots >= 1)
         rows = [o * math.sqrt(1 - one) * t for o, one, t in zip(omega, pi, sample.totals, strict=True)]
@@ -425,7 +425,7 @@ def test_with_corrected_grades_of_known_items_all_samples_together_give_the_trut
     truth, judge, mean = order.query_probs @ reading.target.values(labels), reading.judge(labels), 0.0
     for chance, below in fixed_samples(roots_of(order), level):
         selection = selection_of(order, below, level)
-        sample = judged_sample(known, reading, judge, selection)
+        sample = evidence_of(known, reading, judge, selection)
         is_told = sample.n_queries > 0 or sample.is_census
         mean += chance * (evaluate(sample).value if is_told else order.query_probs @ reading.predictions)
     assert mean == pytest.approx(truth, rel=1e-10)

@@ -11,7 +11,7 @@ from naive import pool_of, rankings_of
 from activeeval import DCG, ERR, METHODS, NDCG, Additive, Campaign, Rankings, Target
 from activeeval.design import WHOLE, Beliefs, Plan
 from activeeval.design.planned import Planned
-from activeeval.estimation import evaluate, judged_sample, supported
+from activeeval.estimation import evaluate, evidence_of, supported
 from activeeval.results import FEW_DEGREES, LESS_SPREAD, MORE_SPREAD, Estimate
 from activeeval.simulation import replicate
 
@@ -132,7 +132,7 @@ def test_a_sample_without_spread_rests_on_what_was_planned_and_says_so():
     assert found.cautions[0].level == "do not use"
     assert "the interval rests on what was expected before anything was judged" in str(found.cautions[0])
     assert math.isfinite(found.interval().high)
-    sample = judged_sample(design, reading, reading.judge(campaign.grades), campaign.selection)
+    sample = evidence_of(design, reading, reading.judge(campaign.grades), campaign.selection)
     assert evaluate(sample, "population").variance >= evaluate(sample).variance
 
 

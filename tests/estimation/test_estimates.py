@@ -29,7 +29,7 @@ from activeeval import (
     Target,
 )
 from activeeval.design import Selection
-from activeeval.estimation import JudgedSample, estimate, evaluate, judged_sample, population_variance
+from activeeval.estimation import Evidence, estimate, evaluate, evidence_of, population_variance
 from activeeval.estimation.significance import mean_interval
 from activeeval.kernels import estimates
 from activeeval.simulation import replicate
@@ -59,7 +59,7 @@ def sample_of(queries, probs, *, p=P, values=L, means=M, certain=(), with_replac
         "n_items": drawn.size + len(certain),
         "cost": float(drawn.size),
     }
-    return JudgedSample(
+    return Evidence(
         with_replacement=with_replacement,
         is_fitted=is_fitted and not with_replacement,
         query_probs=p[drawn],
@@ -335,7 +335,7 @@ def test_value_and_variance_are_unbiased_over_all_samples_of_a_level(method, mea
         level = design.order.level_for(share * design.cost)
         total = mean = spread = planned = 0.0
         for chance, selection in selections(design.order, level):
-            sample = judged_sample(design, design.reading(), judge, selection)
+            sample = evidence_of(design, design.reading(), judge, selection)
             if sample.n_queries:
                 found = evaluate(sample)
                 value, variance = found.value, found.plain_variance
@@ -516,7 +516,7 @@ def test_what_a_level_settles_is_certain_and_what_it_leaves_is_open(method):
         _, a = design.order.inclusion_probs(level)
         owners = design.order.slot_queries
         for _, selection in selections(design.order, level):
-            sample = judged_sample(design, reading, reading.judge(labels), selection)
+            sample = evidence_of(design, reading, reading.judge(labels), selection)
             partly = [q for q in range(4) if np.any((a < 1) & (design.order.roots > 0) & (owners == q))]
             seen_open = [q for q in selection.queries[selection.counts > 0].tolist() if q in partly]
             assert sample.query_probs.tolist() == p[seen_open].tolist()
@@ -549,7 +549,7 @@ def test_a_census_is_exact(method, known):
     target, given, labels = small(measure, True, known)
     design = METHODS[method].design(target, **given)
     reading = design.reading()
-    found = evaluate(judged_sample(design, reading, reading.judge(labels), taken_whole(design)))
+    found = evaluate(evidence_of(design, reading, reading.judge(labels), taken_whole(design)))
     assert found.value == pytest.approx(target.pool.query_probs @ target.values(labels), rel=1e-12)
     assert (found.variance, found.plain_variance, found.degrees_of_freedom) == (0, 0, math.inf)
 

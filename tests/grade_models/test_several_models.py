@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from activeeval import ERR, METHODS, NDCG, Additive, Campaign, InputError, Target, replicate
 from activeeval.campaign.sample import from_arrays, to_arrays
-from activeeval.estimation import judged_sample
+from activeeval.estimation import evidence_of
 from activeeval.grade_models import average_probabilities, expected_grade, learned_weights, worth_fitting
 
 GAINS = [0.5, 1.0, 3.0]
@@ -51,7 +51,7 @@ def test_estimate_and_variance_are_unbiased_over_all_samples_for_any_coefficient
         for share in (0.3, 0.7):
             mean = second = variance = 0.0
             for chance, selection in selections(design.order, design.order.level_for(share * design.cost)):
-                sample = judged_sample(design, reading, judge, selection)
+                sample = evidence_of(design, reading, judge, selection)
                 omega, keep = sample.importance_weights, 1 - sample.inclusion_probs
                 e = sample.totals @ [1, *(-x for x in b)]
                 s = np.array([quadratic(own, b) for own in sample.within])
