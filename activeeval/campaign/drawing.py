@@ -111,7 +111,7 @@ class _Drawn:
 
 
 def _drawn(design: Design, scheme: Replacement, key: np.uint64) -> Drawing:
-    deck = scheme.deck(design.order)
+    deck = scheme.draws_of(design.order)
     draws, spent, _ = deck.run(key, float(design.budget or 0.0), expected=design.expected)
     new = draws[np.sort(np.unique(draws, return_index=True)[1])]
     new = new[np.diff(design.order.offsets)[new] > 0]

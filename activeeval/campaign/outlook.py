@@ -61,7 +61,7 @@ class Outlook:
     @classmethod
     def of(cls, design: Design, now: Selection, grades: Ints, target: Target | None, scope: str) -> Self | None:
         """Return the outlook of a judged selection; None of a pool that came in chunks, which does not tell."""
-        if design.order.gathered is not None:
+        if design.order.larger_pool is not None:
             return None
         reading = design.reading(target)
         own = of_target(reading, now)

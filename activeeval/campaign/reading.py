@@ -83,7 +83,7 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution,
 
     Nothing is said of a pool that came in chunks, of which only some queries are at hand.
     """
-    is_known = isinstance(design.scheme, Levels) and design.order.gathered is None
+    is_known = isinstance(design.scheme, Levels) and design.order.larger_pool is None
     left = reading.left_to_chance(level) if is_known else np.zeros(1)
     if left.max() <= MOST_OF_ONE * left.sum():
         return ()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from activeeval.campaign.campaign import Campaign
 from activeeval.campaign.gathered import gathered_arrays, with_gathered
-from activeeval.design import Beliefs, Design, Levels, Order, Replacement
+from activeeval.design import Design, GradeProbs, Levels, Order, Replacement
 from activeeval.design.methods import find_method
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.grade_models.query_factor import QueryFactor
@@ -280,7 +280,7 @@ def _costs(arrays: Arrays, pool: QueryPool) -> Floats:
         return np.asarray(pool.item_costs[arrays["order.items"]] / arrays["unit"][0])
 
 
-def _model_arrays(beliefs: Beliefs) -> dict[str, NDArray[Any]]:
+def _model_arrays(beliefs: GradeProbs) -> dict[str, NDArray[Any]]:
     """Return grade probabilities once, before the factor, and what makes nodes of them."""
     arrays: dict[str, NDArray[Any]] = {"grade_probs": beliefs.grade_probs}
     if len(beliefs.extra_probs):
@@ -290,12 +290,12 @@ def _model_arrays(beliefs: Beliefs) -> dict[str, NDArray[Any]]:
     return arrays | {"node_weights": beliefs.node_weights}
 
 
-def _beliefs(arrays: Arrays, pool: QueryPool, known: NDArray[np.int64]) -> Beliefs | None:
+def _beliefs(arrays: Arrays, pool: QueryPool, known: NDArray[np.int64]) -> GradeProbs | None:
     if "grade_probs" not in arrays:
         return None
     further = list(arrays.get("further_probs", ()))
     if "factor" in arrays:
         factor = QueryFactor(*arrays["factor"].tolist())
-        return Beliefs.of(pool, arrays["grade_probs"], factor=factor, known=known, extra_probs=further)
+        return GradeProbs.of(pool, arrays["grade_probs"], factor=factor, known=known, extra_probs=further)
     weights = arrays["node_weights"] if arrays["grade_probs"].ndim == 3 else None
-    return Beliefs.of(pool, arrays["grade_probs"], weights, known=known, extra_probs=further)
+    return GradeProbs.of(pool, arrays["grade_probs"], weights, known=known, extra_probs=further)

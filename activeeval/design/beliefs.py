@@ -33,7 +33,7 @@ class Factor(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Beliefs:
+class GradeProbs:
     """A grade model of a pool.
 
     Attributes
@@ -77,7 +77,7 @@ class Beliefs:
         factor: Factor | None = None,
         known: ArrayLike | None = None,
         extra_probs: Sequence[ArrayLike] = (),
-    ) -> Beliefs:
+    ) -> GradeProbs:
         """Return the beliefs that probabilities make.
 
         They are rounded to 32 bits first: what a sample stores is then what its design was computed from.
@@ -124,12 +124,12 @@ class Beliefs:
         )
 
     @classmethod
-    def uniform(cls, pool: QueryPool, max_grade: int, known: ArrayLike | None = None) -> Beliefs:
+    def uniform(cls, pool: QueryPool, max_grade: int, known: ArrayLike | None = None) -> GradeProbs:
         """Return the beliefs for which all grades are equally likely."""
         n_grades = max_grade + 1
         return cls.of(pool, np.full((pool.n_items, n_grades), 1.0 / n_grades), known=known)
 
-    def defended(self) -> Beliefs:
+    def defended(self) -> GradeProbs:
         """Return beliefs that are never sure of themselves: a share says that grades are much lower, or higher.
 
         Nodes whose logits of p(y > k) are shifted by `SHIFTS` follow the model's own. The labels of the first items
@@ -142,7 +142,7 @@ class Beliefs:
         of_queries = _informed(self.query_offsets, nodes, weights, self.known)
         return replace(self, nodes=nodes, prior=weights, weights=of_queries)
 
-    def widened(self, n_grades: int) -> Beliefs:
+    def widened(self, n_grades: int) -> GradeProbs:
         """Return beliefs that know so many more grades and give them no probability."""
         more = ((0, 0), (0, 0), (0, n_grades))
         return replace(self, nodes=np.pad(self.nodes, more), extra_probs=np.pad(self.extra_probs, more))

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.design.beliefs import Beliefs
+from activeeval.design.beliefs import GradeProbs
 from activeeval.kernels import reveal
 from activeeval.kernels.bundles import Lists, Model, Value
 from activeeval.measures import Target
 from activeeval.types import Floats, Ints, sealed
 
 
-def walked(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
+def walked(target: Target, beliefs: GradeProbs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
     """Return what every walk over the items of a target is given: measure, lists, model and places."""
     terms = target.terms(beliefs.max_grade + 1)
     measure = Value(terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
@@ -23,7 +23,7 @@ def walked(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tupl
 
 
 def path_of(
-    target: Target, beliefs: Beliefs, offsets: Ints, items: Ints, grades: Ints, queries: Ints | None = None
+    target: Target, beliefs: GradeProbs, offsets: Ints, items: Ints, grades: Ints, queries: Ints | None = None
 ) -> tuple[Floats, Floats]:
     """Return f_0 of every query and f_k of every place, once all its items up to it have their grades.
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from activeeval.design.beliefs import Beliefs
+from activeeval.design.beliefs import GradeProbs
 from activeeval.design.readings import Judge, Reading, Rows, taken_of
-from activeeval.design.sums import Totals, n_products
+from activeeval.design.sums import JudgedTotals, n_products
 from activeeval.kernels import items as item_kernel
 from activeeval.types import Floats, Ints, sealed
 
@@ -24,7 +24,7 @@ class ItemReading(Reading):
 
     Attributes
     ----------
-    beliefs : Beliefs
+    beliefs : GradeProbs
     learns : bool
         Whether an item is predicted from the labels judged before it; else from what was known before the sample.
     gains : ndarray, shape (n_grades,)
@@ -33,7 +33,7 @@ class ItemReading(Reading):
         c_i (Δc_i in a comparison) and E[g_i] given what is known.
     """
 
-    beliefs: Beliefs
+    beliefs: GradeProbs
     learns: bool
     gains: Floats
     contrast: Floats
@@ -51,7 +51,7 @@ class ItemReading(Reading):
         return np.where(self.known[self.order.items] < 0, self.contrast, 0.0)
 
     @cached_property
-    def sums(self) -> Floats:
+    def known_values(self) -> Floats:
         """What the known grades of each query are worth beside what is estimated of it, shape (n_queries,)."""
         return self.settled_values
 
@@ -100,8 +100,8 @@ class ItemJudge(Judge):
     gains: Floats
     word: Floats
 
-    def totals(self, selection: Rows) -> Totals:
-        """Return what a selection shows; see `Totals`."""
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what a selection shows; see `JudgedTotals`."""
         reading, order, n = self.reading, self.reading.order, selection.queries.size
         width = 1 + reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
@@ -109,7 +109,7 @@ class ItemJudge(Judge):
         model = (self.word, sealed(reading.beliefs.weights), reading.extra_means)
         item_kernel.observe_items(*labels, *model, *taken_of(order, selection), totals, within)
         self._expect_missing(selection, totals[:, 0])
-        return Totals(totals=totals, within=within)
+        return JudgedTotals(totals=totals, within=within)
 
     def _expect_missing(self, selection: Rows, values: Floats) -> None:
         """Add what is expected of items that cannot be judged to the values of certain queries, which have no other.

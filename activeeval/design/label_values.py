@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design.beliefs import Beliefs
+from activeeval.design.beliefs import GradeProbs
 from activeeval.measures import Target
 from activeeval.measures.checks import mean_over_nodes
 from activeeval.measures.terms import PRECISION, Terms
@@ -22,13 +22,13 @@ from activeeval.pool import Rankings
 from activeeval.types import Floats, Ints
 
 
-def worths(target: Target, beliefs: Beliefs, items: Ints) -> Floats:
+def worths(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
     """Return w of some items of a target that is divided by an ideal, shape (items.size,).
 
     Parameters
     ----------
     target : Target
-    beliefs : Beliefs
+    beliefs : GradeProbs
     items : ndarray of int64
         All that can matter, in an order that rows have no part in: sums go along it.
     """
@@ -46,7 +46,7 @@ def worths(target: Target, beliefs: Beliefs, items: Ints) -> Floats:
     return np.asarray(variance * ((slopes - lost[owners]) ** 2 + (spread * discount**2)[owners]) * inverse[owners] ** 2)
 
 
-def _moments(beliefs: Beliefs, owners: Ints, items: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
+def _moments(beliefs: GradeProbs, owners: Ints, items: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
     """Return E[v], Var[v] and P(v > 0) of items, shape (items.size,) each."""
     weights, nodes = beliefs.weights[owners], beliefs.nodes[:, items]
     columns = (terms.values, terms.values**2, (terms.values > 0).astype(np.float64))

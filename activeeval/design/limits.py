@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.designs import Design
-from activeeval.design.inputs import Part
+from activeeval.design.inputs import DesignInput
 from activeeval.design.orders import Order
 from activeeval.design.rates import SIGNED, pooled, variance_terms
 from activeeval.design.schemes import Levels
@@ -69,17 +69,24 @@ class Plan:
             raise InputError(f"method {design.name!r} has no plan: it needs levels and a grade model")
         stage, known = design.stage, design.known
         places = stage.places(design.targets, design.beliefs, known)
-        part = Part(stage=stage, targets=design.targets, beliefs=design.beliefs, known=known, places=places)
-        return cls.of_part(part, design.order)
+        design_input = DesignInput(
+            stage=stage, targets=design.targets, beliefs=design.beliefs, known=known, places=places
+        )
+        return cls.of_input(design_input, design.order)
 
     @classmethod
-    def of_part(cls, part: Part, order: Order, which: int = 0) -> Plan:
+    def of_input(cls, design_input: DesignInput, order: Order, which: int = 0) -> Plan:
         """Return the plan for one of the targets of a pool, on the order of all of them."""
-        stage, places, spread, p = part.stage, part.places, part.spreads[which], order.query_probs
-        owners, ratios = places.open_queries, stage.pooled(places, replace(spread, misplaced=0.0))
-        of_query, of_open = variance_terms(places, spread, p, is_nested=stage.is_nested)
+        stage, places, variances, p = (
+            design_input.stage,
+            design_input.places,
+            design_input.target_variances[which],
+            order.query_probs,
+        )
+        owners, ratios = places.open_queries, stage.pooled(places, replace(variances, misplaced=0.0))
+        of_query, of_open = variance_terms(places, variances, p, is_nested=stage.is_nested)
         if not stage.is_nested:
-            ratios = pooled(places, spread, is_nested=False, least_share=SIGNED)
+            ratios = pooled(places, variances, is_nested=False, least_share=SIGNED)
         return cls(
             order=order,
             slots=np.flatnonzero(places.matters),

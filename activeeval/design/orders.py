@@ -20,7 +20,7 @@ _ROOT_BITS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class LargerPool:
     """What an order that was gathered of a larger pool knows of that pool.
 
     Attributes
@@ -60,7 +60,7 @@ class Order:
         r_i ≤ r; 0 where the label is known, or cannot matter.
     query_hashes, hashes : ndarray of uint64
         Of the ids of queries and places.
-    gathered : Gathered or None
+    larger_pool : LargerPool or None
         Of an order that holds only what one sample of a larger pool needs.
     """
 
@@ -75,16 +75,18 @@ class Order:
     roots: Floats
     query_hashes: Words
     hashes: Words
-    gathered: Gathered | None = None
+    larger_pool: LargerPool | None = None
 
     def check_key(self, key: np.uint64) -> None:
         """Raise InputError where the order was gathered for the sample of another key."""
-        if self.gathered is not None and int(key) != self.gathered.key:
-            raise InputError(f"these queries were gathered for the key {self.gathered.key}: another's are not all here")
+        if self.larger_pool is not None and int(key) != self.larger_pool.key:
+            raise InputError(
+                f"these queries were gathered for the key {self.larger_pool.key}: another's are not all here"
+            )
 
     def check_whole(self) -> None:
         """Raise InputError where the order does not hold all that may be judged."""
-        if self.gathered is not None:
+        if self.larger_pool is not None:
             raise InputError("this order holds what one sample needs of a larger pool: it says nothing of other levels")
 
     @property
@@ -111,8 +113,8 @@ class Order:
     @cached_property
     def cost(self) -> float:
         """What judging everything costs, in mean items."""
-        if self.gathered is not None:
-            return self.gathered.cost
+        if self.larger_pool is not None:
+            return self.larger_pool.cost
         return float(self.costs[self.roots > 0].sum() + self.overheads.sum())
 
     def cost_of(self, queries: Ints, counts: Ints, slots: Ints) -> float:

@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design.beliefs import Beliefs
+from activeeval.design.beliefs import GradeProbs
 from activeeval.design.expectations import path_of
 from activeeval.design.orders import Order, Places
 from activeeval.design.planned import Planned
-from activeeval.design.rates import Spread, variance_terms
+from activeeval.design.rates import Variances, variance_terms
 from activeeval.design.selections import Selection, Selections
-from activeeval.design.sums import PoolTotals, Totals, n_products
+from activeeval.design.sums import JudgedTotals, PoolSums, n_products
 from activeeval.errors import InputError
 from activeeval.kernels import prefixes
 from activeeval.kernels.bundles import Rates, Taken
@@ -29,13 +29,13 @@ from activeeval.types import Floats, Ints
 Rows = Selection | Selections
 
 
-class Spreads(Protocol):
+class VarianceModel(Protocol):
     """What says how a target's values vary: a stage."""
 
-    def model(self, beliefs: Beliefs) -> Beliefs:
+    def model(self, beliefs: GradeProbs) -> GradeProbs:
         """Return the beliefs to predict with."""
 
-    def spread(self, target: Target, places: Places, beliefs: Any) -> Spread:
+    def variances(self, target: Target, places: Places, beliefs: Any) -> Variances:
         """Return what a target's value varies by."""
 
 
@@ -51,15 +51,15 @@ class Reading:
         Grades that are known beforehand, −1 where there is none.
     predictions : ndarray, shape (n_queries,)
         m(x) = E[L | x] given what is known; NaN without a grade model.
-    beliefs : Beliefs or None
+    beliefs : GradeProbs or None
         The grade model: what cannot be judged is as it expects, without one of no gain.
-    stage : Spreads
+    stage : VarianceModel
         What is judged of a query: says how values vary.
-    drawn_with : Beliefs or None
+    drawn_with : GradeProbs or None
         What the rates of the order were made with, where that is not what predicts.
     plan : Planned or None
         What the design planned for this target, where that is at hand.
-    gathered_totals : PoolTotals or None
+    larger_pool_sums : PoolSums or None
         Of the larger pool, where the order was gathered of one.
     """
 
@@ -67,11 +67,11 @@ class Reading:
     order: Order
     known: Ints
     predictions: Floats
-    stage: Spreads
-    beliefs: Beliefs | None = None
-    drawn_with: Beliefs | None = None
+    stage: VarianceModel
+    beliefs: GradeProbs | None = None
+    drawn_with: GradeProbs | None = None
     plan: Planned | None = None
-    gathered_totals: PoolTotals | None = None
+    larger_pool_sums: PoolSums | None = None
     kind: ClassVar[str] = "whole"
 
     @property
@@ -134,7 +134,7 @@ class Reading:
         return np.asarray(self.query_probs**2 * np.bincount(order.slot_queries, worth * left, minlength=n))
 
     @cached_property
-    def sums(self) -> Floats:
+    def known_values(self) -> Floats:
         """What the known grades of each query are worth beside what is estimated of it, shape (n_queries,); 0 here."""
         return np.zeros(self.order.n_queries)
 
@@ -150,33 +150,33 @@ class Reading:
         return [] if self.beliefs is None else [self.target.moments(probs).mean for probs in self.beliefs.extra_models]
 
     @cached_property
-    def pool_totals(self) -> PoolTotals:
+    def pool_sums(self) -> PoolSums:
         """What an estimate needs of all queries of the pool, or of the larger one that the order was gathered of."""
-        if self.gathered_totals is not None:
-            return self.gathered_totals
+        if self.larger_pool_sums is not None:
+            return self.larger_pool_sums
         p, is_open = self.query_probs, self.is_open
-        left, known = np.where(is_open, p, 0.0), np.where(is_open, self.sums, self.settled_values)
-        return PoolTotals(
+        left, known = np.where(is_open, p, 0.0), np.where(is_open, self.known_values, self.settled_values)
+        return PoolSums(
             n_queries=int(np.count_nonzero(p)),
             n_open=int(np.count_nonzero(is_open)),
             population=left @ self.regressors,
             base=float(p @ known),
             settled_squares=float((p - left) @ known**2),
-            open_squares=float(left @ self.sums**2),
+            open_squares=float(left @ self.known_values**2),
             open_share=float(left.sum()),
             squares=float(p @ p),
         )
 
     @property
-    def part_totals(self) -> PoolTotals:
+    def part_sums(self) -> PoolSums:
         """What an estimate needs of this part of a larger pool, with what is planned of it."""
-        return replace(self.pool_totals, planned=self.planned, planned_blindly=self.planned_blindly)
+        return replace(self.pool_sums, planned=self.planned, planned_blindly=self.planned_blindly)
 
     @cached_property
     def planned(self) -> Planned:
         """The variance that the design planned for this target, by level; nothing without a grade model."""
-        if self.gathered_totals is not None and self.gathered_totals.planned is not None:
-            return self.gathered_totals.planned
+        if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
+            return self.larger_pool_sums.planned
         if self.plan is not None:
             return self.plan
         beliefs = self.drawn_with or self.beliefs
@@ -197,20 +197,20 @@ class Reading:
     @cached_property
     def planned_blindly(self) -> Planned | None:
         """The same were all grades equally likely; None where the grades are not known."""
-        if self.gathered_totals is not None and self.gathered_totals.planned is not None:
-            return self.gathered_totals.planned_blindly
+        if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
+            return self.larger_pool_sums.planned_blindly
         if self.top is None:
             return None
-        return self._planned(self.stage.model(Beliefs.uniform(self.target.pool, self.top, self.known)))
+        return self._planned(self.stage.model(GradeProbs.uniform(self.target.pool, self.top, self.known)))
 
     @property
     def top(self) -> int | None:
         """The largest grade that there is; None where nobody knows."""
         return self.max_grade if self.beliefs is None else self.beliefs.max_grade
 
-    def _planned(self, beliefs: Beliefs) -> Planned:
+    def _planned(self, beliefs: GradeProbs) -> Planned:
         places = Places.of_order(self.order)
-        return planned_by(self.order, places, self.stage.spread(self.target, places, beliefs), self.query_probs)
+        return planned_by(self.order, places, self.stage.variances(self.target, places, beliefs), self.query_probs)
 
     def values(self, grades: Ints) -> Floats:
         """Return L of every query from the grades of places and from what is known, shape (n_queries,)."""
@@ -235,22 +235,22 @@ class Reading:
         return merged
 
 
-def planned_by(order: Order, places: Places, spread: Spread, query_probs: Floats) -> Planned:
+def planned_by(order: Order, places: Places, variances: Variances, query_probs: Floats) -> Planned:
     """Return the variance that an order leaves of what a target varies by, by level.
 
     Parameters
     ----------
     query_probs : ndarray, shape (n_queries,)
-        p of the queries that the target is about, unless ``spread`` allows for that.
+        p of the queries that the target is about, unless ``variances`` allows for that.
     """
-    terms = variance_terms(places, spread, query_probs, is_nested=order.is_nested)
+    terms = variance_terms(places, variances, query_probs, is_nested=order.is_nested)
     return Planned.of(np.concatenate((order.query_roots, order.roots[places.matters])), np.concatenate(terms))
 
 
 class Judge:
     """What selections of an order show of a target, its labels at hand."""
 
-    def totals(self, selection: Rows) -> Totals:
+    def totals(self, selection: Rows) -> JudgedTotals:
         """Return what a selection shows."""
         raise TypeError("a reading says what judging shows")
 
@@ -263,11 +263,11 @@ class WholeJudge(Judge):
     grades: Ints
     values: Floats
 
-    def totals(self, selection: Rows) -> Totals:
-        """Return what a selection shows; see `Totals`."""
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what a selection shows; see `JudgedTotals`."""
         z = self.reading.regressors[selection.queries]
         totals = np.column_stack((self._expected(selection)[selection.queries], z))
-        return Totals(totals=totals, within=np.zeros((len(totals), n_products(totals.shape[1]))))
+        return JudgedTotals(totals=totals, within=np.zeros((len(totals), n_products(totals.shape[1]))))
 
     def _expected(self, selection: Rows) -> Floats:
         """Return L of the queries, as the model expects it given all other labels where an item cannot be judged."""
@@ -288,12 +288,12 @@ class PrefixReading(Reading):
 
     Attributes
     ----------
-    beliefs : Beliefs
+    beliefs : GradeProbs
     lowest : ndarray, shape (n_places,)
         f_k if every unknown item had the lowest grade.
     """
 
-    beliefs: Beliefs
+    beliefs: GradeProbs
     lowest: Floats
     kind: ClassVar[str] = "depth"
 
@@ -324,14 +324,14 @@ class PrefixJudge(Judge):
     reading: PrefixReading
     f: Floats
 
-    def totals(self, selection: Rows) -> Totals:
-        """Return what a selection shows; see `Totals`."""
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what a selection shows; see `JudgedTotals`."""
         order, n, width = self.reading.order, selection.queries.size, 1 + self.reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
         totals[:, 1:] = self.reading.regressors[selection.queries]
         paths = (self.reading.predictions, self.f, self.reading.lowest)
         prefixes.prefix_totals(order.offsets, *paths, *taken_of(order, selection), totals, within)
-        return Totals(totals=totals, within=within)
+        return JudgedTotals(totals=totals, within=within)
 
 
 def taken_of(order: Order, selection: Rows) -> tuple[Rates, Taken]:

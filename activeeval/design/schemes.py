@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.orders import Order
-from activeeval.design.replacement import ROUNDING, Deck, check_budget
+from activeeval.design.replacement import ROUNDING, ReplacementDraws, check_budget
 from activeeval.design.selections import Selection, Selections
 from activeeval.errors import BudgetError, InputError, StateError
 from activeeval.kernels import levels as kernel
@@ -142,8 +142,8 @@ class Levels:
 
     def limit(self, order: Order, budget: float) -> float:
         """Return the level to look up to for a budget: infinite where it pays for everything."""
-        if order.gathered is not None:
-            return order.gathered.horizon
+        if order.larger_pool is not None:
+            return order.larger_pool.horizon
         if budget * (1 + ROUNDING) >= order.cost:
             return math.inf
         n_queries = float(order.inclusion_probs(order.level_for(budget))[0].sum())
@@ -167,7 +167,7 @@ class Levels:
             queue = self.below(order, key, limit)
             if queue.cost > budget * (1 + ROUNDING) or math.isinf(limit):
                 return queue
-            if order.gathered is not None:
+            if order.larger_pool is not None:
                 raise StateError(f"these queries were gathered for a smaller budget than {budget:g}: gather for it")
             limit = _higher(order, limit, queue.unit_levels.size)
 
@@ -263,28 +263,28 @@ class Replacement:
     ----------
     sampling_probs : ndarray, shape (n_queries,)
         q(x) over the whole pool.
-    gathered : Deck or None
+    draws : ReplacementDraws or None
         What is drawn from where the order was gathered of a larger pool.
     """
 
     sampling_probs: Floats
-    gathered: Deck | None = None
+    draws: ReplacementDraws | None = None
 
     @property
     def can_be_topped_up(self) -> bool:
         """Whether a larger budget's sample holds a smaller one's; the paper's estimator asks for one planned end."""
         return False
 
-    def deck(self, order: Order) -> Deck:
+    def draws_of(self, order: Order) -> ReplacementDraws:
         """Return what is drawn from."""
-        if self.gathered is not None:
-            return self.gathered
+        if self.draws is not None:
+            return self.draws
         costs = np.bincount(order.slot_queries, order.costs, minlength=order.n_queries) + order.overheads
-        return Deck.of(order.query_hashes, self.sampling_probs, costs)
+        return ReplacementDraws.of(order.query_hashes, self.sampling_probs, costs)
 
     def least(self, order: Order) -> float:
         """Return the smallest budget that works, in mean items: it pays for the dearest single query."""
-        return float(self.deck(order).costs.max())
+        return float(self.draws_of(order).costs.max())
 
     def check(self, order: Order, budget: float) -> None:
         """Raise BudgetError unless the budget pays for the dearest single query.
@@ -292,7 +292,7 @@ class Replacement:
         With less, the queries that can be judged at all would depend on the budget, and the
         estimate would be biased towards cheap queries.
         """
-        costs, dearest = self.deck(order).costs, self.least(order)
+        costs, dearest = self.draws_of(order).costs, self.least(order)
         if check_budget(budget) * (1 + ROUNDING) < dearest:
             query = repr(order.pool.query_texts[int(np.argmax(costs))])
             raise BudgetError(

@@ -79,7 +79,7 @@ def effective_sample_size(evidence: Evidence, reading: Reading, selection: Selec
     evaluated = evaluate(evidence)
     if evaluated.variance == 0 or not math.isfinite(evaluated.observed):
         return None, ""
-    if reading.kind == "items" and reading.order.gathered is not None:
+    if reading.kind == "items" and reading.order.larger_pool is not None:
         return None, "items of a pool in chunks do not tell"
     of_values = value_variance(evidence, evaluated, reading, selection)
     if of_values.value <= 0 or not _is_supported(evidence, evaluated, of_values):
@@ -116,12 +116,12 @@ def _by_items(
     is_open[selection.queries[is_settled]] = False
     rows, weights = selection.queries[reading.chosen_by_chance(selection)], evidence.importance_weights
     coefficients, e, s = residuals(evidence)
-    beyond = reading.sums + reading.regressors[:, : coefficients.size] @ coefficients - evaluated.value
+    beyond = reading.known_values + reading.regressors[:, : coefficients.size] @ coefficients - evaluated.value
     terms = weights * (2 * beyond[rows] * e + e**2 - s)
     p = np.where(is_open, reading.query_probs, 0.0)
     noise = _noise(evidence, weights, terms, beyond[rows] + e, s)
     of_values = ValueVariance(value=float(p @ beyond**2 + terms.sum()), terms=terms, noise=noise)
-    return evidence.base - float(p @ reading.sums), of_values
+    return evidence.base - float(p @ reading.known_values), of_values
 
 
 def _noise(evidence: Evidence, weights: Floats, terms: Floats, beyond: Floats, s: Floats) -> Floats:

@@ -161,7 +161,7 @@ def _with_plan(
         return observed, degrees, observed, np.zeros_like(observed)
     planned = stand_in = reading.planned.at(levels)
     # what all grades being equally likely would make takes as long as a design: it is asked where it can matter
-    is_known = reading.gathered_totals is not None
+    is_known = reading.larger_pool_sums is not None
     can_matter = (observed < LEAST_SPREAD * reading.bounded.at(levels)) | np.isinf(observed) | is_known
     blindly = reading.planned_blindly if can_matter.any() else None
     if blindly is not None:

@@ -31,7 +31,7 @@ class Evidence:
     query_probs, inclusion_probs : ndarray, shape (n,)
         p of each open query of the sample, and its q (a row for each draw) or π.
     totals, within : ndarray
-        As in `activeeval.design.Totals`, a row for each open query.
+        As in `activeeval.design.JudgedTotals`, a row for each open query.
     values : ndarray, shape (n,)
         Unbiased for L of each.
     population : ndarray, shape (k,)
@@ -158,8 +158,8 @@ def evidence_of(design: Design, reading: Reading, judge: Judge, selection: Selec
 
 def evidence_arrays(design: Design, reading: Reading, judge: Judge, selections: Selections) -> EvidenceArrays:
     """Return what judging selections by levels, 65,535 at most, showed of a reading; see `evidence_of`."""
-    pool, order, shown, n = reading.pool_totals, reading.order, judge.totals(selections), selections.costs.size
-    of_queries = (reading.query_probs, order.query_roots, reading.least_roots, reading.is_open, reading.sums)
+    pool, order, shown, n = reading.pool_sums, reading.order, judge.totals(selections), selections.costs.size
+    of_queries = (reading.query_probs, order.query_roots, reading.least_roots, reading.is_open, reading.known_values)
     queries = Queries(*of_queries, reading.regressors)
     owners, taken = selections.owners, Taken(selections.queries, selections.levels, selections.counts, selections.slots)
     sums, starts = np.empty((n, kernel.FIRST + pool.population.size)), np.empty(n + 1, dtype=np.int64)
@@ -188,7 +188,7 @@ def evidence_arrays(design: Design, reading: Reading, judge: Judge, selections: 
 
 
 def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, selection: Selection) -> Evidence:
-    p, pool = reading.query_probs, reading.pool_totals
+    p, pool = reading.query_probs, reading.pool_sums
     queries, first = np.unique(selection.queries, return_index=True)
     shown = judge.totals(selection)
     is_census = queries.size == pool.n_queries

@@ -183,7 +183,7 @@ class Logit:
         plain, evidence, last = Student().interval(looks, confidence), looks[-1].evidence, looks[-1].evaluated
         if evidence.reading is None or evidence.reading.target.versus is not None:
             raise InputError("logit intervals are for one ranking, a difference has no such ends: ask for another kind")
-        if evidence.reading.gathered_totals is not None:
+        if evidence.reading.larger_pool_sums is not None:
             raise InputError("logit intervals need all of a pool, this one came in chunks: ask for another kind")
         lowest, highest = _ends_of(evidence.reading)
         if not _knows(last) or not lowest < last.value < highest:

@@ -78,7 +78,7 @@ class Queries(NamedTuple):
     roots: Any
     least_roots: Any  # of places that matter
     is_open: Any
-    sums: Any  # what known grades are worth beside what is estimated
+    known_values: Any  # what known grades are worth beside what is estimated
     regressors: Any  # (n_queries, k)
 
 

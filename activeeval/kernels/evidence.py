@@ -43,7 +43,7 @@ def add_up(owners, taken, queries, shown, sums, starts, n_queries, n_items):
         if not _is_settled(taken, queries, row):
             starts[r + 1] += taken.counts[row] > 0
             continue
-        p, known = queries.probs[q], queries.sums[q]
+        p, known = queries.probs[q], queries.known_values[q]
         value = shown[row, 0] + known
         sums[r, CERTAIN] += 1.0
         sums[r, SHARE] += p
@@ -73,7 +73,7 @@ def gather(owners, taken, queries, shown, within, starts, rows):
         n = ends[r]
         ends[r] += 1
         rows.probs[n], rows.inclusion_probs[n] = queries.probs[q], min(1.0, taken.levels[row] * queries.roots[q])
-        rows.values[n] = shown[row, 0] + queries.sums[q]
+        rows.values[n] = shown[row, 0] + queries.known_values[q]
         for a in range(shown.shape[1]):
             rows.totals[n, a] = shown[row, a]
         for a in range(within.shape[1]):

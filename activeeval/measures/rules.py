@@ -105,7 +105,7 @@ class Stop(_Open):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LookupTable:
     """A value for each grade 0 … Y, given one by one."""
 
     depends_on_scale: ClassVar[bool] = False
@@ -118,7 +118,7 @@ class Table:
     def values(self, n_grades: int) -> Floats:
         return np.array(self.table[:n_grades])
 
-    def bound_to(self, max_grade: int) -> Table:
+    def bound_to(self, max_grade: int) -> LookupTable:
         return self
 
     def __str__(self) -> str:
@@ -168,8 +168,8 @@ def averaged(rule: GradeRule, groups: Groups, n_grades: int) -> GradeRule:
 
 
 def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.inf) -> GradeRule:
-    """Return a rule; a vector becomes a `Table` once its values are finite and within the bounds."""
-    if isinstance(values, (Exponential, Linear, AtLeast, Stop, Table, Averaged)):
+    """Return a rule; a vector becomes a `LookupTable` once its values are finite and within the bounds."""
+    if isinstance(values, (Exponential, Linear, AtLeast, Stop, LookupTable, Averaged)):
         return values
     try:
         vector = np.asarray(values, dtype=np.float64)
@@ -181,7 +181,7 @@ def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.in
     if bad.size:
         bounds = "finite" if upper == np.inf else f"between {lower:g} and {upper:g}"
         raise InputError(f"{what} must be {bounds}, got {vector[bad[0]]} for grade {bad[0]}")
-    return Table(tuple(vector.tolist()))
+    return LookupTable(tuple(vector.tolist()))
 
 
 def as_discounts(discounts: Any) -> Discounts:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from activeeval.design import Beliefs, Design, Levels, Part, Places, Plan, Reading, Selection
+from activeeval.design import Design, DesignInput, GradeProbs, Levels, Places, Plan, Reading, Selection
 from activeeval.errors import InputError
 from activeeval.estimation import evaluate, evidence_of
 from activeeval.estimation.effective import ValueVariance, value_variance
@@ -110,7 +110,7 @@ class Pilot:
     values: Values
 
     @classmethod
-    def of(cls, design: Design, target: Target, beliefs: Beliefs) -> Pilot:
+    def of(cls, design: Design, target: Target, beliefs: GradeProbs) -> Pilot:
         """Return a design as a pilot.
 
         Raises
@@ -124,8 +124,12 @@ class Pilot:
         order, stage, predicting = design.order, design.stage, design.stage.model(beliefs)
         reading = stage.reading(target, order, predicting, design.known)
         places = Places.of_order(order)
-        part = Part(stage=stage, targets=(target,), beliefs=predicting, known=design.known, places=places)
-        return cls(design=design, reading=reading, plan=Plan.of_part(part, order), values=Values.of(target, beliefs))
+        design_input = DesignInput(
+            stage=stage, targets=(target,), beliefs=predicting, known=design.known, places=places
+        )
+        return cls(
+            design=design, reading=reading, plan=Plan.of_input(design_input, order), values=Values.of(target, beliefs)
+        )
 
     def lesson(self, selection: Selection, grades: Ints) -> Lesson:
         """Return what a judged selection teaches.

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from activeeval.design import Beliefs, Design
+from activeeval.design import Design, GradeProbs
 from activeeval.measures import Target
 from activeeval.planning.held_out import HeldOut
 from activeeval.pool import Seed
@@ -33,7 +33,7 @@ MOST_ITEMS = 1_000_000
 """Of a larger pool a sample has so many queries that their degrees of freedom hardly matter: it is not rehearsed."""
 
 
-def drawn_labels(beliefs: Beliefs, rng: Seed) -> Ints:
+def drawn_labels(beliefs: GradeProbs, rng: Seed) -> Ints:
     """Return grades drawn from a model, shape (n_items,): a node for each query, then its items' grades given that."""
     random = np.random.default_rng(rng)
     offsets = beliefs.query_offsets
@@ -110,7 +110,7 @@ class Rehearsal:
 
 def rehearse(
     design: Design,
-    beliefs: Beliefs,
+    beliefs: GradeProbs,
     expected: Callable[[float], float],
     rng: Seed = 0,
     *,
@@ -122,7 +122,7 @@ def rehearse(
     Parameters
     ----------
     design : Design
-    beliefs : Beliefs
+    beliefs : GradeProbs
         Of whose pool labels are drawn.
     expected : callable
         Of a budget in mean items the variance to expect.

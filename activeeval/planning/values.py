@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activeeval.design import WHOLE, Beliefs
+from activeeval.design import WHOLE, GradeProbs
 from activeeval.measures import Target
 from activeeval.types import Floats
 
@@ -27,7 +27,7 @@ class Values:
     variances: Floats
 
     @classmethod
-    def of(cls, target: Target, beliefs: Beliefs) -> Values:
+    def of(cls, target: Target, beliefs: GradeProbs) -> Values:
         """Return what beliefs expect of a target."""
         moments = WHOLE.moments(target, beliefs)
         return cls(query_probs=target.pool.query_probs, means=moments.mean, variances=moments.variance)

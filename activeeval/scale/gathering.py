@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from activeeval.design import Levels, Order, PoolTotals
+from activeeval.design import Levels, Order, PoolSums
 from activeeval.design.replacement import ROUNDING
 from activeeval.scale.chunks import Chunk, joined
 from activeeval.types import Floats, Ints
@@ -59,16 +59,16 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartitionResult:
-    """What there is in a chunk: candidates, the levels and costs of their units, and totals of each target."""
+    """What there is in a chunk: candidates, the levels and costs of their units, and sums over it for each target."""
 
     candidates: Candidates
     unit_levels: Floats
     unit_costs: Floats
-    totals: tuple[PoolTotals, ...]
+    pool_sums: tuple[PoolSums, ...]
 
 
 def partition_result(
-    chunk: Chunk, first: int, order: Order, totals: tuple[PoolTotals, ...], key: np.uint64, limit: float
+    chunk: Chunk, first: int, order: Order, pool_sums: tuple[PoolSums, ...], key: np.uint64, limit: float
 ) -> PartitionResult:
     """Return what there is below a level in a chunk whose first query has the number ``first``."""
     queue = Levels().below(order, key, limit)
@@ -82,7 +82,7 @@ def partition_result(
         chunk=chunk.restricted_to(kept), numbers=first + kept, lowest=lowest[kept], dearest=dearest[kept]
     )
     return PartitionResult(
-        candidates=candidates, unit_levels=queue.unit_levels, unit_costs=queue.unit_costs, totals=totals
+        candidates=candidates, unit_levels=queue.unit_levels, unit_costs=queue.unit_costs, pool_sums=pool_sums
     )
 
 
@@ -103,7 +103,7 @@ class Gathering:
     unit_levels: Floats = field(default_factory=lambda: np.empty(0))
     unit_costs: Floats = field(default_factory=lambda: np.empty(0))
     held: list[Candidates] = field(default_factory=list)
-    totals: tuple[PoolTotals, ...] = ()
+    pool_sums: tuple[PoolSums, ...] = ()
     n_pruned: int = 0
 
     @property
@@ -121,7 +121,9 @@ class Gathering:
             self.level = float(levels[n_paid])
         n = int(np.searchsorted(levels, self.horizon))
         self.unit_levels, self.unit_costs = levels[:n], costs[:n]
-        self.totals = tuple(a + b for a, b in zip(self.totals, new.totals, strict=True)) if self.held else new.totals
+        self.pool_sums = (
+            tuple(a + b for a, b in zip(self.pool_sums, new.pool_sums, strict=True)) if self.held else new.pool_sums
+        )
         self.held.append(new.candidates)
         if sum(candidates.numbers.size for candidates in self.held) > 2 * self.n_pruned + _LEAST_PRUNED:
             self.prune()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from activeeval.design import Part, Sums
+from activeeval.design import DesignInput, RateSums
 from activeeval.errors import InputError
 from activeeval.pool import known_digest, pool_hashes
 from activeeval.scale.chunks import Chunk
@@ -29,16 +29,16 @@ class Kind:
     questions: tuple[str, ...]
 
     @classmethod
-    def of(cls, chunk: Chunk, part: Part) -> Kind:
+    def of(cls, chunk: Chunk, design_input: DesignInput) -> Kind:
         """Return the kind of a chunk."""
-        beliefs = part.beliefs
+        beliefs = design_input.beliefs
         has_factor = beliefs is not None and beliefs.factor is not None
         return cls(
             n_seen=int(np.flatnonzero(beliefs.grade_probs.any(axis=0)).max()) + 1 if beliefs and has_factor else None,
             n_grades=None if chunk.grade_probs is None else int(np.shape(chunk.grade_probs)[-1]),
             is_comparison=chunk.versus is not None,
             node_weights=None if chunk.node_weights is None else tuple(np.asarray(chunk.node_weights).tolist()),
-            questions=tuple(f"{t.measure} of {1 if t.versus is None else 2}" for t in part.targets),
+            questions=tuple(f"{t.measure} of {1 if t.versus is None else 2}" for t in design_input.targets),
         )
 
     def check_fits(self, first: Kind, k: int) -> None:
@@ -65,7 +65,7 @@ class PartitionSurvey:
     Attributes
     ----------
     kind : Kind
-    sums : Sums
+    sums : RateSums
     cheapest : float
         What its cheapest place costs.
     digest : int
@@ -79,7 +79,7 @@ class PartitionSurvey:
     """
 
     kind: Kind
-    sums: Sums
+    sums: RateSums
     cheapest: float
     digest: int
     hashes: Words
@@ -87,18 +87,18 @@ class PartitionSurvey:
     columns: tuple[Floats, ...]
 
 
-def partition_survey(chunk: Chunk, part: Part, sums: Sums, *, with_columns: bool) -> PartitionSurvey:
+def partition_survey(chunk: Chunk, design_input: DesignInput, sums: RateSums, *, with_columns: bool) -> PartitionSurvey:
     """Return what is left of a chunk."""
     of_queries, of_items = pool_hashes(chunk.pool)
     weights = chunk.weights
     return PartitionSurvey(
-        kind=Kind.of(chunk, part),
+        kind=Kind.of(chunk, design_input),
         sums=sums,
-        cheapest=part.places.cheapest,
-        digest=int(known_digest(of_items, part.known)),
+        cheapest=design_input.places.cheapest,
+        digest=int(known_digest(of_items, design_input.known)),
         hashes=of_queries,
         mark=_mark(of_queries, weights),
-        columns=(weights, *part.draw_columns) if with_columns else (),
+        columns=(weights, *design_input.draw_columns) if with_columns else (),
     )
 
 
@@ -120,7 +120,7 @@ class Survey:
 
     chunk_offsets: Ints
     marks: tuple[tuple[int, float], ...]
-    sums: Sums
+    sums: RateSums
     cheapest: float
     digest: int
     hashes: Words

@@ -240,19 +240,19 @@ def _drawn(
     if not isinstance(kind, Student) or scope != "pool":
         raise InputError(f"draws with replacement are replayed for t intervals of the pool, not for {kind.name!r}")
     everything = whole(order, np.arange(order.n_queries), 0.0)
-    deck, values = scheme.deck(order), reading.judge(labels).totals(everything).totals[:, 0].copy()
-    by_hash, costs = deck.queries, deck.costs
+    draws, values = scheme.draws_of(order), reading.judge(labels).totals(everything).totals[:, 0].copy()
+    by_hash, costs = draws.queries, draws.costs
     limits = np.full(budgets.size, DRAWS_PER_QUERY * order.n_queries)
     bounds = budgets * (1 + ROUNDING)
     if expected:
-        limits = np.array([deck.n_draws(float(b)) for b in budgets], dtype=np.int64)
+        limits = np.array([draws.n_draws(float(b)) for b in budgets], dtype=np.int64)
         bounds = np.full(budgets.size, np.inf)
-    n_sampled = sum(expected or not deck.is_census(float(b)) for b in budgets)
+    n_sampled = sum(expected or not draws.is_census(float(b)) for b in budgets)
     truth = estimates.weighted_sum(order.query_probs, values)
     per_query = (order.query_probs / scheme.sampling_probs, costs, np.diff(order.offsets), values)
-    columns = (deck.cumulative, *(array[by_hash] for array in per_query))
+    columns = (draws.cumulative, *(array[by_hash] for array in per_query))
     arrays = (truth, *columns, bounds[:n_sampled], limits[:n_sampled])
-    guess = int(limits.max()) if expected else int(1.5 * budgets[-1] / max(deck.expected_cost, 1e-9)) + 50
+    guess = int(limits.max()) if expected else int(1.5 * budgets[-1] / max(draws.expected_cost, 1e-9)) + 50
     guess = min(guess, int(limits.max()))
 
     def run(keys: Keys) -> Floats:

@@ -104,7 +104,7 @@ def test_a_budget_below_the_dearest_unit_is_refused_with_numbers(method):
     design, _ = labelled(method=method)
     costs = np.array(design.order.dearest_units)
     if not design.scheme.can_be_topped_up:
-        costs = design.scheme.deck(design.order).costs
+        costs = design.scheme.draws_of(design.order).costs
     needed = float(costs.max())
     with pytest.raises(BudgetError, match=f"{needed:g} for 'q{costs.argmax()}'") as problem:
         Campaign(design, 0.999 * needed)
@@ -353,7 +353,7 @@ def test_the_papers_draws_are_a_weighted_ratio(method):
     design, labels = labelled(5, method)
     campaign = judge(Campaign(design, 0.5 * design.cost, rng=6), labels)
     values = design.target.values(labels)
-    drawn, _, _ = design.scheme.deck(design.order).run(campaign.key, 0.5 * design.cost)
+    drawn, _, _ = design.scheme.draws_of(design.order).run(campaign.key, 0.5 * design.cost)
     w = [design.pool.query_probs[q] / design.scheme.sampling_probs[q] for q in drawn]
     x = values[drawn].tolist()
     ratio = sum(a * b for a, b in zip(w, x, strict=True)) / sum(w)
@@ -379,7 +379,7 @@ def test_redraws_are_free_and_still_count():
 @pytest.mark.parametrize("n", [1, 2, 7, 60])
 def test_an_expected_budget_gives_that_many_draws(n):
     design, labels = labelled(4, "active")
-    budget = design.scheme.deck(design.order).expected_cost * (n + 0.5)
+    budget = design.scheme.draws_of(design.order).expected_cost * (n + 0.5)
     campaign = judge(Campaign(design.with_budget(budget, expected=True), rng=1), labels)
     assert campaign.estimate().n_draws == n
     assert math.isinf(campaign.estimate().std_error) == (n == 1)

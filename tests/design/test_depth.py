@@ -30,7 +30,7 @@ from naive import (
 from scipy.optimize import brentq
 
 from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Cascade, Recall, Success, Target
-from activeeval.design import DEPTH, Beliefs, Design, Levels
+from activeeval.design import DEPTH, Design, GradeProbs, Levels
 from activeeval.design.expectations import path_of
 from activeeval.estimation import evaluate, evidence_of
 from activeeval.kernels import rates
@@ -55,7 +55,7 @@ def model_of(random, n_nodes, n_items, n_grades):
 
 def design_of(target, nodes, weights, random=None):
     """Return a plain design that takes a model at its word, with rates of its own that never rise within a query."""
-    beliefs = Beliefs.of(target.pool, nodes, weights)
+    beliefs = GradeProbs.of(target.pool, nodes, weights)
     places = DEPTH.places([target], beliefs, beliefs.known)
     n = places.open_costs.size
     shares = np.ones(n) if random is None else random.uniform(0.3, 1, n)
@@ -281,9 +281,9 @@ def spreads_of(measure, n_copies, first, second, nodes, weights):
     n_items = nodes.shape[1]
     pool = pool_of([n_items] * n_copies)
     target = Target(measure, *(rankings_of(pool, [one] * n_copies) for one in (first, second)))
-    beliefs = Beliefs.of(pool, np.tile(nodes, (1, n_copies, 1)), weights)
+    beliefs = GradeProbs.of(pool, np.tile(nodes, (1, n_copies, 1)), weights)
     places = DEPTH.places([target], beliefs, beliefs.known)
-    return DEPTH.spread(target, places, beliefs).of_open.reshape(n_copies, -1)
+    return DEPTH.variances(target, places, beliefs).of_open.reshape(n_copies, -1)
 
 
 def enumerated_spreads(design):
@@ -332,13 +332,13 @@ def test_spreads_of_independent_additive_items_are_exact():
     pool = pool_of([4, 3])
     gains, c = np.array([0, 1, 3.0]), [1.0, 0.7, 0.5, 0.2]
     target = Target(Additive(gains, c), rankings_of(pool, [[2, 0, 1], [0, 1]]), rankings_of(pool, [[0, 2, 3], [1]]))
-    beliefs = Beliefs.of(pool, random_probs(random, 7, 3))
+    beliefs = GradeProbs.of(pool, random_probs(random, 7, 3))
     places = DEPTH.places([target], beliefs, beliefs.known)
     (probs,) = beliefs.nodes
     variance = probs @ gains**2 - (probs @ gains) ** 2
     weight = {2: 1 - 0.7, 0: 0.7 - 1, 1: 0.5, 3: -0.5, 4: 1.0, 5: 0.7 - 1}
     assert places.items.tolist() == [2, 0, 1, 3, 4, 5]
-    found = DEPTH.spread(target, places, beliefs).of_open
+    found = DEPTH.variances(target, places, beliefs).of_open
     assert found == pytest.approx([weight[z] ** 2 * variance[z] for z in places.items.tolist()], rel=1e-12)
 
 
@@ -580,7 +580,7 @@ def test_identical_rankings_differ_by_exactly_nothing_all_along(name):
         pool = pool_of([6])
         ranking = rankings_of(pool, [random.permutation(6).tolist()])
         target = Target(MEASURES[name], ranking, ranking)
-        beliefs = Beliefs.of(pool, *model_of(random, n_nodes, 6, 3))
+        beliefs = GradeProbs.of(pool, *model_of(random, n_nodes, 6, 3))
         for _ in range(20):
             f0, f = path_of(target, beliefs, *target.judging_lists(), random.integers(0, 3, 6))
             assert not f0.any()

@@ -10,7 +10,7 @@ from naive import PAPER, pool_of, random_lists, random_probs, rankings_of
 from scipy import optimize
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, BudgetError, InputError, Rankings, Target, optimal_sampling_probs
-from activeeval.design import Beliefs, defended
+from activeeval.design import GradeProbs, defended
 from activeeval.design.methods import find_method
 
 
@@ -77,7 +77,7 @@ def test_without_any_spread_only_cost_decides():
 
 def seen(target, probs):
     """Return what a model says of a target, rounded to 32 bits as it is stored."""
-    return target.moments(Beliefs.of(target.pool, probs).nodes[0])
+    return target.moments(GradeProbs.of(target.pool, probs).nodes[0])
 
 
 @pytest.mark.parametrize("measure", [DCG(), ERR(4, cutoff=3)])
@@ -88,7 +88,7 @@ def test_active_is_corollary_1(measure, compare):
     design = METHODS["active"].design(target, probs)
     overall = pool.query_probs @ moments.mean
     spread = moments.second - 2 * overall * moments.mean + overall**2
-    expected = pool.query_probs * np.sqrt(spread / design.scheme.deck(design.order).costs)
+    expected = pool.query_probs * np.sqrt(spread / design.scheme.draws_of(design.order).costs)
     assert design.scheme.sampling_probs == pytest.approx(expected / expected.sum(), rel=1e-9)
     assert design.scheme.sampling_probs.sum() == pytest.approx(1, abs=1e-12)
     assert design.readings[0].predictions == pytest.approx(moments.mean, rel=1e-12)
@@ -111,7 +111,7 @@ def test_unic_is_active_on_a_pool_without_costs_but_pays_them():
     spread = moments.variance + (moments.mean - target.pool.query_probs @ moments.mean) ** 2
     expected = target.pool.query_probs * np.sqrt(spread)
     assert blind.scheme.sampling_probs == pytest.approx(expected / expected.sum(), rel=1e-9)
-    np.testing.assert_array_equal(blind.scheme.deck(blind.order).costs, active.scheme.deck(active.order).costs)
+    np.testing.assert_array_equal(blind.scheme.draws_of(blind.order).costs, active.scheme.draws_of(active.order).costs)
 
 
 def test_unid_is_active_with_the_uniform_model():
@@ -271,16 +271,16 @@ def test_costs_are_those_of_the_items_to_judge_and_the_overhead_in_mean_items():
     mean = 63 / 6
     target = Target(DCG(), first, second)
     design = METHODS["passive"].design(target)
-    assert design.scheme.deck(design.order).costs * mean == pytest.approx([7.5, 8.25, 0.0])
+    assert design.scheme.draws_of(design.order).costs * mean == pytest.approx([7.5, 8.25, 0.0])
     assert np.diff(design.order.offsets).tolist() == [3, 1, 0]
-    assert design.scheme.deck(design.order).expected_cost * mean == pytest.approx(15.75 / 3)
+    assert design.scheme.draws_of(design.order).expected_cost * mean == pytest.approx(15.75 / 3)
     for method in ("random", "whole", "depth", "items"):
         own = METHODS[method].design(target, np.full((6, 3), 1 / 3))
         assert own.cost * mean == pytest.approx(15.75)
         assert own.order.overheads * mean == pytest.approx([0.5, 0.25, 0])
         assert own.order.dearest_units * mean == pytest.approx([7.5, 8.25, 0])
     cut = METHODS["passive"].design(Target(DCG(cutoff=1), first))
-    assert cut.scheme.deck(cut.order).costs * mean == pytest.approx([1.5, 8.25, 0.0])
+    assert cut.scheme.draws_of(cut.order).costs * mean == pytest.approx([1.5, 8.25, 0.0])
 
 
 def test_costs_in_another_unit_make_the_same_design():
@@ -316,8 +316,8 @@ def budgeted():
 @pytest.mark.parametrize(("budget", "n"), [(3.5, 1), (6.99, 1), (7.0, 2), (35.0, 10), (36.0, 10)])
 def test_the_number_of_draws_is_the_budget_over_the_expected_cost(budget, n):
     design = budgeted()
-    assert design.scheme.deck(design.order).expected_cost == pytest.approx((0.5 + 1.2 + 1.8) * 3 / 7)
-    assert design.scheme.deck(design.order).n_draws(budget * 3 / 7) == n
+    assert design.scheme.draws_of(design.order).expected_cost == pytest.approx((0.5 + 1.2 + 1.8) * 3 / 7)
+    assert design.scheme.draws_of(design.order).n_draws(budget * 3 / 7) == n
 
 
 def test_an_expected_budget_below_one_draw_is_refused_with_numbers():
@@ -337,8 +337,8 @@ def test_a_hard_budget_below_the_dearest_query_is_refused_with_numbers():
 
 def test_a_census_is_what_pays_for_every_query():
     design = budgeted()
-    assert design.scheme.deck(design.order).is_census(6.0)
-    assert not design.scheme.deck(design.order).is_census(5.99)
+    assert design.scheme.draws_of(design.order).is_census(6.0)
+    assert not design.scheme.draws_of(design.order).is_census(5.99)
 
 
 @pytest.mark.parametrize("method", PAPER)
@@ -346,7 +346,7 @@ def test_draws_come_with_their_probabilities(method):
     """By the hash of the ids: cumulated probabilities in that order, each query its own q."""
     target, probs = random_target(8, ERR(4))
     design = METHODS[method].design(target, probs)
-    deck = design.scheme.deck(design.order)
+    deck = design.scheme.draws_of(design.order)
     by_hash, cumulative = deck.queries, deck.cumulative
     assert sorted(by_hash.tolist()) == list(range(12))
     assert np.all(np.diff(design.order.query_hashes[by_hash].astype(object)) > 0)

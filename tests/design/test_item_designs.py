@@ -25,7 +25,7 @@ from naive_estimates import n_regressors
 from activeeval import DCG, ERR, METHODS, RBP, Additive, InputError, Precision, Target, replicate
 from activeeval.design import ITEMS, Levels
 from activeeval.design.orders import Places
-from activeeval.design.rates import Spread, pooled
+from activeeval.design.rates import Variances, pooled
 from activeeval.estimation import evaluate, evidence_of
 from activeeval.estimation.effective import value_variance
 from activeeval.kernels import rates
@@ -217,7 +217,7 @@ def test_spreads_are_between_what_one_node_and_what_no_label_leaves(n_nodes):
     _, design = case_of(5, n_nodes, compare=True)
     beliefs, (reading,) = design.beliefs, design.readings
     places = ITEMS.places([reading.target], beliefs, design.known)
-    spread = ITEMS.spread(reading.target, places, beliefs)
+    spread = ITEMS.variances(reading.target, places, beliefs)
     gains = np.array(GAINS)
     assert places.matters.all()
     for i, z in enumerate(places.items.tolist()):
@@ -280,7 +280,7 @@ def test_a_query_comes_by_what_its_items_leave_of_its_variance(n_nodes):
     design = METHODS["items"].design(target, nodes, node_weights=weights, defensive_share=0)
     order, beliefs = design.order, design.beliefs
     places = ITEMS.places([target], beliefs, design.known)
-    spread = ITEMS.spread(target, places, beliefs)
+    spread = ITEMS.variances(target, places, beliefs)
     n_left = n_joined = 0
     for q in range(10):
         own = slice(*places.open_offsets[q : q + 2])
@@ -302,7 +302,7 @@ def test_without_an_overhead_items_come_on_their_own(beside):
     costs, variances = np.array([1.0, 2.0, 0.5, 1.0]), np.array([4.0, 2.0, 0.1, 6.0])
     pool = pool_of([3, 1], item_costs=costs, query_costs=[0.0, beside])
     places = Places.of(pool, pool.query_offsets, np.arange(4), np.ones(4, np.bool_))
-    spread = Spread(of_query=np.array([9.0, 6.0]), of_open=variances, least_shares=np.zeros(4))
+    spread = Variances(of_query=np.array([9.0, 6.0]), of_open=variances, least_shares=np.zeros(4))
     found = pooled(places, spread, is_nested=False)
     assert found.of_open[:3] == pytest.approx(np.sqrt(variances / costs)[:3])
     assert found.of_query[0] == 2.0

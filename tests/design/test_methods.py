@@ -36,7 +36,7 @@ from activeeval import (
     Target,
 )
 from activeeval.design import DEPTH, ITEMS, WHOLE, Items, Levels, Replacement
-from activeeval.design.inputs import joint_spread
+from activeeval.design.inputs import joint_variances
 from activeeval.design.methods import default_method, find_method
 from activeeval.design.rates import variance_left, weighed
 
@@ -219,11 +219,14 @@ def test_floors_of_a_query_are_those_of_the_targets_that_vary_there():
     scores[1, :40] = scores[0, :40]  # in queries 0 to 4 the first two lists are one
     one, two, three = (Rankings.from_scores(pool, own) for own in scores)
     targets = [Target(ERR(2), one, two), Target(ERR(2), two, three)]
-    part = METHODS["depth"].part(targets, random_probs(random, 96, 3))
-    first, second = (spread.least_shares for spread in part.spreads)
-    floors, owners = joint_spread(part.spreads, [2.0, 5.0], part.places).least_shares, part.places.open_queries
+    part = METHODS["depth"].design_input(targets, random_probs(random, 96, 3))
+    first, second = (spread.least_shares for spread in part.target_variances)
+    floors, owners = (
+        joint_variances(part.target_variances, [2.0, 5.0], part.places).least_shares,
+        part.places.open_queries,
+    )
     assert floors[owners < 5] == pytest.approx(second[owners < 5])
-    varies = [w * np.bincount(owners, s.of_open) for w, s in zip((2, 5), part.spreads, strict=True)]
+    varies = [w * np.bincount(owners, s.of_open) for w, s in zip((2, 5), part.target_variances, strict=True)]
     expected = (varies[0][owners] * first + varies[1][owners] * second) / (varies[0] + varies[1])[owners]
     assert floors == pytest.approx(expected)
     assert all((np.diff(floors[owners == q]) <= 1e-15).all() for q in range(12))
@@ -238,13 +241,13 @@ def test_minimax_weights_lose_no_more_than_any_others(method, overhead):
     one, other = (Rankings.from_scores(pool, random.random(720)) for _ in range(2))
     measure = DCG([0, 1, 3], cutoff=5)
     targets = [Target(DCG([0, 1, 3]), one), Target(measure, one, other)]
-    part = METHODS[method].part(targets, random_probs(random, 720, 3))
+    part = METHODS[method].design_input(targets, random_probs(random, 720, 3))
     p, is_nested = pool.query_probs, METHODS[method].stage.is_nested
 
     def losses(weights):
-        ratios = part.stage.pooled(part.places, joint_spread(part.spreads, weights, part.places))
+        ratios = part.stage.pooled(part.places, joint_variances(part.target_variances, weights, part.places))
         cost = weighed(part.places, ratios, p)[0].sum()
-        left = [variance_left(part.places, spread, ratios, p, is_nested=is_nested) for spread in part.spreads]
+        left = [variance_left(part.places, spread, ratios, p, is_nested=is_nested) for spread in part.target_variances]
         return cost * np.array(left) / part.planned(p) ** 2
 
     found, alone = losses(part.minimax_weights(p)).max(), 1 / part.planned(p) ** 2
@@ -301,7 +304,7 @@ def test_active_draws_by_equations_16_and_17(measure, compare):
 
     design = METHODS["active"].design(target, probs)
     assert design.scheme.sampling_probs == pytest.approx(optimal(probs, lam), rel=1e-7)
-    assert design.scheme.deck(design.order).costs == pytest.approx(lam)
+    assert design.scheme.draws_of(design.order).costs == pytest.approx(lam)
     assert design.cost == pytest.approx(lam.sum())
     blind = METHODS["active_uniC"].design(target, probs)
     assert blind.scheme.sampling_probs == pytest.approx(optimal(probs, np.ones_like(lam)), rel=1e-7)
@@ -398,8 +401,8 @@ def test_rates_of_depths_are_the_numerical_optimum(share):
     """Minimise Σ p² E[D²] / a at a given cost, a never rising along a query and at most 1; before any floor."""
     target, probs, _ = case("ERR", compare=True, n_queries=4)
     method = METHODS["depth"]
-    part = method.part(target, probs)
-    places, (spread,) = part.places, part.spreads
+    part = method.design_input(target, probs)
+    places, (spread,) = part.places, part.target_variances
     owners, offsets = places.open_queries, places.open_offsets
     p = target.pool.query_probs
     roots = p[owners] * method.rates(part, ()).ratios.of_open
@@ -420,8 +423,8 @@ def test_rates_of_items_are_the_numerical_optimum(share):
     """Minimise Σ p² (A − ΣB) / π + Σ p² B / a at the cost Σ λ_0 π + Σ λ a, a ≤ π ≤ 1; before any floor."""
     target, probs, _ = case("DCG", n_queries=4, overhead=3.0)
     method = METHODS["items"]
-    part = method.part(target, probs)
-    places, (spread,) = part.places, part.spreads
+    part = method.design_input(target, probs)
+    places, (spread,) = part.places, part.target_variances
     owners, p = places.open_queries, target.pool.query_probs
     ratios = method.rates(part, ()).ratios
     roots = np.concatenate((p * ratios.of_query, p[owners] * ratios.of_open))

@@ -9,7 +9,7 @@ import pytest
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, ERR, METHODS, NDCG, Additive, Campaign, Rankings, Target
-from activeeval.design import WHOLE, Beliefs, Plan
+from activeeval.design import WHOLE, GradeProbs, Plan
 from activeeval.design.planned import Planned
 from activeeval.estimation import evaluate, evidence_of, supported
 from activeeval.results import FEW_DEGREES, LESS_SPREAD, MORE_SPREAD, Estimate
@@ -66,7 +66,7 @@ def test_a_reading_plans_what_the_plan_of_its_design_expects(method, measure, ov
 def test_the_plan_of_whole_queries_is_their_variance_under_the_model():
     target, probs = target_of(ERR(2), compare=False)
     design = METHODS["whole"].design(target, probs)
-    variances = WHOLE.moments(target, Beliefs.of(target.pool, probs)).variance
+    variances = WHOLE.moments(target, GradeProbs.of(target.pool, probs)).variance
     for share in (0.1, 0.5):
         level = design.order.level_for(share * design.cost)
         pi, _ = design.order.inclusion_probs(level)

@@ -524,8 +524,8 @@ def test_what_a_level_settles_is_certain_and_what_it_leaves_is_open(method):
             assert sample.open_share == pytest.approx(p[partly].sum())
             certain = [q for q in range(4) if q not in partly]
             assert sample.certain_squares == pytest.approx(p[certain] @ values[certain] ** 2)
-            known = reading.sums[partly] @ p[partly] if partly else 0.0
-            assert sample.open_squares == pytest.approx(p[partly] @ reading.sums[partly] ** 2, abs=1e-15)
+            known = reading.known_values[partly] @ p[partly] if partly else 0.0
+            assert sample.open_squares == pytest.approx(p[partly] @ reading.known_values[partly] ** 2, abs=1e-15)
             np.testing.assert_allclose(sample.population, p[partly] @ reading.regressors[partly], atol=1e-15)
             assert sample.base == pytest.approx(p[certain] @ values[certain] + known)
             assert sample.is_census == (not partly)
