@@ -104,10 +104,10 @@ def samples_of(
 
 def _one_of(paid: Selections, k: int) -> Selection:
     own = paid.owners == k
-    slots = paid.slots[np.repeat(own, paid.counts)]
+    slots = paid.places[np.repeat(own, paid.counts)]
     level = float(paid.levels[own][0]) if own.any() else 0.0
     return Selection(
-        queries=paid.queries[own], counts=paid.counts[own], slots=slots, level=level, cost=float(paid.costs[k])
+        queries=paid.queries[own], counts=paid.counts[own], places=slots, level=level, cost=float(paid.costs[k])
     )
 
 

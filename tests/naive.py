@@ -244,8 +244,8 @@ def roots_of(order):
     spans = [slice(a, b) for a, b in itertools.pairwise(order.offsets.tolist())]
     return [
         Roots(
-            float(order.query_roots[q]),
-            tuple(order.roots[own].tolist()),
+            float(order.query_rates[q]),
+            tuple(order.place_rates[own].tolist()),
             tuple(order.costs[own].tolist()),
             float(order.overheads[q]),
             order.is_nested,
@@ -380,7 +380,7 @@ def selection_of(order, below, level):
     return Selection(
         queries=np.array(queries, dtype=np.int64),
         counts=np.array([len(below[q]) for q in queries], dtype=np.int64),
-        slots=np.array(slots, dtype=np.int64),
+        places=np.array(slots, dtype=np.int64),
         level=level,
         cost=sum(map(Roots.cost, roots_of(order), below)),
     )

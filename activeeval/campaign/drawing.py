@@ -74,7 +74,7 @@ class _Levelled:
         block = int(np.searchsorted(self.block_ends, k, side="right")) + 1
         queue = self.queue
         costs = (float(queue.unit_levels[k]), float(queue.unit_costs[k]))
-        return _unit(self.design, k + 1, block, int(queue.unit_queries[k]), queue.slots_of(k), *costs)
+        return _unit(self.design, k + 1, block, int(queue.unit_queries[k]), queue.places_of(k), *costs)
 
     def selection(self, n_units: int) -> Selection:
         return self.queue.selection(n_units)

@@ -58,7 +58,7 @@ def read(
     sample = evidence_of(design, reading, reading.judge(grades), selection)
     found = estimate(sample, design.name, scope)
     size, why = effective_sample_size(sample, reading, selection)
-    own = sorted(set(cannot) & set(reading.order.items[selection.slots].tolist()))
+    own = sorted(set(cannot) & set(reading.order.items[selection.places].tolist()))
     if own:
         extremes = extreme_grades(reading, selection, grades, own, design.max_grade)
         ends = [found.value, *(_estimate(design, reading, selection, g, scope).value for g in extremes)]
@@ -75,7 +75,7 @@ def of_target(reading: Reading, selection: Selection) -> Selection:
         return selection
     part = selection.within(within)
     judged = np.unique(part.queries[part.counts > 0])
-    return replace(part, cost=float(order.costs[np.unique(part.slots)].sum() + order.overheads[judged].sum()))
+    return replace(part, cost=float(order.costs[np.unique(part.places)].sum() + order.overheads[judged].sum()))
 
 
 def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution, ...]:

@@ -22,7 +22,7 @@ def walked(target: Target, beliefs: GradeProbs, offsets: Ints, items: Ints) -> t
     return measure, lists, model, target.pool.query_offsets, sealed(offsets, np.int64), sealed(items, np.int64)
 
 
-def path_of(
+def expectations_of(
     target: Target, beliefs: GradeProbs, offsets: Ints, items: Ints, grades: Ints, queries: Ints | None = None
 ) -> tuple[Floats, Floats]:
     """Return f_0 of every query and f_k of every place, once all its items up to it have their grades.

@@ -63,7 +63,7 @@ class ItemReading(Reading):
         """
         order, c = self.order, self.open_contrast
         columns = (c, c * self.means, *(c * means for means in self.extra_means.T))
-        return np.column_stack([np.bincount(order.slot_queries, c, minlength=order.n_queries) for c in columns])
+        return np.column_stack([np.bincount(order.place_queries, c, minlength=order.n_queries) for c in columns])
 
     @cached_property
     def extra_means(self) -> Floats:
@@ -118,8 +118,8 @@ class ItemJudge(Judge):
         """
         if not self._lacks_any:
             return
-        is_missing = np.isnan(self.gains[selection.slots])
-        reading, missing = self.reading, selection.slots[is_missing]
+        is_missing = np.isnan(self.gains[selection.places])
+        reading, missing = self.reading, selection.places[is_missing]
         rows = np.repeat(np.arange(selection.queries.size), selection.counts)[is_missing]
         is_settled = reading.settled_by(selection)[rows]
         expected = reading.open_contrast[missing] * reading.means[missing]

@@ -22,7 +22,7 @@ from activeeval.pool import Rankings
 from activeeval.types import Floats, Ints
 
 
-def worths(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
+def label_values(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
     """Return w of some items of a target that is divided by an ideal, shape (items.size,).
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.checks import closed_share
-from activeeval.design.orders import LEAST_ROOT, Order, Places
+from activeeval.design.orders import LEAST_RATE, Order, Places
 from activeeval.kernels import rates as kernel
 from activeeval.types import Floats
 
@@ -48,7 +48,7 @@ def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: Arr
     """
     root = np.sqrt(np.asarray(spread, dtype=np.float64))
     largest = root.max()
-    root = np.maximum(root, LEAST_ROOT * largest) if largest > 0 else np.ones_like(root)
+    root = np.maximum(root, LEAST_RATE * largest) if largest > 0 else np.ones_like(root)
     density = np.asarray(query_probs, dtype=np.float64) * root / np.sqrt(np.asarray(costs, dtype=np.float64))
     return np.asarray(density / density.sum())
 
@@ -167,7 +167,7 @@ def variance_left(
     ):
         varies = v > 0
         if varies.any():
-            left += float((p * v)[varies] @ (1 / np.maximum(root[varies], LEAST_ROOT * root.max())))
+            left += float((p * v)[varies] @ (1 / np.maximum(root[varies], LEAST_RATE * root.max())))
     return left
 
 
@@ -249,7 +249,7 @@ def order_of(
     owners = places.open_queries
     if largest == 0:
         of_query, of_open, largest = np.ones_like(of_query), np.ones_like(of_open), 1.0
-    floor = max(share * sums.mean_root, LEAST_ROOT * largest)
+    floor = max(share * sums.mean_root, LEAST_RATE * largest)
     of_query = np.maximum(of_query, floor)
     least = rates.least_shares * of_query[owners]
     if not is_nested:  # with little overhead a query's root is high: its best item says what an item deserves

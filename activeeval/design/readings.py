@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.beliefs import GradeProbs
-from activeeval.design.expectations import path_of
+from activeeval.design.expectations import expectations_of
 from activeeval.design.orders import Order, Places
 from activeeval.design.planned import Planned
 from activeeval.design.rates import Variances, variance_terms
@@ -102,19 +102,19 @@ class Reading:
         return np.bincount(self.target.pool.item_queries, unknown, minlength=self.order.n_queries) > 0
 
     @cached_property
-    def least_roots(self) -> Floats:
-        """The least root of each query's places that matter, shape (n_queries,); infinite where none does."""
+    def least_rates(self) -> Floats:
+        """The least rate of each query's places that matter, shape (n_queries,); infinite where none does."""
         order, least = self.order, np.full(self.order.n_queries, np.inf)
-        matters = self.target.matters[order.items] & (order.roots > 0)
-        np.minimum.at(least, order.slot_queries[matters], order.roots[matters])
+        matters = self.target.matters[order.items] & (order.place_rates > 0)
+        np.minimum.at(least, order.place_queries[matters], order.place_rates[matters])
         return least
 
     def settled_by(self, selection: Rows) -> NDArray[np.bool_]:
         """Return which selected queries are certain at the selection's level: all that matters has probability 1.
 
-        Such a query is always among the selected: its numbers are below 1, all its places below level 1 / root.
+        Such a query is always among the selected: its numbers are below 1, all its places below level 1 / rate.
         """
-        return self.is_open[selection.queries] & (selection.levels * self.least_roots[selection.queries] >= 1)
+        return self.is_open[selection.queries] & (selection.levels * self.least_rates[selection.queries] >= 1)
 
     def chosen_by_chance(self, selection: Rows) -> NDArray[np.bool_]:
         """Return which selected queries are open, something of them judged, and not certain: the rows of estimators."""
@@ -131,7 +131,7 @@ class Reading:
         _, a = order.inclusion_probs(level)
         left = np.divide(1.0, a, out=np.ones_like(a), where=a > 0) - 1.0
         worth = self.target.contrast[order.items] ** 2
-        return np.asarray(self.query_probs**2 * np.bincount(order.slot_queries, worth * left, minlength=n))
+        return np.asarray(self.query_probs**2 * np.bincount(order.place_queries, worth * left, minlength=n))
 
     @cached_property
     def known_values(self) -> Floats:
@@ -192,7 +192,7 @@ class Reading:
         spans = [
             np.abs(target.values(np.full(n, top))) + np.abs(target.values(np.zeros(n, np.int64))) for target in alone
         ]
-        return Planned.of(self.least_roots, self.query_probs**2 * np.sum([*ends, *spans], axis=0) ** 2)
+        return Planned.of(self.least_rates, self.query_probs**2 * np.sum([*ends, *spans], axis=0) ** 2)
 
     @cached_property
     def planned_blindly(self) -> Planned | None:
@@ -230,7 +230,7 @@ class Reading:
     def _all_grades(self, grades: Ints) -> Ints:
         """Return the grades of open places, and what is known elsewhere."""
         merged = self.known.copy()
-        open_items = self.order.items[self.order.roots > 0]
+        open_items = self.order.items[self.order.place_rates > 0]
         merged[open_items] = grades[open_items]
         return merged
 
@@ -244,7 +244,7 @@ def planned_by(order: Order, places: Places, variances: Variances, query_probs: 
         p of the queries that the target is about, unless ``variances`` allows for that.
     """
     terms = variance_terms(places, variances, query_probs, is_nested=order.is_nested)
-    return Planned.of(np.concatenate((order.query_roots, order.roots[places.matters])), np.concatenate(terms))
+    return Planned.of(np.concatenate((order.query_rates, order.place_rates[places.matters])), np.concatenate(terms))
 
 
 class Judge:
@@ -272,13 +272,13 @@ class WholeJudge(Judge):
     def _expected(self, selection: Rows) -> Floats:
         """Return L of the queries, as the model expects it given all other labels where an item cannot be judged."""
         reading, order = self.reading, self.reading.order
-        missing = selection.slots[self.grades[order.items[selection.slots]] < 0]
+        missing = selection.places[self.grades[order.items[selection.places]] < 0]
         if reading.beliefs is None or missing.size == 0:
             return self.values
-        queries = np.unique(order.slot_queries[missing])
-        path = path_of(reading.target, reading.beliefs, order.offsets, order.items, self.grades, queries)[1]
+        queries = np.unique(order.place_queries[missing])
+        expected = expectations_of(reading.target, reading.beliefs, order.offsets, order.items, self.grades, queries)[1]
         values = self.values.copy()
-        values[queries] = path[order.offsets[queries + 1] - 1]
+        values[queries] = expected[order.offsets[queries + 1] - 1]
         return values
 
 
@@ -313,7 +313,9 @@ class PrefixReading(Reading):
 
     def judge(self, grades: Ints) -> Judge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
-        f = path_of(self.target, self.beliefs, self.order.offsets, self.order.items, self._all_grades(grades))[1]
+        f = expectations_of(self.target, self.beliefs, self.order.offsets, self.order.items, self._all_grades(grades))[
+            1
+        ]
         return PrefixJudge(self, f)
 
 
@@ -329,15 +331,15 @@ class PrefixJudge(Judge):
         order, n, width = self.reading.order, selection.queries.size, 1 + self.reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
         totals[:, 1:] = self.reading.regressors[selection.queries]
-        paths = (self.reading.predictions, self.f, self.reading.lowest)
-        prefixes.prefix_totals(order.offsets, *paths, *taken_of(order, selection), totals, within)
+        expectations = (self.reading.predictions, self.f, self.reading.lowest)
+        prefixes.prefix_totals(order.offsets, *expectations, *taken_of(order, selection), totals, within)
         return JudgedTotals(totals=totals, within=within)
 
 
 def taken_of(order: Order, selection: Rows) -> tuple[Rates, Taken]:
     """Return what kernels are given of selections."""
-    rates = Rates(order.query_roots, order.roots)
-    return rates, Taken(selection.queries, selection.levels, selection.counts, selection.slots)
+    rates = Rates(order.query_rates, order.place_rates)
+    return rates, Taken(selection.queries, selection.levels, selection.counts, selection.places)
 
 
 def check_reaches(target: Target, order: Order, known: Ints, *, as_prefix: bool) -> None:
@@ -349,9 +351,9 @@ def check_reaches(target: Target, order: Order, known: Ints, *, as_prefix: bool)
         Whether the reading walks along the order: known items have to stand in it too.
     """
     can_be_judged = np.zeros(target.pool.n_items, dtype=np.bool_)
-    can_be_judged[order.items if as_prefix else order.items[order.roots > 0]] = True
+    can_be_judged[order.items if as_prefix else order.items[order.place_rates > 0]] = True
     if as_prefix:
-        can_be_judged[order.items[order.roots == 0]] = known[order.items[order.roots == 0]] >= 0
+        can_be_judged[order.items[order.place_rates == 0]] = known[order.items[order.place_rates == 0]] >= 0
     lost = np.flatnonzero(target.matters & ~can_be_judged & ((known < 0) | as_prefix))
     if lost.size:
         place = target.pool.place(int(lost[0]))

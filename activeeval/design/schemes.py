@@ -42,7 +42,7 @@ class Queue:
     order : Order
     limit : float
         All units below it are here.
-    slots, slot_levels : ndarray
+    places, place_levels : ndarray
         Places that have come, query by query, and at which level.
     ranks : ndarray of int64
         The rank of each place's unit.
@@ -52,8 +52,8 @@ class Queue:
 
     order: Order
     limit: float
-    slots: Ints
-    slot_levels: Floats
+    places: Ints
+    place_levels: Floats
     ranks: Ints
     unit_queries: Ints
     unit_costs: Floats
@@ -75,15 +75,15 @@ class Queue:
     def selection(self, n_units: int) -> Selection:
         """Return the selection of the lowest units, with the level of the first that is left out."""
         level = self.level_after(n_units)
-        slots = self.slots[self.slot_levels < level]
-        queries, counts = np.unique(self.order.slot_queries[slots], return_counts=True)
-        cost = self.order.cost_of(queries, counts, slots)
-        return Selection(queries=queries, counts=counts, slots=slots, level=level, cost=cost)
+        places = self.places[self.place_levels < level]
+        queries, counts = np.unique(self.order.place_queries[places], return_counts=True)
+        cost = self.order.cost_of(queries, counts, places)
+        return Selection(queries=queries, counts=counts, places=places, level=level, cost=cost)
 
-    def slots_of(self, unit: int) -> Ints:
+    def places_of(self, unit: int) -> Ints:
         """Return the places of a unit, by its rank."""
         by_rank, starts = self._by_rank
-        return self.slots[by_rank[starts[unit] : starts[unit + 1]]]
+        return self.places[by_rank[starts[unit] : starts[unit + 1]]]
 
     @cached_property
     def _by_rank(self) -> tuple[Ints, Ints]:
@@ -174,21 +174,21 @@ class Levels:
     def below(self, order: Order, key: np.uint64, limit: float) -> Queue:
         """Return the units of a key below a level."""
         come = _come(order, np.array([key], dtype=np.uint64), limit)
-        queries = np.repeat(come.queries, np.diff(come.row_slots))
+        queries = np.repeat(come.queries, np.diff(come.row_places))
         by_level = np.lexsort((queries, come.levels))
         levels, owners = come.levels[by_level], queries[by_level]
         firsts = (np.diff(levels, prepend=-1.0) > 0) | (np.diff(owners, prepend=-1) != 0)
         ranks = np.empty(by_level.size, np.int64)
         ranks[by_level] = np.cumsum(firsts) - 1
         unit_queries, unit_costs = owners[firsts], np.zeros(np.count_nonzero(firsts))
-        np.add.at(unit_costs, ranks, order.costs[come.slots])
+        np.add.at(unit_costs, ranks, order.costs[come.places])
         turned_to, first_units = np.unique(unit_queries, return_index=True)
         unit_costs[first_units] += order.overheads[turned_to]
         return Queue(
             order=order,
             limit=limit,
-            slots=come.slots,
-            slot_levels=come.levels,
+            places=come.places,
+            place_levels=come.levels,
             ranks=ranks,
             unit_queries=unit_queries,
             unit_costs=unit_costs,
@@ -209,30 +209,30 @@ class Levels:
         while todo.size:
             come = _come(order, keys[todo], limit)
             levels = np.empty((todo.size, budgets.size))
-            kernel.settle(come, order.path, budgets * (1 + ROUNDING), levels)
+            kernel.settle(come, order.kernel_arrays, budgets * (1 + ROUNDING), levels)
             is_done = np.isfinite(levels[:, -1]) | math.isinf(limit)
             levels[~is_done] = 0.0  # nothing lies below
             yield todo[is_done], [_selected(come, order, column, is_done) for column in levels.T.copy()]
-            todo, limit = todo[~is_done], _higher(order, limit, come.slots.size // todo.size)
+            todo, limit = todo[~is_done], _higher(order, limit, come.places.size // todo.size)
 
 
 def _come(order: Order, keys: NDArray[np.uint64], limit: float) -> Come:
     """Return all that comes below a level under each key."""
-    n_rows, n_slots = (int(_ROOM * keys.size * p.sum()) + 16 for p in order.inclusion_probs(limit))
+    n_rows, n_places = (int(_ROOM * keys.size * p.sum()) + 16 for p in order.inclusion_probs(limit))
     longest = int(np.diff(order.offsets).max(initial=0))
     while True:
         room = Come(
             keys=np.empty(n_rows, np.int64),
             queries=np.empty(n_rows, np.int64),
-            row_slots=np.zeros(n_rows + 1, np.int64),
-            slots=np.empty(n_slots + longest, np.int64),
-            levels=np.empty(n_slots + longest),
+            row_places=np.zeros(n_rows + 1, np.int64),
+            places=np.empty(n_places + longest, np.int64),
+            levels=np.empty(n_places + longest),
         )
-        n = kernel.come(keys, order.path, limit, room)
+        n = kernel.come(keys, order.kernel_arrays, limit, room)
         if n >= 0:
             break
-        n_rows, n_slots = 2 * n_rows, 2 * n_slots
-    ends = (n, n, n + 1, *2 * [int(room.row_slots[n])])
+        n_rows, n_places = 2 * n_rows, 2 * n_places
+    ends = (n, n, n + 1, *2 * [int(room.row_places[n])])
     return Come._make(array[:end] for array, end in zip(room, ends, strict=True))
 
 
@@ -243,12 +243,12 @@ def _higher(order: Order, limit: float, n_units: int) -> float:
 
 def _selected(come: Come, order: Order, levels: Floats, is_done: NDArray[np.bool_]) -> Selections:
     costs = np.empty(levels.size)
-    owners, taken = kernel.take(come, order.path, levels, costs)
+    owners, taken = kernel.take(come, order.kernel_arrays, levels, costs)
     return Selections(
         owners=owners if is_done.all() else (np.cumsum(is_done) - 1)[owners],
         queries=taken.queries,
         counts=taken.counts,
-        slots=taken.slots,
+        places=taken.places,
         levels=taken.levels,
         costs=costs[is_done],
         thresholds=levels[is_done],
@@ -279,7 +279,7 @@ class Replacement:
         """Return what is drawn from."""
         if self.draws is not None:
             return self.draws
-        costs = np.bincount(order.slot_queries, order.costs, minlength=order.n_queries) + order.overheads
+        costs = np.bincount(order.place_queries, order.costs, minlength=order.n_queries) + order.overheads
         return ReplacementDraws.of(order.query_hashes, self.sampling_probs, costs)
 
     def least(self, order: Order) -> float:
@@ -333,5 +333,5 @@ def whole(order: Order, queries: Ints, cost: float, level: float = math.inf) -> 
     """Return the selection of whole queries."""
     counts = np.diff(order.offsets)[queries]
     first = order.offsets[queries]
-    slots = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-    return Selection(queries=queries, counts=counts, slots=slots, level=level, cost=cost)
+    places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+    return Selection(queries=queries, counts=counts, places=places, level=level, cost=cost)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.beliefs import GradeProbs
-from activeeval.design.expectations import path_of, walked
+from activeeval.design.expectations import expectations_of, walked
 from activeeval.design.item_readings import ItemReading
-from activeeval.design.label_values import worths
+from activeeval.design.label_values import label_values
 from activeeval.design.orders import Order, Places
 from activeeval.design.rates import Ratios, Variances, pooled
 from activeeval.design.readings import PrefixReading, Reading, check_reaches
@@ -171,7 +171,9 @@ class Depth:
         if any(target.terms(beliefs.max_grade + 1).is_exact for target in targets):
             return wanted_places(targets, known)
         _, items = common_lists(targets)
-        return wanted_places(targets, known, np.sum([worths(target, beliefs, items) for target in targets], axis=0))
+        return wanted_places(
+            targets, known, np.sum([label_values(target, beliefs, items) for target in targets], axis=0)
+        )
 
     def variances(self, target: Target, places: Places, beliefs: GradeProbs) -> Variances:
         """Return E[D_k²] of every place under the model, from labels that it draws."""
@@ -203,7 +205,7 @@ class Depth:
         """Return the reading of a target on an order; raises as `Whole.reading` does."""
         check_reaches(target, order, known, as_prefix=True)
         lowest_grades = np.maximum(known, 0)
-        f0, lowest = path_of(target, beliefs, order.offsets, order.items, lowest_grades)
+        f0, lowest = expectations_of(target, beliefs, order.offsets, order.items, lowest_grades)
         common: dict[str, Any] = {"target": target, "order": order, "known": known, "stage": self}
         return PrefixReading(**common, predictions=f0, beliefs=beliefs, lowest=lowest)
 
@@ -255,7 +257,7 @@ class Items:
         self._check(target, "; name the question when the sample is drawn: it is then one of depths")
         check_reaches(target, order, known, as_prefix=False)
         gains = target.terms(beliefs.max_grade + 1).values
-        owners, by_node = order.slot_queries, (beliefs.nodes @ gains)[:, order.items]
+        owners, by_node = order.place_queries, (beliefs.nodes @ gains)[:, order.items]
         means = mean_over_nodes(beliefs.weights[owners], by_node)
         contrast = target.contrast[order.items]
         reading = ItemReading(

@@ -159,9 +159,12 @@ def evidence_of(design: Design, reading: Reading, judge: Judge, selection: Selec
 def evidence_arrays(design: Design, reading: Reading, judge: Judge, selections: Selections) -> EvidenceArrays:
     """Return what judging selections by levels, 65,535 at most, showed of a reading; see `evidence_of`."""
     pool, order, shown, n = reading.pool_sums, reading.order, judge.totals(selections), selections.costs.size
-    of_queries = (reading.query_probs, order.query_roots, reading.least_roots, reading.is_open, reading.known_values)
+    of_queries = (reading.query_probs, order.query_rates, reading.least_rates, reading.is_open, reading.known_values)
     queries = Queries(*of_queries, reading.regressors)
-    owners, taken = selections.owners, Taken(selections.queries, selections.levels, selections.counts, selections.slots)
+    owners, taken = (
+        selections.owners,
+        Taken(selections.queries, selections.levels, selections.counts, selections.places),
+    )
     sums, starts = np.empty((n, kernel.FIRST + pool.population.size)), np.empty(n + 1, dtype=np.int64)
     n_queries, n_items = np.empty((2, n), dtype=np.int64)
     kernel.add_up(owners, taken, queries, shown.totals, sums, starts, n_queries, n_items)

@@ -12,7 +12,7 @@ CERTAIN, SHARE, BASE, SQUARES, KNOWN_SQUARES, FIRST = 0, 1, 2, 3, 4, 5
 
 @_jit
 def _is_settled(taken, queries, row):
-    return taken.levels[row] * queries.least_roots[taken.queries[row]] >= 1.0
+    return taken.levels[row] * queries.least_rates[taken.queries[row]] >= 1.0
 
 
 @_jit
@@ -72,7 +72,7 @@ def gather(owners, taken, queries, shown, within, starts, rows):
             continue
         n = ends[r]
         ends[r] += 1
-        rows.probs[n], rows.inclusion_probs[n] = queries.probs[q], min(1.0, taken.levels[row] * queries.roots[q])
+        rows.probs[n], rows.inclusion_probs[n] = queries.probs[q], min(1.0, taken.levels[row] * queries.rates[q])
         rows.values[n] = shown[row, 0] + queries.known_values[q]
         for a in range(shown.shape[1]):
             rows.totals[n, a] = shown[row, a]

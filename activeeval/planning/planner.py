@@ -133,7 +133,7 @@ class Planner:
     ) -> ByLevels | ByDraws:
         """Return how a method spends a budget on one of the targets of a part."""
         if isinstance(scheme, Replacement):
-            sizes = np.bincount(order.slot_queries, minlength=order.n_queries).astype(np.float64)
+            sizes = np.bincount(order.place_queries, minlength=order.n_queries).astype(np.float64)
             probs = scheme.sampling_probs
             return ByDraws(draws=scheme.draws_of(order), sampling_probs=probs, values=values, sizes=sizes)
         plan = self._plan(design_input, order, which, values)
@@ -146,12 +146,12 @@ class Planner:
         nothing = np.zeros(design_input.places.open_costs.size)
         return Plan(
             order=order,
-            slots=np.flatnonzero(design_input.places.matters),
+            places=np.flatnonzero(design_input.places.matters),
             offsets=design_input.places.open_offsets,
             of_query=np.where(order.is_open, order.query_probs**2 * values.squares, 0.0),
             of_open=nothing,
-            query_roots=order.query_roots,
-            roots=order.roots[design_input.places.matters],
+            query_rates=order.query_rates,
+            place_rates=order.place_rates[design_input.places.matters],
         )
 
     def _design_input(self, method: Method, targets: Sequence[Target]) -> DesignInput:

@@ -132,8 +132,10 @@ def test_known_items_are_never_asked_for_and_cost_nothing(method, compare):
     known[pool.item_queries < 3] = labels[pool.item_queries < 3]
     design = METHODS[method].design(target, random_probs(random, pool.n_items, 4), judged=known)
     order = design.order
-    assert not order.roots[known[order.items] >= 0].any()
-    assert set(order.items[order.roots > 0].tolist()) == set(np.flatnonzero(target.matters & (known < 0)).tolist())
+    assert not order.place_rates[known[order.items] >= 0].any()
+    assert set(order.items[order.place_rates > 0].tolist()) == set(
+        np.flatnonzero(target.matters & (known < 0)).tolist()
+    )
     assert order.overheads[:3].tolist() == [0, 0, 0]
     assert not order.is_open[:3].any()
     assert design.cost == pytest.approx(
@@ -206,9 +208,9 @@ def test_known_values_are_known_squares_in_the_variance_between_queries():
     near, wide = campaign.estimate(), campaign.estimate(scope="population")
     p, values = pool.query_probs, target.values(labels)
     level = Campaign(design, 0.99 * design.cost, rng=2).planned[len(campaign.units)].level
-    is_known = ~design.order.is_open | (level * design.order.query_roots >= 1)
+    is_known = ~design.order.is_open | (level * design.order.query_rates >= 1)
     drawn = [unit.query for unit in campaign.units if not is_known[unit.query]]
-    weights = p[drawn] / np.minimum(1, level * design.order.query_roots[drawn])
+    weights = p[drawn] / np.minimum(1, level * design.order.query_rates[drawn])
     squares = p[is_known] @ values[is_known] ** 2
     squares += (1 - p[is_known].sum()) * (weights @ values[drawn] ** 2) / weights.sum()
     spread = squares - (near.value**2 - near.std_error**2)

@@ -12,7 +12,7 @@ from naive import pool_of, random_probs, rankings_of
 from activeeval import ERR, METHODS, Rankings, Target, replicate
 from activeeval.design import DEPTH, GradeProbs
 from activeeval.design.beliefs import SHARE, SHIFTS
-from activeeval.design.expectations import path_of
+from activeeval.design.expectations import expectations_of
 from activeeval.generated import generate_pool
 
 
@@ -76,7 +76,9 @@ def test_a_few_labels_tell_which_node_it_is():
     target = Target(ERR(4), rankings_of(pool, [list(range(n))]))
     uniform = GradeProbs.of(pool, np.full((n, 5), 0.2))
     labels = np.zeros(n, dtype=np.int64)
-    plain, wary = (path_of(target, one, *target.judging_lists(), labels)[1] for one in (uniform, uniform.defended()))
+    plain, wary = (
+        expectations_of(target, one, *target.judging_lists(), labels)[1] for one in (uniform, uniform.defended())
+    )
     assert wary[3] < 0.3 * plain[3]
 
 

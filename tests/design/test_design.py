@@ -140,17 +140,17 @@ def test_a_query_factor_reaches_the_design():
     design = METHODS["whole"].design(target, nodes, node_weights=[0.3, 0.7], defensive_share=0)
     moments = target.moments(nodes, [0.3, 0.7])
     assert design.readings[0].predictions == pytest.approx(moments.mean)
-    costs = np.bincount(design.order.slot_queries, design.order.costs)
+    costs = np.bincount(design.order.place_queries, design.order.costs)
     expected = target.pool.query_probs * np.sqrt(moments.variance / costs)
-    assert design.order.query_roots == pytest.approx(expected, rel=1e-5)
+    assert design.order.query_rates == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_bias_is_guarded_against():
     target, probs = random_target(4, ERR(4))
     order = METHODS["whole"].design(target, probs, bias=0.5).order
     spread = seen(target, probs).variance + 0.25
-    expected = target.pool.query_probs * np.sqrt(spread / np.bincount(order.slot_queries, order.costs))
-    assert order.query_roots[order.is_open] == pytest.approx(expected[order.is_open], rel=1e-5)
+    expected = target.pool.query_probs * np.sqrt(spread / np.bincount(order.place_queries, order.costs))
+    assert order.query_rates[order.is_open] == pytest.approx(expected[order.is_open], rel=1e-5)
 
 
 def test_a_model_is_asked_for_by_name():
@@ -182,17 +182,17 @@ def test_a_defensive_share_is_a_floor_under_the_rates(method):
         order = METHODS[method].design(target, probs, defensive_share=share).order
         plain = METHODS[method].design(target, probs, defensive_share=0.0).order
         p, is_open = target.pool.query_probs, order.is_open
-        costs = np.bincount(order.slot_queries, order.costs * (order.roots > 0), minlength=12)
+        costs = np.bincount(order.place_queries, order.costs * (order.place_rates > 0), minlength=12)
         top = (
-            np.bincount(plain.slot_queries, plain.costs * plain.roots, minlength=12)
-            + plain.overheads * plain.query_roots
+            np.bincount(plain.place_queries, plain.costs * plain.place_rates, minlength=12)
+            + plain.overheads * plain.query_rates
         )
         mean = top.sum() / (p * (costs + order.overheads)).sum()
-        per_query = (order.query_roots / p)[is_open]
+        per_query = (order.query_rates / p)[is_open]
         assert per_query.min() >= 0.97 * share * mean
         assert share > 0 or per_query.min() < 0.5 * mean
         if order.is_nested:  # whoever turns to a query judges its first item
-            np.testing.assert_array_equal(order.roots[order.offsets[:-1][is_open]], order.query_roots[is_open])
+            np.testing.assert_array_equal(order.place_rates[order.offsets[:-1][is_open]], order.query_rates[is_open])
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, np.nan])
@@ -252,7 +252,7 @@ def test_an_order_of_prefixes_is_by_better_rank(measure):
                 for rank, z in enumerate(own[: None if measure.needs_all_items else measure.cutoff]):
                     place[z] = min(place.get(z, (rank, side)), (rank, side))
             own = order.items[order.offsets[q] : order.offsets[q + 1]]
-            wanted = own[order.roots[order.offsets[q] : order.offsets[q + 1]] > 0].tolist()
+            wanted = own[order.place_rates[order.offsets[q] : order.offsets[q + 1]] > 0].tolist()
             ranked = [z for z in wanted if z in place]
             assert ranked == sorted(ranked, key=place.get)
             assert wanted[: len(ranked)] == ranked  # what no list holds comes last
@@ -292,7 +292,7 @@ def test_costs_in_another_unit_make_the_same_design():
     for method in METHODS:
         one, other = (METHODS[method].design(each, probs) for each in (target, again))
         assert one.cost == other.cost
-        np.testing.assert_array_equal(one.order.roots, other.order.roots)
+        np.testing.assert_array_equal(one.order.place_rates, other.order.place_rates)
         np.testing.assert_array_equal(one.order.costs, other.order.costs)
 
 
@@ -362,8 +362,8 @@ def test_inclusion_probs_are_those_of_the_level_that_costs_the_budget_on_average
         pi, a = own.inclusion_probs
         order, level = own.order, own.order.level_for(own.budget)
         assert order.expected_cost(level) == pytest.approx(own.budget, rel=1e-9)
-        assert pi == pytest.approx(np.minimum(1, level * order.query_roots))
-        assert a == pytest.approx(np.minimum(1, level * order.roots))
+        assert pi == pytest.approx(np.minimum(1, level * order.query_rates))
+        assert a == pytest.approx(np.minimum(1, level * order.place_rates))
         drawn = pi > 0
         assert own.largest_weight == pytest.approx((order.query_probs[drawn] / pi[drawn]).max() * pi.sum())
     pi, a = design.with_budget(2 * design.cost).inclusion_probs

@@ -10,7 +10,7 @@ import pytest
 from activeeval import METHODS, Target, parse_measure
 from activeeval.design import DesignInput, GradeProbs, Plan, stages
 from activeeval.design.inputs import joint_variances
-from activeeval.design.label_values import worths
+from activeeval.design.label_values import label_values
 from activeeval.design.stages import DEPTH
 from activeeval.measures.target import common_lists
 from tests import naive
@@ -77,7 +77,7 @@ def test_worths_are_the_squares_of_what_a_label_moves(text, is_compared):
         m, spread = n[q] / ideal[q], (slopes[own] ** 2 * variances[own]).sum() / ideal[q] ** 2
         side = (slopes[item] - m * discount[q]) ** 2 + spread * discount[q] ** 2
         expected.append(variances[item] * side / ideal[q] ** 2)
-    assert worths(target, beliefs, items) == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert label_values(target, beliefs, items) == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("text", MEASURES)
@@ -85,7 +85,7 @@ def test_what_tells_most_comes_first(text):
     target, beliefs = target_of(text, seed=1)
     order = METHODS["depth"].design(target, beliefs.nodes[0]).order
     offsets, items = common_lists([target])
-    told = dict(zip(items.tolist(), worths(target, DEPTH.model(beliefs), items).tolist(), strict=True))
+    told = dict(zip(items.tolist(), label_values(target, DEPTH.model(beliefs), items).tolist(), strict=True))
     for q in range(target.pool.n_queries):
         own = order.items[order.offsets[q] : order.offsets[q + 1]].tolist()
         values = [told[item] for item in own if target.matters[item]]
@@ -104,11 +104,11 @@ def test_one_question_without_an_ideal_keeps_the_order_of_ranks():
 def test_items_that_no_label_can_move_are_worth_nothing():
     target, beliefs = target_of("nDCG@3")
     certain = np.tile([1.0, 0.0, 0.0], (target.pool.n_items, 1))
-    found = worths(target, GradeProbs.of(target.pool, certain), np.arange(target.pool.n_items))
+    found = label_values(target, GradeProbs.of(target.pool, certain), np.arange(target.pool.n_items))
     assert found.tolist() == [0.0] * target.pool.n_items
     mixed = beliefs.nodes[0].copy()
     mixed[0] = [0.0, 1.0, 0.0]
-    assert worths(target, GradeProbs.of(target.pool, mixed), np.arange(target.pool.n_items))[0] == 0.0
+    assert label_values(target, GradeProbs.of(target.pool, mixed), np.arange(target.pool.n_items))[0] == 0.0
 
 
 def part_of(text):
@@ -147,9 +147,9 @@ def test_no_place_of_such_a_query_falls_below_what_the_least_query_gets():
     sure = beliefs.nodes[0].copy()
     sure[:6] = [[0.0, 0.0, 1.0]] + 5 * [[1 - 1e-9, 1e-9, 0.0]]
     order = METHODS["depth"].design(target, sure).order
-    least = order.query_roots.min()
-    own = order.roots[: order.offsets[1]]
-    assert order.query_roots[0] == pytest.approx(least)
+    least = order.query_rates.min()
+    own = order.place_rates[: order.offsets[1]]
+    assert order.query_rates[0] == pytest.approx(least)
     assert own[own > 0] == pytest.approx(least)
 
 
@@ -163,4 +163,6 @@ def test_the_limit_is_of_the_variances_as_the_model_sees_them():
     assert plan.least(budget) <= plan.at_budget(budget)
     assert not np.allclose(pure.of_open, doubted.of_open)
     owners = part.places.open_queries
-    assert Plan.of_input(part, design.order).roots == pytest.approx(design.order.query_probs[owners] * pure.of_open)
+    assert Plan.of_input(part, design.order).place_rates == pytest.approx(
+        design.order.query_probs[owners] * pure.of_open
+    )

@@ -39,7 +39,7 @@ def optimised(plan, budget, is_whole=False):
     """Return the least variance that a general optimiser finds, over ρ and a / ρ, from several starts."""
     order, n = plan.order, plan.of_query.size
     owners = np.repeat(np.arange(n), np.diff(plan.offsets))
-    costs = order.costs[plan.slots]
+    costs = order.costs[plan.places]
     is_first = np.isin(np.arange(owners.size), plan.offsets[:-1])
 
     def chances(x):

@@ -143,7 +143,7 @@ def test_all_grades_equally_likely_plan_for_more_than_a_model_that_is_sure():
     uniform = METHODS["whole"].design(target, np.full_like(probs, 1 / 3)).reading()
     level = np.array(3.0)
     assert float(reading.planned_blindly.at(level)) > 20 * float(reading.planned.at(level))
-    same_rates = Planned.of(reading.order.query_roots, target.pool.query_probs**2 * moments_of(uniform))
+    same_rates = Planned.of(reading.order.query_rates, target.pool.query_probs**2 * moments_of(uniform))
     assert float(reading.planned_blindly.at(level)) == pytest.approx(float(same_rates.at(level)), rel=1e-9)
 
 

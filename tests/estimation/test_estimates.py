@@ -511,13 +511,13 @@ def test_what_a_level_settles_is_certain_and_what_it_leaves_is_open(method):
     target, given, labels = small(measure, False, True, overhead=0.03)
     design = METHODS[method].design(target, **given)
     reading, p, values = design.reading(), target.pool.query_probs, target.values(labels)
-    levels, n_entered = 1 / np.unique(design.order.roots[design.order.roots > 0]), 0
+    levels, n_entered = 1 / np.unique(design.order.place_rates[design.order.place_rates > 0]), 0
     for level in np.concatenate((levels * (1 - 1e-9), levels * (1 + 1e-9))):
         _, a = design.order.inclusion_probs(level)
-        owners = design.order.slot_queries
+        owners = design.order.place_queries
         for _, selection in selections(design.order, level):
             sample = evidence_of(design, reading, reading.judge(labels), selection)
-            partly = [q for q in range(4) if np.any((a < 1) & (design.order.roots > 0) & (owners == q))]
+            partly = [q for q in range(4) if np.any((a < 1) & (design.order.place_rates > 0) & (owners == q))]
             seen_open = [q for q in selection.queries[selection.counts > 0].tolist() if q in partly]
             assert sample.query_probs.tolist() == p[seen_open].tolist()
             n_entered = max(n_entered, selection.queries.size - np.count_nonzero(selection.counts))
@@ -535,10 +535,10 @@ def test_what_a_level_settles_is_certain_and_what_it_leaves_is_open(method):
 def taken_whole(design):
     """Return the selection of everything that is wanted."""
     order = design.order
-    slots = np.flatnonzero(order.roots > 0)
-    counts = np.bincount(order.slot_queries[slots], minlength=order.n_queries)
+    slots = np.flatnonzero(order.place_rates > 0)
+    counts = np.bincount(order.place_queries[slots], minlength=order.n_queries)
     queries = np.flatnonzero(counts)
-    return Selection(queries=queries, counts=counts[queries], slots=slots, level=math.inf, cost=order.cost)
+    return Selection(queries=queries, counts=counts[queries], places=slots, level=math.inf, cost=order.cost)
 
 
 @pytest.mark.kernel

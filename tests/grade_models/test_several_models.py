@@ -83,7 +83,7 @@ def test_an_item_that_cannot_be_judged_brings_nothing():
     nothing = design.reading().judge(np.full(7, -1))
     _, selection = max(selections(design.order, design.order.level_for(0.6 * design.cost)), key=lambda one: one[0])
     shown = nothing.totals(selection)
-    assert selection.slots.size
+    assert selection.places.size
     assert not shown.totals[:, [0, 1, 3, 4]].any()
     assert not shown.within.any()
 
