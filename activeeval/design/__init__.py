@@ -1,10 +1,10 @@
 """Whom to judge, how much of it, in which order; and what that tells of any question.
 
 `beliefs` hold the grade model, `stages` say what is judged of a query and turn model and targets into `orders` (places
-with the rates at which they come, by `rates`) and `readings` (targets on an order), `parts` do so for any part of a
-pool; `schemes` go through an order unit by unit or draw from `decks`, `selections` are what has been taken, `designs`
-put it together; `worths` say what an item tells where values are divided by an ideal, `limits` how near a design comes
-to the best that its model and costs allow.
+with the rates at which they come, by `rates`) and `readings` (targets on an order), `inputs` do so for any part of a
+pool; `schemes` go through an order unit by unit or draw with `replacement`, `selections` are what has been taken,
+`designs` put it together; `label_values` say what an item tells where values are divided by an ideal, `limits` how
+near a design comes to the best that its model and costs allow.
 """
 
 from activeeval.design.beliefs import GradeProbs, known_grades

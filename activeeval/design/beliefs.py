@@ -78,7 +78,7 @@ class GradeProbs:
         known: ArrayLike | None = None,
         extra_probs: Sequence[ArrayLike] = (),
     ) -> GradeProbs:
-        """Return the beliefs that probabilities make.
+        """Return what grade probabilities, and grades that are known, say of a pool, once they are checked.
 
         They are rounded to 32 bits first: what a sample stores is then what its design was computed from.
 
@@ -149,7 +149,7 @@ class GradeProbs:
 
     @property
     def extra_models(self) -> Floats:
-        """p(y = k) under the other models, shape (n_models, n_items, n_grades); the row of a known item is certain."""
+        """Grade probabilities of extra models, shape (n_models, n_items, n_grades); known items are certain."""
         probs = np.asarray(self.extra_probs, dtype=np.float64)
         probs = np.asarray(probs / probs.sum(axis=2, keepdims=True), dtype=np.float64)
         known_kernel.settle_known(probs, self.known)

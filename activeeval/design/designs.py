@@ -238,7 +238,10 @@ class Design:
 
     @property
     def inclusion_probs(self) -> tuple[Floats, Floats]:
-        """π of every query and a of every place as they are on average at the budget; q of both with replacement."""
+        """Probability of judging each query, and each place, at the budget; with replacement those of one draw.
+
+        π of every query and a of every place as they are on average; q of both with replacement.
+        """
         if isinstance(self.scheme, Replacement):
             return self.scheme.sampling_probs, self.scheme.sampling_probs[self.order.place_queries]
         return self.order.inclusion_probs(self.order.level_for(self.cost if self.budget is None else self.budget))

@@ -25,7 +25,9 @@ def walked(target: Target, beliefs: GradeProbs, offsets: Ints, items: Ints) -> t
 def expectations_of(
     target: Target, beliefs: GradeProbs, offsets: Ints, items: Ints, grades: Ints, queries: Ints | None = None
 ) -> tuple[Floats, Floats]:
-    """Return f_0 of every query and f_k of every place, once all its items up to it have their grades.
+    """Return what is expected of every query at first, and at every place once all items up to it have their grades.
+
+    f_0 of every query and f_k of every place.
 
     An item whose grade is −1 stays as the model expects it. Of some ``queries`` alone the rest is 0.
     """

@@ -65,7 +65,10 @@ class DesignInput:
 
     @property
     def draw_columns(self) -> tuple[Floats, Floats, Floats]:
-        """m(x) and Var[L | x] of the first target, NaN without a grade model; what each query costs judged whole."""
+        """Mean and variance of each query's value under the model, NaN without one, and its cost: what draws rest on.
+
+        m(x) and Var[L | x] of the first target; what each query costs judged whole.
+        """
         places, unknown = self.places, np.full(self.places.pool.n_queries, np.nan)
         of_places = np.bincount(places.open_queries, places.open_costs, minlength=unknown.size)
         costs = np.asarray(of_places + places.overheads)
@@ -75,12 +78,15 @@ class DesignInput:
         return moments.mean, moments.variance, costs
 
     def planned(self, query_probs: Floats) -> Floats:
-        """Return Σ λ p sqrt(V/λ) of each target's own design, shape (n_targets,)."""
+        """Return how uncertain each target's own design would leave it, shape (n_targets,).
+
+        Σ λ p sqrt(V/λ): the root of its variance at a cost of 1, without clipping.
+        """
         ratios = [self.stage.pooled(self.places, variances) for variances in self.target_variances]
         return np.array([math.fsum(weighed(self.places, of_target, query_probs)[0].tolist()) for of_target in ratios])
 
     def minimax_weights(self, query_probs: Floats) -> list[float]:
-        """Return ω_t for which the largest loss of a target against its own design is least.
+        """Return the weights of targets for which the largest loss against a target's own design is least.
 
         ω_t ← ω_t V_t / V_t(alone), scaled to sum to 1, from equal losses on (V_t at one and the same cost).
         """
@@ -123,10 +129,10 @@ class DesignInput:
 
 
 def equal_loss_weights(planned: Floats) -> list[float]:
-    """Return ω_t = 1 over the variance that each target's own design plans at a given cost.
+    """Return the weights by which all targets lose the same share against their own designs.
 
-    It is (Σ λ sqrt(V/λ))² / Λ without clipping, so that every target loses the same share; a target without planned
-    variance gets none.
+    ω_t = 1 over the variance that each target's own design plans at a given cost, (Σ λ sqrt(V/λ))² / Λ without
+    clipping; a target without planned variance gets none.
 
     Examples
     --------

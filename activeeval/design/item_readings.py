@@ -47,7 +47,7 @@ class ItemReading(Reading):
 
     @cached_property
     def open_contrast(self) -> Floats:
-        """c_i of every place, 0 where its label is known."""
+        """What the rank of every place is worth, c_i; 0 where its label is known."""
         return np.where(self.known[self.order.items] < 0, self.contrast, 0.0)
 
     @cached_property
@@ -67,12 +67,15 @@ class ItemReading(Reading):
 
     @cached_property
     def extra_means(self) -> Floats:
-        """E[g_i] of every place under each of the other models, shape (n_places, n_models)."""
+        """Expected gain E[g_i] of every place by each of the extra models, shape (n_places, n_models)."""
         return np.ascontiguousarray((self.beliefs.extra_models[:, self.order.items] @ self.gains).T)
 
     @cached_property
     def word(self) -> Floats:
-        """E[g_i | u] and their running sums, shape (n_places, 3, n_nodes); see `activeeval.kernels.items`."""
+        """Expected gain of every place at each node, and running sums, shape (n_places, 3, n_nodes).
+
+        See `activeeval.kernels.items`.
+        """
         nodes = self.beliefs.nodes
         word = np.ones((self.order.items.size, 3, len(nodes)))
         word[:, item_kernel.MEAN] = (nodes @ self.gains)[:, self.order.items].T

@@ -23,7 +23,7 @@ from activeeval.types import Floats, Ints
 
 
 def label_values(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
-    """Return w of some items of a target that is divided by an ideal, shape (items.size,).
+    """Return how much each item's label tells of a target that is divided by an ideal, shape (items.size,): w above.
 
     Parameters
     ----------

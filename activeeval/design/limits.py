@@ -98,11 +98,14 @@ class Plan:
         )
 
     def variance(self, turned_to: Floats, judged: Floats) -> float:
-        """Return the variance that probabilities leave: ρ (n_queries,) and a (n_wanted,)."""
+        """Return the variance that probabilities of queries, ρ (n_queries,), and of places, a (n_wanted,), leave."""
         return _left(self.of_query, turned_to) + _left(self.of_open, judged)
 
     def chances(self, budget: float) -> tuple[Floats, Floats]:
-        """Return ρ (n_queries,) and a (n_wanted,) that the design's probabilities are at a budget in mean items."""
+        """Return with which probabilities the design turns to queries and judges places at a budget in mean items.
+
+        ρ (n_queries,) and a (n_wanted,).
+        """
         return self._chances(self.order.level_for(budget))
 
     def _chances(self, level: float) -> tuple[Floats, Floats]:

@@ -183,7 +183,10 @@ class Order:
         return total
 
     def inclusion_probs(self, level: float) -> tuple[Floats, Floats]:
-        """Return π of every query and a of every place at a level, min(1, κ r); 0 where nothing is judged."""
+        """Return the probability of every query, and of every place, to be judged at a level.
+
+        π and a, min(1, κ r); 0 where nothing is judged.
+        """
         with np.errstate(invalid="ignore"):
             pi, a = (np.minimum(1.0, level * of_unit) for of_unit in (self.query_rates, self.place_rates))
         return np.nan_to_num(pi), np.nan_to_num(a)

@@ -1,4 +1,4 @@
-"""From variances and costs to rates: with replacement, or roots of the order that levels are made of."""
+"""From variances and costs to rates: with replacement, or those of the order that levels are made of."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ then counts as less than a millionth of its items', for one that is exactly 0 wo
 
 
 def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: ArrayLike) -> Floats:
-    """Return q ∝ p sqrt(spread / λ), Theorems 1 and 2 and Corollary 1, eqs. (16), (17).
+    """Return the sampling probabilities with which the estimate of a budget varies least.
+
+    q ∝ p sqrt(spread / λ), Theorems 1 and 2 and Corollary 1, eqs. (16), (17).
 
     Parameters
     ----------
@@ -54,7 +56,10 @@ def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: Arr
 
 
 def defended(sampling_probs: Floats, query_probs: Floats, share: float) -> Floats:
-    """Return (1 − ε) q + ε p: no importance weight exceeds 1/ε, however wrong the model is."""
+    """Leave a share of sampling probabilities to traffic, so that no importance weight gets too large.
+
+    (1 − ε) q + ε p: no weight exceeds 1/ε, however wrong the model is.
+    """
     return (1 - closed_share(share, "the defensive share")) * sampling_probs + share * query_probs
 
 
@@ -123,7 +128,7 @@ def of_stage(
 def variance_terms(
     places: Places, variances: Variances, query_probs: Floats, *, is_nested: bool
 ) -> tuple[Floats, Floats]:
-    """Return p² V_0 (n_queries,) and p² V_i (n_wanted_places,), what the variance of an estimate is made of."""
+    """Return what the variance of an estimate is made of: p² V_0 (n_queries,) and p² V_i (n_wanted_places,)."""
     of_query = of_stage(places, variances, is_nested=is_nested, least_share=SIGNED)
     return query_probs**2 * of_query, query_probs[places.open_queries] ** 2 * variances.of_open
 
@@ -157,7 +162,7 @@ def weighed(places: Places, ratios: Ratios, query_probs: Floats) -> tuple[Floats
 def variance_left(
     places: Places, variances: Variances, ratios: Ratios, query_probs: Floats, *, is_nested: bool
 ) -> float:
-    """Return Σ p V / root over queries and wanted places: the variance that unclipped rates p root leave."""
+    """Return the variance that rates leave where none is clipped: Σ p V / root over queries and wanted places."""
     owners = places.open_queries
     of_query = of_stage(places, variances, is_nested=is_nested)
     left = 0.0

@@ -81,7 +81,7 @@ class Reading:
 
     @cached_property
     def query_probs(self) -> Floats:
-        """p of every query among those that the question is about, shape (n_queries,)."""
+        """Probability p of every query among those that the question is about, shape (n_queries,)."""
         within, p = self.target.within, self.order.query_probs
         if within is None:
             return p
@@ -92,7 +92,7 @@ class Reading:
 
     @cached_property
     def settled_values(self) -> Floats:
-        """L of every query from the known grades alone: exact where nothing can be judged."""
+        """Value of every query from the known grades alone: exact where nothing can be judged."""
         return self.target.values(self.known)
 
     @cached_property
@@ -122,7 +122,9 @@ class Reading:
         return np.asarray(is_judged & ~self.settled_by(selection))
 
     def left_to_chance(self, level: float) -> Floats:
-        """Return p² Σ c² (1/a − 1) of every query's places at a level, shape (n_queries,).
+        """Return how much of an estimate chance leaves open at a level, by query, shape (n_queries,).
+
+        p² Σ c² (1/a − 1) of every query's places.
 
         c is what a place's rank is worth in the target, so these compare as the variances of the queries do where all
         labels are equally uncertain.
@@ -184,7 +186,7 @@ class Reading:
 
     @cached_property
     def bounded(self) -> Planned:
-        """What no grade model can plan more than, by level, at hardly any cost: the widest values at the least rate."""
+        """More than any grade model plans, by level, at hardly any cost: the widest values at the least rate."""
         n, top = self.target.pool.n_items, 0 if self.top is None else self.top
         ends = [np.abs(self.target.values(np.full(n, grade))) for grade in (0, top)]
         lists = [self.target.ranking, self.target.versus]
@@ -196,7 +198,7 @@ class Reading:
 
     @cached_property
     def planned_blindly(self) -> Planned | None:
-        """The same were all grades equally likely; None where the grades are not known."""
+        """What the design would plan were all grades equally likely, by level; None where the grades are not known."""
         if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
             return self.larger_pool_sums.planned_blindly
         if self.top is None:
@@ -213,7 +215,7 @@ class Reading:
         return planned_by(self.order, places, self.stage.variances(self.target, places, beliefs), self.query_probs)
 
     def values(self, grades: Ints) -> Floats:
-        """Return L of every query from the grades of places and from what is known, shape (n_queries,)."""
+        """Return the value of every query from the grades of places and from what is known, shape (n_queries,)."""
         return self.target.values(self._all_grades(grades))
 
     def judge(self, grades: Ints) -> Judge:
@@ -257,7 +259,7 @@ class Judge:
 
 @dataclass(frozen=True, eq=False)
 class WholeJudge(Judge):
-    """Queries judged whole: y = L."""
+    """Queries judged whole: what is seen of a query is its value."""
 
     reading: Reading
     grades: Ints
@@ -284,7 +286,9 @@ class WholeJudge(Judge):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PrefixReading(Reading):
-    """A target on a nested order: L̃ = m + Σ_{k ≤ depth} D_k / G_k, unbiased for any model.
+    """A target on an order whose queries are judged down to a depth.
+
+    L̃ = m + Σ_{k ≤ depth} D_k / G_k, unbiased for any model.
 
     Attributes
     ----------
@@ -321,7 +325,7 @@ class PrefixReading(Reading):
 
 @dataclass(frozen=True, eq=False)
 class PrefixJudge(Judge):
-    """Judged prefixes; ``f`` holds f_k by place."""
+    """Judged prefixes; ``f`` holds what is expected of a query after each place, f_k."""
 
     reading: PrefixReading
     f: Floats

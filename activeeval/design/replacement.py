@@ -90,7 +90,7 @@ class ReplacementDraws:
         return budget * (1 + ROUNDING) >= self.cost
 
     def n_draws(self, budget: float) -> int:
-        """Return n* = Λ / E_q[λ], rounded down: draws that cost the budget on average.
+        """Return how many draws cost the budget on average, n* = Λ / E_q[λ] rounded down.
 
         Raises
         ------

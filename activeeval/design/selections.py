@@ -37,7 +37,7 @@ class Selection:
 
     @property
     def levels(self) -> Floats:
-        """T once for every query."""
+        """The level T once for every query."""
         return np.full(self.queries.size, self.level)
 
     def within(self, queries: NDArray[np.bool_]) -> Selection:

@@ -115,7 +115,7 @@ class Whole:
         return wanted_places(targets, known)
 
     def moments(self, target: Target, beliefs: GradeProbs) -> Moments:
-        """Return m(x) and Var[L | x] given what is known."""
+        """Return mean and variance of each query's value given what is known, m(x) and Var[L | x]."""
         return target.moments(beliefs.nodes, beliefs.weights)
 
     def variances(self, target: Target, places: Places, beliefs: GradeProbs | None) -> Variances:
@@ -176,7 +176,7 @@ class Depth:
         )
 
     def variances(self, target: Target, places: Places, beliefs: GradeProbs) -> Variances:
-        """Return E[D_k²] of every place under the model, from labels that it draws."""
+        """Return how far each place should move its query's value, E[D_k²], by labels that the model draws."""
         arrays = walked(target, beliefs, places.offsets, places.items)
         squares, lengths = np.zeros(places.items.size), np.maximum(np.diff(places.offsets), 1)
         powers = np.floor(np.log2(_SAMPLED_PLACES / lengths)).astype(np.int64)
@@ -243,7 +243,10 @@ class Items:
         return wanted_places(targets, known, worth)
 
     def variances(self, target: Target, places: Places, beliefs: GradeProbs) -> Variances:
-        """Return Var[L | x] and E[d_i²], the latter once the labels before have said half of what nodes disagree on."""
+        """Return the variance of each query's value and what each item adds to it.
+
+        Var[L | x] and E[d_i²], the latter once the labels before have said half of what nodes disagree on.
+        """
         variances = target.moments(beliefs.nodes, beliefs.weights).variance
         of_open = _item_variances(target, beliefs, places.items[places.matters])
         return Variances(of_query=variances, of_open=of_open, least_shares=np.full(of_open.size, LEAST_ITEM_SHARE))

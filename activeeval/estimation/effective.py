@@ -48,7 +48,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ValueVariance:
-    """An estimated S².
+    """An estimate of S², how much values differ between queries.
 
     Attributes
     ----------
@@ -63,7 +63,9 @@ class ValueVariance:
 
 
 def effective_sample_size(evidence: Evidence, reading: Reading, selection: Selection) -> tuple[float | None, str]:
-    """Return n = Ŝ² / V̂ for the pool, or None and why the sample does not tell.
+    """Return how many random queries judged whole would tell as much, or None and why the sample does not tell.
+
+    n = Ŝ² / V̂ for the pool.
 
     Parameters
     ----------
@@ -88,7 +90,10 @@ def effective_sample_size(evidence: Evidence, reading: Reading, selection: Selec
 
 
 def value_variance(evidence: Evidence, evaluated: Evaluated, reading: Reading, selection: Selection) -> ValueVariance:
-    """Return Ŝ² by the equations above, ``found`` the sample's estimate for the pool."""
+    """Return how much values differ between queries, Ŝ² by the equations above.
+
+    ``evaluated`` is the sample's estimate for the pool.
+    """
     inside = _by_items if reading.kind == "items" else _as_a_whole
     certain, opened = inside(evidence, evaluated, reading, selection)
     centre, share = evaluated.value, 1.0 - evidence.open_share

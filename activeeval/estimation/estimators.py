@@ -65,7 +65,9 @@ relevant difference. From 1e-8 to 1e-5 nothing else changes than that wrong inte
 
 
 def supported(observed: Floats, degrees: Floats, planned: Floats) -> Floats:
-    """Return V* = max(V̂, (df V̂ + V_plan) / (df + 1)), shape (n,).
+    """Return variances that what was planned lifts where a sample shows too little, shape (n,).
+
+    V* = max(V̂, (df V̂ + V_plan) / (df + 1)).
 
     V̂ is small where the rare large residual was not drawn. What the model planned for the level reached lifts it then,
     and never lowers it: a model that expects too much spread is contradicted by the sample, one that expects too
@@ -176,7 +178,10 @@ def _with_plan(
 
 
 def residuals(evidence: Evidence) -> tuple[Floats, Floats, Floats]:
-    """Return B, and e and s of each open query of a sample by levels; see `activeeval.kernels.estimates`."""
+    """Return the fitted coefficients B, and residuals e and their variances s of each open query of a sample by levels.
+
+    See `activeeval.kernels.estimates`.
+    """
     left = np.empty((evidence.values.size, 2))
     arrays = (
         evidence.importance_weights,
@@ -190,7 +195,9 @@ def residuals(evidence: Evidence) -> tuple[Floats, Floats, Floats]:
 
 
 def variance_shares(evidence: Evidence) -> Floats:
-    """Return what each open query, or draw, adds to V̂, shape (n,): (g ω)² (keep e² + (1 − keep) s), never below 0.
+    """Return what each open query, or draw, adds to the variance, shape (n,), never below 0.
+
+    (g ω)² (keep e² + (1 − keep) s) of V̂.
 
     Of draws with replacement the square of what it adds to the error.
     """
@@ -240,7 +247,7 @@ def estimate(evidence: Evidence, method: str, scope: str = "pool") -> Estimate:
 
 
 def population_variance(evidence: Evidence, result: Evaluated) -> float:
-    """Return S² / N, what the choice of the pool adds to the variance.
+    """Return what the choice of the pool adds to the variance, S² / N.
 
     S² (1 − Σ p²) is the mean of L² less R² by its unbiased estimate R̂² − V̂, and N is 1 / Σ p². L² is known of certain
     queries; of the open ones the weighted mean of unbiased squares stands for it, less the squares of their known
@@ -267,7 +274,9 @@ def population_variance(evidence: Evidence, result: Evaluated) -> float:
 
 
 def joint_degrees(of_pool: float, degrees: float, added: float, of_added: float) -> float:
-    """Return (V* + W)² / (V*²/df₁ + W²/df₂), the degrees of freedom of V* + W after Satterthwaite.
+    """Return the degrees of freedom of a sum of two variances after Satterthwaite.
+
+    (V* + W)² / (V*²/df₁ + W²/df₂) for V* + W.
 
     Examples
     --------

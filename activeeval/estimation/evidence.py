@@ -81,7 +81,7 @@ class Evidence:
 
     @property
     def importance_weights(self) -> Floats:
-        """p/q, or p/π."""
+        """How many queries of the pool each counts for relative to traffic: p/q, or p/π."""
         return self.query_probs / self.inclusion_probs
 
 

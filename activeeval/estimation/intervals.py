@@ -104,7 +104,7 @@ def _has_contributions(evaluated: Evaluated) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """R̂ ± t se."""
+    """The t interval, R̂ ± t se."""
 
     name: ClassVar[str] = "t"
     when: ClassVar[str] = "the default: one look, planned beforehand"

@@ -144,7 +144,7 @@ class _Family:
         versus: Rankings | None = None,
         node_weights: ArrayLike | None = None,
     ) -> Moments:
-        """Return E[L], E[L²] and Var[L] of each query under a grade model, eqs. (16)–(18).
+        """Return mean, mean square and variance of each query's value under a grade model, eqs. (16)–(18).
 
         Parameters
         ----------
@@ -210,7 +210,9 @@ class _Family:
 
 @dataclass(frozen=True, slots=True)
 class Additive(_Family):
-    """L = Σ_i c_i g(y_i): DCG, RBP, P, CG, learned gains and discounts.
+    """A measure that adds up what each rank holds: DCG, RBP, P, CG, learned gains and discounts.
+
+    L = Σ_i c_i g(y_i), c the discount of a rank and g the gain of a grade.
 
     Parameters
     ----------
@@ -255,7 +257,9 @@ class Additive(_Family):
 
 @dataclass(frozen=True, slots=True)
 class Cascade(_Family):
-    """L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)): ERR, RR, Success, any stop probabilities and discounts.
+    """A measure of users who read down a list until an item stops them: ERR, RR, Success and others.
+
+    L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)), c the discount of a rank and ℓ the stop probability of a grade.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class Normalised(_Ranked):
         versus: Rankings | None = None,
         node_weights: ArrayLike | None = None,
     ) -> Moments:
-        """Return E[L], E[L²] and Var[L] of each query as means over 200 sets of labels drawn from the model.
+        """Return mean, mean square and variance of each query's value over 200 sets of labels that the model draws.
 
         The draws belong to the ids: the same in every call, whatever the order of the rows. Parameters as those of
         `Additive.moments`.

@@ -56,7 +56,7 @@ class _Open:
 
 @dataclass(frozen=True, slots=True)
 class Exponential(_Open):
-    """g(y) = 2^y − 1."""
+    """The gain 2^y − 1 of a grade y."""
 
     def values(self, n_grades: int) -> Floats:
         with np.errstate(over="ignore"):  # a grade past 1023 has no finite gain, which its user is told
@@ -68,7 +68,7 @@ class Exponential(_Open):
 
 @dataclass(frozen=True, slots=True)
 class Linear(_Open):
-    """g(y) = y."""
+    """A gain that is the grade itself, g(y) = y."""
 
     def values(self, n_grades: int) -> Floats:
         return np.arange(n_grades, dtype=np.float64)
@@ -79,7 +79,7 @@ class Linear(_Open):
 
 @dataclass(frozen=True, slots=True)
 class AtLeast(_Open):
-    """g(y) = 1 where y ≥ rel, else 0."""
+    """A gain of 1 for relevant items, of a grade from ``rel`` on, else 0."""
 
     rel: int = field(default=1, kw_only=True)
 
@@ -92,7 +92,7 @@ class AtLeast(_Open):
 
 @dataclass(frozen=True, slots=True)
 class Stop(_Open):
-    """ℓ(y) = (2^y − 1) / 2^max_grade, the probability that a user stops at an item of grade y."""
+    """The probability that a user stops at an item of grade y, ℓ(y) = (2^y − 1) / 2^max_grade."""
 
     depends_on_scale: ClassVar[bool] = True
 
@@ -202,18 +202,18 @@ def as_discounts(discounts: Any) -> Discounts:
 
 
 def log_discount(ranks: Any) -> Any:
-    """1 / log2(1 + rank)."""
+    """Return 1 / log2(1 + rank), the discount of DCG."""
     return 1.0 / np.log2(1.0 + ranks)
 
 
 def reciprocal_discount(ranks: Any) -> Any:
-    """1 / rank."""
+    """Return 1 / rank, the discount of ERR."""
     return 1.0 / ranks
 
 
 @dataclass(frozen=True, slots=True)
 class GeometricDiscount:
-    """(1 − p) p^(rank − 1)."""
+    """The discount (1 − p) p^(rank − 1) of RBP: a user reads on with probability p."""
 
     p: float
 

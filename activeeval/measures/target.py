@@ -86,7 +86,9 @@ def check_sampled(measure: Measure) -> SampledMeasure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """L of a ranking, or δ = L(ranking) − L(versus): the only place where the two differ.
+    """What is to be estimated: the value of a ranking, or by how much it is above that of another.
+
+    L of a ranking, or δ = L(ranking) − L(versus): the only place where the two differ.
 
     Parameters
     ----------
@@ -166,7 +168,7 @@ class Target:
 
     @property
     def contrast(self) -> Floats:
-        """What a rank is worth to each item, Δc in a comparison, shape (n_items,); 0 where it is not ranked."""
+        """What each item's rank is worth, a difference in a comparison, shape (n_items,); 0 where it is not ranked."""
         discounts = self.measure.discount_vector(self._longest)
         contrast = np.zeros(self.pool.n_items)
         for sign, ranking in ((1.0, self.ranking), (-1.0, self.other)):
@@ -179,7 +181,7 @@ class Target:
         return self.measure.terms(n_grades, self._longest, int(np.diff(self.pool.query_offsets).max()))
 
     def values(self, grades: ArrayLike) -> Floats:
-        """Return L or δ of every query for known grades, shape (n_queries,)."""
+        """Return the value of every query, or its difference, for known grades, shape (n_queries,)."""
         return self.measure.score(self.pool, grades, self.ranking, self.versus)
 
     def check_judged(self, grades: ArrayLike) -> None:
@@ -190,7 +192,7 @@ class Target:
         check_judged(pool.pairs_of(missing), items.size, f"that {self.name} needs")
 
     def moments(self, grade_probs: ArrayLike, node_weights: ArrayLike | None = None) -> Moments:
-        """Return the moments of L or δ of every query under a grade model."""
+        """Return mean, mean square and variance of every query's value, or difference, under a grade model."""
         return self.measure.moments(self.pool, grade_probs, self.ranking, self.versus, node_weights)
 
     def judging_lists(self) -> tuple[Ints, Ints]:

@@ -73,7 +73,7 @@ class Goal:
             )
 
     def is_met(self, prospect: Prospect, chance: float | None = None) -> bool:
-        """Whether a prospect reaches it.
+        """Return whether a prospect reaches the goal.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Goal:
         return prospect.power_at(chance or SURE, *asked) >= self.power
 
     def budget(self, forecast: Forecast, chance: float | None = None) -> float | None:
-        """Return the smallest budget in mean items that should reach it; None where no budget in the pool does.
+        """Return the smallest budget in mean items that should reach the goal; None where no budget in the pool does.
 
         ``chance`` is that of `is_met`.
         """

@@ -104,7 +104,7 @@ class Prospect:
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Of the t intervals, the median of samples; infinite where everything is judged."""
+        """Degrees of freedom of the t intervals, the median of samples; infinite where everything is judged."""
         return math.fsum(weight * float(np.median(self._degrees(noise))) for weight, noise in self._noises)
 
     def _degrees(self, noise: Noise) -> Floats:

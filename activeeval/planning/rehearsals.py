@@ -63,7 +63,7 @@ class Noise:
 
     @classmethod
     def of_degrees(cls, degrees_of_freedom: float) -> Noise:
-        """Return that of χ², all degrees of freedom alike, as a share of themselves."""
+        """Return the noise of a χ², all degrees of freedom alike, as a share of themselves."""
         return cls(ratios=_chi_square_ratios(degrees_of_freedom), shares=np.ones(_N_RATIOS))
 
 

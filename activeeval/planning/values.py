@@ -34,17 +34,17 @@ class Values:
 
     @property
     def performance(self) -> float:
-        """R_θ = Σ p m."""
+        """The performance that the model expects, R_θ = Σ p m."""
         return float(self.query_probs @ self.means)
 
     @property
     def squares(self) -> Floats:
-        """E[(L − R_θ)² | x], shape (n_queries,)."""
+        """Mean squared distance of each query's value from the performance, E[(L − R_θ)² | x], shape (n_queries,)."""
         return np.asarray(self.variances + (self.means - self.performance) ** 2)
 
     @property
     def spread(self) -> float:
-        """E[S²], S² = Σ p L² − R², how values differ between queries."""
+        """How much values are expected to differ between queries, E[S²] with S² = Σ p L² − R²."""
         return float(self.query_probs @ self.squares - self.query_probs**2 @ self.variances)
 
     @property
@@ -55,7 +55,7 @@ class Values:
 
     @property
     def size(self) -> float:
-        """1 / Σ p², the number of queries where all are equally frequent."""
+        """How many queries the pool counts as, 1 / Σ p²: all of them where they are equally frequent."""
         return 1.0 / float(self.query_probs @ self.query_probs)
 
     @property

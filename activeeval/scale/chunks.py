@@ -58,7 +58,7 @@ class Chunk:
 
     @property
     def weights(self) -> Floats:
-        """p(x) in the unit of the traffic, shape (n_queries,)."""
+        """Traffic p(x) of each query in the unit that all chunks share, shape (n_queries,)."""
         traffic = float(self.pool.n_queries if self.traffic is None else self.traffic)
         if not (np.isfinite(traffic) and traffic > 0):
             raise InputError(f"traffic must be a positive number, got {self.traffic!r}")

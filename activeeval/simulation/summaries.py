@@ -329,7 +329,9 @@ def saved_above(budgets: Floats, errors: Floats, passive_errors: Floats) -> list
 
 
 def saved_at(budgets: Floats, errors: Floats, passive: Floats) -> Floats:
-    """Interpolate log Λ over log error for each budget; NaN where passive's error lies outside the method's.
+    """Return the share of labels saved at each budget; NaN where passive's error lies outside the method's.
+
+    log Λ is interpolated over log error.
 
     Errors are made to fall with the budget: by their running minimum, and on its plateaus by a
     slope too small to see.
