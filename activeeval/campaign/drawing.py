@@ -92,7 +92,7 @@ class _Levelled:
     def units(self) -> tuple[Unit, ...]:
         queue, n = self.queue, self.block_ends[-1]
         blocks = np.searchsorted(self.block_ends, np.arange(n), side="right") + 1
-        places = [queue.slots_of(k) for k in range(n)]
+        places = [queue.places_of(k) for k in range(n)]
         return _units(
             self.design, blocks, queue.unit_queries[:n], places, queue.unit_levels[:n].tolist(), queue.unit_costs[:n]
         )
@@ -133,7 +133,7 @@ class _Drawn:
 
 
 def _drawn(design: Design, scheme: Replacement, key: np.uint64) -> Drawing:
-    deck = scheme.deck(design.order)
+    deck = scheme.draws_of(design.order)
     draws, spent, _ = deck.run(key, float(design.budget or 0.0), expected=design.expected)
     new = draws[np.sort(np.unique(draws, return_index=True)[1])]
     new = new[np.diff(design.order.offsets)[new] > 0]

@@ -198,7 +198,7 @@ class Sample:
         """Return how much is to be judged, and how far that goes."""
         design, units = self.campaign.design, self.campaign.planned[self.n_before :]
         n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
-        everything = n_items == int((design.order.roots > 0).sum())
+        everything = n_items == int((design.order.place_rates > 0).sum())
         sizes = [sum(len(u.items) for u in units if u.block == k + 1) for k in range(len(design.blocks))]
         sizes = [size for size in sizes if size]
         spent, budget = sum(u.cost for u in self.campaign.planned), f"{design.budget:.6g}"

@@ -103,7 +103,7 @@ def test_a_budget_below_the_dearest_unit_is_refused_with_numbers(method):
     design, _ = labelled(method=method)
     costs = np.array(design.order.dearest_units)
     if not design.scheme.can_be_topped_up:
-        costs = design.scheme.deck(design.order).costs
+        costs = design.scheme.draws_of(design.order).costs
     needed = float(costs.max())
     with pytest.raises(BudgetError, match=f"{needed:g} for 'q{costs.argmax()}'") as problem:
         Campaign(design, 0.999 * needed)
@@ -136,7 +136,7 @@ def test_a_budget_for_everything_is_a_census(method):
     assert estimate.value == pytest.approx(design.pool.query_probs @ design.target.values(labels), rel=1e-12)
     assert (estimate.std_error, estimate.interval().low) == (0, estimate.value)
     assert estimate.cost == pytest.approx(design.cost)
-    wanted = design.order.items[design.order.roots > 0] if design.scheme.can_be_topped_up else design.order.items
+    wanted = design.order.items[design.order.place_rates > 0] if design.scheme.can_be_topped_up else design.order.items
     assert sorted(item for unit in campaign.units for item in unit.items) == sorted(wanted.tolist())
 
 
@@ -158,7 +158,7 @@ def test_units_come_by_level_in_blocks_and_hold_what_the_order_says(method):
         spent += unit.cost
         assert unit.block == 1 + sum(spent > end * (1 + 1e-12) for end in design.blocks)
         places = [int(np.flatnonzero(order.items == item)[0]) for item in unit.items]
-        assert {order.slot_queries[i] for i in places} == {unit.query}
+        assert {order.place_queries[i] for i in places} == {unit.query}
         overhead = 0.0 if unit.query in seen else order.overheads[unit.query]
         assert unit.cost == pytest.approx(order.costs[places].sum() + overhead)
         assert unit.query_id == f"q{unit.query}"
@@ -352,7 +352,7 @@ def test_the_papers_draws_are_a_weighted_ratio(method):
     design, labels = labelled(5, method)
     campaign = judge(Campaign(design, 0.5 * design.cost, rng=6), labels)
     values = design.target.values(labels)
-    drawn, _, _ = design.scheme.deck(design.order).run(campaign.key, 0.5 * design.cost)
+    drawn, _, _ = design.scheme.draws_of(design.order).run(campaign.key, 0.5 * design.cost)
     w = [design.pool.query_probs[q] / design.scheme.sampling_probs[q] for q in drawn]
     x = values[drawn].tolist()
     ratio = sum(a * b for a, b in zip(w, x, strict=True)) / sum(w)
@@ -378,7 +378,7 @@ def test_redraws_are_free_and_still_count():
 @pytest.mark.parametrize("n", [1, 2, 7, 60])
 def test_an_expected_budget_gives_that_many_draws(n):
     design, labels = labelled(4, "active")
-    budget = design.scheme.deck(design.order).expected_cost * (n + 0.5)
+    budget = design.scheme.draws_of(design.order).expected_cost * (n + 0.5)
     campaign = judge(Campaign(design.with_budget(budget, expected=True), rng=1), labels)
     assert campaign.estimate().n_draws == n
     assert math.isinf(campaign.estimate().std_error) == (n == 1)
@@ -523,13 +523,13 @@ def test_what_is_open_are_queries_that_chance_chose_and_somebody_judged():
         campaign = judge(Campaign(design, 0.5 * design.cost, rng=seed), labels)
         level = Campaign(design, 0.99 * design.cost, rng=seed).planned[len(campaign.units)].level
         queries = {unit.query for unit in campaign.units}
-        own = [q for q in queries if level * design.readings[0].least_roots[q] < 1]
+        own = [q for q in queries if level * design.readings[0].least_rates[q] < 1]
         estimate = campaign.estimate()
         assert estimate.n_open == len(own)
         assert estimate.n_queries == len(queries)
         order = design.order
         u = np.array([number_of(int(campaign.key), word) for word in id_hashes(order.pool)[0]])
-        entered = u / order.query_roots < level
+        entered = u / order.query_rates < level
         n_empty += bool(set(np.flatnonzero(entered).tolist()) - queries)
     assert n_empty > 0
 
@@ -545,9 +545,9 @@ def test_an_item_that_cannot_be_judged_has_residual_nothing():
     value = float(order.query_probs @ reading.predictions)
     for item in (item for unit in campaign.units for item in unit.items if item % 4):
         (i,) = np.flatnonzero(order.items == item)
-        a = min(1.0, level * order.roots[i])
+        a = min(1.0, level * order.place_rates[i])
         gap = reading.gains[labels[item]] - reading.means[i]
-        value += order.query_probs[order.slot_queries[i]] * reading.contrast[i] * gap / a
+        value += order.query_probs[order.place_queries[i]] * reading.contrast[i] * gap / a
     assert campaign.estimate().value == pytest.approx(value, rel=1e-10)
 
 
@@ -783,8 +783,8 @@ def test_one_query_that_holds_most_of_what_chance_leaves_out_is_named():
         found = [one.text for one in campaign.estimate().cautions if one.code == "one query"]
         level = campaign._drawing.selection(campaign._drawing.block_ends[-1]).level
         _, a = design.order.inclusion_probs(level)
-        worth = traffic[design.order.slot_queries] ** 2 * target.contrast[design.order.items] ** 2 * (1 / a - 1)
-        shares = [worth[design.order.slot_queries == q].sum() / worth.sum() for q in range(40)]
+        worth = traffic[design.order.place_queries] ** 2 * target.contrast[design.order.items] ** 2 * (1 / a - 1)
+        shares = [worth[design.order.place_queries == q].sum() / worth.sum() for q in range(40)]
         assert bool(found) == (max(shares) > 0.25), method
         if found:
             assert found[0].startswith(

@@ -199,7 +199,7 @@ def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArra
     selection = campaign.whole_selection
     if isinstance(design.scheme, Replacement):
         missed = (1 - design.scheme.sampling_probs) ** selection.queries.size
-        found[design.order.items] = (1 - missed)[design.order.slot_queries]
+        found[design.order.items] = (1 - missed)[design.order.place_queries]
     else:
         found[design.order.items] = design.order.inclusion_probs(selection.level if level is None else level)[1]
     found[design.known >= 0] = 1.0

@@ -148,7 +148,7 @@ def _design(found: Standing) -> Row:
         "versions": [{"version": v.version, "sample": v.digest, "as_of": v.seq, "reason": v.reason} for v in versions],
         "queries": design.pool.n_queries,
         "items": design.pool.n_items,
-        "open_items": int((design.order.roots > 0).sum()),
+        "open_items": int((design.order.place_rates > 0).sum()),
         "known": _known(found.rounds[0]),
         "rounds": [_round(one) for one in found.rounds],
         "blocks": _blocks(found),
