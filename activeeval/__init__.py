@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "activeeval.errors": ("ActiveEvalError", "BudgetError", "FormatError", "InputError", "SolverError", "StateError"),
-    "activeeval.pool": ("Judgments", "QueryPool", "Rankings"),
+    "activeeval.pool": ("PoolGrades", "QueryPool", "Rankings"),
     "activeeval.results": ("Cannot", "Estimate", "Figure", "Interval", "Moments"),
     "activeeval.measures": (
         "AP",
@@ -96,7 +96,7 @@ if TYPE_CHECKING:
         parse_measure,
         top_k_grades,
     )
-    from activeeval.pool import Judgments, QueryPool, Rankings
+    from activeeval.pool import PoolGrades, QueryPool, Rankings
     from activeeval.rankers import ExpectedGradeRanker, ForestRegressionRanker, RankingSVM
     from activeeval.results import Cannot, Estimate, Figure, Interval, Moments
     from activeeval.scale import Chunk, ChunkedDesign, chunked_design
