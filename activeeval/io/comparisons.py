@@ -10,12 +10,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, Self
 
-import polars as pl
-
 from activeeval.errors import InputError, shown
 from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.loading import DOCUMENT
-from activeeval.io.tables.export import write_columns
 from activeeval.io.tables.preferences import QUERY, pair_answers
 from activeeval.io.tables.sheets import TABLES, Sheet, read_sheet
 from activeeval.io.writing import write_atomically
@@ -125,6 +122,10 @@ def write_truth(truths: Mapping[str, Truth], path: PathLike) -> None:
         rows += [(query, None, doc) for doc in truth.below]
         rows += [(query, _BAD, doc) for doc in truth.bad]
     queries, ranks, docs = ([row[k] for row in rows] for k in range(3))
+    import polars as pl  # whoever reads alone does not wait for it
+
+    from activeeval.io.tables.export import write_columns
+
     columns = pl.Series(ranks, dtype=pl.String)
     whole = columns if _BAD in ranks else columns.cast(pl.Int64)
     write_columns({"query": queries, "rank": whole, "doc_id": docs}, path)

@@ -10,10 +10,11 @@ from functools import partial
 from typing import Self
 
 from activeeval.errors import InputError
-from activeeval.io.comparisons import Comparison, Truth, read_comparisons, read_truth_if_any
+from activeeval.io.comparisons import Comparison, Truth
 from activeeval.io.labelling import Told, append_told, read_told
 from activeeval.io.tables.draws import TEXTS, draws_of
 from activeeval.io.tables.sheets import read_sheet
+from activeeval.judgments import read
 from activeeval.top_k import Remaining, TopKLabelling
 
 
@@ -29,7 +30,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelling:
-    """What one judge has said of the queries of a sheet: a fold over the lines of a log.
+    """The answers of one judge to the queries of a sheet: a fold over the lines of a log.
 
     Attributes
     ----------
@@ -135,11 +136,11 @@ class Labelling:
     def is_own(self, path: str) -> bool:
         """Whether a file holds only truths or comparisons that this labelling says too."""
         try:
-            truths = read_truth_if_any(path)
-            if truths is not None:
+            judgments = read(path)
+            if judgments.holds("truth"):
                 now = self.truths()
-                return all(now.get(query) == truth for query, truth in truths.items())
-            return set(read_comparisons(path)) <= set(self.comparisons())
+                return all(now.get(query) == truth for query, truth in judgments.truths().items())
+            return set(judgments.comparisons()) <= set(self.comparisons())
         except InputError:
             return False
 

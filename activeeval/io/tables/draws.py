@@ -13,7 +13,6 @@ import numpy as np
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.tables.cells import is_formula
-from activeeval.io.tables.export import write_columns
 from activeeval.io.tables.sheets import TABLES, Sheet, read_sheet
 from activeeval.io.text.columns import typed_column
 from activeeval.io.writing import Together
@@ -112,6 +111,8 @@ def write_draws(
     texts : mapping of str to sequence of str, optional
         What the judges are to read beside the ids, under names of `TEXTS`: one a row, empty where there is none.
     """
+    from activeeval.io.tables.export import write_columns  # polars, for which whoever reads alone does not wait
+
     words = {EMPTY: None, CANNOT: _CANNOT}
     is_cut = bare_suffix(path) in _CUT
     columns: dict[str, Any] = {"sample": [draws.sample] * draws.n_rows, "block": draws.block}
