@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "activeeval.errors": ("ActiveEvalError", "BudgetError", "FormatError", "InputError", "SolverError", "StateError"),
     "activeeval.pool": ("PoolGrades", "QueryPool", "Rankings"),
+    "activeeval.judgments": ("Judge", "Judgment", "Judgments"),
     "activeeval.results": ("Cannot", "Estimate", "Figure", "Interval", "Moments"),
     "activeeval.measures": (
         "AP",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     )
     from activeeval.generated import generate_pool
     from activeeval.grade_models import QueryFactor, calibration_report
+    from activeeval.judgments import Judge, Judgment, Judgments
     from activeeval.measures import (
         AP,
         DCG,

@@ -309,12 +309,12 @@ class Judgments:
         """
         if not self.is_of_grades:
             self.refuse("grades")
-        is_machine = [judge.is_machine for judge in self.judges]
-        if all(is_machine) and len(self):
+        is_of_people = self.is_of_people
+        if len(self) and not is_of_people.any():
             raise InputError(f"{self.source}: holds judgments of machines alone, which are no labels")
-        if self.kinds is None and not any(is_machine):
+        if self.kinds is None and is_of_people.all():
             return self
-        return self.where((self.kind_of == GRADE) & self.is_of_people)
+        return self.where((self.kind_of == GRADE) & is_of_people)
 
     def _resolved(self, policy: str) -> Any:
         if policy == "mean-gain":

@@ -229,7 +229,9 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
     grade = _column(sheet, "grade", _GRADE if any(name in sheet.columns for name in _GRADE) else ("grade", "score"))
     values, kinds = _grades(sheet, grade)
     queries, items = sheet.texts(query), sheet.texts(doc)
-    words = sheet.words("judge") if "judge" in sheet.columns else None
+    words = None
+    if not {"judge", "judge_kind"}.isdisjoint(sheet.columns):
+        words = sheet.words("judge") if "judge" in sheet.columns else [""] * sheet.n_rows
     judges, numbers = ((Judge("", kind),), None) if words is None else _judges(words, _kinds(sheet, kind))
     return Judgments(
         query_ids=queries,

@@ -10,9 +10,10 @@ from activeeval.campaign import Campaign
 from activeeval.campaign.sheet import nearest_id
 from activeeval.cases.truths import check_depth, graded
 from activeeval.errors import InputError, shown
-from activeeval.io.comparisons import Truth, holds_truths, truths_of
+from activeeval.io.comparisons import Truth, truths_of
 from activeeval.io.tables.draws import EMPTY, Draws, draws_of
 from activeeval.io.tables.sheets import read_sheet
+from activeeval.judgments.reading import is_truths
 from activeeval.measures import judged_k
 from activeeval.pool.texts import Texts
 
@@ -21,9 +22,9 @@ Judged = Draws | dict[str, Truth]
 
 
 def read_judged(path: str) -> Judged:
-    """Read a judged sheet, or a table of ranks in its place; raises as `read_draws` and `read_truth` do."""
+    """Read a judged sheet, or a table of ranks in its place; raises as `draws_of` and `truths_of` do."""
     sheet = read_sheet(path).plainly_named()
-    return truths_of(sheet) if holds_truths(sheet) else draws_of(sheet, path)
+    return truths_of(sheet) if is_truths(set(sheet.columns)) else draws_of(sheet, path)
 
 
 def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draws:
