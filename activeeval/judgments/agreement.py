@@ -163,7 +163,7 @@ def agreements(
     except InputError as problem:
         problems.append(f"preferences: {problem}")
     if by_grades is None and by_preferences is None:
-        raise InputError("; ".join(problems) or "nobody has judged anything yet")
+        raise InputError("; ".join(problems) or "there is no judge: agreement is of two or more")
     return Agreements(grades=by_grades, preferences=by_preferences, problems=tuple(problems))
 
 

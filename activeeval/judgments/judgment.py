@@ -443,7 +443,10 @@ class Judgments:
         """Return how far judges agree, on grades and on preferences; else as `activeeval.judgments.agreements`."""
         from activeeval.judgments.agreement import agreements
 
-        return agreements(self.coded_grades(), self.coded_relations(), confidence, n_resamples, rng)
+        grades, relations = self.coded_grades(), self.coded_relations()
+        if not grades.judges and not relations.judges:
+            raise InputError(f"{self.source}: nobody has judged anything yet")
+        return agreements(grades, relations, confidence, n_resamples, rng)
 
     def seconds_taken(self) -> dict[Judge, SecondsTaken]:
         """Return how long the judgments of each judge took, of those whose time is known."""

@@ -222,11 +222,13 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
     """Return the grades of a table; an item whose cell is empty waits."""
     from activeeval.io.keys import first_repeated_pair
     from activeeval.io.loading import DOCUMENT, QUERY
+    from activeeval.io.loading import GRADE as KNOWN_GRADE
 
-    query = _column(sheet, "query", QUERY if any(name in sheet.columns for name in QUERY) else ("query",))
+    is_by_text = "query" in sheet.columns and not any(name in sheet.columns for name in QUERY)
+    query = _column(sheet, "query", ("query",) if is_by_text else QUERY)
     # PyTerrier's frames carry an internal number docid beside the docno
     doc = _column(sheet, "document", [name for name in DOCUMENT if name != "docid" or "docno" not in sheet.columns])
-    grade = _column(sheet, "grade", _GRADE if any(name in sheet.columns for name in _GRADE) else ("grade", "score"))
+    grade = _column(sheet, "grade", _GRADE if any(name in sheet.columns for name in _GRADE) else KNOWN_GRADE)
     values, kinds = _grades(sheet, grade)
     queries, items = sheet.texts(query), sheet.texts(doc)
     words = None
@@ -241,7 +243,7 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
         judge=numbers,
         judges=judges,
         reasons=[note or _UNSAID for note in sheet.words("note")] if "note" in sheet.columns else None,
-        is_by_text=query == "query",
+        is_by_text=is_by_text,
         is_distinct=words is None and first_repeated_pair(queries, items) is None,
         **_placed(sheet),
     )
