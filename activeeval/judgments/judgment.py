@@ -331,7 +331,7 @@ class Judgments:
         from activeeval.judgments.policies import one_grade
 
         by_pair = self._by_pair(policy)
-        grades = [one_grade(sorted(y for y in own.values() if y >= 0), policy) for own in by_pair.values()]
+        grades = [one_grade(sorted(y for y in by_judge.values() if y >= 0), policy) for by_judge in by_pair.values()]
         queries, items = (Texts.from_list([pair[side] for pair in by_pair]) for side in range(2))
         return queries, items, np.array(grades, dtype=np.int64)
 
@@ -350,7 +350,7 @@ class Judgments:
     def _distributions(self) -> Probabilities:
         from activeeval.io.loading import Probabilities
 
-        held = {pair: list(own.values()) for pair, own in self._by_pair("mean-gain").items()}
+        held = {pair: list(by_judge.values()) for pair, by_judge in self._by_pair("mean-gain").items()}
         held = {pair: grades for pair, grades in held.items() if min(grades) >= 0}
         probs = np.zeros((len(held), 1 + max((max(grades) for grades in held.values()), default=0)))
         for row, grades in enumerate(held.values()):
@@ -383,8 +383,10 @@ class Judgments:
         for query, doc, rank, judge in self.where(self.kind_of == TRUTH)._rows():
             ranked.setdefault((self.judges[judge], query), {}).setdefault(rank, []).append(doc)
         return {
-            key: Truth.of((own[rank] for rank in sorted(own) if rank > 0), own.get(0, ()), own.get(BAD, ()))
-            for key, own in ranked.items()
+            key: Truth.of(
+                (by_rank[rank] for rank in sorted(by_rank) if rank > 0), by_rank.get(0, ()), by_rank.get(BAD, ())
+            )
+            for key, by_rank in ranked.items()
         }
 
     def _rows(self) -> Iterator[tuple[str, str, int, int]]:
@@ -454,8 +456,8 @@ class Judgments:
 
         if self.seconds is None:
             return {}
-        is_timed, own = ~np.isnan(self.seconds), self.judge_of
-        taken = {judge: self.seconds[is_timed & (own == k)].tolist() for k, judge in enumerate(self.judges)}
+        is_timed, numbers = ~np.isnan(self.seconds), self.judge_of
+        taken = {judge: self.seconds[is_timed & (numbers == k)].tolist() for k, judge in enumerate(self.judges)}
         return {judge: SecondsTaken.of(values) for judge, values in taken.items() if values}
 
 
@@ -463,14 +465,14 @@ def joined(parts: Sequence[Judgments]) -> Judgments:
     """Return the judgments of several sources as one: what they say, and who says it."""
     judges = tuple(dict.fromkeys(judge for part in parts for judge in part.judges))
     number = {judge: k for k, judge in enumerate(judges)}
-    own = [np.array([number[judge] for judge in part.judges])[part.judge_of] for part in parts]
+    numbers = [np.array([number[judge] for judge in part.judges])[part.judge_of] for part in parts]
     seconds = [np.full(len(part), np.nan) if part.seconds is None else part.seconds for part in parts]
     return Judgments(
         query_ids=joined_texts([part.query_ids for part in parts]),
         item_ids=joined_texts([part.item_ids for part in parts]),
         values=np.concatenate([part.values for part in parts]),
         kinds=np.concatenate([part.kind_of for part in parts]),
-        judge=np.concatenate(own),
+        judge=np.concatenate(numbers),
         judges=judges,
         others=[other for part in parts for other in part.others or [""] * len(part)],
         seconds=np.concatenate(seconds),

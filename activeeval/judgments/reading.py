@@ -151,7 +151,7 @@ def is_truths(columns: set[str]) -> bool:
 
 def _answers(judgments: Judgments) -> frozenset[tuple[Any, ...]]:
     """Return what a sheet says, whatever the order of its rows."""
-    return frozenset((one.query, one.item, one.value, one.kind, one.judge) for one in judgments if one.kind != "waits")
+    return frozenset((row.query, row.item, row.value, row.kind, row.judge) for row in judgments if row.kind != "waits")
 
 
 def _is_prels(words: Sequence[str]) -> bool:
@@ -356,7 +356,8 @@ class _Log:
         self._kinds, self._reasons = sheet.words("kind"), sheet.words("reason")
         self._queries, self._docs = sheet.words("query_id"), sheet.words("doc_id")
         self._judges = [
-            Judge(judge_name(word), own) for word, own in zip(sheet.words("judge"), _kinds(sheet, kind), strict=True)
+            Judge(judge_name(word), judge_kind)
+            for word, judge_kind in zip(sheet.words("judge"), _kinds(sheet, kind), strict=True)
         ]
         self._grades = sheet.grades("grade", UNJUDGED)
         self._seqs, self._units = sheet.wholes("seq"), sheet.wholes("unit", UNJUDGED)
@@ -395,7 +396,7 @@ class _Log:
                 yield row, Judgment(query, doc, self._judges[row], "cannot", reason=reason, **self._logged(row))
             elif "top" in body:
                 truth = Truth(*(tuple(body.get(part, ())) for part in Truth._fields))
-                yield from ((row, own) for own in _ranked(query, self._judges[row], truth, **self._logged(row)))
+                yield from ((row, ranked) for ranked in _ranked(query, self._judges[row], truth, **self._logged(row)))
             elif self._grades[row] < 0:
                 self._sheet.fail(row, "grade", "is empty, expected a grade of what was judged")
             else:

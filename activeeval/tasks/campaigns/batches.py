@@ -228,6 +228,6 @@ def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None)
         if name is None:
             raise InputError(f"{path}: names no judge: say with --judge whose judgments they are")
         check_held(path, query, truth, docs, k)
-        body = {part: list(own) for part, own in truth._asdict().items()}
+        body = {part: list(names) for part, names in truth._asdict().items()}
         answers.setdefault(name, []).append((query, WHOLE, Said(kind="judged", body=body), None, None))
     return answers

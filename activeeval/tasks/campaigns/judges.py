@@ -44,13 +44,13 @@ def work_of(ledger: Ledger, events: Sequence[EventRow]) -> list[Row]:
             "judge": judge,
             "judged": stands[judge, "judged"],
             "cannot": stands[judge, "cannot"],
-            "changed": own["said"] - stands[judge, "judged"] - stands[judge, "cannot"],
-            "later": own["later"],
-            "late": own["late"],
+            "changed": by_kind["said"] - stands[judge, "judged"] - stands[judge, "cannot"],
+            "later": by_kind["later"],
+            "late": by_kind["late"],
             **seconds_of(seconds[judge]),
             "hours": spent[judge] / 3.6e6 if spent[judge] else None,
         }
-        for judge, own in sorted(counts.items())
+        for judge, by_kind in sorted(counts.items())
     ]
 
 
@@ -69,13 +69,13 @@ def days_of(events: Sequence[EventRow]) -> list[Row]:
 def cost_model_of(units: Sequence[UnitRow], events: Sequence[EventRow]) -> Row | None:
     """Return the seconds that judgments take as the judges' clocks tell; None where no time was taken."""
     try:
-        found = fitted(units, events)
+        model = fitted(units, events)
     except InputError:
         return None
-    row: Row = {"items": found.n_items}
-    for name, error in zip(("item", "length", "grade", "query"), found.std_errors, strict=True):
+    row: Row = {"items": model.n_items}
+    for name, error in zip(("item", "length", "grade", "query"), model.std_errors, strict=True):
         # one that was held at its prior, or at 0, has no error of its own
-        row |= {name: finite(getattr(found, name)), f"{name}_std_error": finite(error) or None}
+        row |= {name: finite(getattr(model, name)), f"{name}_std_error": finite(error) or None}
     return row
 
 
@@ -144,7 +144,7 @@ def _pairs(judgments: Iterable[Judgment], judges: Sequence[str], grades: Sequenc
     return pairs
 
 
-def skipped_by(found: Standing, events: Sequence[EventRow]) -> Row:
+def skipped_by(state: Standing, events: Sequence[EventRow]) -> Row:
     """Return what judges put off and could not judge, with reasons, and who skips relevant items more than others.
 
     An item is relevant where the grade that counts of it is above 0; one that has none says nothing.
@@ -160,15 +160,15 @@ def skipped_by(found: Standing, events: Sequence[EventRow]) -> Row:
             skipped[event.judge].add((event.query_id, event.doc_id))
             counts[event.judge, event.kind] += 1
             reasons[event.judge, event.kind, event.reason] += 1
-    graded = {pair: grade for pair, grade in grades_of(found).items() if grade >= 0}
+    graded = {pair: grade for pair, grade in grades_of(state).items() if grade >= 0}
     rows = []
     for judge in sorted(faced):
         pairs = sorted(faced[judge] & graded.keys())
-        own = skipping_of(
+        skipping = skipping_of(
             [query for query, _ in pairs], [graded[p] > 0 for p in pairs], [p in skipped[judge] for p in pairs]
         )
-        told = {"judge": judge, "later": counts[judge, "later"], "cannot": counts[judge, "cannot"]}
-        rows.append(told | asdict(own) | {"is_named": own.is_suspect(len(faced))})
+        skips = {"judge": judge, "later": counts[judge, "later"], "cannot": counts[judge, "cannot"]}
+        rows.append(skips | asdict(skipping) | {"is_named": skipping.is_suspect(len(faced))})
     return {
         "judges": rows,
         "reasons": [

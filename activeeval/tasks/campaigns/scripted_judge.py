@@ -69,10 +69,10 @@ def judge_all(
             first = f"document {item.doc_id!r} of query {item.query_id!r}"
             raise InputError(f"{first} is asked for and has no grade ({n_missing} such items): expected one")
         n_done += 1
-        said = Said(kind="judged", grade=max(grade, 0))
+        judgment = Said(kind="judged", grade=max(grade, 0))
         if limit is not None and n_done == limit:
-            yield Answered(store.submit(name, item.token, said), item.token)
+            yield Answered(store.submit(name, item.token, judgment), item.token)
             return
-        done, following = store.submit_and_claim(name, item.token, said)
+        done, following = store.submit_and_claim(name, item.token, judgment)
         yield Answered(done, item.token)
         item = following
