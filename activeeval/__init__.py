@@ -12,7 +12,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "activeeval.errors": ("ActiveEvalError", "BudgetError", "FormatError", "InputError", "SolverError", "StateError"),
-    "activeeval.pool": ("Judgments", "QueryPool", "Rankings"),
+    "activeeval.pool": ("PoolGrades", "QueryPool", "Rankings"),
+    "activeeval.judgments": ("Judge", "Judgment", "Judgments"),
     "activeeval.results": ("Cannot", "Estimate", "Figure", "Interval", "Moments"),
     "activeeval.measures": (
         "AP",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     )
     from activeeval.generated import generate_pool
     from activeeval.grade_models import QueryFactor, calibration_report
+    from activeeval.judgments import Judge, Judgment, Judgments
     from activeeval.measures import (
         AP,
         DCG,
@@ -96,7 +98,7 @@ if TYPE_CHECKING:
         parse_measure,
         top_k_grades,
     )
-    from activeeval.pool import Judgments, QueryPool, Rankings
+    from activeeval.pool import PoolGrades, QueryPool, Rankings
     from activeeval.rankers import ExpectedGradeRanker, ForestRegressionRanker, RankingSVM
     from activeeval.results import Cannot, Estimate, Figure, Interval, Moments
     from activeeval.scale import Chunk, ChunkedDesign, chunked_design

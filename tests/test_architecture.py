@@ -34,7 +34,8 @@ ALLOWED = {
     "store": {"errors", "io", "judgments"},
     # nouns
     "measures": GROUND,
-    "judgments": GROUND | {"measures", "io", "lazily"},
+    # a name of a judge, or plain text line by line, is read before numba is there: the front imports late
+    "judgments": GROUND | {"io", "lazily"},
     # models
     "grade_models": GROUND | {"measures", "io", "lazily"},
     "gains": GROUND | {"measures", "io"},

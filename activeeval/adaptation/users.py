@@ -23,7 +23,7 @@ from scipy.special import expit, ndtri
 from activeeval.checks import numbers, whole_number
 from activeeval.errors import InputError
 from activeeval.io.tables.clicks import ClickLog
-from activeeval.pool import Judgments, QueryPool, Rankings, Seed, hashed_uniforms, key_of, pool_hashes
+from activeeval.pool import PoolGrades, QueryPool, Rankings, Seed, hashed_uniforms, key_of, pool_hashes
 from activeeval.types import Floats, Ints
 
 _STEEPNESS = 4.0
@@ -110,7 +110,7 @@ class UserPopulation:
     Examples
     --------
     >>> pool = QueryPool(["q"], [0, 3], ["a", "b", "c"])
-    >>> users, judgments = UserPopulation(shifts={0: 0.5}), Judgments(pool, [2, 1, 0])
+    >>> users, judgments = UserPopulation(shifts={0: 0.5}), PoolGrades(pool, [2, 1, 0])
     >>> users.tastes(judgments, [[-1.0], [0.0], [1.0]]).round(2).tolist()
     [1.39, 1.0, 0.61]
     >>> UserPopulation().attractions(judgments).round(3).tolist()
@@ -131,12 +131,12 @@ class UserPopulation:
         _check_range(self.least, "least", 0.0, 1.0)
         _check_range(self.most, "most", self.least, 1.0)
 
-    def tastes(self, judgments: Judgments, features: ArrayLike | None = None, rng: Seed = None) -> Floats:
+    def tastes(self, judgments: PoolGrades, features: ArrayLike | None = None, rng: Seed = None) -> Floats:
         """Return users' taste t for every item, in grades, shape (n_items,).
 
         Parameters
         ----------
-        judgments : Judgments
+        judgments : PoolGrades
             Every item must be judged.
         features : array of float, shape (n_items, n_features), optional
             Needed where there are shifts. They are standardised over all items of the pool; what does not differ
@@ -160,7 +160,7 @@ class UserPopulation:
             tastes += self.noise * ndtri(hashed_uniforms(int(key_of(rng)), pool_hashes(pool)[1], 1)[0])
         return tastes
 
-    def attractions(self, judgments: Judgments, features: ArrayLike | None = None, rng: Seed = None) -> Floats:
+    def attractions(self, judgments: PoolGrades, features: ArrayLike | None = None, rng: Seed = None) -> Floats:
         """Return the probability a that users click an item that they look at, shape (n_items,); raises as `tastes`."""
         top = max(judgments.max_grade, 1)
         middle = self.tastes(judgments, features, rng) - top / 2

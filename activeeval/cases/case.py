@@ -19,8 +19,9 @@ from activeeval.cases.truths import comparison_costs, comparisons_note
 from activeeval.design import Design
 from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError, InputError
-from activeeval.io.loading import load_qrels, load_run, read_costs
+from activeeval.io.loading import load_run, read_costs
 from activeeval.io.text.traffic import read_traffic
+from activeeval.judgments import labels_of
 from activeeval.measures import SampledMeasure, Target, judged_k, shown_name
 
 
@@ -293,7 +294,7 @@ def _load(choices: Choices) -> tuple[Workload, Workload | None]:
     runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
 
     def put_together(qrels: str | None) -> Workload:
-        judgments = load_qrels(qrels) if qrels else None
+        judgments = labels_of(qrels) if qrels else None
         return from_tables(judgments, runs, evaluated=evaluated, ties=choices.ties, unjudged=choices.unjudged)
 
     return put_together(choices.qrels), put_together(choices.train_qrels) if choices.train_qrels else None

@@ -8,8 +8,9 @@ from activeeval.cases.inputs import Workload
 from activeeval.errors import ChoiceError, InputError
 from activeeval.grade_models import run_features
 from activeeval.io.keys import positions_in
-from activeeval.io.loading import load_probabilities, load_qrels
+from activeeval.io.loading import load_probabilities
 from activeeval.io.text.trec import Qrels
+from activeeval.judgments import read
 from activeeval.pool import QueryPool
 from activeeval.types import Floats
 
@@ -48,7 +49,7 @@ def given_columns(workload: Workload, name: str) -> Workload:
     elif kind == "probs":
         values = load_probabilities(path).align(workload.pool)
     else:
-        values = graded_by(load_qrels(path), workload.pool)
+        values = graded_by(read(path, kind="machine").model_grades(), workload.pool)
     return workload.with_columns(name, values, of_training)
 
 

@@ -11,17 +11,15 @@ from activeeval.campaign.sample import read_campaign
 from activeeval.errors import InputError, unseen_difference
 from activeeval.io.arrays import is_arrays
 from activeeval.io.files import bare_suffix
-from activeeval.io.judges import judge_name
-from activeeval.io.loading import load_grades
-from activeeval.io.tables.draws import read_draws_if_any
 from activeeval.io.tables.sheets import SPREADSHEETS
+from activeeval.judgments import Judgments, read
 from activeeval.judgments.policies import add_grade, agreement_of, given_grades, one_grade
 from activeeval.pool import QueryPool
 from activeeval.types import Ints
 
 _TELLING = 2
 """Judgments of relevant or not end at 1."""
-Said = tuple[str, str, int, str]
+Row = tuple[str, str, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class KnownGrades:
     """
 
     source: str
-    grades: Sequence[Said]
+    grades: Sequence[Row]
 
 
 def known_grades_of(
@@ -51,7 +49,7 @@ def known_grades_of(
     Parameters
     ----------
     sources : sequence of str or KnownGrades
-        Files: judgments as `load_grades` reads them, sheets of samples, or samples. Or grades themselves.
+        Files: judgments as `activeeval.judgments.read` takes them, or samples. Or grades themselves.
     policy : {"refuse", "majority", "median"}
         What becomes of an item that is graded differently; see `activeeval.judgments.policies`.
     max_grade : int, optional
@@ -63,14 +61,14 @@ def known_grades_of(
         Where an item has different grades and the policy is to refuse, one judge gives it two, or a source grades no
         item of the pool.
     """
-    said: dict[int, dict[str, int]] = {}
+    by_item: dict[int, dict[str, int]] = {}
     places, queries = pool.item_positions(), {name: q for q, name in enumerate(pool.query_texts)}
     notes = []
     for source in sources:
-        path, told = (source, _graded(source)) if isinstance(source, str) else (source.source, source.grades)
+        path, rows = (source, _rows(source)) if isinstance(source, str) else (source.source, source.grades)
         n_graded, n_here, largest = 0, 0, 0
         outside: list[str] = []
-        for query, item, grade, judge in told:
+        for query, item, grade, judge in rows:
             if grade < 0:
                 continue
             n_graded += 1
@@ -81,7 +79,7 @@ def known_grades_of(
                 n_here, largest = n_here + 1, max(largest, grade)
                 if max_grade is not None and grade > max_grade:
                     raise InputError(f"{path}: grade {grade} of {pool.place(z)} is above --max-grade {max_grade}")
-                add_grade(said.setdefault(z, {}), judge or path, grade, f"{path}: {pool.place(z)}", policy)
+                add_grade(by_item.setdefault(z, {}), judge or path, grade, f"{path}: {pool.place(z)}", policy)
         if n_graded == 0:
             raise InputError(f"{path}: holds no grade yet")
         if n_here == 0:
@@ -93,28 +91,38 @@ def known_grades_of(
             )
         if n_here < n_graded:
             notes.append(f"{n_graded - n_here} of {n_graded} grades of {path} are of items that are not in the pool")
-    agreement = agreement_of(said.values())
+    agreement = agreement_of(by_item.values())
     if agreement.several:
         shared = f"{agreement.several} known items have several grades, {agreement.alike} of them alike"
         notes.append(f"{shared} (policy: {policy})")
     known = np.full(pool.n_items, -1, dtype=np.int64)
-    known[list(said)] = [one_grade(given_grades(grades), policy) for grades in said.values()]
+    known[list(by_item)] = [one_grade(given_grades(grades), policy) for grades in by_item.values()]
     return known, tuple(notes)
 
 
-def _graded(path: str) -> Iterator[Said]:
-    """Yield query, item, grade and judge, where one is named, of all that a file says."""
+def _rows(path: str) -> Iterator[Row]:
+    """Yield query, item, grade and judge, where one is named, of all that people say in a file, or a sample knew."""
     # .xlsx and .ods are packed as arrays are
     if is_arrays(path) and bare_suffix(path) not in SPREADSHEETS:
         design = read_campaign(path)[0].design
         pool = design.pool
         columns = (pool.query_texts[pool.item_queries], pool.item_texts, design.known)
-    elif (sheet := read_draws_if_any(path)) is not None:
-        judges = [judge_name(name) for name in sheet.judge]
-        yield from zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.grade.tolist(), judges, strict=True)
+        for query, item, grade in zip(*(column.tolist() for column in columns), strict=True):
+            yield query, item, grade, ""
         return
-    else:
-        qrels = load_grades(path)
-        columns = (qrels.query_ids, qrels.doc_ids, qrels.grades)
-    for query, item, grade in zip(*(column.tolist() for column in columns), strict=True):
-        yield query, item, grade, ""
+    yield from graded_rows(read(path))
+
+
+def graded_rows(judgments: Judgments) -> Iterator[Row]:
+    """Yield query, item, grade and the name of the judge of each grade by a person.
+
+    Raises
+    ------
+    InputError
+        Where these are comparisons or ranks, or of machines alone.
+    """
+    names = [judge.name for judge in judgments.judges]
+    graded = judgments.of_people()
+    columns = (graded.query_ids, graded.item_ids, graded.values, graded.judge_of)
+    for query, item, grade, judge in zip(*(column.tolist() for column in columns), strict=True):
+        yield query, item, grade, names[judge]

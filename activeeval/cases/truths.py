@@ -8,9 +8,9 @@ import numpy as np
 
 from activeeval.cases.inputs import sampled_measure
 from activeeval.errors import ChoiceError, InputError
-from activeeval.io.comparisons import Truth, read_truth_if_any
-from activeeval.io.loading import load_qrels
+from activeeval.io.comparisons import Truth
 from activeeval.io.text.trec import Qrels
+from activeeval.judgments import read
 from activeeval.measures import judged_k
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts
@@ -60,38 +60,40 @@ def comparisons_note(pool: QueryPool, k: int) -> str:
 
 
 def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
-    """Raise InputError where judged κ-grades of a query skip a rank, or too few of its best are told.
+    """Raise InputError where judged κ-grades of a query skip a rank, or too few of its best have one.
 
     They are k, k − 1, …; m items that are alike share one, and the next is m smaller.
 
     Parameters
     ----------
     grades : array of int, shape (n_items,)
-        −1 where nobody has said anything.
+        −1 where nobody has judged.
     """
     for query in np.unique(pool.item_queries[grades >= 0]).tolist():
-        own = grades[pool.query_offsets[query] : pool.query_offsets[query + 1]]
-        held = np.sort(own[own > 0])[::-1]
+        of_query = grades[pool.query_offsets[query] : pool.query_offsets[query + 1]]
+        held = np.sort(of_query[of_query > 0])[::-1]
         where = f"{source}: query {pool.query_texts[query]!r}"
         n_above = np.searchsorted(-held, -held)
         wrong = np.flatnonzero(held != k - n_above)
         if wrong.size:
             rank = int(n_above[wrong[0]]) + 1
             raise InputError(f"{where} has κ-grade {held[rank - 1]} for rank {rank}, expected {k + 1 - rank}")
-        if held.size < k and (own < 0).any():
+        if held.size < k and (of_query < 0).any():
             raise InputError(f"{where} has ranks 1 … {held.size} and documents without one, expected the {k} best")
 
 
 def load_truths(path: str, k: int) -> Qrels:
-    """Return κ-grades of a file: a table of query, rank and doc_id, or judgments that hold κ-grades already."""
-    truths = read_truth_if_any(path)
-    if truths is None:
-        return load_qrels(path)
+    """Return κ-grades of a file: ranks (query, rank, doc_id, or a campaign's log of them), or κ-grades already."""
+    judgments = read(path)
+    if not judgments.holds("truth"):
+        labels: Qrels = judgments.labels()
+        return labels
+    truths = judgments.truths()
     for query, truth in truths.items():
-        check_told(f"{path}: query {query!r}", truth, k)
-    said = {(query, doc): grade for query, truth in truths.items() for doc, grade in graded(truth, k).items()}
-    queries, docs = (Texts.from_list([pair[part] for pair in said]) for part in range(2))
-    return Qrels(queries, docs, np.array(list(said.values()), dtype=np.int64), path)
+        check_depth(f"{path}: query {query!r}", truth, k)
+    grades = {(query, doc): grade for query, truth in truths.items() for doc, grade in graded(truth, k).items()}
+    queries, docs = (Texts.from_list([pair[part] for pair in grades]) for part in range(2))
+    return Qrels(queries, docs, np.array(list(grades.values()), dtype=np.int64), path)
 
 
 def graded(truth: Truth, k: int) -> dict[str, int]:
@@ -100,7 +102,7 @@ def graded(truth: Truth, k: int) -> dict[str, int]:
     return ranked | dict.fromkeys((*truth.below, *truth.bad), 0)
 
 
-def check_told(where: str, truth: Truth, k: int) -> None:
+def check_depth(where: str, truth: Truth, k: int) -> None:
     """Raise where a truth has fewer than k ranks and names documents that would deserve one."""
     if len(truth.top) < k and truth.below:
         others = f"{len(truth.below)} documents without one that are not `bad`"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -111,8 +112,9 @@ def _lists(
 def _judged_lists(qrels: str, runs: list[str], depth: int, n_pairs: int, seed: int) -> tuple[Ints, Ints]:
     from activeeval.gains import PreferenceData, random_judged_pairs
     from activeeval.io.loading import load_tables, pool_from_tables
+    from activeeval.judgments import labels_of
 
-    judgments, read = load_tables(qrels, runs)
+    judgments, read = load_tables(partial(labels_of, qrels), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(runs))
     for note in tables.notes:
         say(note)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -146,14 +147,15 @@ def _are_small(*paths: str) -> bool:
 def _tables(qrels: str, names: list[str], ties: str, k: int | None) -> TablePool:
     """Return judgments, or truths of the top k, and runs as one pool."""
     from activeeval.io.loading import load_tables, pool_from_tables
+    from activeeval.judgments import labels_of
 
     if k is None:
-        judgments, runs = load_tables(qrels, names)
+        judgments, runs = load_tables(partial(labels_of, qrels), names)
         return pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)
     # their tables take polars, which a start without them does not wait for
     from activeeval.cases.truths import check_truths, load_truths
 
-    judgments, runs = load_tables(load_truths(qrels, k), names)
+    judgments, runs = load_tables(partial(load_truths, qrels, k), names)
     tables = pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)
     check_truths(tables.pool, tables.grades, k, qrels)
     return tables

@@ -1,4 +1,4 @@
-"""What judges said of pairs of documents, and the truth that it came to: files of preferences and of top-k truths."""
+"""Pairs of documents that judges compared, and the truth that it came to: tables of preferences and of top-k truths."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, Self
 
-import polars as pl
-
 from activeeval.errors import InputError, shown
 from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.loading import DOCUMENT
-from activeeval.io.tables.export import write_columns
 from activeeval.io.tables.preferences import QUERY, pair_answers
-from activeeval.io.tables.sheets import TABLES, Sheet, read_sheet
+from activeeval.io.tables.sheets import Sheet
 from activeeval.io.writing import write_atomically
 
 _FIELDS = ("preferred", "other")
@@ -84,32 +81,27 @@ def write_comparisons(comparisons: Iterable[Comparison], path: PathLike) -> None
     if bare_suffix(path) != ".jsonl":
         raise InputError(f"{os.fspath(path)}: expected a name that ends in .jsonl")
     with write_atomically(path) as handle:
-        for one in comparisons:
-            record = {"query": one.query, "preferred": one.preferred, "other": one.other, "tie": one.is_tie}
-            record |= {"judge": one.judge} if one.judge else {}
+        for pair in comparisons:
+            record = {"query": pair.query, "preferred": pair.preferred, "other": pair.other, "tie": pair.is_tie}
+            record |= {"judge": pair.judge} if pair.judge else {}
             handle.write(f"{json.dumps(record, ensure_ascii=False)}\n")
 
 
-def read_comparisons(path: PathLike) -> list[Comparison]:
-    """Read pairs of documents from a table, as `write_comparisons` writes it; ``tie`` and ``judge`` may be missing.
+def comparisons_of(sheet: Sheet) -> list[Comparison]:
+    """Return the pairs of a table, as `write_comparisons` writes it; ``tie`` and ``judge`` may be missing.
 
     Raises
     ------
     FormatError
         ``path:line`` of a cell that cannot be read, or of a document that is compared with itself.
     """
-    return comparisons_of(read_sheet(path))
-
-
-def comparisons_of(sheet: Sheet) -> list[Comparison]:
-    """Return the pairs of a table that was read; raises as `read_comparisons`."""
     queries = sheet.texts(sheet.column("query", QUERY)).tolist()
     preferred, other = (sheet.texts(sheet.column("document", [name])).tolist() for name in _FIELDS)
     ties = (pair_answers(sheet, is_asked=False) == 0).tolist()
     judges = sheet.words("judge") if "judge" in sheet.columns else [""] * sheet.n_rows
-    for row, (one, two) in enumerate(zip(preferred, other, strict=True)):
-        if one == two:
-            sheet.fail(row, "other", f"holds {shown(two)} as preferred does, expected another document")
+    for row, (better, worse) in enumerate(zip(preferred, other, strict=True)):
+        if better == worse:
+            sheet.fail(row, "other", f"holds {shown(worse)} as preferred does, expected another document")
     return [Comparison(*fields) for fields in zip(queries, preferred, other, ties, judges, strict=True)]
 
 
@@ -125,13 +117,17 @@ def write_truth(truths: Mapping[str, Truth], path: PathLike) -> None:
         rows += [(query, None, doc) for doc in truth.below]
         rows += [(query, _BAD, doc) for doc in truth.bad]
     queries, ranks, docs = ([row[k] for row in rows] for k in range(3))
+    import polars as pl  # whoever reads alone does not wait for it
+
+    from activeeval.io.tables.export import write_columns
+
     columns = pl.Series(ranks, dtype=pl.String)
     whole = columns if _BAD in ranks else columns.cast(pl.Int64)
     write_columns({"query": queries, "rank": whole, "doc_id": docs}, path)
 
 
-def read_truth(path: PathLike) -> dict[str, Truth]:
-    """Read top-k truths from a table with the columns query, rank and doc_id, in any order.
+def truths_of(sheet: Sheet) -> dict[str, Truth]:
+    """Return the truths of a table with the columns query, rank and doc_id, in any order.
 
     Raises
     ------
@@ -139,24 +135,6 @@ def read_truth(path: PathLike) -> dict[str, Truth]:
         ``path:line`` of a rank that is no whole number from 1 on, of one that is not the number of documents before it
         and one, of a document that a query has twice.
     """
-    return truths_of(read_sheet(path))
-
-
-def read_truth_if_any(path: PathLike) -> dict[str, Truth] | None:
-    """Return the truths of a table of ranks; None where a file is no table, or another; raises as `read_truth`."""
-    if bare_suffix(path) not in TABLES:
-        return None
-    sheet = read_sheet(path).plainly_named()
-    return truths_of(sheet) if holds_truths(sheet) else None
-
-
-def holds_truths(sheet: Sheet) -> bool:
-    """Whether a plainly named table is one of ranks and not of grades."""
-    return "rank" in sheet.columns and "grade" not in sheet.columns
-
-
-def truths_of(sheet: Sheet) -> dict[str, Truth]:
-    """Return the truths of a table that was read; raises as `read_truth`."""
     queries = sheet.texts(sheet.column("query", QUERY)).tolist()
     doc_name, rank_name = sheet.column("document", DOCUMENT), sheet.column("rank", ["rank"])
     is_bad = [word.strip().lower() == _BAD for word in sheet.words(rank_name)]
@@ -164,10 +142,10 @@ def truths_of(sheet: Sheet) -> dict[str, Truth]:
     ranked_sheet = replace(sheet, columns={rank_name: cells})
     docs, ranks = sheet.texts(doc_name).tolist(), ranked_sheet.wholes(rank_name, empty=0, least=1).tolist()
     _check_once(sheet, doc_name, queries, docs)
-    found: dict[str, list[tuple[int, str, int]]] = {query: [] for query in queries}
+    by_query: dict[str, list[tuple[int, str, int]]] = {query: [] for query in queries}
     for row, (query, rank, doc) in enumerate(zip(queries, ranks, docs, strict=True)):
-        found[query].append((rank, doc, row))
-    return {query: _truth_of(sheet, rank_name, query, rows, is_bad) for query, rows in found.items()}
+        by_query[query].append((rank, doc, row))
+    return {query: _truth_of(sheet, rank_name, query, rows, is_bad) for query, rows in by_query.items()}
 
 
 def _truth_of(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.files import PathLike
 from activeeval.io.json_text import parse_json
+from activeeval.io.tables.sheets import Sheet
 
 
 class Told(NamedTuple):
@@ -75,12 +76,29 @@ def read_told(path: PathLike) -> list[Told]:
             os.truncate(path, len(kept))
     except OSError as problem:
         raise InputError(f"{os.fspath(path)}: cannot read: {problem.strerror or problem}") from None
-    return [_told(path, number, line) for number, line in enumerate(kept.splitlines(), start=1)]
+    return [_parsed(path, number, line) for number, line in enumerate(kept.splitlines(), start=1)]
 
 
-def _told(path: PathLike, number: int, line: bytes) -> Told:
+def told_of(sheet: Sheet) -> list[Told]:
+    """Return the lines of a log that was read as a table; raises as `read_told`."""
+    names = [name for name in ("query", "kind", "first", "second", "preferred", "doc") if name in sheet.columns]
+    rows = zip(*(sheet.columns[name] for name in names), strict=True)
+    lines = sheet.lines or range(1, sheet.n_rows + 1)
+    return [
+        _told(sheet.source, line, dict(zip(names, row, strict=True))) for line, row in zip(lines, rows, strict=True)
+    ]
+
+
+def _parsed(path: PathLike, number: int, line: bytes) -> Told:
     try:
         record = parse_json(line.decode("utf-8"))
+    except ValueError:
+        record = line.decode("utf-8", "replace")
+    return _told(path, number, record, line.decode("utf-8", "replace"))
+
+
+def _told(path: PathLike, number: int, record: Any, text: str = "") -> Told:
+    try:
         kind = record["kind"]
         names = {"compared": ("first", "second"), "discarded": ("doc",), "undone": ()}[kind]
         texts = [record[name] for name in ("query", *names)]
@@ -89,8 +107,7 @@ def _told(path: PathLike, number: int, line: bytes) -> Told:
             raise ValueError
     except (ValueError, KeyError, TypeError):
         expected = "expected a line that `activeeval label` wrote"
-        raise FormatError(
-            os.fspath(path), number, f"holds {shown(line.decode('utf-8', 'replace'))}, {expected}"
-        ) from None
+        problem = f"holds {shown(text or json.dumps(record, ensure_ascii=False))}, {expected}"
+        raise FormatError(os.fspath(path), number, problem) from None
     query, first, second = (*texts, "", "")[:3]
     return Told(query, kind, first, second, preferred)

@@ -18,7 +18,6 @@ from activeeval.io.keys import distinct_texts, first_repeated_pair, places_withi
 from activeeval.io.pooling import TablePool, pool_from_tables
 from activeeval.io.tables.sheets import TABLES, Sheet, frame_sheet, read_sheet
 from activeeval.io.text.columns import read_columns
-from activeeval.io.text.letor import is_letor, read_letor
 from activeeval.io.text.trec import Qrels, Run, order_notes, read_qrels, read_run
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts
@@ -28,7 +27,6 @@ __all__ = [
     "Costs",
     "Probabilities",
     "TablePool",
-    "load_grades",
     "load_probabilities",
     "load_qrels",
     "load_run",
@@ -123,15 +121,6 @@ def load_qrels(source: Any) -> Qrels:
     return Qrels(*_pairs(sheet), grades, sheet.source)
 
 
-def load_grades(path: PathLike) -> Qrels:
-    """Return the judgments of a file: as `load_qrels` reads them, or the labels of a LETOR file; raises as both do."""
-    if bare_suffix(path) in TABLES or not is_letor(path):
-        return load_qrels(path)
-    data = read_letor(path, features=False)
-    pool = data.pool()
-    return Qrels(pool.query_texts[pool.item_queries], pool.item_texts, data.grades, os.fspath(path))
-
-
 def load_run(source: Any) -> Run:
     """Take a run from a path, a dict of dicts, a data frame or `Run`.
 
@@ -163,10 +152,18 @@ def load_run(source: Any) -> Run:
 
 
 def load_tables(qrels: Any, runs: Sequence[Any]) -> tuple[Qrels, list[Run]]:
-    """Take judgments and runs, each as `load_qrels` and `load_run` do, side by side; a bad run is told first."""
+    """Take judgments and runs side by side; a bad run is told first.
+
+    Parameters
+    ----------
+    qrels : callable, or as `load_qrels` takes it
+        A callable returns the judgments.
+    runs : sequence
+        Each as `load_run` takes it.
+    """
     with ThreadPoolExecutor() as pool:
         loading = [pool.submit(load_run, run) for run in runs]
-        judgments = pool.submit(load_qrels, qrels)
+        judgments = pool.submit(qrels) if callable(qrels) else pool.submit(load_qrels, qrels)
         loaded = [run.result() for run in loading]
         return judgments.result(), loaded
 

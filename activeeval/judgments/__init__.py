@@ -1,7 +1,4 @@
-"""What judges said of items: grades and preferences, what several of them count as, how far they agree.
-
-The names are imported when they are first used: whoever wants the log alone waits for nothing else.
-"""
+"""What judges say of items: judgments of any form, what several of them count as, how far judges agree."""
 
 from typing import TYPE_CHECKING
 
@@ -9,45 +6,56 @@ from activeeval.lazily import attached
 
 _HOMES = {
     "activeeval.judgments.agreement": (
+        "Agreements",
         "Coefficient",
         "GradeAgreement",
         "PreferenceAgreement",
+        "agreements",
         "compare_agreement",
         "grade_agreement",
         "preference_agreement",
     ),
+    "activeeval.judgments.coded": ("Grades", "Relations"),
     "activeeval.judgments.coefficients": ("chi_squared", "cohen_kappa", "krippendorff_alpha"),
-    "activeeval.judgments.opinions": ("Graded", "Grades", "Preferred", "Relations"),
-    "activeeval.judgments.reading": ("read_opinions",),
+    "activeeval.judgments.judgment": ("Judge", "Judgment", "Judgments"),
+    "activeeval.judgments.reading": ("labels_of", "read", "read_all"),
 }
 __all__ = [
+    "Agreements",
     "Coefficient",
     "GradeAgreement",
-    "Graded",
     "Grades",
+    "Judge",
+    "Judgment",
+    "Judgments",
     "PreferenceAgreement",
-    "Preferred",
     "Relations",
+    "agreements",
     "chi_squared",
     "cohen_kappa",
     "compare_agreement",
     "grade_agreement",
     "krippendorff_alpha",
+    "labels_of",
     "preference_agreement",
-    "read_opinions",
+    "read",
+    "read_all",
 ]
 
 if TYPE_CHECKING:
     from activeeval.judgments.agreement import (
+        Agreements,
         Coefficient,
         GradeAgreement,
         PreferenceAgreement,
+        agreements,
         compare_agreement,
         grade_agreement,
         preference_agreement,
     )
+    from activeeval.judgments.coded import Grades, Relations
     from activeeval.judgments.coefficients import chi_squared, cohen_kappa, krippendorff_alpha
-    from activeeval.judgments.opinions import Graded, Grades, Preferred, Relations
-    from activeeval.judgments.reading import read_opinions
+    from activeeval.judgments.judgment import Judge, Judgment, Judgments
+    from activeeval.judgments.reading import labels_of, read, read_all
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

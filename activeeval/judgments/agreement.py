@@ -13,6 +13,7 @@ import numpy as np
 
 from activeeval.checks import strict_share, whole_number
 from activeeval.errors import InputError
+from activeeval.judgments.coded import Grades, Relations, every_two
 from activeeval.judgments.coefficients import (
     METRICS,
     WEIGHTS,
@@ -23,7 +24,6 @@ from activeeval.judgments.coefficients import (
     confusion,
     kappa_of,
 )
-from activeeval.judgments.opinions import Grades, Relations, every_two
 from activeeval.types import Floats, Ints
 
 Seed = np.random.Generator | int | None
@@ -124,6 +124,49 @@ class GradeAgreement:
     preferences: PreferenceAgreement | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreements:
+    """How far judges agree on grades and on preferences.
+
+    Attributes
+    ----------
+    grades : GradeAgreement or None
+    preferences : PreferenceAgreement or None
+        None where nobody has judged anything of the kind, or too few have.
+    problems : tuple of str
+        Why there is no answer of a kind of which there are judgments.
+    """
+
+    grades: GradeAgreement | None
+    preferences: PreferenceAgreement | None
+    problems: tuple[str, ...] = ()
+
+
+def agreements(
+    grades: Grades, relations: Relations, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
+) -> Agreements:
+    """Compare what judges say, grades and preferences each for themselves.
+
+    Raises
+    ------
+    InputError
+        Where neither can be compared; says why.
+    """
+    problems: list[str] = []
+    by_grades = by_preferences = None
+    try:
+        by_grades = grade_agreement(grades, confidence, n_resamples, rng) if grades.judges else None
+    except InputError as problem:
+        problems.append(f"grades: {problem}")
+    try:
+        by_preferences = preference_agreement(relations, confidence, n_resamples, rng) if relations.judges else None
+    except InputError as problem:
+        problems.append(f"preferences: {problem}")
+    if by_grades is None and by_preferences is None:
+        raise InputError("; ".join(problems) or "there is no judge: agreement is of two or more")
+    return Agreements(grades=by_grades, preferences=by_preferences, problems=tuple(problems))
+
+
 def preference_agreement(
     relations: Relations, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
 ) -> PreferenceAgreement:
@@ -136,17 +179,16 @@ def preference_agreement(
 
     Examples
     --------
-    >>> from activeeval.judgments.opinions import Preferred
-    >>> said = [Preferred("ann", "q", "a", "b"), Preferred("bob", "q", "b", "a"),
-    ...         Preferred("ann", "q", "a", "c"), Preferred("bob", "q", "a", "c")]
-    >>> preference_agreement(Relations.of(said)).overall.value
+    >>> rows = [("ann", "q", "a", "b", False), ("bob", "q", "b", "a", False),
+    ...         ("ann", "q", "a", "c", False), ("bob", "q", "a", "c", False)]
+    >>> preference_agreement(Relations.of(rows)).overall.value
     0.5
     """
     _check_judges(relations.judges)
-    found = _preference_agreement(relations, confidence, n_resamples, rng)
-    if found is None:
+    agreement = _preference_agreement(relations, confidence, n_resamples, rng)
+    if agreement is None:
         raise InputError("no two judges have a pair of items in common, so there is nothing to compare")
-    return found
+    return agreement
 
 
 def _preference_agreement(
@@ -181,12 +223,12 @@ def grade_agreement(
         Where there is one judge alone, or no two have an item in common.
     """
     _check_judges(grades.judges)
-    own = grades.shared()
-    if not own.item.size:
+    shared = grades.shared()
+    if not shared.item.size:
         raise InputError("no two judges graded the same item, so there is nothing to compare")
-    queries, query = np.unique(own.query, return_inverse=True)
-    values, code = np.unique(own.grade, return_inverse=True)
-    items, first, item = np.unique(own.item, return_index=True, return_inverse=True)
+    queries, query = np.unique(shared.query, return_inverse=True)
+    values, code = np.unique(shared.grade, return_inverse=True)
+    items, first, item = np.unique(shared.item, return_index=True, return_inverse=True)
     random = np.random.default_rng(rng)
     draws = _resamples(queries.size, confidence, n_resamples, random)
     counts = np.zeros((items.size, values.size))
@@ -201,8 +243,8 @@ def grade_agreement(
         n_items=items.size,
         confidence=confidence,
         alphas=alphas,
-        kappas=tuple(_kappas(own, query, code, values, draws, confidence)),
-        preferences=_preference_agreement(own.relations(), confidence, n_resamples, random),
+        kappas=tuple(_kappas(shared, query, code, values, draws, confidence)),
+        preferences=_preference_agreement(shared.relations(), confidence, n_resamples, random),
     )
 
 
@@ -211,8 +253,8 @@ def compare_agreement(
 ) -> ChiSquared | None:
     """Compare by χ² how often the judges of two methods say the same, of all pairs or of strict preferences alone."""
     sides = []
-    for one in (first, second):
-        counts = one.counts[::2, ::2] if strict else one.counts
+    for agreement in (first, second):
+        counts = agreement.counts[::2, ::2] if strict else agreement.counts
         sides += [int(np.trace(counts)), int(counts.sum())]
     return chi_squared(*sides)
 
@@ -241,21 +283,22 @@ def _alpha(counts: Floats, query: Ints, values: Floats, metric: str) -> Statisti
     return lambda times: alpha_of(coincidences(counts, times[query]), values, metric)
 
 
-def _kappas(own: Grades, query: Ints, code: Ints, values: Floats, draws: Floats, confidence: float) -> list[Kappas]:
-    found = []
-    for one, two in every_two(own.judge):
-        shared, here, there = np.intersect1d(own.item[one], own.item[two], True, return_indices=True)
+def _kappas(grades: Grades, query: Ints, code: Ints, values: Floats, draws: Floats, confidence: float) -> list[Kappas]:
+    kappas = []
+    for mine, theirs in every_two(grades.judge):
+        shared, here, there = np.intersect1d(grades.item[mine], grades.item[theirs], True, return_indices=True)
         if not shared.size:
             continue
-        rows, columns = one[here], two[there]
-        of = {
+        rows, columns = mine[here], theirs[there]
+        by_weights = {
             weights: _coefficient(
                 _kappa(code[rows], code[columns], query[rows], values, weights), draws, confidence, shared.size
             )
             for weights in WEIGHTS
         }
-        found.append(Kappas(judges=(own.judges[own.judge[one[0]]], own.judges[own.judge[two[0]]]), by_weights=of))
-    return found
+        names = grades.judges[grades.judge[mine[0]]], grades.judges[grades.judge[theirs[0]]]
+        kappas.append(Kappas(judges=names, by_weights=by_weights))
+    return kappas
 
 
 def _kappa(first: Ints, second: Ints, query: Ints, values: Floats, weights: str) -> Statistic:
@@ -274,7 +317,7 @@ def _coefficient(statistic: Statistic, draws: Floats, confidence: float, n: int)
     n_queries = draws.shape[1]
     value = statistic(np.ones(n_queries))
     resampled = [statistic(times) for times in draws] if value is not None and n_queries > 1 else [None]
-    defined = [one for one in resampled if one is not None]
+    defined = [resample for resample in resampled if resample is not None]
     if len(defined) < len(resampled):
         return Coefficient(value, None, None, n)
     low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])

@@ -72,12 +72,12 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, weights: str = "none") -> f
     >>> cohen_kappa([0, 0, 1, 1], [0, 1, 1, 1])
     0.5
     """
-    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if one.ndim != 1 or one.shape != two.shape or not np.isfinite([one, two]).all():
-        raise InputError(f"two judges must have a grade each of the same items, got {one.shape} and {two.shape}")
+    rows, columns = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if rows.ndim != 1 or rows.shape != columns.shape or not np.isfinite([rows, columns]).all():
+        raise InputError(f"two judges must have a grade each of the same items, got {rows.shape} and {columns.shape}")
     if weights not in WEIGHTS:
         raise InputError(f"unknown weights {weights!r}; known: {', '.join(WEIGHTS)}")
-    values, codes = np.unique(np.stack([one, two]), return_inverse=True)
+    values, codes = np.unique(np.stack([rows, columns]), return_inverse=True)
     codes = codes.reshape(2, -1)
     return kappa_of(confusion(codes[0], codes[1], values.size), values, weights)
 
@@ -133,17 +133,17 @@ def coincidences(counts: Floats, times: Floats | None = None) -> Floats:
     return np.asarray(weighted.T @ counts - np.diag(weighted.sum(axis=0)))
 
 
-def alpha_of(found: Floats, values: Floats, metric: str) -> float | None:
+def alpha_of(coincidence: Floats, values: Floats, metric: str) -> float | None:
     """Return α of coincidences, shape (n, n); None where no item has two grades or all grades are alike."""
-    given = found.sum(axis=1)
-    delta = _deltas(given, values, metric)
-    expected = given @ delta @ given
+    counts = coincidence.sum(axis=1)
+    delta = _deltas(counts, values, metric)
+    expected = counts @ delta @ counts
     if not expected > 0:
         return None
-    return float(1 - (given.sum() - 1) * (found * delta).sum() / expected)
+    return float(1 - (counts.sum() - 1) * (coincidence * delta).sum() / expected)
 
 
-def _deltas(given: Floats, values: Floats, metric: str) -> Floats:
+def _deltas(counts: Floats, values: Floats, metric: str) -> Floats:
     gaps: Floats = values[:, None] - values
     if metric == "nominal":
         gaps = np.sign(gaps)
@@ -151,7 +151,7 @@ def _deltas(given: Floats, values: Floats, metric: str) -> Floats:
         sums = values[:, None] + values
         gaps = gaps / np.where(sums == 0, 1.0, sums)
     elif metric == "ordinal":
-        middles = np.cumsum(given) - given / 2
+        middles = np.cumsum(counts) - counts / 2
         gaps = middles[:, None] - middles
     squares: Floats = gaps**2
     return squares

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from activeeval.errors import InputError
-from activeeval.io.tables.draws import CANNOT
 
+CANNOT = -1
+"""As a grade: the judge says that the item cannot be judged."""
 POLICIES = ("refuse", "majority", "median", "mean-gain")
 """An error; the grade that most give, the lowest of several such; the lower median; the mean of what grades are worth.
 
@@ -22,14 +23,14 @@ class Agreement(NamedTuple):
     alike: int
 
 
-def agreement_of(said: Iterable[Mapping[str, int]]) -> Agreement:
+def agreement_of(judged: Iterable[Mapping[str, int]]) -> Agreement:
     """Return how far judges agree on items, each with the grades that its judges gave."""
-    several = [set(grades.values()) for grades in said if len(grades) > 1]
+    several = [set(grades.values()) for grades in judged if len(grades) > 1]
     return Agreement(len(several), sum(len(grades) == 1 for grades in several))
 
 
 def add_grade(grades: dict[str, int], judge: str, grade: int, place: str, policy: str) -> None:
-    """Add what a judge says of an item to what others do.
+    """Add the grade of a judge to those of the others.
 
     Parameters
     ----------
@@ -45,11 +46,11 @@ def add_grade(grades: dict[str, int], judge: str, grade: int, place: str, policy
     differing = [(who, other) for who, other in others.items() if other != grade]
     if differing:
         who, before = differing[0]
-        one, other = ("cannot" if g == CANNOT else str(g) for g in (before, grade))
+        first, second = ("cannot" if g == CANNOT else str(g) for g in (before, grade))
         if judge in grades:
-            raise InputError(f"{place} has two grades, {one} and {other}")
+            raise InputError(f"{place} has two grades, {first} and {second}")
         counts = "a policy, as majority, says what counts of several judges"
-        raise InputError(f"{place} has two grades, {one} of {who!r} and {other} of {judge!r}; {counts}")
+        raise InputError(f"{place} has two grades, {first} of {who!r} and {second} of {judge!r}; {counts}")
     grades[judge] = grade
 
 
@@ -58,7 +59,7 @@ def given_grades(grades: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(sorted(grade for grade in grades.values() if grade != CANNOT))
 
 
-def one_grade(given: Sequence[int], policy: str) -> int:
+def one_grade(grades: Sequence[int], policy: str) -> int:
     """Return one of several grades, which ascend; that it cannot be judged where there is none.
 
     Examples
@@ -66,8 +67,8 @@ def one_grade(given: Sequence[int], policy: str) -> int:
     >>> one_grade((1, 2, 2, 3), "majority"), one_grade((0, 1, 2, 3), "median")
     (2, 1)
     """
-    if not given:
+    if not grades:
         return CANNOT
     if policy == "majority":
-        return max(dict.fromkeys(given), key=given.count)
-    return given[(len(given) - 1) // 2]
+        return max(dict.fromkeys(grades), key=grades.count)
+    return grades[(len(grades) - 1) // 2]

@@ -5,13 +5,13 @@ The item axis is flat: query ``q`` owns the items ``query_offsets[q] … query_o
 """
 
 from activeeval.pool.checks import as_ids, whole_grades
-from activeeval.pool.grades import Judgments, check_judged
+from activeeval.pool.grades import PoolGrades, check_judged
 from activeeval.pool.identity import Seed, checked_key, hashed_uniforms, key_of, known_digest, pool_hashes
 from activeeval.pool.queries import QueryPool
 from activeeval.pool.rankings import Rankings
 
 __all__ = [
-    "Judgments",
+    "PoolGrades",
     "QueryPool",
     "Rankings",
     "Seed",

@@ -1,4 +1,4 @@
-"""Judgments of a pool's items."""
+"""Grades of a pool's items."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from activeeval.types import Ints, frozen
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Judgments:
+class PoolGrades:
     """Grades of a pool's items; a negative grade means that nobody judged the item.
 
     Parameters
@@ -45,13 +45,13 @@ class Judgments:
     @classmethod
     def from_ids(
         cls, pool: QueryPool, grades: Mapping[str, Mapping[str, int]], max_grade: int | None = None
-    ) -> Judgments:
+    ) -> PoolGrades:
         """Take grades from a dict of dicts, query id → item id → grade; the rest is not judged.
 
         Examples
         --------
         >>> pool = QueryPool(["q", "r"], [0, 2, 4], ["a", "b", "a", "b"])
-        >>> judgments = Judgments.from_ids(pool, {"r": {"a": 2}})
+        >>> judgments = PoolGrades.from_ids(pool, {"r": {"a": 2}})
         >>> judgments.grades.tolist(), judgments.max_grade
         ([-1, -1, 2, -1], 2)
         """

@@ -15,10 +15,13 @@ from activeeval.adaptation.ensembles import boosted_trees
 from activeeval.adaptation.files import read_ranker
 from activeeval.adaptation.hyper_linear import HyperLinearRanker
 from activeeval.errors import InputError
-from activeeval.io.comparisons import Comparison, comparisons_of
+from activeeval.io.comparisons import Comparison
+from activeeval.io.files import bare_suffix
 from activeeval.io.tables.clicks import ClickLog, clicks_of, pooled_clicks, refuse_weights
-from activeeval.io.tables.sheets import Sheet, read_sheet
+from activeeval.io.tables.sheets import TABLES, Sheet, read_sheet
 from activeeval.io.text.letor import LetorData, feature_counts, read_letor, row_place
+from activeeval.judgments import read
+from activeeval.judgments.reading import of_table
 from activeeval.pool import QueryPool
 from activeeval.types import Floats
 
@@ -46,7 +49,7 @@ class Preferences:
 
 
 def read_preferences(paths: Sequence[str], level: float = 0.05) -> Preferences:
-    """Read tables of pairs and click logs.
+    """Read comparisons of documents, in any form that `activeeval.judgments.read` takes, and click logs.
 
     All logs are one: the impressions and clicks of a query, document and position are added up before rates are
     compared.
@@ -63,34 +66,38 @@ def read_preferences(paths: Sequence[str], level: float = 0.05) -> Preferences:
     InputError
         Where a file cannot be read.
     """
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     places: list[str] = []
     notes: list[str] = []
     logs: list[ClickLog] = []
     for path in paths:
-        sheet = read_sheet(path).plainly_named()
-        if _is_log(sheet):
-            logs.append(clicks_of(sheet))
-            continue
-        refuse_weights(sheet)
-        said = comparisons_of(sheet)
-        found += said
-        places += [_row_of(sheet, row) for row in range(len(said))]
+        if bare_suffix(path) in TABLES:
+            sheet = read_sheet(path).plainly_named()
+            if _is_log(sheet):
+                logs.append(clicks_of(sheet))
+                continue
+            refuse_weights(sheet)
+            judgments = of_table(sheet)
+        else:
+            judgments = read(path)
+        if judgments.is_of_grades:
+            judgments.refuse("comparisons (query, preferred, other)")
+        for place, comparison in judgments.placed_comparisons():
+            comparisons.append(comparison)
+            places.append(place)
     if logs:
         log = pooled_clicks(logs)
         kept = preferences_from_clicks(log, level)
-        found += kept.comparisons()
+        comparisons += kept.comparisons()
         places += [f"{log.source}: the clicks"] * kept.n_pairs
         notes += [f"{log.source}: {line}" for line in kept.report.lines]
-    return Preferences(comparisons=tuple(found), places=tuple(places), notes=tuple(notes), source=", ".join(paths))
+    return Preferences(
+        comparisons=tuple(comparisons), places=tuple(places), notes=tuple(notes), source=", ".join(paths)
+    )
 
 
 def _is_log(sheet: Sheet) -> bool:
     return "preferred" not in sheet.columns and not _OF_CLICKS.isdisjoint(sheet.columns)
-
-
-def _row_of(sheet: Sheet, row: int) -> str:
-    return f"{sheet.source}:{sheet.lines[row]}" if sheet.lines is not None else f"row {row + 1} of {sheet.source}"
 
 
 def adapted(

@@ -20,7 +20,8 @@ from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import BudgetError, InputError
 from activeeval.estimation import check_scope
 from activeeval.estimation.significance import mean_interval
-from activeeval.io.loading import load_qrels, load_run
+from activeeval.io.loading import load_run
+from activeeval.judgments import labels_of
 from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.pool import Seed, check_judged
 from activeeval.results import Estimate
@@ -158,7 +159,7 @@ def _estimate(
 ) -> Estimate:
     check_scope(scope)
     is_judge = callable(qrels_or_judge)
-    qrels = None if is_judge else load_qrels(qrels_or_judge)
+    qrels = None if is_judge else labels_of(qrels_or_judge)
     held = [load_run(run) for run in runs]
     workload = from_tables(qrels, held, evaluated=len(runs), ties=ties, unjudged=unjudged)
     workload = workload.with_costs(None, overhead)

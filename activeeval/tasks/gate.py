@@ -12,7 +12,8 @@ from activeeval.cases.inputs import sampled_measure
 from activeeval.cases.systems import Asked
 from activeeval.errors import BudgetError, InputError
 from activeeval.estimation.significance import holm, holm_confidences
-from activeeval.io.loading import load_qrels, load_run, pool_from_tables
+from activeeval.io.loading import load_run, pool_from_tables
+from activeeval.judgments import labels_of
 from activeeval.measures import Target
 from activeeval.pool import Rankings
 from activeeval.results import Estimate, Interval
@@ -137,7 +138,7 @@ def by_judgments(
         As `activeeval.compare` takes them.
     """
     given: dict[str, Any] = {} if budget is None else {"share" if budget.is_share else "budget": budget.amount}
-    judgments, first, second = load_qrels(qrels), load_run(new), load_run(old)
+    judgments, first, second = labels_of(qrels), load_run(new), load_run(old)
     found = []
     for text in measures:
         measure = sampled_measure(text)

@@ -10,10 +10,11 @@ from functools import partial
 from typing import Self
 
 from activeeval.errors import InputError
-from activeeval.io.comparisons import Comparison, Truth, read_comparisons, read_truth_if_any
+from activeeval.io.comparisons import Comparison, Truth
 from activeeval.io.labelling import Told, append_told, read_told
 from activeeval.io.tables.draws import TEXTS, draws_of
 from activeeval.io.tables.sheets import read_sheet
+from activeeval.judgments import read
 from activeeval.top_k import Remaining, TopKLabelling
 
 
@@ -29,7 +30,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelling:
-    """What one judge has said of the queries of a sheet: a fold over the lines of a log.
+    """The answers of one judge to the queries of a sheet: a fold over the lines of a log.
 
     Attributes
     ----------
@@ -58,15 +59,18 @@ class Labelling:
         """
         docs, texts = _read(sheet)
         # where ties are not those of a ranking what came first is kept: an order of the ids favours no run
-        docs = {query: sorted(own, key=partial(arrival_number, query)) for query, own in docs.items()}
-        parts = {query: TopKLabelling(len(own), min(k, len(own)), order="given") for query, own in docs.items()}
-        found = cls(path, docs, texts, parts)
-        for number, told in enumerate(read_told(path) if os.path.exists(path) else (), start=1):
+        docs = {query: sorted(of_query, key=partial(arrival_number, query)) for query, of_query in docs.items()}
+        parts = {
+            query: TopKLabelling(len(of_query), min(k, len(of_query)), order="given")
+            for query, of_query in docs.items()
+        }
+        labelling = cls(path, docs, texts, parts)
+        for number, step in enumerate(read_told(path) if os.path.exists(path) else (), start=1):
             try:
-                found._take(told)
+                labelling._take(step)
             except InputError as problem:
                 raise InputError(f"{path}:{number}: {problem}; is it the log of {sheet}, for the top {k}?") from None
-        return found
+        return labelling
 
     @property
     def n_settled(self) -> int:
@@ -105,7 +109,7 @@ class Labelling:
         """Return how many comparisons a query may still take."""
         return self.parts[query].remaining(0, 50)
 
-    def tell(self, told: Told) -> None:
+    def tell(self, step: Told) -> None:
         """Take what the judge says, and record it before anything else is asked.
 
         Raises
@@ -113,9 +117,9 @@ class Labelling:
         InputError
             Where it is no answer to what was asked, or cannot be recorded: nothing is changed then.
         """
-        self._check(told)
-        append_told(self.path, told)
-        self._take(told)
+        self._check(step)
+        append_told(self.path, step)
+        self._take(step)
 
     def last(self) -> str | None:
         """Return the query whose last answer `undone` would take back: the current one, or the one before."""
@@ -126,54 +130,54 @@ class Labelling:
 
     def truths(self) -> dict[str, Truth]:
         """Return the truth of every settled query."""
-        found = {}
+        truths = {}
         for query, part in self.parts.items():
             if part.ask() is None:
-                found[query] = truth_of(part, self.docs[query])
-        return found
+                truths[query] = truth_of(part, self.docs[query])
+        return truths
 
     def is_own(self, path: str) -> bool:
         """Whether a file holds only truths or comparisons that this labelling says too."""
         try:
-            truths = read_truth_if_any(path)
-            if truths is not None:
+            judgments = read(path)
+            if judgments.holds("truth"):
                 now = self.truths()
-                return all(now.get(query) == truth for query, truth in truths.items())
-            return set(read_comparisons(path)) <= set(self.comparisons())
+                return all(now.get(query) == truth for query, truth in judgments.truths().items())
+            return set(judgments.comparisons()) <= set(self.comparisons())
         except InputError:
             return False
 
     def comparisons(self) -> list[Comparison]:
         """Return the comparisons that stand, of all queries."""
-        found = []
+        comparisons = []
         for query, part in self.parts.items():
             for first, second, preferred in part.preferences():
                 docs = [self.docs[query][item] for item in (first, second)]
                 better = docs[0] if preferred is None else self.docs[query][preferred]
-                found.append(Comparison(query, better, next(d for d in docs if d != better), preferred is None))
-        return found
+                comparisons.append(Comparison(query, better, next(d for d in docs if d != better), preferred is None))
+        return comparisons
 
-    def _check(self, told: Told) -> None:
-        asked = self.parts[told.query].ask() if told.query in self.parts else None
-        if told.query not in self.parts:
-            raise InputError(f"query {told.query!r} is none of the sheet")
-        docs = self.docs[told.query]
-        if told.kind == "compared" and (asked is None or {told.first, told.second} != {docs[z] for z in asked}):
+    def _check(self, step: Told) -> None:
+        asked = self.parts[step.query].ask() if step.query in self.parts else None
+        if step.query not in self.parts:
+            raise InputError(f"query {step.query!r} is none of the sheet")
+        docs = self.docs[step.query]
+        if step.kind == "compared" and (asked is None or {step.first, step.second} != {docs[z] for z in asked}):
             raise InputError(
-                f"documents {told.first!r} and {told.second!r} of query {told.query!r} were not asked about"
+                f"documents {step.first!r} and {step.second!r} of query {step.query!r} were not asked about"
             )
-        if told.kind == "discarded" and told.first not in docs:
-            raise InputError(f"document {told.first!r} of query {told.query!r} is none of the sheet")
+        if step.kind == "discarded" and step.first not in docs:
+            raise InputError(f"document {step.first!r} of query {step.query!r} is none of the sheet")
 
-    def _take(self, told: Told) -> None:
-        self._check(told)
-        part, docs = self.parts[told.query], self.docs[told.query]
-        if told.kind == "undone":
+    def _take(self, step: Told) -> None:
+        self._check(step)
+        part, docs = self.parts[step.query], self.docs[step.query]
+        if step.kind == "undone":
             part.undo()
-        elif told.kind == "discarded":
-            part.discard(docs.index(told.first))
+        elif step.kind == "discarded":
+            part.discard(docs.index(step.first))
         else:
-            part.tell(None if told.preferred is None else docs.index(told.preferred))
+            part.tell(None if step.preferred is None else docs.index(step.preferred))
 
 
 def truth_of(settled: TopKLabelling, docs: Sequence[str]) -> Truth:

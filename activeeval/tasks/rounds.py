@@ -44,8 +44,8 @@ def teaching(
     def beliefs(known: Ints) -> Mapping[str, Any]:
         taught = untaught.taught_by(known)
         names = kinds if taught.training is not None else "uniform"
-        found = believe(taught, names, max_grade, np.random.default_rng(seed), n_jobs=n_jobs)
-        return found.for_method(method, max_grade + 1)
+        models = believe(taught, names, max_grade, np.random.default_rng(seed), n_jobs=n_jobs)
+        return models.for_method(method, max_grade + 1)
 
     return beliefs
 
@@ -58,27 +58,27 @@ def by_round(paths: Sequence[str]) -> list[tuple[str, list[str]]]:
     InputError
         Where one of several samples has no sheet.
     """
-    found: list[tuple[str, list[str]]] = []
+    rounds: list[tuple[str, list[str]]] = []
     for path in paths:
         # .xlsx and .ods are packed as arrays are
-        if not found or (is_arrays(path) and bare_suffix(path) not in SPREADSHEETS):
-            found.append((path, []))
+        if not rounds or (is_arrays(path) and bare_suffix(path) not in SPREADSHEETS):
+            rounds.append((path, []))
         else:
-            found[-1][1].append(path)
-    lacking = [path for path, sheets in found if not sheets]
-    if lacking and len(found) > 1:
+            rounds[-1][1].append(path)
+    lacking = [path for path, sheets in rounds if not sheets]
+    if lacking and len(rounds) > 1:
         raise InputError(f"{lacking[0]}: no sheet follows it; name each round's sample and then its sheets")
-    return found
+    return rounds
 
 
 def judged_rounds(
     rounds: Sequence[tuple[str, Sequence[str]]], policy: str = "refuse"
 ) -> tuple[list[Sample], Progress, Agreement]:
     """Return the samples of rounds with all that was judged on their sheets; else as `judged`."""
-    found = [judged(path, sheets, policy) for path, sheets in rounds]
-    progress = Progress(*(sum(counts) for counts in zip(*(own for _, own, _ in found), strict=True)))
-    agreement = Agreement(*(sum(counts) for counts in zip(*(own for _, _, own in found), strict=True)))
-    return [sample for sample, _, _ in found], progress, agreement
+    by_round = [judged(path, sheets, policy) for path, sheets in rounds]
+    progress = Progress(*(sum(counts) for counts in zip(*(counted for _, counted, _ in by_round), strict=True)))
+    agreement = Agreement(*(sum(counts) for counts in zip(*(counted for _, _, counted in by_round), strict=True)))
+    return [sample for sample, _, _ in by_round], progress, agreement
 
 
 def round_answers(
@@ -104,26 +104,28 @@ def round_answers(
         As `activeeval.campaign.rounds.read_together`, and where a round does not reach a question.
     """
     asked = [sample.asked(measures, questions, contrasts) for sample in samples]
-    named = [[(one.title, str(one.target.measure)) for one in own] for own in asked]
-    if any(own != named[0] for own in named):
+    named = [[(question.title, str(question.target.measure)) for question in of_sample] for of_sample in asked]
+    if any(of_sample != named[0] for of_sample in named):
         raise InputError("the rounds were made for different questions: name one with --measure and --question")
     campaigns = [sample.campaign for sample in samples]
     answers, notes = [], cut_notes(samples[0], asked[0])
-    for k, one in enumerate(asked[0]):
-        found = read_together(campaigns, [own[k].target for own in asked], scope, is_campaign=is_campaign)
-        end = found.interval(confidence)
+    for k, question in enumerate(asked[0]):
+        estimate = read_together(
+            campaigns, [of_sample[k].target for of_sample in asked], scope, is_campaign=is_campaign
+        )
+        end = estimate.interval(confidence)
         answers.append(
             Answer(
-                question=one.question,
-                target=one.target,
-                estimate=found,
+                question=question.question,
+                target=question.target,
+                estimate=estimate,
                 interval=end,
-                p_value=found.p_value,
+                p_value=estimate.p_value,
                 half_width_at_end=(end.high - end.low) / 2,  # all are judged
-                system=one.system,
-                versus=one.versus,
+                system=question.system,
+                versus=question.versus,
             )
         )
-        weights = ", ".join(f"{w:.3f}" for w in round_weights(campaigns, one.target))
-        notes.append(f"{one.target.name} ({one.title}): {len(samples)} rounds, planned weights {weights}")
+        weights = ", ".join(f"{w:.3f}" for w in round_weights(campaigns, question.target))
+        notes.append(f"{question.target.name} ({question.title}): {len(samples)} rounds, planned weights {weights}")
     return answers, notes

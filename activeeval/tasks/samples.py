@@ -26,7 +26,7 @@ from activeeval.io.writing import Together
 from activeeval.judgments.policies import Agreement
 from activeeval.measures import SampledMeasure, Target, judged_k
 from activeeval.pool import Rankings
-from activeeval.tasks.ranked_sheets import check_one_truth, read_said, sheet_in
+from activeeval.tasks.ranked_sheets import check_one_truth, read_judged, sheet_in
 
 _FEW = 30
 """Below 30 judged queries the bias of a fitted estimate was measured up to .4 of its root mean squared error."""
@@ -316,10 +316,10 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
     policy : {"refuse", "majority", "median", "mean-gain"}
         What becomes of an item that several judges grade differently.
     """
-    said = {sheet: read_said(sheet) for sheet in sheets}
-    check_one_truth(said, policy)
+    judgments = {sheet: read_judged(sheet) for sheet in sheets}
+    check_one_truth(judgments, policy)
     sample, own = read_sample(path)
-    found = {sheet: sheet_in(one, sheet, sample.campaign, own) for sheet, one in said.items()}
+    found = {sheet: sheet_in(one, sheet, sample.campaign, own) for sheet, one in judgments.items()}
     campaign = take(sample.campaign, found, (own, *sample.earlier), policy)
     return replace(sample, campaign=campaign), campaign.progress, campaign.agreement
 
@@ -332,11 +332,11 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Samp
     InputError
         Where a sheet is of none of them, or a sample has no sheet.
     """
-    said = {sheet: read_said(sheet) for sheet in sheets}
-    check_one_truth(said, "refuse")
+    judgments = {sheet: read_judged(sheet) for sheet in sheets}
+    check_one_truth(judgments, "refuse")
     drawn = {path: read_sample(path) for path in paths}
     found: dict[str, Draws] = {}
-    for name, one in said.items():
+    for name, one in judgments.items():
         if len(drawn) == 1:
             ((alone, alone_id),) = drawn.values()
             found[name] = sheet_in(one, name, alone.campaign, alone_id)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval import Judgments, QueryPool, Rankings
+from activeeval import PoolGrades, QueryPool, Rankings
 from activeeval.adaptation import (
     PositionBased,
     UserPopulation,
@@ -119,7 +119,7 @@ def clicked_pairs(
 ) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Return the pairs of items that users' clicks on a ranking tell, all pairs of taste, and the report of clicks."""
     users = UserPopulation(shifts=shifts, noise=NOISE)
-    attractions = users.attractions(Judgments(pool, grades), X, rng=SEED)
+    attractions = users.attractions(PoolGrades(pool, grades), X, rng=SEED)
     visits = Visits(n_visits=VISITS_OF_QUERY * pool.n_queries, depth=SHOWN, shuffled=0.2)
     log = simulate_clicks(Rankings.from_scores(pool, scores), attractions, PositionBased(), visits, rng=SEED)
     found = preferences_from_clicks(log)

@@ -14,8 +14,9 @@ from activeeval.adaptation.clicks import PairFate, preferences_from_clicks
 from activeeval.adaptation.positions import Pairwise, ShownQuery
 from activeeval.adaptation.proportions import Strata, exact_p_value
 from activeeval.errors import InputError
-from activeeval.io.comparisons import read_comparisons, write_comparisons
+from activeeval.io.comparisons import write_comparisons
 from activeeval.io.tables.clicks import ClickLog
+from activeeval.judgments import read as read_judgments
 
 NAMES = {
     PairFate.KEPT: "kept",
@@ -234,7 +235,7 @@ def test_the_pairs_are_written_and_read(tmp_path):
     rows = [("007", "é", 1, 500, 50), ("007", "b c", 2, 500, 100), ("q", "a", 1, 500, 40), ("q", "b", 2, 500, 100)]
     found = preferences_from_clicks(log_of(rows))
     write_comparisons(found.comparisons(), tmp_path / "pairs.jsonl")
-    read = read_comparisons(tmp_path / "pairs.jsonl")
+    read = read_judgments(tmp_path / "pairs.jsonl").comparisons()
     assert [(one.query, one.preferred, one.other, one.is_tie) for one in read] == [
         ("007", "b c", "é", False),
         ("q", "b", "a", False),

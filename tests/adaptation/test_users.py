@@ -23,7 +23,7 @@ from activeeval.adaptation import (
 )
 from activeeval.errors import InputError
 from activeeval.io.comparisons import Comparison
-from activeeval.pool import Judgments, QueryPool, Rankings
+from activeeval.pool import PoolGrades, QueryPool, Rankings
 
 MODELS = [PositionBased(eta=1.0), CascadeModel(), CascadeModel(after_click=0.4, after_skip=0.9)]
 FALSE_ALARM = 1e-6
@@ -124,7 +124,7 @@ def test_the_order_of_queries_and_items_does_not_matter(seed, random):
         queries = random.sample(range(3), 3) if shuffled else range(3)
         items = [4 * q + z for q in queries for z in (random.sample(range(4), 4) if shuffled else range(4))]
         pool = QueryPool([f"q{q}" for q in queries], [0, 4, 8, 12], [f"d{z}" for z in items])
-        attractions = users.attractions(Judgments(pool, grades[items], 3), features[items], rng=seed)
+        attractions = users.attractions(PoolGrades(pool, grades[items], 3), features[items], rng=seed)
         ranking = Rankings.from_scores(pool, scores[items].astype(float))
         visits = Visits(n_visits=3000, depth=3, shuffled=0.5, n_orders=5)
         logs.append(rows_of(simulate_clicks(ranking, attractions, CascadeModel(), visits, rng=seed)))
@@ -144,7 +144,7 @@ def test_a_seed_is_a_log():
 
 def test_tastes_by_hand():
     """x̃ of (1, 2, 3, 6) is (−2, −1, 0, 3)/√3.5; of the sum of two features both shifts count."""
-    judgments = Judgments(pool_of(1, 4), [3, 0, 1, 2])
+    judgments = PoolGrades(pool_of(1, 4), [3, 0, 1, 2])
     features = np.array([[1, 6], [2, 3], [3, 2], [6, 1]])
     tastes = UserPopulation(shifts={0: 0.5, 1: -1.0}).tastes(judgments, features)
     first, second = np.array([-2, -1, 0, 3]) / np.sqrt(3.5), np.array([3, 0, -1, -2]) / np.sqrt(3.5)
@@ -156,7 +156,7 @@ def test_tastes_by_hand():
 @pytest.mark.statistical
 def test_noise_has_its_standard_deviation():
     """Of 20 000 items: 6 standard errors of a mean and of a variance, a false alarm of 4e-9."""
-    judgments = Judgments(pool_of(200, 100), np.full(20_000, 2))
+    judgments = PoolGrades(pool_of(200, 100), np.full(20_000, 2))
     noise = UserPopulation(noise=0.5).tastes(judgments, rng=5) - 2
     assert abs(noise.mean()) < 6 * 0.5 / np.sqrt(20_000)
     assert abs(noise.var() - 0.25) < 6 * 0.25 * np.sqrt(2 / 20_000)
@@ -205,7 +205,7 @@ def grades_and_preferences(users, shuffled, seed=2):
     """Return grades and tastes of lists whose order says nothing, and the pairs that 400 000 visits each prefer."""
     values = np.random.default_rng(seed)
     pool = pool_of(N_LISTS, LENGTH)
-    judgments = Judgments(pool, values.integers(0, 5, pool.n_items), 4)
+    judgments = PoolGrades(pool, values.integers(0, 5, pool.n_items), 4)
     features = values.normal(size=(pool.n_items, 3))
     attractions = users.attractions(judgments, features)
     visits = Visits(n_visits=N_LISTS * 400_000, shuffled=shuffled)
@@ -243,7 +243,7 @@ def test_lists_that_never_change_tell_of_what_is_clicked_more_from_below():
     """Rates that differ by 0.01 are 9σ apart or more: of 1680 pairs no such one is lost or turned round, but 1e-15."""
     grades, _, pairs = grades_and_preferences(UserPopulation(), 0.0)
     rates = EXAMINED.click_probs(
-        UserPopulation().attractions(Judgments(pool_of(N_LISTS, LENGTH), grades, 4)).reshape(-1, LENGTH)
+        UserPopulation().attractions(PoolGrades(pool_of(N_LISTS, LENGTH), grades, 4)).reshape(-1, LENGTH)
     ).reshape(-1)
     upper, lower = pairs_within_lists()
     found, gain = {tuple(pair) for pair in pairs.tolist()}, rates[lower] - rates[upper]
@@ -292,7 +292,7 @@ def test_pairs_that_do_not_fit_are_named(said, message):
         item_pairs(POOL, [Comparison(*one) for one in said], "p.jsonl")
 
 
-JUDGED = Judgments(POOL, [0, 1, 2, 0])
+JUDGED = PoolGrades(POOL, [0, 1, 2, 0])
 FEATURES = np.array([[1.0, 5.0], [2.0, 5.0], [np.nan, 5.0], [0.0, 5.0]])
 
 
@@ -309,7 +309,7 @@ FEATURES = np.array([[1.0, 5.0], [2.0, 5.0], [np.nan, 5.0], [0.0, 5.0]])
         (lambda: UserPopulation(shifts={0: np.inf}), "the shift of feature 0 must be a finite number, got inf"),
         (lambda: UserPopulation(shifts={-1: 1}), "a column of features must be a whole number from 0, got -1"),
         (
-            lambda: UserPopulation().tastes(Judgments(POOL, [0, -1, 2, 0])),
+            lambda: UserPopulation().tastes(PoolGrades(POOL, [0, -1, 2, 0])),
             "item 'b' of query 'q' is not judged, expected a grade for every item",
         ),
         (

@@ -26,7 +26,7 @@ from activeeval import (
 from activeeval.campaign.sample import from_arrays, to_arrays
 from activeeval.estimation import GroupSequential
 from activeeval.estimation.significance import mean_interval
-from activeeval.pool import Judgments
+from activeeval.pool import PoolGrades
 from activeeval.simulation import repetition_seeds
 
 pytestmark = pytest.mark.kernel
@@ -673,7 +673,7 @@ def test_a_census_reproduces_the_score_and_its_interval(method, known):
     design, labels = labelled(14, method, judged=(lambda labels: labels) if known else None, **uniform)
     campaign = judge(Campaign(design, max(design.cost, 1.0), rng=0), labels)
     assert known == (not campaign.units)
-    scores = design.target.values(Judgments(design.pool, labels).grades)
+    scores = design.target.values(PoolGrades(design.pool, labels).grades)
     expected = mean_interval(scores)
     estimate, wide = campaign.estimate(), campaign.estimate(scope="population")
     assert estimate.value == pytest.approx(expected.mean, rel=1e-12)

@@ -18,10 +18,10 @@ from cli_files import csv_rows, json_rows, write_csv, write_lines
 
 from activeeval.campaign.rounds import planned_weights, round_weights
 from activeeval.errors import InputError
-from activeeval.io.loading import load_grades
 from activeeval.io.text.trec import read_prels, read_qrels
+from activeeval.judgments import read
 from activeeval.store import open_store
-from activeeval.tasks.campaigns.scripted_judge import read_oracle
+from activeeval.tasks.campaigns.scripted_judge import grades_by_pair
 from activeeval.tasks.campaigns.seconds import fitted
 from activeeval.tasks.campaigns.standing import standing
 from activeeval.tasks.label import sided
@@ -488,15 +488,12 @@ def test_a_judge_at_a_terminal_resumes_and_takes_back(start, call, oracle):
 def test_a_scripted_judge_reads_what_the_other_readers_read_and_starts_without_them(folder, oracle, tmp_path):
     (tmp_path / "l.txt").write_text("2 qid:q1 1:0.5 #docid = a b\n0 qid:q1 1:0.1 # docid=c\n1 qid:q2 2:3 #docid = d\n")
     for path in (oracle, str(tmp_path / "l.txt"), "a.txt"):
-        told = load_grades(path)
-        columns = (told.query_ids.tolist(), told.doc_ids.tolist(), told.grades.tolist())
-        assert read_oracle(path) == {(q, d): g for q, d, g in zip(*columns, strict=True)}
+        assert grades_by_pair(path) == read(path).graded_pairs()
     write_lines(tmp_path / "twice.qrels", ["q1 0 d1 1", "q1 0 d1 1"])
     with pytest.raises(InputError, match=r"twice\.qrels:2"):
-        read_oracle(str(tmp_path / "twice.qrels"))
-    asked = (
-        "import sys; from activeeval.tasks.campaigns import scripted_judge; scripted_judge.read_oracle('all.qrels'); "
-    )
+        grades_by_pair(str(tmp_path / "twice.qrels"))
+    asked = "import sys; from activeeval.tasks.campaigns import scripted_judge as judge; "
+    asked += "judge.grades_by_pair('all.qrels'); "
     asked += "print([name for name in ('numba', 'polars', 'scipy', 'sklearn', 'alembic') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", asked], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -620,7 +617,7 @@ def test_an_id_that_a_spreadsheet_changed_is_never_read_as_another(campaign):
 
 def timed(call, oracle, name="w", seconds=lambda letters, grade: 20.0 + 2.0 * grade):
     """Judge all that is left with a clock."""
-    grades = read_oracle(oracle)
+    grades = grades_by_pair(oracle)
     item = call("campaign", "claim", name, "--judge", "ann").rows[0]
     while item["token"]:
         grade = grades[item["query_id"], item["doc_id"]]

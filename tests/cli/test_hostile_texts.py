@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from cli_files import csv_rows, write_lines
 
-from activeeval.io.judged import read_judged
-from activeeval.io.loading import load_grades
 from activeeval.io.tables.cells import is_formula
 from activeeval.io.tables.export import write_columns
 from activeeval.io.tables.sheets import read_sheet
+from activeeval.judgments import read
 
 FORMULAS = ["=1+1", "+d", "-5", "@SUM(A1)", "'=2", "''-3", '=HYPERLINK("http://x","y")', "d,7", "plain"]
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -58,12 +57,11 @@ def test_no_export_of_a_campaign_holds_a_formula_and_all_are_read_back(call):
     for form in ("csv", "weights", "quepid"):
         assert call("campaign", "export", "w", "--format", form, "--out", f"{form}.csv").code == 0
         assert bare_cells(f"{form}.csv") == [], form
-        rows, _ = read_judged(f"{form}.csv")
+        rows = list(read(f"{form}.csv"))
         assert len(rows) == 40
-        assert all(labels[row.query, row.doc] == row.grade for row in rows)
-        assert {row.judge for row in rows} == {"=ann" if form == "csv" else ""}
-    told = load_grades("weights.csv")
-    assert set(zip(told.query_ids.tolist(), told.doc_ids.tolist(), strict=True)) <= set(labels)
+        assert all(labels[row.query, row.item] == row.value for row in rows)
+        assert {row.judge.name for row in rows} == {"=ann" if form == "csv" else ""}
+    assert read("weights.csv").graded_pairs().keys() <= set(labels)
     assert len(csv_rows("weights.csv")) == 40
 
 

@@ -6,7 +6,24 @@ from itertools import permutations
 import pytest
 
 from activeeval.errors import FormatError, InputError
-from activeeval.io.comparisons import Comparison, Truth, read_comparisons, read_truth, write_comparisons, write_truth
+from activeeval.io.comparisons import (
+    Comparison,
+    Truth,
+    comparisons_of,
+    truths_of,
+    write_comparisons,
+    write_truth,
+)
+from activeeval.io.tables.sheets import read_sheet
+
+
+def read_comparisons(path):
+    return comparisons_of(read_sheet(path))
+
+
+def read_truth(path):
+    return truths_of(read_sheet(path))
+
 
 COMPARED = [
     Comparison("q1", "d1", "d2"),

@@ -25,7 +25,8 @@ LONG = "x" * 130_000
 SCRIPT = """
 import re, time
 from activeeval import InputError, measures
-from activeeval.io import arrays, gains, labelling, loading
+from activeeval.io import arrays, gains, labelling, loading as tables
+from activeeval.io.tables import sheets
 from activeeval.io.text import letor, scores, trec
 from activeeval.tasks.campaigns import scripted_judge
 start = time.process_time()
@@ -175,7 +176,7 @@ CASES = {
         "trec.read_qrels(PATH)",
         "is there twice",
     ),
-    "scripted judge": (packed(b"", b"#\n", 1 << 27), "a.gz", "scripted_judge.read_oracle(PATH)", UNPACKS),
+    "scripted judge": (packed(b"", b"#\n", 1 << 27), "a.gz", "scripted_judge.grades_by_pair(PATH)", UNPACKS),
     "scores": (packed(b"", b"1\n", MOST_UNPACKED - 2), "a.gz", SCORES, "7864320"),
     "short lines of LETOR": (
         packed(b"", b"1 qid:1\n", MOST_UNPACKED),
@@ -202,7 +203,7 @@ CASES = {
     "zeros as a sample": (endless, "a.sample", "arrays.read_arrays(PATH)", ENDLESS),
     "zeros as gains": (endless, "a.json", "gains.read_gains(PATH)", ENDLESS),
     "zeros as a log": (endless, "a.log", "labelling.read_told(PATH)", "is no regular file, expected a log"),
-    "zeros as a scripted judge": (endless, "a.qrels", "scripted_judge.read_oracle(PATH)", ENDLESS),
+    "zeros as a scripted judge": (endless, "a.qrels", "scripted_judge.grades_by_pair(PATH)", ENDLESS),
     "an id of 130 KB in CSV": (
         one_long_id,
         "a.csv",

@@ -16,10 +16,11 @@ from spreadsheet_files import WRITERS, with_entry, write_ods_table, write_xlsx
 from activeeval.errors import FormatError, InputError
 from activeeval.io.loading import load_probabilities, load_qrels, load_run, read_costs
 from activeeval.io.tables import spreadsheets
-from activeeval.io.tables.draws import CANNOT, EMPTY, read_draws, read_draws_if_any
+from activeeval.io.tables.draws import CANNOT, EMPTY, read_draws
 from activeeval.io.tables.preferences import read_pairs
 from activeeval.io.tables.sheets import read_sheet
 from activeeval.io.tables.texts import DOCUMENTS, read_texts
+from activeeval.judgments import read
 
 SUFFIXES = tuple(WRITERS)
 SHEET = "xl/worksheets/sheet1.xml"
@@ -49,7 +50,7 @@ def test_a_sheet_as_a_spreadsheet_saves_it(saved):
     assert found.doc_id.tolist() == ["=1+1", "1e5", " padded ", "two\nlines", "12345678901234567890"]
     assert found.grade.tolist() == [2, CANNOT, EMPTY, 3, EMPTY]
     assert found.judge.tolist() == ["Ann", "", "7", "", ""]
-    assert read_draws_if_any(path).doc_id.tolist() == found.doc_id.tolist()
+    assert read(path).item_ids.tolist() == found.doc_id.tolist()
     assert read_sheet(path).lines == [3, 4, 6, 7, 8]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from activeeval.errors import InputError, unseen_difference
 from activeeval.io.loading import load_run, load_tables, pool_from_tables
-from activeeval.judgments import read_opinions
+from activeeval.judgments import read_all
 
 ACUTE, PLAIN = "\u00e9", "e\u0301"
 
@@ -45,5 +45,5 @@ def test_a_file_by_two_paths_is_one_judge(tmp_path):
             (tmp_path / name).write_text(rows)
         (tmp_path / "c.csv").write_text(rows.replace("b,0", "b,1"))
         paths = [tmp_path / "a.csv", f"{tmp_path}/sub/../a.csv", tmp_path / "b.csv", tmp_path / "c.csv"]
-        judges = {os.path.basename(judge) for judge in read_opinions(paths).grades.judges}
+        judges = {os.path.basename(judge.name) for judge in read_all(paths).judges}
         assert judges == ({"a.csv", "c.csv"} if rows.startswith("sample") else {"a.csv", "b.csv", "c.csv"})

@@ -12,8 +12,9 @@ from sklearn.metrics import cohen_kappa_score
 
 from activeeval.errors import InputError
 from activeeval.judgments.agreement import compare_agreement, grade_agreement, preference_agreement
+from activeeval.judgments.coded import Grades, Relations
 from activeeval.judgments.coefficients import METRICS, WEIGHTS, chi_squared, cohen_kappa, krippendorff_alpha
-from activeeval.judgments.opinions import Graded, Grades, Preferred, Relations
+from activeeval.judgments.judgment import Judge, Judgment, Judgments
 from activeeval.top_k import TopKLabelling
 
 NONE = None
@@ -94,7 +95,7 @@ def gradings(draw):
 
 
 def rows_of(grades):
-    return [Graded(j, q, d, y) for j, of in grades.items() for q, own in of.items() for d, y in own.items()]
+    return [(j, q, d, y) for j, of in grades.items() for q, own in of.items() for d, y in own.items()]
 
 
 def stated(grades):
@@ -106,7 +107,7 @@ def stated(grades):
             for k, a in enumerate(docs):
                 for b in docs[k + 1 :]:
                     best, other = (a, b) if own[a] >= own[b] else (b, a)
-                    found.append(Preferred(judge, query, best, other, own[a] == own[b]))
+                    found.append((judge, query, best, other, own[a] == own[b]))
     return found
 
 
@@ -119,7 +120,7 @@ def test_tables_against_loops(grades, random):
     assert by_judge.tolist() == expected
     assert Relations.of(pairs).tables().sum(axis=0).tolist() == expected
     random.shuffle(rows)
-    rows.sort(key=lambda row: row.judge)  # who is the first judge of two is who comes first
+    rows.sort(key=lambda row: row[0])  # who is the first judge of two is who comes first
     shuffled = Grades.of(rows).relations().tables().sum(axis=0)
     assert shuffled.tolist() == relation_counts({j: grades[j] for j in sorted(grades)})
 
@@ -147,9 +148,13 @@ def test_shares_are_those_of_the_table(grades):
 
 def test_a_table_by_hand():
     """Ann and Bob on three pairs of q: they agree on a > b, differ on a ~ c, contradict each other on b and c."""
-    said = [Preferred("ann", "q", "a", "b"), Preferred("ann", "q", "c", "a", True), Preferred("ann", "q", "b", "c")]
-    said += [Preferred("bob", "q", "a", "b"), Preferred("bob", "q", "a", "c"), Preferred("bob", "q", "c", "b")]
-    found = preference_agreement(Relations.of(said), rng=0)
+    pairs = {"ann": ["ab", "ca", "bc"], "bob": ["ab", "ac", "cb"]}
+    rows = [
+        Judgment("q", pair[0], Judge(judge), "preference", int(pair != "ca"), other=pair[1])
+        for judge, own in pairs.items()
+        for pair in own
+    ]
+    found = preference_agreement(Judgments.of(rows).coded_relations(), rng=0)
     assert found.counts.tolist() == [[1, 0, 1], [1, 0, 0], [0, 0, 0]]
     assert found.by_row[0].tolist() == [0.5, 0, 0.5]
     assert found.by_column[:, 0].tolist() == [0.5, 0.5, 0]
@@ -167,8 +172,9 @@ def test_top_k_truths_agree_with_themselves_and_ties_stay_open():
         while (pair := labelling.ask()) is not None:
             high, low = max(pair), min(pair)
             labelling.tell(None if {high, low} == {6, 7} else high)
-        grades += [Graded(judge, "q", f"d{i}", y) for i, y in enumerate(labelling.grades(share_ties=True))]
-    found = grade_agreement(Grades.of(grades), rng=0).preferences
+        shared = labelling.grades(share_ties=True)
+        grades += [Judgment("q", f"d{i}", Judge(judge), value=int(y)) for i, y in enumerate(shared)]
+    found = Judgments.of(grades).agreement(rng=0).grades.preferences
     assert found.overall.value == 1
     assert found.counts[1, 1] == 1 + 10  # 6 and 7; the five below the top
     assert found.counts.sum() == 28
@@ -192,8 +198,8 @@ def test_methods_are_compared():
         random = np.random.default_rng(1)
         said = []
         for k in range(200):
-            said.append(Preferred("ann", f"q{k}", "a", "b"))
-            said.append(Preferred("bob", f"q{k}", *("ab" if random.random() < share else "ba")))
+            said.append(("ann", f"q{k}", "a", "b", False))
+            said.append(("bob", f"q{k}", *("ab" if random.random() < share else "ba"), False))
         two.append(preference_agreement(Relations.of(said), rng=0))
     whole = compare_agreement(*two)
     counts = [[int(np.trace(one.counts)), int(one.counts.sum() - np.trace(one.counts))] for one in two]
@@ -212,9 +218,9 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
         for k in range(40):
             share = random.choice([0.5, 0.9])  # pairs of one query are alike
             for pair in range(5):
-                said.append(Preferred("ann", f"q{k}", f"a{pair}", f"b{pair}"))
+                said.append(("ann", f"q{k}", f"a{pair}", f"b{pair}", False))
                 sides = (f"a{pair}", f"b{pair}") if random.random() < share else (f"b{pair}", f"a{pair}")
-                said.append(Preferred("bob", f"q{k}", *sides))
+                said.append(("bob", f"q{k}", *sides, False))
         found = preference_agreement(Relations.of(said), 0.9, 200, seed).overall
         n_held += found.low <= 0.7 <= found.high
     assert n_held >= 90
@@ -222,8 +228,8 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
 
 def test_ends_are_quantiles_of_resampled_queries():
     """Of 100 queries with a pair each a resampled share is binomial; 4000 of them leave an end off by one at most."""
-    said = [Preferred("ann", f"q{k}", "a", "b") for k in range(100)]
-    said += [Preferred("bob", f"q{k}", *("ab" if k < 80 else "ba")) for k in range(100)]
+    said = [("ann", f"q{k}", "a", "b", False) for k in range(100)]
+    said += [("bob", f"q{k}", *("ab" if k < 80 else "ba"), False) for k in range(100)]
     for level in (0.5, 0.9):
         found = preference_agreement(Relations.of(said), level, 4000, 0).overall
         ends = binom.ppf([(1 - level) / 2, (1 + level) / 2], 100, 0.8) / 100
@@ -232,7 +238,7 @@ def test_ends_are_quantiles_of_resampled_queries():
 
 def test_a_seed_has_one_answer():
     random, documents = np.random.default_rng(0), [(f"q{q}", f"d{d}") for q in range(20) for d in range(4)]
-    rows = [Graded(judge, *doc, int(random.integers(3))) for judge in ("ann", "bob") for doc in documents]
+    rows = [(judge, *doc, int(random.integers(3))) for judge in ("ann", "bob") for doc in documents]
     one, two, other = (grade_agreement(Grades.of(rows), n_resamples=100, rng=seed) for seed in (3, 3, 4))
     assert one.alphas == two.alphas
     assert one.kappas == two.kappas
@@ -241,7 +247,7 @@ def test_a_seed_has_one_answer():
 
 
 def test_what_is_not_defined_is_none():
-    rows = [Graded(judge, f"q{q}", "d", 2) for judge in ("ann", "bob") for q in range(3)]
+    rows = [(judge, f"q{q}", "d", 2) for judge in ("ann", "bob") for q in range(3)]
     found = grade_agreement(Grades.of(rows), rng=0)
     assert {one.value for one in found.alphas.values()} == {None}
     assert {one.value for one in found.kappas[0].by_weights.values()} == {None}
@@ -254,22 +260,22 @@ def test_what_is_not_defined_is_none():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: grade_agreement(Grades.of([Graded("a", "q", "d", 1)])), "there is one judge alone, 'a': .*"),
+        (lambda: grade_agreement(Grades.of([("a", "q", "d", 1)])), "there is one judge alone, 'a': .*"),
         (lambda: preference_agreement(Relations.of([])), "there is no judge: agreement is of two or more"),
         (
-            lambda: grade_agreement(Grades.of([Graded("a", "q", "d", 1), Graded("b", "q", "e", 1)])),
+            lambda: grade_agreement(Grades.of([("a", "q", "d", 1), ("b", "q", "e", 1)])),
             "no two judges graded the same item, so there is nothing to compare",
         ),
         (
-            lambda: preference_agreement(Relations.of([Preferred("a", "q", "d", "e"), Preferred("b", "p", "d", "e")])),
+            lambda: preference_agreement(Relations.of([("a", "q", "d", "e", False), ("b", "p", "d", "e", False)])),
             "no two judges have a pair of items in common, so there is nothing to compare",
         ),
         (
-            lambda: Grades.of([Graded("a", "q", "d", 1), Graded("a", "q", "d", 2)]),
+            lambda: Grades.of([("a", "q", "d", 1), ("a", "q", "d", 2)]),
             "document 'd' of query 'q' has two grades of judge 'a', 1 and 2",
         ),
         (
-            lambda: Relations.of([Preferred("a", "q", "d", "e"), Preferred("a", "q", "e", "d")]),
+            lambda: Relations.of([("a", "q", "d", "e", False), ("a", "q", "e", "d", False)]),
             "judge 'a' says two things of documents 'e' and 'd' of query 'q'",
         ),
         (

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import pool_of, random_lists, rankings_of
 
-from activeeval import InputError, Judgments, QueryPool, Rankings
+from activeeval import InputError, PoolGrades, QueryPool, Rankings
 
 pytestmark = pytest.mark.kernel
 
@@ -267,26 +267,26 @@ def test_without_keeps_the_order_and_is_seeded():
 
 
 def test_judgments_know_their_scale_and_what_is_judged():
-    judgments = Judgments(two(), [2, -1, 0, -1, 1])
+    judgments = PoolGrades(two(), [2, -1, 0, -1, 1])
     assert judgments.max_grade == 2
     assert judgments.is_judged.tolist() == [True, False, True, False, True]
-    assert Judgments(two(), [-1] * 5).max_grade == 0
-    assert Judgments(two(), [0] * 5, max_grade=4).max_grade == 4
+    assert PoolGrades(two(), [-1] * 5).max_grade == 0
+    assert PoolGrades(two(), [0] * 5, max_grade=4).max_grade == 4
 
 
 def test_judgments_from_ids():
-    judgments = Judgments.from_ids(two(), {"q2": {"c": 3, "a": 0}}, max_grade=4)
+    judgments = PoolGrades.from_ids(two(), {"q2": {"c": 3, "a": 0}}, max_grade=4)
     assert judgments.grades.tolist() == [-1, -1, 0, -1, 3]
 
 
 WRONG_JUDGMENTS = [
-    (lambda p: Judgments(p, [0, 0, 5, 0, 0], 4), "grade 5 of item 'a' of query 'q2' is above max_grade 4"),
-    (lambda p: Judgments(p, [0, 0]), "grades must have shape (5,), got (2,)"),
-    (lambda p: Judgments(p, [0, 0.5, 0, 0, 0]), "grades must be whole numbers, got 0.5 at item position 1"),
-    (lambda p: Judgments.from_ids(p, {"q3": {"a": 1}}), "a judgment names item 'a' of query 'q3', not in the pool"),
-    (lambda p: Judgments.from_ids(p, {"q1": {"z": 1}}), "a judgment names item 'z' of query 'q1', not in the pool"),
-    (lambda p: Judgments.from_ids(p, {"q1": {"a": 1.5}}), "the grade of item 'a' of query 'q1' is 1.5, not whole"),
-    (lambda p: Judgments.from_ids(p, {"q1": {"a": True}}), "the grade of item 'a' of query 'q1' is True, not whole"),
+    (lambda p: PoolGrades(p, [0, 0, 5, 0, 0], 4), "grade 5 of item 'a' of query 'q2' is above max_grade 4"),
+    (lambda p: PoolGrades(p, [0, 0]), "grades must have shape (5,), got (2,)"),
+    (lambda p: PoolGrades(p, [0, 0.5, 0, 0, 0]), "grades must be whole numbers, got 0.5 at item position 1"),
+    (lambda p: PoolGrades.from_ids(p, {"q3": {"a": 1}}), "a judgment names item 'a' of query 'q3', not in the pool"),
+    (lambda p: PoolGrades.from_ids(p, {"q1": {"z": 1}}), "a judgment names item 'z' of query 'q1', not in the pool"),
+    (lambda p: PoolGrades.from_ids(p, {"q1": {"a": 1.5}}), "the grade of item 'a' of query 'q1' is 1.5, not whole"),
+    (lambda p: PoolGrades.from_ids(p, {"q1": {"a": True}}), "the grade of item 'a' of query 'q1' is True, not whole"),
 ]
 
 

@@ -129,7 +129,7 @@ def submit(
 @click.command()
 @of_campaign
 @judge_option
-@click.option("--oracle", required=True, metavar="QRELS|LETOR", help="Where the grades are looked up.")
+@click.option("--oracle", required=True, metavar="FILE", help="Judgments of any form, where the grades are looked up.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Judge so many. Default: all that is left.")
 @click.option(
     "--unjudged",
@@ -149,9 +149,9 @@ def judge(name: str, db: str | None, judge: str, oracle: str, limit: int | None,
     \b
     activeeval campaign judge week1 --judge ann --oracle qrels.txt --limit 50
     """
-    from activeeval.tasks.campaigns.scripted_judge import judge_all, read_oracle
+    from activeeval.tasks.campaigns.scripted_judge import grades_by_pair, judge_all
 
-    grades = read_oracle(oracle)
+    grades = grades_by_pair(oracle)
     with opened(name, db) as store:
         if store.campaign(name).config.get("top_k") is not None:
             from activeeval.tasks.campaigns.comparing import compare_all

@@ -13,8 +13,7 @@ import numpy as np
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.tables.cells import is_formula
-from activeeval.io.tables.export import write_columns
-from activeeval.io.tables.sheets import TABLES, Sheet, read_sheet
+from activeeval.io.tables.sheets import Sheet, read_sheet
 from activeeval.io.text.columns import typed_column
 from activeeval.io.writing import Together
 from activeeval.pool.texts import Texts
@@ -70,11 +69,11 @@ class Draws:
     def __post_init__(self) -> None:
         n_rows = np.size(self.block)
         for name in ("block", "query_id", "doc_id", "grade", "judge", "note"):
-            given = getattr(self, name)
+            values = getattr(self, name)
             if name in ("judge", "note"):  # nobody need say who judged, an id must not be empty
-                column = Texts.from_list([""] * n_rows if given is _NOBODY else list(given))
+                column = Texts.from_list([""] * n_rows if values is _NOBODY else list(values))
             else:
-                column = typed_column(given, name, "i" if name in ("block", "grade") else "U")
+                column = typed_column(values, name, "i" if name in ("block", "grade") else "U")
             if column.shape != (n_rows,):
                 raise InputError(f"{name} must have shape ({n_rows},), got {column.shape}")
             if isinstance(column, np.ndarray):
@@ -112,6 +111,8 @@ def write_draws(
     texts : mapping of str to sequence of str, optional
         What the judges are to read beside the ids, under names of `TEXTS`: one a row, empty where there is none.
     """
+    from activeeval.io.tables.export import write_columns  # polars, for which whoever reads alone does not wait
+
     words = {EMPTY: None, CANNOT: _CANNOT}
     is_cut = bare_suffix(path) in _CUT
     columns: dict[str, Any] = {"sample": [draws.sample] * draws.n_rows, "block": draws.block}
@@ -124,15 +125,6 @@ def write_draws(
     columns["grade"] = [words.get(grade, str(grade)) for grade in draws.grade.tolist()]
     columns["note"] = [None] * draws.n_rows
     write_columns(columns, path, files)
-
-
-def read_draws_if_any(path: PathLike) -> Draws | None:
-    """Return the sheet that a file is by its columns; None where it is no table, or another; raises as `read_draws`."""
-    if bare_suffix(path) not in TABLES:
-        return None
-    table = read_sheet(path)
-    is_sheet = {"sample", "block"} <= {name.strip().lower() for name in table.columns}
-    return draws_of(table.plainly_named(), path) if is_sheet else None
 
 
 def read_draws(path: PathLike) -> Draws:

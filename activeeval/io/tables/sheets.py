@@ -193,18 +193,23 @@ class Sheet:
         return number
 
 
-def read_sheet(path: PathLike) -> Sheet:
+def read_sheet(path: PathLike, suffix: str | None = None) -> Sheet:
     """Read a table by the suffix of its name: .csv, .tsv, .jsonl (each also .gz), .parquet, .xlsx or .ods.
+
+    Parameters
+    ----------
+    suffix : str, optional
+        In place of the name's.
 
     Raises
     ------
     FormatError
         ``path:line`` where a row is broken; the file as a whole where it holds no rows.
     """
-    return next(sheet_parts(path))
+    return next(sheet_parts(path, suffix=suffix))
 
 
-def sheet_parts(path: PathLike, n_rows: int | None = None) -> Iterator[Sheet]:
+def sheet_parts(path: PathLike, n_rows: int | None = None, suffix: str | None = None) -> Iterator[Sheet]:
     """Read a table as `read_sheet` does, by so many rows at a time; of .jsonl a part has the columns its rows name."""
     readers: dict[str, Callable[[PathLike, int | None], Iterator[Sheet]]] = {
         ".csv": _read_csv,
@@ -214,7 +219,7 @@ def sheet_parts(path: PathLike, n_rows: int | None = None) -> Iterator[Sheet]:
         ".xlsx": _read_spreadsheet,
         ".ods": _read_spreadsheet,
     }
-    suffix = bare_suffix(path)
+    suffix = suffix or bare_suffix(path)
     if suffix not in readers:
         raise FormatError(os.fspath(path), None, f"no table by its name, expected it to end in {', '.join(TABLES)}")
     is_empty = True

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from activeeval.checks import LARGEST_GRADE, first_above
 from activeeval.errors import FormatError, InputError, shown
-from activeeval.io.files import PathLike, fill_exactly, line_of, line_text, open_bytes, open_lines, span_texts, token_at
+from activeeval.io.files import PathLike, fill_exactly, line_of, open_lines, span_texts, token_at
 from activeeval.io.keys import first_repeated_pair
 from activeeval.kernels.text import letor as letor_text
 from activeeval.pool import QueryPool
@@ -136,11 +136,6 @@ def read_letor(paths: PathLike | Sequence[PathLike], features: bool = True) -> L
     return LetorData(
         grades, query_ids, query_offsets, item_ids, table, file_offsets, tuple(os.fspath(path) for path in names)
     )
-
-
-def is_letor(path: PathLike) -> bool:
-    """Return whether a file's first line is one of LETOR, a grade and then ``qid:``; raises as `open_lines` does."""
-    return any(word.startswith("qid:") for word in line_text(open_bytes(path), 0).split()[1:2])
 
 
 def feature_counts(paths: Sequence[PathLike]) -> list[int]:

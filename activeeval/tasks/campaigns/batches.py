@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from activeeval.campaign.labels import WHOLE
 from activeeval.errors import InputError
-from activeeval.io.comparisons import holds_truths, truths_of
-from activeeval.io.files import bare_suffix
-from activeeval.io.judged import JudgedRow, read_judged
-from activeeval.io.judges import judge_name
-from activeeval.io.loading import load_grades
-from activeeval.io.tables.draws import CANNOT, EMPTY, TEXTS, Draws, read_draws_if_any, write_draws
-from activeeval.io.tables.sheets import TABLES, read_sheet
+from activeeval.io.tables.draws import EMPTY, TEXTS, Draws, write_draws
+from activeeval.judgments import Judgment, Judgments, read
 from activeeval.pool.texts import Texts
 from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
 from activeeval.tasks.campaigns.standing import Standing, standing
@@ -24,6 +20,7 @@ from activeeval.tasks.ranked_sheets import check_held
 
 Row = dict[str, Any]
 Answer = tuple[str, str, Said, str | None, int | None]
+WHY = "as the file says"
 
 
 def write_batch(store: Store, name: str, path: str, most: int | None = None, judge: str | None = None) -> Row:
@@ -40,9 +37,9 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None, jud
     InputError
         Where nothing waits, or the campaign does not take sheets.
     """
-    found = standing(store, name)
-    _check_takes_sheets(found, judge)
-    waits = found.waiting - {place for place, own in found.state.judgments.items() if judge in own}
+    state = standing(store, name)
+    _check_takes_sheets(state, judge)
+    waits = state.waiting - {place for place, judges in state.state.judgments.items() if judge in judges}
     rows = [(u, p) for u in store.units(name) for p in u.places if (u.number, p.doc_id) in waits]
     if not rows:
         done = "all is judged" if judge is None else f"all is judged, or waits for others than {judge}"
@@ -50,11 +47,11 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None, jud
     block = rows[0][0].block
     rows = [row for row in rows if row[0].block == block][:most]
     write_draws(_sheet(store.samples(name)[-1].digest, rows, judge or ""), path, texts=_texts(rows))
-    return {"sheet": path, "items": len(rows), "block": block, "as_of": found.as_of}
+    return {"sheet": path, "items": len(rows), "block": block, "as_of": state.as_of}
 
 
-def _check_takes_sheets(found: Standing, judge: str | None) -> None:
-    row = found.campaign
+def _check_takes_sheets(state: Standing, judge: str | None) -> None:
+    row = state.campaign
     if row.config.get("top_k") is not None:
         raise InputError(f"campaign {row.name}: queries are judged by comparisons, which `campaign label` asks for")
     if row.by_level:
@@ -111,26 +108,26 @@ def take_files(
     docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in units}
     drawn = _Drawn([row.digest for row in store.samples(name)], units, campaign.max_grade)
     # nothing is stored where one cannot be read
-    read = {path: _answers(path, drawn, judge) if k is None else _truths(path, docs, k, judge) for path in paths}
-    kept = read if keep_foreign else {path: _of_units(by_judge, units) for path, by_judge in read.items()}
-    parts = [(path, who, said) for path, by_judge in kept.items() for who, said in by_judge.items()]
-    stored = store.record_all(name, [(who, said) for _, who, said in parts])
-    done: dict[str, list[Acknowledged]] = {path: [] for path in read}
-    for (path, *_), own in zip(parts, stored, strict=True):
-        done[path] += own
-    n_read = {path: sum(map(len, by_judge.values())) for path, by_judge in read.items()}
-    return [{"file": path, **_counts(own), "foreign": n_read[path] - len(own)} for path, own in done.items()]
+    by_file = {path: _answers(path, drawn, judge) if k is None else _truths(path, docs, k, judge) for path in paths}
+    kept = by_file if keep_foreign else {path: _of_units(by_judge, units) for path, by_judge in by_file.items()}
+    parts = [(path, who, answers) for path, by_judge in kept.items() for who, answers in by_judge.items()]
+    stored = store.record_all(name, [(who, answers) for _, who, answers in parts])
+    done: dict[str, list[Acknowledged]] = {path: [] for path in by_file}
+    for (path, *_), events in zip(parts, stored, strict=True):
+        done[path] += events
+    n_read = {path: sum(map(len, by_judge.values())) for path, by_judge in by_file.items()}
+    return [{"file": path, **_counts(events), "foreign": n_read[path] - len(events)} for path, events in done.items()]
 
 
 def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) -> dict[str, list[Answer]]:
-    """Return what is said of items that were drawn; nothing of a judge who says nothing of any."""
+    """Return the answers of items that were drawn; nothing of a judge who has none of any."""
     drawn = {(unit.query_id, place.doc_id) for unit in units for place in unit.places}
-    kept = {who: [answer for answer in said if answer[:2] in drawn] for who, said in by_judge.items()}
-    return {who: said for who, said in kept.items() if said}
+    kept = {who: [answer for answer in answers if answer[:2] in drawn] for who, answers in by_judge.items()}
+    return {who: answers for who, answers in kept.items() if answers}
 
 
 def _counts(done: Sequence[Acknowledged]) -> Row:
-    fresh = [one.event for one in done if not one.is_repeated]
+    fresh = [acknowledged.event for acknowledged in done if not acknowledged.is_repeated]
     late = Counter(event.reason for event in fresh if event.kind == "late")
     return {
         "stored": len(fresh) - late.total(),
@@ -153,74 +150,84 @@ class _Drawn:
 
     def query(self, place: str, named: str) -> str:
         """Return the id of a query that is named by its text, or by its id."""
-        found = (self._by_text.get(named, set()) | (self.ids & {named})) if named else set()
-        if len(found) > 1:
-            ids = ", ".join(sorted(found))
+        meant = (self._by_text.get(named, set()) | (self.ids & {named})) if named else set()
+        if len(meant) > 1:
+            ids = ", ".join(sorted(meant))
             raise InputError(f"{place}: the query {named!r} is the text of several ({ids}), expected their ids")
-        return found.pop() if found else named
+        return meant.pop() if meant else named
+
+    def placed(self, judgments: Judgments) -> Iterator[tuple[int, Judgment, int | None]]:
+        """Yield the row of each judgment that has a grade or says why not, and its unit where the file knows.
+
+        Raises
+        ------
+        InputError
+            Where it is the sheet of another sample, or holds an item that its block does not.
+        """
+        if judgments.sample and judgments.sample not in self.samples:
+            known = ", ".join(self.samples)
+            raise InputError(
+                f"{judgments.source}: the sheet is of sample {judgments.sample!r}, expected one of {known}"
+            )
+        for row, judgment in enumerate(judgments):
+            unit = None
+            if judgments.blocks is not None:
+                unit = self._unit(judgments.place(row), judgment, int(judgments.blocks[row]))
+            if judgment.kind == "cannot" or (judgment.kind == "grade" and judgment.value >= 0):
+                if judgments.is_by_text:
+                    judgment = replace(judgment, query=self.query(judgments.place(row), judgment.query))
+                yield row, judgment, unit
+
+    def _unit(self, place: str, judgment: Judgment, block: int) -> int:
+        """Return the unit of an item of a sheet's block."""
+        unit = self.units.get((judgment.query, judgment.item, block))
+        if unit is None:
+            where = (
+                f"{place}: item {judgment.item!r} of query {judgment.query!r} is not in block {block} of the campaign"
+            )
+            raise InputError(f"{where}; did a spreadsheet change an id?")
+        return unit
 
 
 def _answers(path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answer]]:
-    """Return what each judge says in a file."""
-    found: dict[str, dict[tuple[str, str, int | None], Said]] = {}
-    for place, row, unit in _rows(path, drawn):
-        name = judge_name(row.judge) or judge
+    """Return what each judge says in a file of grades."""
+    judgments = read(path)
+    if not judgments.is_of_grades:
+        judgments.refuse("grades")
+    answers: dict[str, dict[tuple[str, str, int | None], Said]] = {}
+    for row, judgment, unit in drawn.placed(judgments):
+        name, place, grade = judgment.judge.name or judge, judgments.place(row), judgment.value
         if name is None:
             raise InputError(f"{place}: names no judge: say with --judge whose judgments they are")
-        if drawn.max_grade is not None and row.grade > drawn.max_grade:
-            raise InputError(f"{place}: the grade {row.grade} is above the largest of the scale, {drawn.max_grade}")
-        is_grade = row.grade != CANNOT
-        said = Said(kind="judged", grade=row.grade) if is_grade else Said(kind="cannot", reason=row.reason)
-        own = found.setdefault(name, {})
-        if own.setdefault((row.query, row.doc, unit), said) != said:
-            raise InputError(f"{place}: item {row.doc!r} of query {row.query!r} has two grades of {name!r}")
-    if not found:
+        if judgment.judge.is_machine:
+            raise InputError(f"{place}: {name!r} is a machine, whose judgments are no labels")
+        if drawn.max_grade is not None and grade > drawn.max_grade:
+            raise InputError(f"{place}: the grade {grade} is above the largest of the scale, {drawn.max_grade}")
+        is_grade = judgment.kind == "grade"
+        answer = Said(kind="judged", grade=grade) if is_grade else Said(kind="cannot", reason=judgment.reason or WHY)
+        by_item = answers.setdefault(name, {})
+        if by_item.setdefault((judgment.query, judgment.item, unit), answer) != answer:
+            item = f"item {judgment.item!r} of query {judgment.query!r}"
+            raise InputError(f"{place}: {item} has two grades of {name!r}")
+    if not answers:
         raise InputError(f"{path}: holds no grade yet")
     return {
-        who: [(query, doc, said, None, unit) for (query, doc, unit), said in own.items()] for who, own in found.items()
+        who: [(query, doc, answer, None, unit) for (query, doc, unit), answer in by_item.items()]
+        for who, by_item in answers.items()
     }
 
 
 def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None) -> dict[str, list[Answer]]:
-    """Return what a table of ranks says of queries that are judged as a whole."""
-    sheet = read_sheet(path).plainly_named()
-    if not holds_truths(sheet):
-        raise InputError(f"{path}: holds no ranks, expected a table of query, rank and doc_id")
-    if judge is None:
-        raise InputError(f"{path}: names no judge: say with --judge whose judgments they are")
-    found = truths_of(sheet)
-    for query, truth in found.items():
+    """Return what each judge says of queries that are judged as a whole, by their ranks."""
+    judgments = read(path)
+    if not judgments.holds("truth"):
+        judgments.refuse("a table of query, rank and doc_id")
+    answers: dict[str, list[Answer]] = {}
+    for (who, query), truth in judgments.truths_by_judge().items():
+        name = who.name or judge
+        if name is None:
+            raise InputError(f"{path}: names no judge: say with --judge whose judgments they are")
         check_held(path, query, truth, docs, k)
-    bodies = {query: {name: list(part) for name, part in truth._asdict().items()} for query, truth in found.items()}
-    return {judge: [(query, WHOLE, Said(kind="judged", body=body), None, None) for query, body in bodies.items()]}
-
-
-def _rows(path: str, drawn: _Drawn) -> Iterable[tuple[str, JudgedRow, int | None]]:
-    """Yield the place, what is said there, and of which unit, where the file knows, of all that a file says."""
-    sheet = read_draws_if_any(path)
-    if sheet is not None:
-        yield from _sheet_rows(path, sheet, drawn)
-    elif bare_suffix(path) in TABLES:
-        rows, by_text = read_judged(path)
-        for row in rows:
-            query = drawn.query(row.place, row.query) if by_text else row.query
-            yield row.place, row._replace(query=query), None
-    else:
-        told = load_grades(path)
-        columns = (told.query_ids.tolist(), told.doc_ids.tolist(), told.grades.tolist())
-        for query, doc, grade in zip(*columns, strict=True):
-            if grade >= 0:
-                yield path, JudgedRow(path, query, doc, grade, "", ""), None
-
-
-def _sheet_rows(path: str, sheet: Draws, drawn: _Drawn) -> Iterable[tuple[str, JudgedRow, int | None]]:
-    if sheet.sample not in drawn.samples:
-        raise InputError(f"{path}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(drawn.samples)}")
-    columns = (sheet.query_id, sheet.doc_id, sheet.grade, sheet.judge, sheet.note)
-    for k, (query, doc, grade, who, note) in enumerate(zip(*(one.tolist() for one in columns), strict=True)):
-        place, unit = sheet.place(path, k), drawn.units.get((query, doc, int(sheet.block[k])))
-        if unit is None:
-            where = f"{place}: item {doc!r} of query {query!r} is not in block {sheet.block[k]} of the campaign"
-            raise InputError(f"{where}; did a spreadsheet change an id?")
-        if grade != EMPTY:
-            yield place, JudgedRow(place, query, doc, grade, who, note or "as the sheet says"), unit
+        body = {part: list(names) for part, names in truth._asdict().items()}
+        answers.setdefault(name, []).append((query, WHOLE, Said(kind="judged", body=body), None, None))
+    return answers

@@ -26,43 +26,43 @@ from activeeval.tasks.campaigns.standing import Standing, grades_of, round_grade
 _METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciprocal_rank", "R": "recall"}
 
 
-def _qrels(found: Standing, store: Store, path: PathLike) -> list[str]:
-    judged = sorted((pair, grade) for pair, grade in grades_of(found).items() if grade >= 0)
+def _qrels(state: Standing, store: Store, path: PathLike) -> list[str]:
+    judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
     rows = Qrels(
         Texts.from_list([query for (query, _), _ in judged]),
         Texts.from_list([doc for (_, doc), _ in judged]),
         np.array([grade for _, grade in judged], dtype=np.int64),
     )
-    one_judge = found.campaign.judges_per_item == 1
-    write_qrels(rows, path, "0" if one_judge else found.policy)
-    return [f"{len(judged)} judgments", *_of_ranks(found)]
+    one_judge = state.campaign.judges_per_item == 1
+    write_qrels(rows, path, "0" if one_judge else state.policy)
+    return [f"{len(judged)} judgments", *_of_ranks(state)]
 
 
-def _of_ranks(found: Standing) -> list[str]:
-    k = found.campaign.config.get("top_k")
+def _of_ranks(state: Standing) -> list[str]:
+    k = state.campaign.config.get("top_k")
     return [] if k is None else [f"grades stand for ranks, the first of {k} for the largest: they are no relevance"]
 
 
-def _prels(found: Standing, store: Store, path: PathLike) -> list[str]:
+def _prels(state: Standing, store: Store, path: PathLike) -> list[str]:
     """Write what lies below the threshold of the highest complete block, and what was known before."""
-    if found.block == 0:
+    if state.block == 0:
         raise StateError("no block is complete: with which probability the items so far came is not known yet")
-    if len(found.rounds) > 1:
+    if len(state.rounds) > 1:
         raise StateError("a campaign of several rounds has no one probability for each item: write its weights out")
-    campaign = found.sample.campaign
-    known, probs, pool = campaign.design.known, item_probabilities(campaign, found.level), campaign.design.pool
-    block = np.full(pool.n_items, found.n_blocks + 1)
+    campaign = state.sample.campaign
+    known, probs, pool = campaign.design.known, item_probabilities(campaign, state.level), campaign.design.pool
+    block = np.full(pool.n_items, state.n_blocks + 1)
     for unit in campaign.units:
         block[list(unit.items)] = unit.block
-    graded, grades = grades_of(found), np.where(known >= 0, known, -1)
+    graded, grades = grades_of(state), np.where(known >= 0, known, -1)
     for unit in campaign.units:
         grades[list(unit.items)] = [graded.get((unit.query_id, doc), -1) for doc in unit.item_ids]
-    rows = np.flatnonzero((grades >= 0) & ((known >= 0) | (block <= found.block)))
-    method = 0 if found.campaign.judges_per_item == 1 else POLICIES.index(found.policy)
+    rows = np.flatnonzero((grades >= 0) & ((known >= 0) | (block <= state.block)))
+    method = 0 if state.campaign.judges_per_item == 1 else POLICIES.index(state.policy)
     queries, docs = pool.query_texts[pool.item_queries[rows]], pool.item_texts[rows]
     write_prels(Prels(queries, docs, grades[rows], np.full(rows.size, method, dtype=np.int64), probs[rows]), path)
     n_known, n_later = int((known >= 0).sum()), int((grades >= 0).sum()) - rows.size
-    notes = [f"{rows.size - n_known} judgments of blocks 1 to {found.block}, {n_known} grades known before"]
+    notes = [f"{rows.size - n_known} judgments of blocks 1 to {state.block}, {n_known} grades known before"]
     notes += [f"{n_later} judgments of blocks that are not complete are left out"] if n_later else []
     names = ", ".join(f"{k} {name}" for k, name in enumerate(POLICIES) if k)
     return [*notes, *([] if method == 0 else [f"the fourth column is the policy: {names}"])]
@@ -70,22 +70,22 @@ def _prels(found: Standing, store: Store, path: PathLike) -> list[str]:
 
 def event_record(event: Event) -> dict[str, Any]:
     """Return an event as the log is written out: what is empty is null."""
-    found = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "key"}
-    return {name: None if value in ("", {}) else value for name, value in found.items()}
+    values = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "key"}
+    return {name: None if value in ("", {}) else value for name, value in values.items()}
 
 
-def _jsonl(found: Standing, store: Store, path: PathLike) -> list[str]:
-    events = store.events(found.campaign.name, found.as_of)
+def _jsonl(state: Standing, store: Store, path: PathLike) -> list[str]:
+    events = store.events(state.campaign.name, state.as_of)
     with write_atomically(path) as handle:
         handle.writelines(f"{json.dumps(event_record(e), ensure_ascii=False, sort_keys=True)}\n" for e in events)
     return [f"{len(events)} events"]
 
 
-def _csv(found: Standing, store: Store, path: PathLike) -> list[str]:
+def _csv(state: Standing, store: Store, path: PathLike) -> list[str]:
     """Write what every judge said of every item, a row each, for a spreadsheet; of whole queries the ranks."""
-    if found.campaign.config.get("top_k") is not None:
-        return _ranks(found, path)
-    events = sorted((pair, e.judge, e) for pair, own in found.judgments_by_item.items() for e in own.values())
+    if state.campaign.config.get("top_k") is not None:
+        return _ranks(state, path)
+    events = sorted((pair, e.judge, e) for pair, by_judge in state.judgments_by_item.items() for e in by_judge.values())
     rows = [event for *_, event in events]
     columns: dict[str, Any] = {
         name: [getattr(e, name) or None for e in rows] for name in ("query_id", "doc_id", "judge")
@@ -97,25 +97,25 @@ def _csv(found: Standing, store: Store, path: PathLike) -> list[str]:
     return [f"{len(rows)} judgments, one row each judge"]
 
 
-def _ranks(found: Standing, path: PathLike) -> list[str]:
+def _ranks(state: Standing, path: PathLike) -> list[str]:
     """Write the truth of every settled query, as `activeeval estimate` and `score` take it."""
-    events = {query: event for (query, _), own in found.judgments_by_item.items() for event in own.values()}
+    events = {query: event for (query, _), by_judge in state.judgments_by_item.items() for event in by_judge.values()}
     truths = {query: _truth_of(event.body) for query, event in sorted(events.items()) if event.kind == "judged"}
     write_truth(truths, path)
     return [f"the truths of {len(truths)} queries"]
 
 
-def _weights(found: Standing, store: Store, path: PathLike) -> list[str]:
+def _weights(state: Standing, store: Store, path: PathLike) -> list[str]:
     """Write unit, block, level, probability and importance weight of every item of the sample, with its grade."""
-    pool = found.sample.campaign.design.pool
+    pool = state.sample.campaign.design.pool
     rows = [
         (k, unit, item, doc)
-        for k, one in enumerate(found.rounds)
-        for unit in one.campaign.units
+        for k, sample in enumerate(state.rounds)
+        for unit in sample.campaign.units
         for item, doc in zip(unit.items, unit.item_ids, strict=True)
     ]
-    by_round = [item_probabilities(one.campaign) for one in found.rounds]
-    grades = [round_grades(one.campaign) for one in found.rounds]
+    by_round = [item_probabilities(sample.campaign) for sample in state.rounds]
+    grades = [round_grades(sample.campaign) for sample in state.rounds]
     probs = np.array([by_round[k][item] for k, _, item, _ in rows])
     owners = pool.item_queries[[item for _, _, item, _ in rows]]
     units = [unit for _, unit, *_ in rows]
@@ -134,7 +134,7 @@ def _weights(found: Standing, store: Store, path: PathLike) -> list[str]:
         },
         path,
     )
-    n_known = int((found.rounds[0].campaign.design.known >= 0).sum())
+    n_known = int((state.rounds[0].campaign.design.known >= 0).sum())
     notes = [f"{len(rows)} items of the sample, with the probabilities of all of it"]
     return [*notes, *([f"{n_known} grades known before are not in it, prels has them"] if n_known else [])]
 
@@ -148,10 +148,10 @@ def _shown(grade: int | None) -> str | None:
     return "cannot" if grade == -1 else None if grade is None else str(grade)
 
 
-def _quepid(found: Standing, store: Store, path: PathLike) -> list[str]:
+def _quepid(state: Standing, store: Store, path: PathLike) -> list[str]:
     """Write a Quepid case's ratings: ``query,docid,rating``, the query's text where there is one."""
-    texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(found.campaign.name)}
-    judged = sorted((pair, grade) for pair, grade in grades_of(found).items() if grade >= 0)
+    texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
+    judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
     there = {query for (query, _), _ in judged}
     n_shared = len(there) - len({texts[query] for query in there})
     notes = [f"{n_shared} queries have the text of another: Quepid takes them for one"] if n_shared else []
@@ -161,30 +161,30 @@ def _quepid(found: Standing, store: Store, path: PathLike) -> list[str]:
         "rating": [str(grade) for _, grade in judged],
     }
     _write_table(columns, path)
-    return [f"{len(judged)} ratings", *notes, *_of_ranks(found)]
+    return [f"{len(judged)} ratings", *notes, *_of_ranks(state)]
 
 
-def _rank_eval(found: Standing, store: Store, path: PathLike) -> list[str]:
+def _rank_eval(state: Standing, store: Store, path: PathLike) -> list[str]:
     """Write a request for ``_rank_eval`` of Elasticsearch and OpenSearch; it scores what is judged alone."""
-    texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(found.campaign.name)}
+    texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
     ratings: dict[str, list[dict[str, Any]]] = {}
-    for (query, doc), grade in sorted(grades_of(found).items()):
+    for (query, doc), grade in sorted(grades_of(state).items()):
         if grade >= 0:
             ratings.setdefault(query, []).append({"_index": "INDEX", "_id": doc, "rating": grade})
     requests = [
-        {"id": query, "request": {"query": {"query_string": {"query": texts[query]}}}, "ratings": own}
-        for query, own in ratings.items()
+        {"id": query, "request": {"query": {"query_string": {"query": texts[query]}}}, "ratings": rated}
+        for query, rated in ratings.items()
     ]
     with write_atomically(path) as handle:
-        json.dump({"requests": requests, "metric": _metric(found)}, handle, ensure_ascii=False, indent=1)
+        json.dump({"requests": requests, "metric": _metric(state)}, handle, ensure_ascii=False, indent=1)
         handle.write("\n")
-    near = f"the metric is the nearest that the engines have to {found.sample.campaign.design.target.measure}"
+    near = f"the metric is the nearest that the engines have to {state.sample.campaign.design.target.measure}"
     biased = f"{near}, of the judged documents as they are, without weights: for relative looks, no estimate"
     return [f"{len(requests)} queries; set INDEX and the query for your index", biased]
 
 
-def _metric(found: Standing) -> dict[str, Any]:
-    target = found.sample.campaign.design.target
+def _metric(state: Standing) -> dict[str, Any]:
+    target = state.sample.campaign.design.target
     name, k = str(target.measure).split("(")[0].split("@")[0], target.measure.cutoff or 10
     if name == "ERR":
         return {"expected_reciprocal_rank": {"maximum_relevance": target.measure.max_grade, "k": k}}
@@ -204,7 +204,7 @@ FORMATS: dict[str, Callable[[Standing, Store, PathLike], list[str]]] = {
 """How a campaign can be written out; tables go by the suffix of the file's name."""
 
 
-def export(found: Standing, store: Store, form: str, path: PathLike) -> list[str]:
+def export(state: Standing, store: Store, form: str, path: PathLike) -> list[str]:
     """Write a campaign as of an event in one of `FORMATS`; return what to know of it.
 
     Raises
@@ -214,11 +214,11 @@ def export(found: Standing, store: Store, form: str, path: PathLike) -> list[str
     StateError
         Where the sample does not support it yet.
     """
-    notes = FORMATS[form](found, store, path)
-    several = found.campaign.judges_per_item > 1 and form not in ("jsonl", "csv")
-    counted = "lower median (estimates take the mean gain)" if found.policy == "mean-gain" else found.policy
-    policy = [f"an item's grade is the {counted} of its {found.campaign.judges_per_item} judges"]
-    return [f"as of event {found.as_of}: {notes[0]}", *notes[1:], *(policy if several else [])]
+    notes = FORMATS[form](state, store, path)
+    several = state.campaign.judges_per_item > 1 and form not in ("jsonl", "csv")
+    counted = "lower median (estimates take the mean gain)" if state.policy == "mean-gain" else state.policy
+    policy = [f"an item's grade is the {counted} of its {state.campaign.judges_per_item} judges"]
+    return [f"as of event {state.as_of}: {notes[0]}", *notes[1:], *(policy if several else [])]
 
 
 def _truth_of(body: Mapping[str, Any]) -> Truth:

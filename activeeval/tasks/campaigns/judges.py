@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from activeeval.errors import InputError
-from activeeval.judgments import Coefficient, Graded, Grades, grade_agreement
+from activeeval.judgments import Coefficient, Judge, Judgment, Judgments, grade_agreement
 from activeeval.judgments.coefficients import confusion
 from activeeval.judgments.log import Event
+from activeeval.judgments.seconds import SecondsTaken
 from activeeval.judgments.skipping import skipping_of
 from activeeval.judgments.state import State
 from activeeval.store import UnitRow
@@ -44,21 +45,20 @@ def work_of(state: State, events: Sequence[Event]) -> list[Row]:
             "judge": judge,
             "judged": stands[judge, "judged"],
             "cannot": stands[judge, "cannot"],
-            "changed": own["said"] - stands[judge, "judged"] - stands[judge, "cannot"],
-            "later": own["later"],
-            "late": own["late"],
+            "changed": by_kind["said"] - stands[judge, "judged"] - stands[judge, "cannot"],
+            "later": by_kind["later"],
+            "late": by_kind["late"],
             **seconds_of(seconds[judge]),
             "hours": spent[judge] / 3.6e6 if spent[judge] else None,
         }
-        for judge, own in sorted(counts.items())
+        for judge, by_kind in sorted(counts.items())
     ]
 
 
 def seconds_of(taken: Sequence[float]) -> Row:
     """Return how long items took, where that is known."""
-    if not taken:
-        return {"timed": 0, "seconds_median": None, "seconds_mean": None}
-    return {"timed": len(taken), "seconds_median": float(np.median(taken)), "seconds_mean": float(np.mean(taken))}
+    seconds = SecondsTaken.of(taken)
+    return {"timed": seconds.n, "seconds_median": seconds.median, "seconds_mean": seconds.mean}
 
 
 def days_of(events: Sequence[Event]) -> list[Row]:
@@ -70,80 +70,82 @@ def days_of(events: Sequence[Event]) -> list[Row]:
 def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> Row | None:
     """Return the seconds that judgments take as the judges' clocks tell; None where no time was taken."""
     try:
-        found = fitted(units, events)
+        model = fitted(units, events)
     except InputError:
         return None
-    row: Row = {"items": found.n_items}
-    for name, error in zip(("item", "length", "grade", "query"), found.std_errors, strict=True):
+    row: Row = {"items": model.n_items}
+    for name, error in zip(("item", "length", "grade", "query"), model.std_errors, strict=True):
         # one that was held at its prior, or at 0, has no error of its own
-        row |= {name: finite(getattr(found, name)), f"{name}_std_error": finite(error) or None}
+        row |= {name: finite(getattr(model, name)), f"{name}_std_error": finite(error) or None}
     return row
 
 
-def opinions_of(found: Standing) -> list[Graded]:
-    """Return what judges say of items, by judge; with one judge an item also what came late of others."""
-    said = {
+def judgments_of(state: Standing) -> Judgments:
+    """Return the grades that judges gave, by judge; with one judge an item also what came late of others."""
+    grades = {
         (judge, pair): event.grade
-        for pair, own in found.judgments_by_item.items()
-        for judge, event in own.items()
+        for pair, by_judge in state.judgments_by_item.items()
+        for judge, event in by_judge.items()
         if event.grade is not None
     }
-    if found.campaign.judges_per_item == 1:
-        standing = found.judgments_by_item
-        drawn = {(unit.query_id, doc) for unit in found.units for doc in unit.item_ids}
-        for event in found.state.late:
+    if state.campaign.judges_per_item == 1:
+        standing = state.judgments_by_item
+        drawn = {(unit.query_id, doc) for unit in state.units for doc in unit.item_ids}
+        for event in state.state.late:
             pair = event.query_id, event.doc_id
             if event.grade is not None and pair in drawn and event.judge not in standing.get(pair, {}):
-                said[event.judge, pair] = event.grade
-    return [Graded(judge, *pair, grade) for (judge, pair), grade in sorted(said.items())]
+                grades[event.judge, pair] = event.grade
+    return Judgments.of(Judgment(*pair, Judge(judge), value=grade) for (judge, pair), grade in sorted(grades.items()))
 
 
-def agreement_of(found: Standing, confidence: float) -> Row:
+def agreement_of(state: Standing, confidence: float) -> Row:
     """Return grades by judge, and how far judges agree on items that several of them graded."""
-    said = opinions_of(found)
-    grades = sorted({int(one.grade) for one in said} | set(range((found.sample.campaign.design.max_grade or 0) + 1)))
-    counts = Counter((one.judge, int(one.grade)) for one in said)
-    judges = sorted({one.judge for one in said})
+    judgments = judgments_of(state)
+    scale = set(range((state.sample.campaign.design.max_grade or 0) + 1))
+    grades = sorted(set(judgments.values.tolist()) | scale)
+    counts = Counter((judgment.judge.name, judgment.value) for judgment in judgments)
+    judges = sorted({judge for judge, _ in counts})
     row: Row = {
         "grades": grades,
         "histogram": [{"judge": judge, "counts": [counts[judge, grade] for grade in grades]} for judge in judges],
         "n_items": 0,
         "confidence": confidence,
         "alpha": None,
-        "pairs": _pairs(said, judges, grades),
+        "pairs": _pairs(judgments, judges, grades),
     }
     try:
-        own = grade_agreement(Grades.of(said), confidence, RESAMPLES, rng=0)
+        agreement = grade_agreement(judgments.coded_grades(), confidence, RESAMPLES, rng=0)
     except InputError:  # one judge alone, or no item that two have graded
         return row
-    kappas = {pair.judges: pair.by_weights["quadratic"] for pair in own.kappas}
+    kappas = {pair.judges: pair.by_weights["quadratic"] for pair in agreement.kappas}
     for pair in row["pairs"]:
-        one, two = pair["judges"]
-        kappa = kappas.get((one, two)) or kappas.get((two, one))
+        first, second = pair["judges"]
+        kappa = kappas.get((first, second)) or kappas.get((second, first))
         pair["kappa"] = None if kappa is None else _coefficient(kappa)
-    return row | {"n_items": own.n_items, "n_queries": own.n_queries, "alpha": _coefficient(own.alphas["ordinal"])}
+    alpha = _coefficient(agreement.alphas["ordinal"])
+    return row | {"n_items": agreement.n_items, "n_queries": agreement.n_queries, "alpha": alpha}
 
 
-def _coefficient(one: Coefficient) -> Row:
-    return {"value": one.value, "low": one.low, "high": one.high, "n": one.n}
+def _coefficient(coefficient: Coefficient) -> Row:
+    return {"value": coefficient.value, "low": coefficient.low, "high": coefficient.high, "n": coefficient.n}
 
 
-def _pairs(said: Iterable[Graded], judges: Sequence[str], grades: Sequence[int]) -> list[Row]:
+def _pairs(judgments: Iterable[Judgment], judges: Sequence[str], grades: Sequence[int]) -> list[Row]:
     """Return of every two judges how often one gave the row's grade and the other the column's."""
     by_judge: dict[str, dict[Pair, int]] = defaultdict(dict)
-    for one in said:
-        by_judge[one.judge][one.query, one.item] = grades.index(int(one.grade))
-    found = []
+    for judgment in judgments:
+        by_judge[judgment.judge.name][judgment.query, judgment.item] = grades.index(judgment.value)
+    pairs = []
     for first, second in combinations(judges, 2):
         shared = sorted(by_judge[first].keys() & by_judge[second].keys())
         if shared:
             rows, columns = (np.array([by_judge[judge][pair] for pair in shared]) for judge in (first, second))
             table = confusion(rows, columns, len(grades)).astype(int).tolist()
-            found.append({"judges": [first, second], "table": table, "n": len(shared), "kappa": None})
-    return found
+            pairs.append({"judges": [first, second], "table": table, "n": len(shared), "kappa": None})
+    return pairs
 
 
-def skipped_by(found: Standing, events: Sequence[Event]) -> Row:
+def skipped_by(state: Standing, events: Sequence[Event]) -> Row:
     """Return what judges put off and could not judge, with reasons, and who skips relevant items more than others.
 
     An item is relevant where the grade that counts of it is above 0; one that has none says nothing.
@@ -159,15 +161,15 @@ def skipped_by(found: Standing, events: Sequence[Event]) -> Row:
             skipped[event.judge].add((event.query_id, event.doc_id))
             counts[event.judge, event.kind] += 1
             reasons[event.judge, event.kind, event.reason] += 1
-    graded = {pair: grade for pair, grade in grades_of(found).items() if grade >= 0}
+    graded = {pair: grade for pair, grade in grades_of(state).items() if grade >= 0}
     rows = []
     for judge in sorted(faced):
         pairs = sorted(faced[judge] & graded.keys())
-        own = skipping_of(
+        skipping = skipping_of(
             [query for query, _ in pairs], [graded[p] > 0 for p in pairs], [p in skipped[judge] for p in pairs]
         )
-        told = {"judge": judge, "later": counts[judge, "later"], "cannot": counts[judge, "cannot"]}
-        rows.append(told | asdict(own) | {"is_named": own.is_suspect(len(faced))})
+        skips = {"judge": judge, "later": counts[judge, "later"], "cannot": counts[judge, "cannot"]}
+        rows.append(skips | asdict(skipping) | {"is_named": skipping.is_suspect(len(faced))})
     return {
         "judges": rows,
         "reasons": [

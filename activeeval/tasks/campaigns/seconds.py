@@ -104,14 +104,14 @@ def fitted(units: Iterable[UnitRow], events: Iterable[Event], prior: CostModel |
     differs = float(lengths.std()) > LEAST_SPREAD * float(lengths.mean())
     free = np.array([True, differs, *(bool(np.ptp(rows[:, k]) > 0) for k in (2, 3))])
     while True:
-        found, errors = _solved(rows, seconds, before, free)
-        if (found >= 0).all():
+        solution, errors = _solved(rows, seconds, before, free)
+        if (solution >= 0).all():
             break
-        worst = int(np.argmin(found))
+        worst = int(np.argmin(solution))
         free[worst], before[worst] = False, 0.0
     return replace(
         prior,
-        **dict(zip(("item", "length", "grade", "query"), found.tolist(), strict=True)),
+        **dict(zip(("item", "length", "grade", "query"), solution.tolist(), strict=True)),
         n_items=seconds.size,
         std_errors=tuple(errors.tolist()),
     )
@@ -138,8 +138,8 @@ def clocked(store: Store, name: str, documents: str | None = None) -> Clocked:
     model, pool = fitted(units, store.events(name)), design.pool
     queries, items = pool.query_texts[pool.item_queries], pool.item_texts
     ids = items.tolist()
-    found = read_texts(documents, DOCUMENTS, set(ids)).by_id if documents is not None else {}
-    letters = {doc: sum(map(len, texts.values())) for doc, texts in found.items() if texts} | _letters(units)
+    texts_by_id = read_texts(documents, DOCUMENTS, set(ids)).by_id if documents is not None else {}
+    letters = {doc: sum(map(len, texts.values())) for doc, texts in texts_by_id.items() if texts} | _letters(units)
     there = [letters[doc] for doc in ids if doc in letters]
     mean = float(np.mean(there)) if there else 0.0
     lengths = np.array([letters.get(doc, mean) for doc in ids], dtype=np.float64)
@@ -157,13 +157,13 @@ def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool
     """Return coefficients and their standard errors; those that are not free stay what they were."""
     x, left, n = rows[:, free], seconds - rows @ before, seconds.size
     share = n / (n + PRIOR_ITEMS)
-    found, errors = before.copy(), np.full(before.size, np.nan)
+    solution, errors = before.copy(), np.full(before.size, np.nan)
     plain = np.linalg.lstsq(x, left, rcond=None)[0]
-    found[free] += share * plain
+    solution[free] += share * plain
     rest = left - x @ plain
     spread = float(rest @ rest) / max(n - int(free.sum()), 1)
     errors[free] = np.sqrt(np.diag(np.linalg.pinv(x.T @ x)) * share * spread)
-    return found, errors
+    return solution, errors
 
 
 def _observations(units: Iterable[UnitRow], events: Iterable[Event]) -> tuple[Floats, Floats]:

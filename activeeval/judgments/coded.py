@@ -1,4 +1,4 @@
-"""What several judges said of the same items: grades, and which of two items is the better one.
+"""Judgments as numbers, for coefficients of agreement: grades, and which of two items is the better one.
 
 Grades say of any two items of a query which is the better one, too; so grades and preferences are compared by the same
 tables.
@@ -9,31 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
 from activeeval.errors import InputError, shown
 from activeeval.types import Floats, Ints
-
-
-class Graded(NamedTuple):
-    """A grade that a judge gave."""
-
-    judge: str
-    query: str
-    item: str
-    grade: float
-
-
-class Preferred(NamedTuple):
-    """A preference of a judge; in a tie the order of the two items says nothing."""
-
-    judge: str
-    query: str
-    preferred: str
-    other: str
-    is_tie: bool = False
 
 
 class _Numbers:
@@ -74,8 +55,8 @@ class Grades:
     grade: Floats
 
     @classmethod
-    def of(cls, rows: Iterable[Graded]) -> Self:
-        """Take grades.
+    def of(cls, rows: Iterable[tuple[str, str, str, float]]) -> Self:
+        """Take rows of judge, query, item and grade.
 
         Raises
         ------
@@ -93,8 +74,8 @@ class Grades:
         numbers = np.array([(*key, query) for key, (query, _) in held.items()], dtype=np.int64).reshape(-1, 3)
         columns = dict(zip(("judge", "item", "query"), numbers.T, strict=True))
         columns["item"] = items.by_name()[columns["item"]]
-        given = np.array([grade for _, grade in held.values()], dtype=np.float64)
-        return cls(judges=judges.names(), queries=queries.names(), grade=given, **columns)
+        values = np.array([grade for _, grade in held.values()], dtype=np.float64)
+        return cls(judges=judges.names(), queries=queries.names(), grade=values, **columns)
 
     def shared(self) -> Self:
         """Return the grades of the items that several judges graded."""
@@ -104,16 +85,16 @@ class Grades:
 
     def relations(self) -> Relations:
         """Return the preferences that the grades imply, of items that several judges graded."""
-        own = self.shared()
+        shared = self.shared()
         parts = [np.empty((4, 0), dtype=np.int64)]
-        order = np.lexsort((own.item, own.query, own.judge))
-        ends = np.flatnonzero(np.diff(own.judge[order]) | np.diff(own.query[order])) + 1
-        n_items = int(own.item.max(initial=0)) + 1
+        order = np.lexsort((shared.item, shared.query, shared.judge))
+        ends = np.flatnonzero(np.diff(shared.judge[order]) | np.diff(shared.query[order])) + 1
+        n_items = int(shared.item.max(initial=0)) + 1
         for rows in np.split(order, ends) if order.size else ():
             first, second = (rows[side] for side in np.triu_indices(rows.size, 1))
-            signs = np.sign(own.grade[first] - own.grade[second]).astype(np.int64)
-            pairs = own.item[first] * n_items + own.item[second]  # rows ascend by item
-            parts.append(np.stack([own.judge[first], own.query[first], pairs, signs]))
+            signs = np.sign(shared.grade[first] - shared.grade[second]).astype(np.int64)
+            pairs = shared.item[first] * n_items + shared.item[second]  # rows ascend by item
+            parts.append(np.stack([shared.judge[first], shared.query[first], pairs, signs]))
         judge, query, pair, sign = np.concatenate(parts, axis=1)
         return Relations(judges=self.judges, queries=self.queries, judge=judge, query=query, pair=pair, sign=sign)
 
@@ -140,8 +121,8 @@ class Relations:
     sign: Ints
 
     @classmethod
-    def of(cls, rows: Iterable[Preferred]) -> Self:
-        """Take preferences.
+    def of(cls, rows: Iterable[tuple[str, str, str, str, bool]]) -> Self:
+        """Take rows of judge, query, the better item, the other one, and whether they are alike.
 
         Raises
         ------
@@ -163,12 +144,12 @@ class Relations:
     def tables(self) -> Ints:
         """Return how often a judge and another say what of a pair, by query, shape (n_queries, 3, 3).
 
-        Rows are what the judge says who was heard of first, columns what the other does: A ≻ B, A ~ B, A ≺ B. Of
+        Rows are what the judge says who comes first, columns what the other does: A ≻ B, A ~ B, A ≺ B. Of
         several judges every two count.
         """
         counts = np.zeros((len(self.queries), 3, 3), dtype=np.int64)
-        for one, two in every_two(self.judge):
-            first, second = one[np.argsort(self.pair[one])], two[np.argsort(self.pair[two])]
+        for mine, theirs in every_two(self.judge):
+            first, second = mine[np.argsort(self.pair[mine])], theirs[np.argsort(self.pair[theirs])]
             _, here, there = np.intersect1d(self.pair[first], self.pair[second], True, return_indices=True)
             rows, columns = first[here], second[there]
             np.add.at(counts, (self.query[rows], 1 - self.sign[rows], 1 - self.sign[columns]), 1)
@@ -177,5 +158,5 @@ class Relations:
 
 def every_two(judge: Ints) -> Iterator[tuple[Ints, Ints]]:
     """Yield the rows of every two judges."""
-    rows = [np.flatnonzero(judge == one) for one in np.unique(judge)]
+    rows = [np.flatnonzero(judge == number) for number in np.unique(judge)]
     yield from combinations(rows, 2)
