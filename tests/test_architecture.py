@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -211,3 +212,18 @@ def test_every_public_name_is_there_and_unknown_ones_are_not():
 def test_the_contract_is_importable_from_the_top():
     contract = "QueryPool Rankings DCG ERR Additive Cascade NDCG AP Precision RBP parse_measure Moments"
     assert set(contract.split()) <= set(activeeval.__all__)
+
+
+def literals(path):
+    """Yield the string literals of a file, with their lines, but for docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    # what stands alone documents: a module, a function, or the constant above it
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            yield node.lineno, node.value
+
+
+def test_options_are_named_by_the_command_line_alone():
+    below = [path for path in MODULES if room_of(path) not in ("cli", "__main__")]
+    assert [(str(p), n, text) for p in below for n, text in literals(p) if re.search("--[a-z]", text)] == []

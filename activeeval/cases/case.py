@@ -117,7 +117,10 @@ class Case:
         top = max(self.max_grade, *tops.values())
         if self.stated_grade is not None and top > self.stated_grade:
             name = max(tops, key=lambda own: tops[own])
-            raise InputError(f"{name} knows grades up to {top}, --max-grade says {self.stated_grade}: give one scale")
+            raise InputError(
+                f"{name} knows grades up to {top}, `max_grade` says {self.stated_grade}: give one scale",
+                field="max_grade",
+            )
         return [on_scale(one, top) for one in asked]
 
     def design(
@@ -202,7 +205,7 @@ def prepare(
     if known is not None and workload.training is None:
         workload = workload.taught_by(known)
     if choices.tune and workload.training is None:
-        raise ChoiceError("--tune has nothing to tune on: the known grades are too few")
+        raise ChoiceError("`tune` has nothing to tune on: the known grades are too few", field="tune")
     models = choices.models or ("uniform" if workload.training is None else "forest",)
     max_grade = _max_grade(choices, workload, models, known)
     notes += _training_notes(choices, workload, known)
@@ -242,7 +245,7 @@ def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, int 
     workload = _with_model_inputs(choices, cut).in_id_order()
     if depth is not None:
         behind = f"{loaded.pool.n_items - cut.pool.n_items} items behind them are left out"
-        told = f"the pool is the first {depth} of each list: {behind} (--pool-depth)"
+        told = f"the pool is the first {depth} of each list: {behind} (`pool_depth`)"
         workload = replace(workload, notes=(*workload.notes, told))
     if choices.train_fraction is not None:
         workload = workload.held_out(choices.train_fraction, rng)
@@ -263,7 +266,7 @@ def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int6
     if known is not None:
         n_known = int((known >= 0).sum())
         few = f"{n_known} known grades are too few to learn from (two grades are needed, each in ten queries), and "
-    ways = "--train, --train-qrels or --train-fraction train one"
+    ways = "`train`, `train_qrels` or `train_fraction` train one"
     return [f"{few}no training data: the uniform grade model is used ({ways})"]
 
 
@@ -308,7 +311,7 @@ def _with_model_inputs(choices: Choices, workload: Workload, *, with_costs: bool
     try:
         workload = workload.with_costs(costs, 0.0)
     except InputError as problem:
-        raise InputError(f"{kind if isinstance(kind, str) else kind.source}: {problem}") from None
+        raise InputError(f"{kind if isinstance(kind, str) else kind.source}: {problem}", field=problem.field) from None
     for name in choices.models:
         workload = given_columns(workload, name)
     return workload
@@ -320,9 +323,11 @@ def _max_grade(choices: Choices, workload: Workload, models: Sequence[str], know
     given = [workload.looked_at(name, workload.features) for name in models if name.startswith("probs=")]
     top = max(seen, *(int(probs.shape[1]) - 1 for probs in given), choices.max_grade or 0)
     if choices.max_grade is not None and top > choices.max_grade:
-        raise InputError(f"labels or probabilities go up to grade {top}, above --max-grade {choices.max_grade}")
+        problem = f"labels or probabilities go up to grade {top}, above `max_grade` {choices.max_grade}"
+        raise InputError(problem, field="max_grade")
     if top == 0:
         raise ChoiceError(
-            "--max-grade is needed: no label of the pool is looked at, and nothing else tells the largest grade"
+            "`max_grade` is needed: no label of the pool is looked at, and nothing else tells the largest grade",
+            field="max_grade",
         )
     return top

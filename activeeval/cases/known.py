@@ -80,7 +80,8 @@ def known_grades_of(
             else:
                 n_here, largest = n_here + 1, max(largest, grade)
                 if max_grade is not None and grade > max_grade:
-                    raise InputError(f"{path}: grade {grade} of {pool.place(z)} is above --max-grade {max_grade}")
+                    problem = f"{path}: grade {grade} of {pool.place(z)} is above `max_grade` {max_grade}"
+                    raise InputError(problem, field="max_grade")
                 add_grade(said.setdefault(z, {}), judge or path, grade, f"{path}: {pool.place(z)}", policy)
         if n_graded == 0:
             raise InputError(f"{path}: holds no grade yet")

@@ -31,9 +31,10 @@ def asked_k(judging: str, measures: Sequence[str]) -> int | None:
     if (k is None) != (judging == "grades"):
         names = ", ".join(measures)
         raise ChoiceError(
-            f"{names}: of grades; with --judging top-k ask for kNDCG or kERR, as kNDCG(k=5)@10"
+            f"{names}: of grades; with `judging` top-k ask for kNDCG or kERR, as kNDCG(k=5)@10"
             if k is None
-            else f"{names}: of the {k} best of each query; it takes --judging top-k of sample and plan"
+            else f"{names}: of the {k} best of each query; it takes `judging` top-k of sample and plan",
+            field="judging",
         )
     return k
 

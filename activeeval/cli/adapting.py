@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.inputs import POSITIVE, SHARE, seed_option
-from activeeval.cli.output import check_apart, check_new, emit, force_option, output_option, places_option, say
+from activeeval.cli.output import (
+    check_apart,
+    check_new,
+    emit,
+    force_option,
+    output_option,
+    places_option,
+    say,
+    say_notes,
+)
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
@@ -86,8 +95,7 @@ def adapt(
     _check_files(out, plot, (letor, *more, *pairs, *pairs_letor, *([base] if base else [])), force)
     tell("reading the preferences")
     preferences = read_preferences(pairs, click_level)
-    for note in preferences.notes:
-        say(note)
+    say_notes(preferences.notes)
     tell("adapting")
     found = _adapted(
         (letor, *more),

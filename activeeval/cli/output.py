@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from activeeval.cli.waiting import settle
+from activeeval.cli.wording import command_here, in_options, option_here
 from activeeval.errors import InputError, visible
 
 if TYPE_CHECKING:
@@ -137,9 +138,17 @@ def say(message: str) -> None:
         click.echo(f"activeeval: {visible(message)}", err=True)
 
 
+def say_notes(notes: Iterable[str]) -> None:
+    """Print notes of the library, each a line on stderr, with options in the place of its parameters."""
+    for note in notes:
+        say(in_options(note, command_here()))
+
+
 def say_cautions(results: Sequence[tuple[str, Estimate]]) -> None:
     """Say what to be wary of in named estimates, without a name where it is true of all."""
-    own = [(name, [str(caution) for caution in result.cautions]) for name, result in results]
+    from activeeval.report.words import line_of
+
+    own = [(name, [line_of(caution, option_here) for caution in result.cautions]) for name, result in results]
     shared = [text for text in own[0][1] if all(text in texts for _, texts in own)]
     for text in shared:
         say(text)

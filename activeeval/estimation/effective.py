@@ -74,16 +74,17 @@ def effective_sample_size(sample: JudgedSample, reading: Reading, selection: Sel
     -------
     float or None
         None without a reason where nothing was left to chance, or V̂ itself is not known.
-    str
+    {"", "chunks", "too few"}
+        See `activeeval.results.Estimate.size_unknown`.
     """
     found = evaluate(sample)
     if found.variance == 0 or not math.isfinite(found.observed):
         return None, ""
     if reading.kind == "items" and reading.order.gathered is not None:
-        return None, "items of a pool in chunks do not tell"
+        return None, "chunks"
     spread = spread_of(sample, found, reading, selection)
     if spread.value <= 0 or not _is_supported(sample, found, spread):
-        return None, "the judged queries tell too little of how queries differ"
+        return None, "too few"
     return spread.value / found.variance, ""
 
 

@@ -125,8 +125,9 @@ def _at_once(found: Sequence[Summary], confidence: str) -> list[Block]:
 
 def _cautions(found: Sequence[Summary]) -> list[Block]:
     """Return what to be wary of; what is true of all questions once."""
-    shared = [text for text in found[0]["cautions"] if all(text in one["cautions"] for one in found)]
-    own = [(one, [text for text in one["cautions"] if text not in shared]) for one in found]
+    told = [(one, [f"{caution['level']}: {caution['text']}" for caution in one["cautions"]]) for one in found]
+    shared = [text for text in told[0][1] if all(text in texts for _, texts in told)]
+    own = [(one, [text for text in texts if text not in shared]) for one, texts in told]
     lines = [*shared, *(f"{name_of(one)}: {'; '.join(texts)}" for one, texts in own if texts)]
     return [Paragraph("What to be wary of:"), Lines(lines)] if lines else []
 

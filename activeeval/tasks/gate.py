@@ -90,7 +90,7 @@ class Decision:
             return "these judgments bound nothing: more queries have to be judged"
         if self.estimate.n_open and self.half_width_wanted:
             return "what was judged does not tell how much more would decide it"
-        return "with a difference this near to 0 only a --margin can decide it"
+        return "with a difference this near to 0 only a `margin` can decide it"
 
     @property
     def half_width_wanted(self) -> float:
@@ -144,7 +144,7 @@ def by_judgments(
         try:
             found.append((measure, compare(judgments, first, second, measure=measure, scope=scope, **given, **options)))
         except BudgetError as problem:
-            raise InputError(f"{text}: --{problem}") from None
+            raise InputError(f"{text}: {problem}", field="budget") from None
     decisions = _decided([(str(measure), estimate) for measure, estimate in found], margin, confidence)
     return [_with_queries(one) for one in decisions] if budget is None else decisions
 

@@ -71,7 +71,7 @@ def check_one_truth(said: Mapping[str, Said], policy: str) -> None:
     told: dict[str, tuple[str, Truth]] = {}
     truths = {path: one for path, one in said.items() if not isinstance(one, Draws)}
     if truths and policy != "refuse":
-        raise InputError(f"--policy {policy} is for grades: of ranks give one judge's")
+        raise InputError(f"`policy` {policy} is for grades: of ranks give one judge's", field="policy")
     for path, one in truths.items():
         for query, truth in one.items():
             first, known = told.setdefault(query, (path, truth))

@@ -106,7 +106,8 @@ def round_answers(
     asked = [sample.asked(measures, questions, contrasts) for sample in samples]
     named = [[(one.title, str(one.target.measure)) for one in own] for own in asked]
     if any(own != named[0] for own in named):
-        raise InputError("the rounds were made for different questions: name one with --measure and --question")
+        problem = "the rounds were made for different questions: name one with `measures` and `questions`"
+        raise InputError(problem, field="questions")
     campaigns = [sample.campaign for sample in samples]
     answers, notes = [], cut_notes(samples[0], asked[0])
     for k, one in enumerate(asked[0]):

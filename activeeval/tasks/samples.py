@@ -134,7 +134,8 @@ class Sample:
         """
         design, top = self.campaign.design, self.campaign.design.max_grade
         if contrasts is not None and not self.systems:
-            raise InputError("--contrasts is of several systems: the sample was made for one, or for two")
+            problem = "`contrasts` is of several systems: the sample was made for one, or for two"
+            raise InputError(problem, field="contrasts")
         if not measures and not questions and contrasts is None:
             return self.made_for
         chosen = [sampled_measure(text) for text in measures]
@@ -188,7 +189,7 @@ class Sample:
         if k is None and any(target.measure.needs_all_items for target in design.targets):
             found.append(
                 f"nDCG, R and AP compare with the best order of all {design.pool.n_items} items of the pool, which "
-                "--pool-depth bounds: relevant ones outside are not counted, so they are larger than with all "
+                "`pool_depth` bounds: relevant ones outside are not counted, so they are larger than with all "
                 "judgments of a collection"
             )
         return [*found, *design.cautions]
@@ -342,7 +343,7 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Samp
         elif isinstance(one, Draws):
             found[name] = one
         else:
-            raise InputError(f"{name}: ranks name no sample, expected one --pilot with them")
+            raise InputError(f"{name}: ranks name no sample, expected one of `pilots` with them", field="pilots")
     ids = {path: (own, *sample.earlier) for path, (sample, own) in drawn.items()}
     for name, sheet in found.items():
         if not any(sheet.sample in own for own in ids.values()):
@@ -351,6 +352,6 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Samp
     for path, (sample, _) in drawn.items():
         own = {name: sheet for name, sheet in found.items() if sheet.sample in ids[path]}
         if not own:
-            raise InputError(f"{path}: the pilot has no sheet, expected its judgments (--sheet)")
+            raise InputError(f"{path}: the pilot has no sheet, expected its judgments (`sheets`)", field="sheets")
         pilots[path] = replace(sample, campaign=take(sample.campaign, own, ids[path], "median")[0])
     return pilots

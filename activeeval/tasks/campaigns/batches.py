@@ -61,7 +61,8 @@ def _check_takes_sheets(found: Standing, judge: str | None) -> None:
         raise InputError(f"campaign {row.name}: goes strictly by level: items are claimed one at a time, not by sheets")
     if judge is None and row.judges_per_item > 1:
         raise InputError(
-            f"campaign {row.name}: each item has {row.judges_per_item} judges: say with --judge whose sheet it is"
+            f"campaign {row.name}: each item has {row.judges_per_item} judges: say with `judge` whose sheet it is",
+            field="judge",
         )
 
 
@@ -166,7 +167,7 @@ def _answers(path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answ
     for place, row, unit in _rows(path, drawn):
         name = judge_name(row.judge) or judge
         if name is None:
-            raise InputError(f"{place}: names no judge: say with --judge whose judgments they are")
+            raise InputError(f"{place}: names no judge: say with `judge` whose judgments they are", field="judge")
         if drawn.max_grade is not None and row.grade > drawn.max_grade:
             raise InputError(f"{place}: the grade {row.grade} is above the largest of the scale, {drawn.max_grade}")
         is_grade = row.grade != CANNOT
@@ -187,7 +188,7 @@ def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None)
     if not holds_truths(sheet):
         raise InputError(f"{path}: holds no ranks, expected a table of query, rank and doc_id")
     if judge is None:
-        raise InputError(f"{path}: names no judge: say with --judge whose judgments they are")
+        raise InputError(f"{path}: names no judge: say with `judge` whose judgments they are", field="judge")
     found = truths_of(sheet)
     for query, truth in found.items():
         check_held(path, query, truth, docs, k)

@@ -95,7 +95,8 @@ class Standing:
         if not self.campaign.by_level:
             raise InputError(
                 f"{name}: judges may pass items over, so that it is read at the ends of blocks; one made with "
-                "--by-level may be read below the lowest item that waits"
+                "`by_level` may be read below the lowest item that waits",
+                field="by_level",
             )
         if len(self.rounds) > 1:
             raise InputError(f"{name}: rounds are read once they are judged to their ends")

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from activeeval.campaign import drawing_of
 from activeeval.design import Replacement
+from activeeval.report.words import worded
 from activeeval.store import EventRow, Store, UnitRow
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns.calibrating import calibrations
@@ -114,7 +116,7 @@ def _estimate(one: Answer, confidence: float) -> Row:
         "queries": one.estimate.n_queries,
         "items": one.estimate.n_items,
         "effective_sample_size": one.estimate.effective_sample_size,
-        "cautions": list(map(str, one.estimate.cautions)),
+        "cautions": [asdict(worded(caution)) for caution in one.estimate.cautions],
     }
     at_once = None if one.shared is None else one.estimate.bounds(one.shared.interval)
     return found | {"low_at_once": at_once and finite(at_once[0]), "high_at_once": at_once and finite(at_once[1])}
