@@ -70,6 +70,7 @@ LIBRARIES = {
     "click": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"report"},
+    "jinja2": {"report"},
     "python_calamine": {"io"},
     "sqlalchemy": {"store"},
     "alembic": {"store"},
@@ -198,7 +199,7 @@ def in_a_new_process(code):
 @pytest.mark.parametrize("module", ["activeeval", "activeeval.errors", "activeeval.cli"])
 def test_importing_the_package_is_light(module):
     loaded = in_a_new_process(f"import sys, {module}; print(*{{name.split('.')[0] for name in sys.modules}})")
-    assert not {"numba", "sklearn", "mord", "matplotlib", "polars", "python_calamine"} & set(loaded)
+    assert not {"numba", "sklearn", "mord", "matplotlib", "jinja2", "polars", "python_calamine"} & set(loaded)
 
 
 def test_every_public_name_is_there_and_unknown_ones_are_not():
