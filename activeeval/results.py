@@ -109,6 +109,10 @@ class Caution:
         return f"{self.level}: {self.code}{_listed(self.numbers)}"
 
 
+def _of_input(note: Note) -> Caution:
+    return Caution("note", "input", {"note": note.code, **note.numbers})
+
+
 def _listed(numbers: Mapping[str, Told]) -> str:
     shown = (
         f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}" for name, value in numbers.items()
@@ -182,7 +186,7 @@ class Estimate:
         more where the design planned for more.
     planned_error : float or None
         What the design planned it to be at the level reached; None where it planned nothing.
-    notes : tuple of str
+    notes : tuple of Note
         What was left out before anything was estimated; told with the cautions.
     concerns : tuple of Caution
         What else the sample gives reason for; told with the cautions.
@@ -211,7 +215,7 @@ class Estimate:
     size_unknown: str = ""
     observed_error: float | None = None
     planned_error: float | None = None
-    notes: tuple[str, ...] = field(default=(), compare=False)
+    notes: tuple[Note, ...] = field(default=(), compare=False)
     concerns: tuple[Caution, ...] = field(default=(), compare=False)
 
     @property
@@ -225,7 +229,7 @@ class Estimate:
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """What a reader should be told of the estimate: what forbids its use first, what is but to be known last."""
-        found = [*self._of_spread(), *self.concerns, *(Caution("note", "input", {"text": text}) for text in self.notes)]
+        found = [*self._of_spread(), *self.concerns, *map(_of_input, self.notes)]
         if self.share < 1:
             found.append(Caution("note", "early", {"share": self.share}))
         if self.cannot is not None:

@@ -17,6 +17,7 @@ from activeeval.io.tables.draws import read_draws_if_any
 from activeeval.io.tables.sheets import SPREADSHEETS
 from activeeval.judgments.policies import add_grade, agreement_of, given_grades, one_grade
 from activeeval.pool import QueryPool
+from activeeval.results import Note, Told
 from activeeval.types import Ints
 
 _TELLING = 2
@@ -45,7 +46,7 @@ def known_grades_of(
     pool: QueryPool,
     policy: str = "refuse",
     max_grade: int | None = None,
-) -> tuple[Ints, tuple[str, ...]]:
+) -> tuple[Ints, tuple[Note, ...]]:
     """Return what sources say of a pool's items, −1 where they say nothing, and notes.
 
     Parameters
@@ -89,15 +90,13 @@ def known_grades_of(
             unseen = unseen_difference(outside, [*queries, *(item for _, item in places)])
             raise InputError(f"{path}: none of its {n_graded} grades is of an item of the pool{unseen}")
         if max_grade is not None and largest < min(max_grade, _TELLING):
-            notes.append(
-                f"{path}: no grade is above {largest} on a scale to {max_grade}: are its grades of another scale?"
-            )
+            notes.append(Note("low grades", {"source": path, "largest": largest, "max_grade": max_grade}))
         if n_here < n_graded:
-            notes.append(f"{n_graded - n_here} of {n_graded} grades of {path} are of items that are not in the pool")
+            notes.append(Note("foreign grades", {"source": path, "n": n_graded - n_here, "of": n_graded}))
     agreement = agreement_of(said.values())
     if agreement.several:
-        shared = f"{agreement.several} known items have several grades, {agreement.alike} of them alike"
-        notes.append(f"{shared} (policy: {policy})")
+        shared: dict[str, Told] = {"n": agreement.several, "n_alike": agreement.alike, "policy": policy}
+        notes.append(Note("several grades", shared))
     known = np.full(pool.n_items, -1, dtype=np.int64)
     known[list(said)] = [one_grade(given_grades(grades), policy) for grades in said.values()]
     return known, tuple(notes)

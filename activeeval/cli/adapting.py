@@ -16,7 +16,6 @@ from activeeval.cli.output import (
     output_option,
     places_option,
     say,
-    say_notes,
 )
 from activeeval.cli.waiting import tell
 
@@ -95,7 +94,8 @@ def adapt(
     _check_files(out, plot, (letor, *more, *pairs, *pairs_letor, *([base] if base else [])), force)
     tell("reading the preferences")
     preferences = read_preferences(pairs, click_level)
-    say_notes(preferences.notes)
+    for note in preferences.notes:
+        say(note)
     tell("adapting")
     found = _adapted(
         (letor, *more),

@@ -240,7 +240,7 @@ def _tell(one: Decision) -> None:
     if one.verdict != "undecided":
         return
     if one.more_budget is None and one.more_queries is None:
-        say_notes([f"{one.measure}: undecided; {one.obstacle}"])
+        say_notes([one.obstacle], before=f"{one.measure}: undecided; ")
         return
     what = f"about {one.more_queries} queries like these, all judged,"
     if one.more_budget is not None:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.waiting import settle
-from activeeval.cli.wording import command_here, in_options, option_here
+from activeeval.cli.wording import option_here
 from activeeval.errors import InputError, visible
 
 if TYPE_CHECKING:
     from activeeval.campaign.sheet import Progress
     from activeeval.design import Design
     from activeeval.judgments.policies import Agreement
-    from activeeval.results import Estimate, Interval
+    from activeeval.results import Caution, Estimate, Interval, Note
 
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _HEAVY = 30.0
@@ -138,10 +138,12 @@ def say(message: str) -> None:
         click.echo(f"activeeval: {visible(message)}", err=True)
 
 
-def say_notes(notes: Iterable[str]) -> None:
+def say_notes(notes: Iterable[Note | Caution], before: str = "") -> None:
     """Print notes of the library, each a line on stderr, with options in the place of its parameters."""
+    from activeeval.report.words import text_of
+
     for note in notes:
-        say(in_options(note, command_here()))
+        say(before + text_of(note, option_here))
 
 
 def say_cautions(results: Sequence[tuple[str, Estimate]]) -> None:

@@ -96,7 +96,7 @@ def _estimates(summary: Summary) -> list[Block]:
     about = f"The intervals are about {_SCOPES[summary['scope']]}."
     blocks += [Paragraph(f"{read} {about}"), Table(header, rows), *_at_once(found, confidence)]
     blocks += _whatever(found, confidence)
-    return [*blocks, *_cautions(found), *(Paragraph(note) for note in summary["notes"])]
+    return [*blocks, *_cautions(found), *(Paragraph(note["text"]) for note in summary["notes"])]
 
 
 def _whatever(found: Sequence[Summary], confidence: str) -> list[Block]:
@@ -279,7 +279,7 @@ def _design(summary: Summary) -> list[Block]:
     blocks += [Table(header, rounds), *_blocks(own)]
     versions = [f"version {v['version']}: {v['reason']}, as of event {count(v['as_of'])}" for v in own["versions"]]
     blocks += [Lines(versions)] if len(versions) > 1 else []
-    return [*blocks, *(Paragraph(text, True) for text in own["cautions"])]
+    return [*blocks, *(Paragraph(caution["text"], True) for caution in own["cautions"])]
 
 
 def _policy(own: Summary) -> str:

@@ -18,6 +18,7 @@ from activeeval.io.arrays import is_arrays
 from activeeval.io.files import bare_suffix
 from activeeval.io.tables.sheets import SPREADSHEETS
 from activeeval.judgments.policies import Agreement
+from activeeval.results import Note
 from activeeval.tasks.answers import Answer, cut_notes
 from activeeval.tasks.samples import Sample, judged
 from activeeval.types import Ints
@@ -90,7 +91,7 @@ def round_answers(
     scope: str = "pool",
     confidence: float = 0.95,
     is_campaign: bool = False,
-) -> tuple[list[Answer], list[str]]:
+) -> tuple[list[Answer], list[Note]]:
     """Return what rounds answer together to each question, and what to know of it.
 
     Parameters
@@ -125,6 +126,6 @@ def round_answers(
                 versus=one.versus,
             )
         )
-        weights = ", ".join(f"{w:.3f}" for w in round_weights(campaigns, one.target))
-        notes.append(f"{one.target.name} ({one.title}): {len(samples)} rounds, planned weights {weights}")
+        weights = tuple(map(float, round_weights(campaigns, one.target)))
+        notes.append(Note("rounds", {"measure": one.target.name, "question": one.title, "weights": weights}))
     return answers, notes

@@ -11,7 +11,7 @@ from activeeval import DCG, ERR, BudgetError, Campaign, InputError, QueryFactor,
 from activeeval.cases.inputs import from_tables
 from activeeval.design.methods import find_method
 from activeeval.io.loading import load_qrels, load_run
-from activeeval.report.words import line_of
+from activeeval.report.words import line_of, text_of
 from activeeval.tasks import evaluate as evaluation
 from activeeval.tasks.score import compare_runs, score_run
 
@@ -380,7 +380,7 @@ def test_queries_that_were_left_out_are_told_of():
         "note: 1 queries of the run have no judgments: ignored",
     )
     both = evaluation.compare(qrels, run, run | {"q1": {"a": 1.0, "b": 2.0}}, measure="DCG")
-    assert "1 queries of the second run have no judgments: ignored" in both.notes
+    assert "1 queries of the second run have no judgments: ignored" in list(map(text_of, both.notes))
     equal = evaluation.compare(qrels, run, run, measure="DCG")
     assert (equal.value, equal.notes) == (0, both.notes)
 

@@ -23,6 +23,7 @@ from activeeval.cli.waiting import tell
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
     from activeeval.cases.known import KnownGrades
+    from activeeval.results import Note
     from activeeval.store import Store
 
 _MINUTES = 60
@@ -149,7 +150,7 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     from activeeval.cases.texts import texts_of
     from activeeval.tasks.campaigns.making import top_up as grow
 
-    told: list[str] = []
+    told: list[Note] = []
 
     def texts(pairs: Any) -> Any:
         found, notes = texts_of(pairs, name, documents, queries)

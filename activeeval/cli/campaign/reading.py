@@ -179,7 +179,8 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
         if out is None:
             settle()
             click.echo(Path(whole).read_text("utf-8"), nl=False)
-    say_notes(notes)
+    for note in notes:
+        say(note)
     if out is not None:
         emit_done([{"out": out, "format": kind, "as_of": found.as_of}], form)
 

@@ -15,6 +15,7 @@ import numpy as np
 from activeeval.campaign import drawing_of
 from activeeval.design import Replacement
 from activeeval.report.words import worded
+from activeeval.results import Note
 from activeeval.store import EventRow, Store, UnitRow
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns.calibrating import calibrations
@@ -52,7 +53,7 @@ def summary(
     found = history.at(len(events))
     texts = {unit.query_id: unit.query_text for unit in units}
     told: list[Answer] = []
-    notes: list[str] = []
+    notes: list[Note] = []
     if found.block:
         told, notes = answered(found, scope=scope, confidence=confidence)
     return {
@@ -61,7 +62,7 @@ def summary(
         "scope": scope,
         "confidence": confidence,
         "estimates": [_estimate(one, confidence) for one in told],
-        "notes": notes,
+        "notes": [asdict(worded(note)) for note in notes],
         "readings": readings_of(history, scope, confidence) if told else [],
         "queries": queries_that_matter(found, texts) if told else [],
         "cost": _cost(found, events, units),
@@ -158,7 +159,7 @@ def _design(found: Standing, history: History) -> Row:
         "policy": found.policy,
         "lease_s": found.campaign.lease_s,
         "ends": campaign.planned_end,
-        "cautions": list(design.cautions),
+        "cautions": [asdict(worded(caution)) for caution in design.cautions],
     }
 
 
