@@ -358,7 +358,7 @@ def ending_at(measure: SampledMeasure, depth: int | None) -> SampledMeasure:
     if cutoff is not None:
         name = shown_name(measure)
         raise InputError(
-            f"{name} counts deeper than the lists, which end at rank {depth}: draw with a `pool_depth` of {cutoff}",
+            f"{name} counts deeper than the lists, which end at rank {depth}: draw with `pool_depth` {cutoff}",
             field="pool_depth",
         )
     cut: SampledMeasure = replace(measure, cutoff=depth)  # type: ignore[type-var]
