@@ -21,7 +21,7 @@ from activeeval.estimation import (
     variance_shares,
 )
 from activeeval.measures import Target
-from activeeval.results import Cannot, Caution, Estimate
+from activeeval.results import Cannot, Caution, Estimate, Told
 from activeeval.types import Floats, Ints
 
 MOST_OF_ONE = 0.25
@@ -87,9 +87,8 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution,
     left = reading.left_to_chance(level) if is_known else np.zeros(1)
     if left.max() <= MOST_OF_ONE * left.sum():
         return ()
-    query, share = repr(design.pool.query_texts[int(left.argmax())]), left.max() / left.sum()
-    text = f"{share:.0%} of what chance leaves out is of query {query} alone: the interval can be far too short"
-    return (Caution("careful", "one query", text),)
+    query, share = str(design.pool.query_texts[int(left.argmax())]), float(left.max() / left.sum())
+    return (Caution("careful", "one query", {"query_id": query, "share": share}),)
 
 
 def _carried(design: Design, reading: Reading, selection: Selection, sample: Evidence) -> tuple[Caution, ...]:
@@ -101,17 +100,19 @@ def _carried(design: Design, reading: Reading, selection: Selection, sample: Evi
         return ()
     of_query = _by_query(design, reading, selection, variance_shares(sample))
     of_query = of_query / max(of_query.sum(), np.finfo(float).tiny)
-    shares = [(f"{of_query[q]:.0%}", str(design.pool.query_texts[q])) for q in np.flatnonzero(of_query > SHARE_OF_ONE)]
+    shares = [(str(design.pool.query_texts[q]), float(of_query[q])) for q in np.flatnonzero(of_query > SHARE_OF_ONE)]
     if not shares:
         return ()
     # equal shares by name: rounding may order them otherwise in a pool in chunks
-    named = " and ".join(
-        f"{name!r} {share}" for share, name in sorted(shares, key=lambda one: (-int(one[0][:-1]), one[1]))
-    )
-    more = f"{math.ceil(selection.cost):,} more {design.pool.cost_unit}, as many as so far,"
-    grow = f"{more} spread it" if design.scheme.can_be_topped_up else f"a new sample of {more} spreads it"
-    text = f"single judged queries carry much of the variance ({named}): check their grades; {grow}"
-    return (Caution("note", "carried", text),)
+    queries, carried_by = zip(*sorted(shares, key=lambda pair: (-round(pair[1], 2), pair[0])), strict=True)
+    numbers: dict[str, Told] = {
+        "query_ids": queries,
+        "shares": carried_by,
+        "cost": math.ceil(selection.cost),
+        "unit": design.pool.cost_unit,
+        "can_grow": int(design.scheme.can_be_topped_up),
+    }
+    return (Caution("note", "carried", numbers),)
 
 
 def _by_query(design: Design, reading: Reading, selection: Selection, of_rows: Floats) -> Floats:

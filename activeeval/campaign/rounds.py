@@ -363,7 +363,8 @@ def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None]
             place = design.pool.place(int(lost[0]))
             raise InputError(
                 f"round {k} was drawn without the grades of round {k - 1} ({place} and {lost.size - 1} more): "
-                "name the rounds in order, and draw each with --judged of those before"
+                "name the rounds in order, and draw each with those before as `judged`",
+                field="judged",
             )
 
 

@@ -18,6 +18,7 @@ from activeeval.measures import Target
 from activeeval.measures.checks import check_pool
 from activeeval.measures.rules import Groups
 from activeeval.pool import QueryPool
+from activeeval.results import Caution
 from activeeval.types import Floats, Ints
 
 
@@ -227,14 +228,14 @@ class Design:
         return self.stage.reading(target, self.order, self.beliefs, self.known)
 
     @property
-    def cautions(self) -> tuple[str, ...]:
-        """What to be wary of before anything is judged, a line each."""
+    def cautions(self) -> tuple[Caution, ...]:
+        """What to be wary of before anything is judged."""
         if not self.blocks:
             return ()
         whole, early = (self.scheme.caution(self.order, end) for end in (self.blocks[-1], self.blocks[0]))
-        if not whole and early:
-            return (f"read at the end of the first block, {early}",)
-        return (whole,) if whole else ()
+        if whole is None and early is not None:
+            return (replace(early, code="two units of the first block"),)
+        return () if whole is None else (whole,)
 
     @property
     def inclusion_probs(self) -> tuple[Floats, Floats]:

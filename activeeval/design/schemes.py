@@ -17,6 +17,7 @@ from activeeval.design.selections import Selection, Selections
 from activeeval.errors import BudgetError, InputError, StateError
 from activeeval.kernels import levels as kernel
 from activeeval.kernels.bundles import Come
+from activeeval.results import Caution
 from activeeval.types import Floats, Ints
 
 _ROOM = 1.2
@@ -131,14 +132,12 @@ class Levels:
                 needed=largest,
             )
 
-    def caution(self, order: Order, budget: float) -> str:
+    def caution(self, order: Order, budget: float) -> Caution | None:
         """Return what to be wary of: below the two dearest units the variance of the estimate has no bound."""
         if order.cost <= budget:
-            return ""
+            return None
         two = order.two_dearest
-        if budget >= two:
-            return ""
-        return f"budget {budget:g} is below what two units may take together, {two:g}: the error can be very large"
+        return None if budget >= two else Caution("careful", "two units", {"budget": budget, "needed": two})
 
     def limit(self, order: Order, budget: float) -> float:
         """Return the level to look up to for a budget: infinite where it pays for everything."""
@@ -301,9 +300,9 @@ class Replacement:
                 needed=dearest,
             )
 
-    def caution(self, order: Order, budget: float) -> str:
+    def caution(self, order: Order, budget: float) -> Caution | None:
         """Return what to be wary of; nothing."""
-        return ""
+        return None
 
 
 Scheme = Levels | Replacement

@@ -76,16 +76,17 @@ def effective_sample_size(evidence: Evidence, reading: Reading, selection: Selec
     -------
     float or None
         None without a reason where nothing was left to chance, or V̂ itself is not known.
-    str
+    {"", "chunks", "too few"}
+        See `activeeval.results.Estimate.size_unknown`.
     """
     evaluated = evaluate(evidence)
     if evaluated.variance == 0 or not math.isfinite(evaluated.observed):
         return None, ""
     if reading.kind == "items" and reading.order.larger_pool is not None:
-        return None, "items of a pool in chunks do not tell"
+        return None, "chunks"
     of_values = value_variance(evidence, evaluated, reading, selection)
     if of_values.value <= 0 or not _is_supported(evidence, evaluated, of_values):
-        return None, "the judged queries tell too little of how queries differ"
+        return None, "too few"
     return of_values.value / evaluated.variance, ""
 
 

@@ -222,7 +222,8 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
             first, second = conflicts[0].tolist()
             raise InputError(
                 f"{data.place(second)} prefers the lists of {data.place(first)} the other way round, one of "
-                f"{len(conflicts)} such contradictions; conflicts='keep' (--conflicts keep) learns from both"
+                f"{len(conflicts)} such contradictions; with `conflicts` keep it is learned from both",
+                field="conflicts",
             )
 
     def _check_parameters(self) -> None:

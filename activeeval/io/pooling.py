@@ -13,6 +13,7 @@ from activeeval.io.keys import distinct_runs, first_places, first_repeated, plac
 from activeeval.io.text.trec import Qrels, Run
 from activeeval.pool import QueryPool, Rankings
 from activeeval.pool.texts import Texts, joined_texts, offsets_of
+from activeeval.results import Note
 from activeeval.types import Floats, Ints
 
 TIES = ("id", "rank", "input")
@@ -35,7 +36,7 @@ class TablePool:
         For each run, how many queries of the pool it leaves out.
     n_ignored : list of int
         For each run, how many of its queries the pool does not hold.
-    notes : tuple of str
+    notes : tuple of Note
         What the readers of the runs found odd.
     """
 
@@ -45,7 +46,7 @@ class TablePool:
     rankings: list[Rankings]
     n_missing: list[int]
     n_ignored: list[int]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(slots=True)

@@ -90,7 +90,7 @@ def parse_measure(text: str) -> Measure:
     """
     if text.lstrip().startswith("@"):
         raise InputError(
-            f"measure {text!r:.100} names a file, which only a caller's own argument may (--measure, measure=); "
+            f"measure {text!r:.100} names a file, which only a caller's own argument may; "
             "expected Name(k=v,…)@cutoff, as nDCG@10"
         )
     if match := _RANX_RBP.fullmatch(text.strip()):

@@ -27,6 +27,7 @@ from activeeval.campaign.sample import from_arrays, to_arrays
 from activeeval.estimation import GroupSequential
 from activeeval.estimation.significance import mean_interval
 from activeeval.pool import PoolGrades
+from activeeval.report.words import line_of, text_of
 from activeeval.simulation import repetition_seeds
 
 pytestmark = pytest.mark.kernel
@@ -482,7 +483,7 @@ def test_what_cannot_be_judged_is_predicted_and_bounded(method):
     assert not campaign.waiting
     assert sum(event.kind == "cannot" for event in campaign.log) == 3
     assert cannot.treated == ("as no gain" if method == "random" else "as predicted")
-    assert any(f"3 items could not be judged, taken {cannot.treated}: between" in str(c) for c in estimate.cautions)
+    assert any(f"3 items could not be judged, taken {cannot.treated}: between" in line_of(c) for c in estimate.cautions)
     tried = []
     for grades in np.ndindex(5, 5, 5):
         other = labels.copy()
@@ -780,7 +781,7 @@ def test_one_query_that_holds_most_of_what_chance_leaves_out_is_named():
     for method in ("items", "depth", "whole"):
         design = METHODS[method].design(target, probs, budget=0.6 * 160)
         campaign = judge(Campaign(design, rng=1), labels)
-        found = [one.text for one in campaign.estimate().cautions if one.code == "one query"]
+        found = [text_of(one) for one in campaign.estimate().cautions if one.code == "one query"]
         level = campaign._drawing.selection(campaign._drawing.block_ends[-1]).level
         _, a = design.order.inclusion_probs(level)
         worth = traffic[design.order.place_queries] ** 2 * target.contrast[design.order.items] ** 2 * (1 / a - 1)

@@ -12,6 +12,7 @@ from activeeval import DCG, ERR, METHODS, NDCG, Additive, Campaign, Rankings, Ta
 from activeeval.design import WHOLE, GradeProbs, Plan
 from activeeval.design.planned import Planned
 from activeeval.estimation import evaluate, evidence_of, supported
+from activeeval.report.words import line_of
 from activeeval.results import FEW_DEGREES, LESS_SPREAD, MORE_SPREAD, Estimate
 from activeeval.simulation import replicate
 
@@ -130,7 +131,7 @@ def test_a_sample_without_spread_rests_on_what_was_planned_and_says_so():
     assert found.std_error == pytest.approx(math.sqrt(stand_in), rel=1e-12)
     assert (found.degrees_of_freedom, found.observed_error) == (3.0, math.inf)
     assert found.cautions[0].level == "do not use"
-    assert "the interval rests on what was expected before anything was judged" in str(found.cautions[0])
+    assert "the interval rests on what was expected before anything was judged" in line_of(found.cautions[0])
     assert math.isfinite(found.interval().high)
     sample = evidence_of(design, reading, reading.judge(campaign.grades), campaign.selection)
     assert evaluate(sample, "population").variance >= evaluate(sample).variance

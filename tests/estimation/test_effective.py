@@ -14,6 +14,7 @@ from activeeval.cli.output import say_sizes
 from activeeval.estimation import effective, effective_sample_size, evaluate, evidence_of
 from activeeval.estimation.effective import value_variance
 from activeeval.generated import generate_pool, ranked_by_expected_grade
+from activeeval.report.words import text_of
 
 pytestmark = pytest.mark.kernel
 GAINS = [0.0, 1.0, 3.0, 7.0, 15.0]
@@ -179,7 +180,7 @@ def test_few_queries_do_not_tell_and_say_so(whole, method):
     assert found.effective_sample_size is None
     if math.isfinite(found.observed_error):
         assert found.size_unknown
-        assert found.cautions[-1].text == f"no effective sample size: {found.size_unknown}"
+        assert text_of(found.cautions[-1]).startswith("no effective sample size: ")
 
 
 def test_a_query_that_makes_all_of_the_spread_is_not_believed(whole):
@@ -202,7 +203,7 @@ def test_each_bar_withholds_it(whole, monkeypatch, name, value):
     assert judged(design, grades, 0.4 * design.cost)[1].effective_sample_size is not None
     monkeypatch.setattr(effective, name, value)
     found = judged(design, grades, 0.4 * design.cost)[1]
-    assert (found.effective_sample_size, "how queries differ" in found.size_unknown) == (None, True)
+    assert (found.effective_sample_size, found.size_unknown) == (None, "too few")
 
 
 # By chance

@@ -433,7 +433,7 @@ def test_contradictions_are_refused_unless_kept():
     others = [[0, 1], [1, 0], [0, 1]]
     data = PreferenceData(lists, others, places=["a:1", "a:2", "a:3"])
     strict = GainDiscountLearner(C=1.0)
-    text = "a:2 prefers the lists of a:1 the other way round, one of 1 such contradictions; conflicts='keep' "
+    text = "a:2 prefers the lists of a:1 the other way round, one of 1 such contradictions; with .conflicts. keep "
     with pytest.raises(InputError, match=text):
         strict.fit(data)
     with pytest.raises(InputError, match="pair 2 prefers the lists of pair 1 the other way round"):

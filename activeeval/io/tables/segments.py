@@ -15,6 +15,7 @@ from activeeval.io.tables.sheets import SUFFIXES, read_sheet
 from activeeval.io.text.columns import read_columns
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts
+from activeeval.results import Note
 from activeeval.types import Bools
 
 
@@ -33,7 +34,7 @@ class Segments:
     names: Texts
     source: str
 
-    def of(self, pool: QueryPool) -> tuple[dict[str, Bools], list[str]]:
+    def of(self, pool: QueryPool) -> tuple[dict[str, Bools], list[Note]]:
         """Return which queries of a pool each segment holds, shape (n_queries,), in the order of the file, and notes.
 
         Segments of which the pool holds no query are left out.
@@ -53,9 +54,9 @@ class Segments:
             n = self.query_ids.size
             raise FormatError(self.source, None, f"none of its {n} queries is in the sample's pool{unseen}")
         lost = [name for name in dict.fromkeys(self.names.tolist()) if name not in members]
-        notes = [f"{self.source}: the pool holds no query of segment {', '.join(lost)}"] if lost else []
+        notes = [Note("lost segments", {"source": self.source, "segments": tuple(lost)})] if lost else []
         n_outside = int(np.count_nonzero(~np.any(list(members.values()), axis=0)))
-        return members, notes + ([f"{n_outside} queries of the pool are in no segment"] if n_outside else [])
+        return members, notes + ([Note("outside segments", {"n": n_outside})] if n_outside else [])
 
 
 def read_segments(path: PathLike) -> Segments:

@@ -58,7 +58,8 @@ def _check_takes_sheets(state: Standing, judge: str | None) -> None:
         raise InputError(f"campaign {row.name}: goes strictly by level: items are claimed one at a time, not by sheets")
     if judge is None and row.judges_per_item > 1:
         raise InputError(
-            f"campaign {row.name}: each item has {row.judges_per_item} judges: say with --judge whose sheet it is"
+            f"campaign {row.name}: each item has {row.judges_per_item} judges: say with `judge` whose sheet it is",
+            field="judge",
         )
 
 
@@ -198,7 +199,7 @@ def _answers(path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answ
     for row, judgment, unit in drawn.placed(judgments):
         name, place, grade = judgment.judge.name or judge, judgments.place(row), judgment.value
         if name is None:
-            raise InputError(f"{place}: names no judge: say with --judge whose judgments they are")
+            raise InputError(f"{place}: names no judge: say with `judge` whose judgments they are", field="judge")
         if judgment.judge.is_machine:
             raise InputError(f"{place}: {name!r} is a machine, whose judgments are no labels")
         if drawn.max_grade is not None and grade > drawn.max_grade:
@@ -226,7 +227,7 @@ def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None)
     for (who, query), truth in judgments.truths_by_judge().items():
         name = who.name or judge
         if name is None:
-            raise InputError(f"{path}: names no judge: say with --judge whose judgments they are")
+            raise InputError(f"{path}: names no judge: say with `judge` whose judgments they are", field="judge")
         check_held(path, query, truth, docs, k)
         body = {part: list(names) for part, names in truth._asdict().items()}
         answers.setdefault(name, []).append((query, WHOLE, Said(kind="judged", body=body), None, None))

@@ -16,6 +16,7 @@ from activeeval.errors import InputError, StateError
 from activeeval.judgments.log import Event
 from activeeval.judgments.policies import Agreement, one_grade
 from activeeval.judgments.state import Place, State
+from activeeval.results import Note
 from activeeval.store import CampaignRow, SampleRow, Store
 from activeeval.tasks.answers import Answer, answers
 from activeeval.tasks.campaigns.corrections import asked_again, check_known, known_now
@@ -209,7 +210,8 @@ class Standing:
         if not self.campaign.by_level:
             raise InputError(
                 f"{name}: judges may pass items over, so that it is read at the ends of blocks; one made with "
-                "--by-level may be read below the lowest item that waits"
+                "`by_level` may be read below the lowest item that waits",
+                field="by_level",
             )
         if len(self.rounds) > 1:
             raise InputError(f"{name}: rounds are read once they are judged to their ends")
@@ -315,7 +317,7 @@ def answered(
     scope: str = "pool",
     kind: str = "t",
     confidence: float = 0.95,
-) -> tuple[list[Answer], list[str]]:
+) -> tuple[list[Answer], list[Note]]:
     """Return what a campaign answers to each question, and what to know of it.
 
     Raises
@@ -334,13 +336,12 @@ def answered(
             read, measures, questions, contrasts, scope=scope, confidence=confidence, is_campaign=True
         )
         n = found.n_corrected
-        corrected = f"{n} grades were corrected since a later round was drawn, and count as now"
-        return told, notes + ([corrected] if n else [])
+        return told, notes + ([Note("corrected grades", {"n": n})] if n else [])
     told, notes = answers(
         read[0], read[0].asked(measures, questions, contrasts), scope=scope, kind=kind, confidence=confidence
     )
     n_later = len(found.rounds) - 1
-    return told, notes + ([f"read from the first round alone: {n_later} more wait for judgments"] if n_later else [])
+    return told, notes + ([Note("first round alone", {"n": n_later})] if n_later else [])
 
 
 def check_next_round(found: Standing, sample: Sample) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import numpy as np
 from activeeval.campaign import drawing_of
 from activeeval.design import Replacement
 from activeeval.judgments.log import Event
+from activeeval.report.words import worded
+from activeeval.results import Note
 from activeeval.store import Store, UnitRow
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns.calibrating import calibrations
@@ -50,7 +53,7 @@ def summary(
     events = found.log
     texts = {unit.query_id: unit.query_text for unit in units}
     told: list[Answer] = []
-    notes: list[str] = []
+    notes: list[Note] = []
     if found.block:
         told, notes = answered(found, scope=scope, confidence=confidence)
     return {
@@ -59,7 +62,7 @@ def summary(
         "scope": scope,
         "confidence": confidence,
         "estimates": [_estimate(one, confidence) for one in told],
-        "notes": notes,
+        "notes": [asdict(worded(note)) for note in notes],
         "readings": readings_of(found, scope, confidence) if told else [],
         "queries": queries_that_matter(found, texts) if told else [],
         "cost": _cost(found, events, units),
@@ -114,7 +117,7 @@ def _estimate(one: Answer, confidence: float) -> Row:
         "queries": one.estimate.n_queries,
         "items": one.estimate.n_items,
         "effective_sample_size": one.estimate.effective_sample_size,
-        "cautions": list(map(str, one.estimate.cautions)),
+        "cautions": [asdict(worded(caution)) for caution in one.estimate.cautions],
     }
     at_once = None if one.shared is None else one.estimate.bounds(one.shared.interval)
     return found | {"low_at_once": at_once and finite(at_once[0]), "high_at_once": at_once and finite(at_once[1])}
@@ -156,7 +159,7 @@ def _design(found: Standing) -> Row:
         "policy": found.policy,
         "lease_s": found.campaign.lease_s,
         "ends": campaign.planned_end,
-        "cautions": list(design.cautions),
+        "cautions": [asdict(worded(caution)) for caution in design.cautions],
     }
 
 
