@@ -31,10 +31,10 @@ ALLOWED = {
     "generated": {"errors", "checks", "types", "pool", "measures"},
     # beside
     "io": GROUND,
-    "store": {"errors", "io", "types"},
+    "store": {"errors", "io", "judgments"},
     # nouns
     "measures": GROUND,
-    "judgments": GROUND | {"measures", "io"},
+    "judgments": GROUND | {"measures", "io", "lazily"},
     # models
     "grade_models": GROUND | {"measures", "io", "lazily"},
     "gains": GROUND | {"measures", "io"},

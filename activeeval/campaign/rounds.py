@@ -169,7 +169,7 @@ class Rounds:
         beliefs = design.stage.model(GradeProbs.of(pool, nodes, prior, known=before))
         taught = (design.stage.reading(one, design.order, beliefs, before) for one in design.targets)
         readings = tuple(replace(reading, drawn_with=design.beliefs) for reading in taught)
-        return Campaign.replay(replace(design, beliefs=beliefs, readings=readings), campaign.log, key=int(campaign.key))
+        return campaign.believing(replace(design, beliefs=beliefs, readings=readings))
 
 
 def read_together(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from activeeval.errors import InputError, unseen_difference
-from activeeval.io.tables.texts import DOCUMENTS, QUERIES, FoundTexts, Vocabulary, read_texts
+from activeeval.io.tables.texts import DOCUMENTS, QUERIES, TextsById, Vocabulary, read_texts
 
 SheetTexts = dict[str, list[str]]
 
@@ -44,7 +44,7 @@ def texts_of(
     return columns, notes
 
 
-def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, what: str) -> FoundTexts:
+def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, what: str) -> TextsById:
     found = read_texts(path, vocabulary, set(ids))
     if ids and not any(found.by_id.values()):
         of = f"its first id is {found.first_id!r}, the sheet's {ids[0]!r}{unseen_difference([found.first_id], ids)}"
@@ -52,6 +52,6 @@ def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, wh
     return found
 
 
-def _missing(path: str, found: FoundTexts, ids: Sequence[str], what: str) -> list[str]:
+def _missing(path: str, found: TextsById, ids: Sequence[str], what: str) -> list[str]:
     n_missing = sum(not found.by_id.get(own) for own in ids)
     return [f"{n_missing} of {len(ids)} {what} have no text in {path}"] if n_missing else []

@@ -15,7 +15,7 @@ from activeeval.cli.waiting import settle
 from activeeval.errors import InputError, visible
 
 if TYPE_CHECKING:
-    from activeeval.campaign.sheet import Progress
+    from activeeval.campaign.labels import Progress
     from activeeval.design import Design
     from activeeval.judgments.policies import Agreement
     from activeeval.results import Estimate, Interval

@@ -1,4 +1,4 @@
-"""The door from files to pairs: lists of grades, or runs and judgments with side-by-side preferences."""
+"""From files to pairs: lists of grades, or runs and judgments with side-by-side preferences."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _LARGEST = 1e15
 
 @dataclass(frozen=True, slots=True)
 class GainsFile:
-    """What a measure needs, and all else that a file of gains says.
+    """Gains and discounts of a file, and all else that it says.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class GainsFile:
 
 
 def read_gains(path: PathLike) -> GainsFile:
-    """Read gains and discounts; further fields may be there or not.
+    """Read gains and discounts; extra fields may be there or not.
 
     Raises
     ------

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.campaign.labels import Progress
 from activeeval.campaign.rounds import Believe, read_together, round_weights
-from activeeval.campaign.sheet import Progress
 from activeeval.cases.inputs import Workload
 from activeeval.cases.modelling import believe
 from activeeval.design.methods import Method

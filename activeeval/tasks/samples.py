@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign
+from activeeval.campaign.labels import Progress
 from activeeval.campaign.sample import Arrays, id_of, lists_of, read_campaign, to_arrays, unpacked_campaign
-from activeeval.campaign.sheet import Progress, sheet_of, take
+from activeeval.campaign.sheet import sheet_of, take
 from activeeval.cases.budgets import Budget, check_open
 from activeeval.cases.case import Case
 from activeeval.cases.inputs import ending_at, on_scale, sampled_measure
@@ -319,8 +320,8 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
     check_one_truth(said, policy)
     sample, own = read_sample(path)
     found = {sheet: sheet_in(one, sheet, sample.campaign, own) for sheet, one in said.items()}
-    campaign, progress, agreement = take(sample.campaign, found, (own, *sample.earlier), policy)
-    return replace(sample, campaign=campaign), progress, agreement
+    campaign = take(sample.campaign, found, (own, *sample.earlier), policy)
+    return replace(sample, campaign=campaign), campaign.progress, campaign.agreement
 
 
 def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Sample]:
@@ -352,5 +353,5 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Samp
         own = {name: sheet for name, sheet in found.items() if sheet.sample in ids[path]}
         if not own:
             raise InputError(f"{path}: the pilot has no sheet, expected its judgments (--sheet)")
-        pilots[path] = replace(sample, campaign=take(sample.campaign, own, ids[path], "median")[0])
+        pilots[path] = replace(sample, campaign=take(sample.campaign, own, ids[path], "median"))
     return pilots

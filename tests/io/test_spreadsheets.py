@@ -242,7 +242,7 @@ def test_formats_of_empty_cells_far_away_do_no_harm(tmp_path):
 
 
 def test_reading_csv_does_not_load_the_package():
-    code = "import sys; from activeeval.io import sheets, spreadsheets; print('python_calamine' in sys.modules)"
+    code = "import sys; from activeeval.io.tables import sheets, spreadsheets; print('python_calamine' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

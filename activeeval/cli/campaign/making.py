@@ -95,9 +95,10 @@ def create(
     activeeval campaign create week1 --db postgresql://team@db/judging --letor S2.txt --scores ranker.S2 \\
                                --train S1.txt --budget 10% --judges-per-item 3 --policy median
     """
+    from activeeval.campaign import Rules
     from activeeval.cases.texts import texts_of
     from activeeval.store import checked_name
-    from activeeval.tasks.campaigns.making import Rules, check_rules
+    from activeeval.tasks.campaigns.making import check_rules
     from activeeval.tasks.campaigns.making import create as make
 
     checked_name(name)

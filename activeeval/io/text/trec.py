@@ -146,8 +146,8 @@ def _collapsed(source: str, query_ids: Texts, scores: Floats) -> tuple[str, ...]
     vast = np.flatnonzero(np.abs(scores) > _LARGEST_WHOLE)
     owners = distinct_texts(query_ids)[1][vast]
     n_equal = vast.size - np.unique(np.stack((owners.astype(np.float64), scores[vast])), axis=1).shape[1]
-    told = f"{source}: {n_equal} scores beyond 2^53 equal another of their query, maybe once rounded alone"
-    return (f"{told}: whole numbers of that size are not told apart",) if n_equal else ()
+    equal_scores = f"{source}: {n_equal} scores beyond 2^53 equal another of their query, maybe once rounded alone"
+    return (f"{equal_scores}: whole numbers of that size are not told apart",) if n_equal else ()
 
 
 def _turned(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.campaign.labels import WHOLE
 from activeeval.errors import InputError
 from activeeval.io.comparisons import holds_truths, truths_of
 from activeeval.io.files import bare_suffix
@@ -18,7 +19,6 @@ from activeeval.io.tables.draws import CANNOT, EMPTY, TEXTS, Draws, read_draws_i
 from activeeval.io.tables.sheets import TABLES, read_sheet
 from activeeval.pool.texts import Texts
 from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
-from activeeval.tasks.campaigns.making import WHOLE
 from activeeval.tasks.campaigns.standing import Standing, standing
 from activeeval.tasks.ranked_sheets import check_held
 
@@ -42,7 +42,7 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None, jud
     """
     found = standing(store, name)
     _check_takes_sheets(found, judge)
-    waits = found.waiting - {place for place, own in found.ledger.by_unit.items() if judge in own}
+    waits = found.waiting - {place for place, own in found.state.judgments.items() if judge in own}
     rows = [(u, p) for u in store.units(name) for p in u.places if (u.number, p.doc_id) in waits]
     if not rows:
         done = "all is judged" if judge is None else f"all is judged, or waits for others than {judge}"
