@@ -10,15 +10,20 @@ import activeeval
 PACKAGE = Path(activeeval.__file__).parent
 EMPTY_WORDS = {"found", "one", "own", "told", "given"}
 CLEAN_ROOMS = (
+    "adaptation",
     "design",
     "estimation",
+    "gains",
     "generated.py",
+    "grade_models",
     "kernels",
     "measures",
     "planning",
     "pool",
+    "rankers",
     "scale",
     "simulation",
+    "top_k",
 )
 
 
