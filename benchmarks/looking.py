@@ -1,0 +1,112 @@
+"""How long it takes to look at a campaign: ``python -m benchmarks.looking``.
+
+A campaign of 2,400 units of one item, 6,800 events: drawn, shown and judged. Seconds to open the store, read and check
+its log and estimate both questions; to do so again after one more judgment, with all that was looked at before at hand;
+and to put the whole report together. Beside each the seconds that reading the same log's rows alone takes, so that a
+busy machine shows. Stores benchmarks/results/looking.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
+from activeeval.campaign import Rules
+from activeeval.store import Said, Store, open_store
+from activeeval.tasks.campaigns.making import create
+from activeeval.tasks.campaigns.standing import Standing, answered
+from activeeval.tasks.campaigns.status import progress_of
+from activeeval.tasks.campaigns.summary import summary
+from activeeval.tasks.samples import Sample
+from benchmarks.machine import ROOT, describe, figure, median_seconds, seconds, section_tables, show, store
+
+MODULE = "benchmarks.looking"
+N_QUERIES, N_ITEMS, N_UNITS, N_EVENTS = 250, 20, 2400, 6800
+NOTHING, AGAIN, REPORT = 0.3, 0.02, 2.0
+"""Seconds at most: from nothing, again after one more event, for the report."""
+
+
+def campaign(path: Path, seed: int) -> Store:
+    """Return the store of a campaign in a file, judged up to `N_EVENTS` events."""
+    random, clock = np.random.default_rng(seed), count(1_800_000_000_000_000, 1_000_000)
+    n = N_QUERIES * N_ITEMS
+    pool = QueryPool(
+        [f"q{q}" for q in range(N_QUERIES)], np.arange(N_QUERIES + 1) * N_ITEMS, [f"d{z}" for z in range(n)]
+    )
+    ease = np.repeat(random.normal(size=N_QUERIES), N_ITEMS) + random.normal(size=n)
+    new, old = (Rankings.from_scores(pool, ease + noise * random.normal(size=n)) for noise in (1.0, 1.5))
+    measure = DCG([0, 1, 3, 7], 10)
+    targets = [Target(measure, new, old), Target(measure, new)]
+    probs = np.tile([0.6, 0.2, 0.15, 0.05], (n, 1))
+    design = METHODS["items"].design(targets, probs, budget=N_UNITS, max_grade=3)
+    sample = Sample(campaign=Campaign(design, rng=seed), questions=("difference", "run"), seed=seed)
+    grades = np.digitize(ease, [0.3, 1.2, 2.0]).tolist()
+    db = open_store(f"sqlite:///{path}", create=True, clock=lambda: next(clock))
+    create(db, "week", sample, Rules())
+    while db.last_seq("week") < N_EVENTS:
+        judge_one(db, grades)
+    return db
+
+
+def judge_one(db: Store, grades: list[int]) -> None:
+    """Have a judge claim an item and judge it."""
+    item = db.claim("week", "ann")
+    assert item is not None
+    db.submit("week", item.token, Said(kind="judged", grade=grades[int(item.doc_id[1:])], active_ms=4000))
+
+
+def look(standing: Standing, db: Store) -> None:
+    """Take in what is new, and say how far the campaign is and what it answers."""
+    standing.refresh(db)
+    progress_of(standing)
+    answered(standing)
+
+
+def measure(repeats: int, seed: int) -> list[dict]:
+    """Return the figures."""
+    with tempfile.TemporaryDirectory() as folder, campaign(Path(folder) / "week", seed) as db:
+        grades = [0] * (N_QUERIES * N_ITEMS)
+        look(Standing.of(db, "week"), db)  # compiles
+        rows = median_seconds(lambda: db.events("week"), repeats)
+        nothing = median_seconds(lambda: look(Standing.of(db, "week"), db), repeats)
+        again, standing = [], Standing.of(db, "week")
+        look(standing, db)
+        for _ in range(repeats):
+            judge_one(db, grades)
+            again.append(seconds(lambda: look(standing, db)))
+        report = median_seconds(lambda: summary(db, "week"), max(repeats // 3, 1))
+        n_events = db.last_seq("week")
+    return [
+        figure("reading and checking the log alone", rows, "s", note=f"{n_events} events at the end"),
+        figure("from nothing: progress and two estimates", nothing, "s", at_most=NOTHING),
+        figure("again after one more judgment", float(np.median(again)), "s", at_most=AGAIN),
+        figure("the report", report, "s", at_most=REPORT),
+    ]
+
+
+def markdown(result: dict) -> str:
+    """Return the table of a result."""
+    return "\n".join(section_tables(result["sections"]))
+
+
+def main() -> None:
+    """Measure, print, store."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "looking.json")
+    options = parser.parse_args()
+    title = f"A campaign of {N_EVENTS:,} events in a SQLite file"
+    figures = measure(options.repeats, options.seed)
+    result = describe(MODULE) | {"sections": {"looking": {"title": title, "figures": figures}}}
+    show(title, figures)
+    store(options.out, result)
+
+
+if __name__ == "__main__":
+    main()
