@@ -31,7 +31,29 @@ def visible(text: str) -> str:
 
 
 class ActiveEvalError(Exception):
-    """Base of every error that activeeval raises on purpose; its text is one line."""
+    """Base of every error that activeeval raises on purpose; its text is one line.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong. Parameters in it stand in backticks, or at its beginning, by the names that the library has for
+        them: a command line puts its options in their place.
+    field : str, optional
+        The parameter that is to be given otherwise.
+
+    Attributes
+    ----------
+    field : str or None
+
+    Examples
+    --------
+    >>> InputError("max_grade must be positive, got 0", field="max_grade").field
+    'max_grade'
+    """
+
+    def __init__(self, problem: str = "", *, field: str | None = None) -> None:
+        super().__init__(problem)
+        self.field = field
 
     def __reduce__(self) -> tuple[Any, ...]:
         # an error that is raised in another process must come back as it was
@@ -64,12 +86,12 @@ class FormatError(InputError):
         1-based line number; None where the file as a whole is meant.
     """
 
-    def __init__(self, path: str | Path, line: int | None, problem: str) -> None:
+    def __init__(self, path: str | Path, line: int | None, problem: str, *, field: str | None = None) -> None:
         self.path = str(path)
         self.line = line
         place = self.path if line is None else f"{self.path}:{line}"
         # a header may be as long as a line of its file
-        super().__init__(f"{place}: {problem if len(problem) <= _LONGEST else problem[:_LONGEST] + '…'}")
+        super().__init__(f"{place}: {problem if len(problem) <= _LONGEST else problem[:_LONGEST] + '…'}", field=field)
 
 
 class BudgetError(ActiveEvalError, ValueError):
@@ -81,10 +103,10 @@ class BudgetError(ActiveEvalError, ValueError):
         What was given and the least that works, in the unit of the item costs.
     """
 
-    def __init__(self, problem: str, *, budget: float, needed: float) -> None:
+    def __init__(self, problem: str, *, budget: float, needed: float, field: str = "budget") -> None:
         self.budget = budget
         self.needed = needed
-        super().__init__(problem)
+        super().__init__(problem, field=field)
 
 
 class StateError(ActiveEvalError, RuntimeError):

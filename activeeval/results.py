@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
@@ -54,29 +55,69 @@ Of a third, a fifth and a tenth, a tenth is the first at which one in five inter
 queries; 4 % of the others do; benchmarks/results/coverage.md). The two others say nothing of misses and are notes."""
 
 
+Told = float | int | str | None | tuple["Told", ...]
+"""What a note or a caution counts or names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a caller should know of a step, as data: `activeeval.report.words` makes the sentence.
+
+    Attributes
+    ----------
+    code : str
+        What it is about, in a few words; the same whatever the numbers.
+    numbers : mapping of str to number, str or tuple of them
+        What it counts and names.
+
+    Examples
+    --------
+    >>> print(Note("missing queries", {"n": 2, "name": "a.run"}))
+    missing queries (n 2, name a.run)
+    """
+
+    code: str
+    numbers: Mapping[str, Told] = field(default_factory=dict, hash=False)
+
+    def __str__(self) -> str:
+        return self.code + _listed(self.numbers)
+
+
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """What a reader should be told of an estimate; as text it begins with its level.
+    """What a reader should be told of an estimate, as data: `activeeval.report.words` makes the sentence.
 
     Attributes
     ----------
     level : {"note", "careful", "do not use"}
     code : str
         What it is about, in one word or two; the same whatever the numbers.
-    text : str
+    numbers : mapping of str to number, str or tuple of them
+        What it counts and names.
 
     Examples
     --------
-    >>> str(Caution("note", "early", "an early reading, of 50% of the planned budget"))
-    'note: an early reading, of 50% of the planned budget'
+    >>> print(Caution("note", "early", {"share": 0.5}))
+    note: early (share 0.5)
     """
 
     level: str
     code: str
-    text: str
+    numbers: Mapping[str, Told] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
-        return f"{self.level}: {self.text}"
+        return f"{self.level}: {self.code}{_listed(self.numbers)}"
+
+
+def _of_input(note: Note) -> Caution:
+    return Caution("note", "input", {"note": note.code, **note.numbers})
+
+
+def _listed(numbers: Mapping[str, Told]) -> str:
+    shown = (
+        f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}" for name, value in numbers.items()
+    )
+    return f" ({', '.join(shown)})" if numbers else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +179,14 @@ class Estimate:
         precise as n random queries judged whole (`activeeval.estimation.effective`). None where nothing was left to
         chance, and where the sample does not tell.
     size_unknown : str
-        Why the sample does not tell it; told with the cautions.
+        Why the sample does not tell it: ``chunks`` where the pool came in them, ``too few`` where the judged queries
+        tell too little of how queries differ; "" where it tells. Told with the cautions.
     observed_error : float or None
         The standard error for the pool that the sample alone shows; infinite where it shows no spread. `std_error` is
         more where the design planned for more.
     planned_error : float or None
         What the design planned it to be at the level reached; None where it planned nothing.
-    notes : tuple of str
+    notes : tuple of Note
         What was left out before anything was estimated; told with the cautions.
     concerns : tuple of Caution
         What else the sample gives reason for; told with the cautions.
@@ -173,7 +215,7 @@ class Estimate:
     size_unknown: str = ""
     observed_error: float | None = None
     planned_error: float | None = None
-    notes: tuple[str, ...] = field(default=(), compare=False)
+    notes: tuple[Note, ...] = field(default=(), compare=False)
     concerns: tuple[Caution, ...] = field(default=(), compare=False)
 
     @property
@@ -187,51 +229,30 @@ class Estimate:
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """What a reader should be told of the estimate: what forbids its use first, what is but to be known last."""
-        found = [*self._of_spread(), *self.concerns, *(Caution("note", "input", text) for text in self.notes)]
+        found = [*self._of_spread(), *self.concerns, *map(_of_input, self.notes)]
         if self.share < 1:
-            found.append(Caution("note", "early", f"an early reading, of {self.share:.0%} of the planned budget"))
+            found.append(Caution("note", "early", {"share": self.share}))
         if self.cannot is not None:
-            c = self.cannot
-            text = (
-                f"{c.n_items} items could not be judged, taken {c.treated}: "
-                f"between {c.low:.6g} and {c.high:.6g} at the grades that lower or raise it most"
-            )
-            found.append(Caution("note", "cannot", text))
+            found.append(Caution("note", "cannot", asdict(self.cannot)))
         if self.size_unknown:
-            found.append(Caution("note", "size", f"no effective sample size: {self.size_unknown}"))
+            found.append(Caution("note", "size", {"why": self.size_unknown}))
         return tuple(sorted(found, key=lambda one: -LEVELS.index(one.level)))
 
     def _of_spread(self) -> list[Caution]:
         """Return what the spread that the sample shows, beside the planned one, gives reason for."""
         if math.isinf(self.std_error):
-            text = "the judged queries show no spread: they bound nothing, judge more"
-            return [Caution("do not use", "unbounded", text)]
+            return [Caution("do not use", "unbounded")]
         if self.observed_error is not None and math.isinf(self.observed_error):
-            text = (
-                f"the {self.n_open} judged queries show no spread: the interval rests on what was expected before "
-                "anything was judged, judge more"
-            )
-            return [Caution("do not use", "no spread", text)]
+            return [Caution("do not use", "no spread", {"n_open": self.n_open})]
         found, ratio = [], self.spread_ratio
+        errors = {"std_error": self.observed_error, "planned": self.planned_error}
         if ratio is not None and ratio < LESS_SPREAD:
-            text = (
-                f"the sample saw less spread than expected (standard error {self.observed_error:.3g}, planned "
-                f"{self.planned_error:.3g}): rare large differences may be missing from it, for which the interval "
-                "makes room; judge more"
-            )
-            found.append(Caution("careful", "less spread", text))
+            found.append(Caution("careful", "less spread", errors))
         if ratio is not None and ratio > MORE_SPREAD:
-            text = (
-                f"the grade model is far too sure of itself (standard error {self.observed_error:.3g}, planned "
-                f"{self.planned_error:.3g}): let these grades teach the model of the next sample, which costs less then"
-            )
-            found.append(Caution("note", "more spread", text))
+            found.append(Caution("note", "more spread", errors))
         if self.std_error > 0 and self.n_open and self.degrees_of_freedom < FEW_DEGREES:
-            text = (
-                f"few of the {self.n_open} judged queries decide the estimate ({self.degrees_of_freedom:.1f} effective "
-                "degrees of freedom)"
-            )
-            found.append(Caution("note", "few decide", text))
+            few = {"n_open": self.n_open, "degrees_of_freedom": self.degrees_of_freedom}
+            found.append(Caution("note", "few decide", few))
         return found
 
     @property

@@ -30,12 +30,13 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from activeeval import Campaign
+from activeeval.campaign import Rules
 from activeeval.design import Design
 from activeeval.design.methods import METHODS, default_method
 from activeeval.io.text.trec import Qrels, write_qrels
 from activeeval.pool.texts import Texts
 from activeeval.store import Claimed, Said, Store, open_store
-from activeeval.tasks.campaigns.making import Rules, create
+from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.campaigns.scripted_judge import judge_all
 from activeeval.tasks.campaigns.standing import answered, standing
 from activeeval.tasks.samples import Sample

@@ -30,8 +30,8 @@ from activeeval.cases.modelling import believe
 from activeeval.design import Design, Reading, Selection, Selections
 from activeeval.design.methods import METHODS, default_method
 from activeeval.errors import BudgetError
-from activeeval.estimation import effective_sample_size, evaluate, judged_samples
-from activeeval.estimation.effective import spread_of
+from activeeval.estimation import effective_sample_size, evaluate, evidence_arrays
+from activeeval.estimation.effective import value_variance
 from activeeval.measures.checks import checked_grades
 from activeeval.pool import key_of, known_digest, pool_hashes
 from activeeval.simulation.replications import repetition_seeds
@@ -97,17 +97,17 @@ def samples_of(
     judge = reading.judge(checked_grades(design.pool, grades, design.max_grade)[0])
     budgets = np.array([budget])
     for which, (paid,) in design.scheme.samples(design.order, keys, budgets, design.scheme.limit(design.order, budget)):
-        judged = judged_samples(design, reading, judge, paid)
+        judged = evidence_arrays(design, reading, judge, paid)
         for k in range(which.size):
-            yield judged.sample(k), _one_of(paid, k)
+            yield judged.of_selection(k), _one_of(paid, k)
 
 
 def _one_of(paid: Selections, k: int) -> Selection:
     own = paid.owners == k
-    slots = paid.slots[np.repeat(own, paid.counts)]
+    slots = paid.places[np.repeat(own, paid.counts)]
     level = float(paid.levels[own][0]) if own.any() else 0.0
     return Selection(
-        queries=paid.queries[own], counts=paid.counts[own], slots=slots, level=level, cost=float(paid.costs[k])
+        queries=paid.queries[own], counts=paid.counts[own], places=slots, level=level, cost=float(paid.costs[k])
     )
 
 
@@ -141,7 +141,7 @@ def row_of(cell: Row, pool: JudgedPool, repetitions: int, seed: int) -> Row | No
 
 def _figures(sample: Any, reading: Reading, selection: Selection) -> tuple[float, float, float, int]:
     result, size = evaluate(sample), effective_sample_size(sample, reading, selection)[0]
-    squares = np.nan if size is None else spread_of(sample, result, reading, selection).value
+    squares = np.nan if size is None else value_variance(sample, result, reading, selection).value
     return result.value, squares, np.nan if size is None else size, sample.n_queries
 
 

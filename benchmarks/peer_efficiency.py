@@ -35,7 +35,7 @@ from joblib import Parallel, delayed
 from activeeval import METHODS, Target, simulate
 from activeeval.cases.modelling import GradeBeliefs
 from activeeval.design import Design
-from activeeval.design.expectations import path_of
+from activeeval.design.expectations import expectations_of
 from activeeval.measures.target import common_lists
 from benchmarks import peer_environment
 from benchmarks.efficiency import CASES, MODELS, OVERHEADS, RESULTS, SHARE, Question, believed, stored_rows
@@ -85,16 +85,16 @@ def whole_queries(
 def whole_costs(design: Design) -> np.ndarray:
     """Return what judging each query whole costs, in mean items."""
     order = design.order
-    costs = np.where(order.roots > 0, order.costs, 0.0)
-    return np.bincount(order.slot_queries, costs, minlength=order.n_queries) + order.overheads
+    costs = np.where(order.place_rates > 0, order.costs, 0.0)
+    return np.bincount(order.place_queries, costs, minlength=order.n_queries) + order.overheads
 
 
 def heads(design: Design, grades: np.ndarray, is_open: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return, for each depth, the value expected of each open query once its head is judged, and what that costs."""
     order, target = design.order, design.target
-    f = path_of(target, design.beliefs, order.offsets, order.items, grades)[1]
+    f = expectations_of(target, design.beliefs, order.offsets, order.items, grades)[1]
     first, lengths = order.offsets[:-1][is_open], np.diff(order.offsets)[is_open]
-    spent = np.cumsum(np.where(order.roots > 0, order.costs, 0.0))
+    spent = np.cumsum(np.where(order.place_rates > 0, order.costs, 0.0))
     before = np.where(first > 0, spent[first - 1], 0.0)
     last = [first + np.minimum(depth, lengths) - 1 for depth in DEPTHS]
     return [(f[one], spent[one] - before + order.overheads[is_open]) for one in last]

@@ -20,7 +20,7 @@ import numpy as np
 
 from activeeval import Target
 from activeeval.design.methods import METHODS
-from activeeval.estimation import JudgedSample, evaluate
+from activeeval.estimation import Evidence, evaluate
 from activeeval.results import t_quantile
 from activeeval.simulation import replicate
 from benchmarks.machine import data_folder
@@ -34,12 +34,12 @@ DESIGNS = ("whole", "items", "depth")
 RESAMPLES = 200
 
 
-def uniform_sample(values: np.ndarray, predictions: np.ndarray, chosen: np.ndarray) -> JudgedSample:
+def uniform_sample(values: np.ndarray, predictions: np.ndarray, chosen: np.ndarray) -> Evidence:
     """Return what judging a uniform sample shows."""
     n, n_pool = chosen.size, values.size
     regressors = np.column_stack((np.ones(n_pool), predictions))
     share = np.full(n_pool, 1 / n_pool)
-    return JudgedSample(
+    return Evidence(
         with_replacement=False,
         is_fitted=True,
         query_probs=share[chosen],

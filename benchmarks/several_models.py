@@ -32,6 +32,7 @@ from activeeval.cases.modelling import GradeBeliefs, believe
 from activeeval.design.methods import METHODS, default_method
 from activeeval.io.loading import load_qrels
 from activeeval.io.text.trec import Qrels, Run
+from activeeval.report.words import text_of
 from activeeval.simulation import replicate
 from benchmarks.machine import ROOT, data_folder, describe, figure, figures_table, show, store
 from benchmarks.pools import SEED, JudgedPool, load
@@ -90,7 +91,7 @@ def beliefs_of(workload: Workload, names: tuple[str, ...], top: int) -> dict[str
     random = np.random.default_rng(SEED)
     useless = (random.dirichlet(np.ones(top + 1), n) for n in (workload.pool.n_items, workload.training.grades.size))
     beside = of(*names, USELESS, of=workload.with_columns(USELESS, *useless))
-    print("; ".join((*together.notes, *beside.notes)).replace(str(data_folder()), ""), flush=True)
+    print("; ".join(map(text_of, (*together.notes, *beside.notes))).replace(str(data_folder()), ""), flush=True)
     return found | {
         ALL: together,
         "mixture alone": replace(together, further=()),

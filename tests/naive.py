@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from activeeval import QueryPool, Rankings
 from activeeval.design import Selection
-from activeeval.estimation import evaluate, judged_sample
+from activeeval.estimation import evaluate, evidence_of
 
 # Cases
 
@@ -244,8 +244,8 @@ def roots_of(order):
     spans = [slice(a, b) for a, b in itertools.pairwise(order.offsets.tolist())]
     return [
         Roots(
-            float(order.query_roots[q]),
-            tuple(order.roots[own].tolist()),
+            float(order.query_rates[q]),
+            tuple(order.place_rates[own].tolist()),
             tuple(order.costs[own].tolist()),
             float(order.overheads[q]),
             order.is_nested,
@@ -380,7 +380,7 @@ def selection_of(order, below, level):
     return Selection(
         queries=np.array(queries, dtype=np.int64),
         counts=np.array([len(below[q]) for q in queries], dtype=np.int64),
-        slots=np.array(slots, dtype=np.int64),
+        places=np.array(slots, dtype=np.int64),
         level=level,
         cost=sum(map(Roots.cost, roots_of(order), below)),
     )
@@ -393,7 +393,7 @@ def over_thresholds(design, reading, grades, budget, n_nodes=12):
     """
     judge, rows = reading.judge(grades), []
     for chance, below, level in threshold_samples(roots_of(design.order), budget, n_nodes):
-        sample = judged_sample(design, reading, judge, selection_of(design.order, below, level))
+        sample = evidence_of(design, reading, judge, selection_of(design.order, below, level))
         if sample.values.size or sample.is_census:
             found = evaluate(sample)
             rows.append((chance, found.value, found.plain_variance))

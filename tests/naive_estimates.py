@@ -120,7 +120,7 @@ def selections(order, level):
             Selection(
                 queries=np.array([q for q, _ in drawn], dtype=np.int64),
                 counts=np.array([len(slots) for _, slots in drawn], dtype=np.int64),
-                slots=np.array([i for _, slots in drawn for i in slots], dtype=np.int64),
+                places=np.array([i for _, slots in drawn for i in slots], dtype=np.int64),
                 level=level,
                 cost=math.nan,
             ),

@@ -111,7 +111,7 @@ def dcg_difference(discounts, gains, first, second):
 
 
 def count_pairs(data):
-    """What a census counts, pair by pair."""
+    """What a summary of pairs counts, pair by pair."""
     queries = data.query_numbers.tolist()
     rows = list(zip(queries, map(tuple, data.preferred), map(tuple, data.other), data.ties.tolist(), strict=True))
     said, both = set(), set()

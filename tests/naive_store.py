@@ -10,7 +10,8 @@ import json
 from dataclasses import dataclass, replace
 
 from activeeval.errors import InputError, StateError
-from activeeval.store import Acknowledged, Claimed, EventRow
+from activeeval.judgments.log import Event
+from activeeval.store import Acknowledged, Claimed
 
 ANSWERS = ("judged", "cannot")
 PLAIN = {"ensure_ascii": False, "separators": (",", ":")}
@@ -47,7 +48,7 @@ class NaiveStore:
     # log
 
     def add(self, **fields):
-        event = EventRow(seq=len(self.log) + 1, at=self.clock(), **fields)
+        event = Event(seq=len(self.log) + 1, at=self.clock(), **fields)
         self.log.append(event)
         return event
 

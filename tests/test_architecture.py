@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -31,7 +32,7 @@ ALLOWED = {
     "generated": {"errors", "checks", "types", "pool", "measures"},
     # beside
     "io": GROUND,
-    "store": {"errors", "io", "types"},
+    "store": {"errors", "io", "judgments"},
     # nouns
     "measures": GROUND,
     # a name of a judge, or plain text line by line, is read before numba is there: the front imports late
@@ -70,6 +71,7 @@ LIBRARIES = {
     "click": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"report"},
+    "jinja2": {"report"},
     "python_calamine": {"io"},
     "sqlalchemy": {"store"},
     "alembic": {"store"},
@@ -198,7 +200,7 @@ def in_a_new_process(code):
 @pytest.mark.parametrize("module", ["activeeval", "activeeval.errors", "activeeval.cli"])
 def test_importing_the_package_is_light(module):
     loaded = in_a_new_process(f"import sys, {module}; print(*{{name.split('.')[0] for name in sys.modules}})")
-    assert not {"numba", "sklearn", "mord", "matplotlib", "polars", "python_calamine"} & set(loaded)
+    assert not {"numba", "sklearn", "mord", "matplotlib", "jinja2", "polars", "python_calamine"} & set(loaded)
 
 
 def test_every_public_name_is_there_and_unknown_ones_are_not():
@@ -212,3 +214,18 @@ def test_every_public_name_is_there_and_unknown_ones_are_not():
 def test_the_contract_is_importable_from_the_top():
     contract = "QueryPool Rankings DCG ERR Additive Cascade NDCG AP Precision RBP parse_measure Moments"
     assert set(contract.split()) <= set(activeeval.__all__)
+
+
+def literals(path):
+    """Yield the string literals of a file, with their lines, but for docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    # what stands alone documents: a module, a function, or the constant above it
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            yield node.lineno, node.value
+
+
+def test_options_are_named_by_the_command_line_alone():
+    below = [path for path in MODULES if room_of(path) not in ("cli", "__main__")]
+    assert [(str(p), n, text) for p in below for n, text in literals(p) if re.search("--[a-z]", text)] == []

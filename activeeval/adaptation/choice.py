@@ -31,7 +31,7 @@ REGULARIZATIONS = (0.01, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
 
 
 def b_measure(mu: float, nu: float, alpha: float = 1.0) -> float:
-    """Return B_α = (1 + α) μν / (αμ + ν), a weighted harmonic mean.
+    """Return how well both judges and users are met: the weighted harmonic mean B_α = (1 + α) μν / (αμ + ν).
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class RegularizationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegularizationChoice:
-    """What was chosen.
+    """The ranker adapted with the chosen λ, and how every λ did.
 
     Attributes
     ----------
@@ -172,7 +172,9 @@ def choose_regularization(
     n_epochs: int | None = None,
     rng: Seed = None,
 ) -> RegularizationChoice:
-    """Choose λ by B_α over folds of queries, then adapt with it on everything.
+    """Choose how far to adapt a ranker by what is held out of judgments and preferences, then adapt it to all of them.
+
+    λ is the one of the largest B_α over folds of queries.
 
     Parameters
     ----------
@@ -216,31 +218,27 @@ def choose_regularization(
     strengths = _strengths(lambdas, scaling)
     positive(alpha, "alpha")
     seed = seed_of(rng)
-    options = {"method": method, "scaling": scaling, "n_epochs": n_epochs, "rng": seed}
+    options: dict[str, Any] = {"method": method, "scaling": scaling, "n_epochs": n_epochs, "rng": seed}
     measured = NDCG("exp", cutoff=5) if measure is None else measure
     fold_of = deal_out(judged.names, users.names, whole_number(n_folds, "n_folds", 1), seed)
     whole = judged.ranker(base)
     if method == "closed_form":
         check_side(*problem_size(whole, users.X, users.pairs))
+    folds = _Folds(judged, users, fold_of, measured, alpha)
     values = np.empty((len(strengths) + 1, int(n_folds), 4))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table tells
         for fold in range(int(n_folds)):
-            kept, held = judged.parted(fold_of, fold)
-            kept_pairs, held_pairs = users.parted(fold_of, fold)
-            own = kept.ranker(base)
-            rankers = (own, *own.path(users.X, kept_pairs, strengths, **options))  # type: ignore[arg-type]
-            queries = JudgedQueries.of((held.X, held.grades, held.queries), measured)
-            values[:, fold] = [_values(ranker, queries, users.X, held_pairs, alpha) for ranker in rankers]
-        own_row, *table = map(_row, [np.inf, *strengths], values)
+            values[:, fold] = folds.values(fold, base, strengths, options)
+        base_row, *table = map(_row, [np.inf, *strengths], values)
         best = max(table, key=lambda row: (row.b.value, row.regularization)).regularization
-        ranker = next(whole.path(users.X, users.pairs, [best], **options))  # type: ignore[arg-type]
+        ranker = next(whole.path(users.X, users.pairs, [best], **options))
     hashes = np.unique([_hash(name) for name in {*judged.names, *users.names}]).astype(np.int64)
     return RegularizationChoice(
         ranker=replace(ranker, query_hashes_=np.union1d(whole.query_hashes_, hashes)),
         regularization=best,
         table=tuple(table),
-        base=own_row,
+        base=base_row,
         n_queries=len(judged.names),
         n_irrelevant=len(judged.names) - len(set(judged.queries[judged.grades > 0].tolist())),
         n_seen=int(np.isin(hashes, whole.query_hashes_).sum()),
@@ -258,6 +256,28 @@ def _strengths(lambdas: Sequence[float], scaling: Scaling) -> list[float]:
         if value in strengths[:place]:
             raise InputError(f"lambdas holds {value:g} twice, expected each λ once")
     return strengths
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Folds:
+    """Judged rows and users' pairs, the fold of each query, and what rankers are held against."""
+
+    judged: JudgedRows
+    users: UserPairs
+    fold_of: dict[Any, int]
+    measure: Measure
+    alpha: float
+
+    def values(
+        self, fold: int, base: HyperLinearRanker | BaseEstimator, strengths: list[float], options: dict[str, Any]
+    ) -> list[tuple[float, float, float, bool]]:
+        """Return the values on a fold of the base and of each λ, all learned from the others."""
+        kept, held = self.judged.parted(self.fold_of, fold)
+        kept_pairs, held_pairs = self.users.parted(self.fold_of, fold)
+        fold_base = kept.ranker(base)
+        rankers = (fold_base, *fold_base.path(self.users.X, kept_pairs, strengths, **options))
+        queries = JudgedQueries.of((held.X, held.grades, held.queries), self.measure)
+        return [_values(ranker, queries, self.users.X, held_pairs, self.alpha) for ranker in rankers]
 
 
 def _values(

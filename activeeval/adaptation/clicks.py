@@ -95,7 +95,7 @@ class ClickReport:
     def lines(self) -> tuple[str, ...]:
         """What was kept and why, a line for each fate of rows and of pairs."""
         rules = self.rules
-        told_rows = {
+        row_wordings = {
             RowFate.KEPT: "kept",
             RowFate.FEW_IMPRESSIONS: f"fewer than {rules.fewest_impressions} impressions",
             RowFate.ROBOT_ROW: f"robots: clicked in {rules.robot_rate:.0%} or more of {rules.robot_impressions} "
@@ -103,7 +103,7 @@ class ClickReport:
             RowFate.ROBOT_QUERY: f"robots: a query whose documents, {rules.robot_query_documents} or more, are each "
             f"clicked in {rules.robot_query_rate:.0%} or more",
         }
-        told_pairs = {
+        pair_wordings = {
             PairFate.KEPT: "kept",
             PairFate.FEW_IMPRESSIONS: "a document without enough impressions",
             PairFate.ROBOTS: "a document that robots clicked",
@@ -113,9 +113,9 @@ class ClickReport:
         }
         return (
             f"{self.n_rows} rows of {self.n_queries} queries",
-            *(f"  {self.rows[fate]} {told}" for fate, told in told_rows.items()),
+            *(f"  {self.rows[fate]} {wording}" for fate, wording in row_wordings.items()),
             f"{self.n_possible} pairs of documents",
-            *(f"  {self.pairs[fate]} {told}" for fate, told in told_pairs.items()),
+            *(f"  {self.pairs[fate]} {wording}" for fate, wording in pair_wordings.items()),
         )
 
 
@@ -180,10 +180,10 @@ def preferences_from_clicks(
     Examples
     --------
     >>> log = ClickLog(["q"] * 3, ["a", "b", "c"], [1, 2, 3], [900] * 3, [200, 90, 160])
-    >>> found = preferences_from_clicks(log)
-    >>> found.comparisons(), found.z.round(2).tolist()
+    >>> preferences = preferences_from_clicks(log)
+    >>> preferences.comparisons(), preferences.z.round(2).tolist()
     ([Comparison(query='q', preferred='c', other='b', is_tie=False, judge='')], [4.77])
-    >>> print(*found.report.lines[5:], sep="\\n")
+    >>> print(*preferences.report.lines[5:], sep="\\n")
     3 pairs of documents
       1 kept
       0 a document without enough impressions
@@ -195,23 +195,23 @@ def preferences_from_clicks(
     strict_share(level, "level")
     rules = CleaningRules() if rules is None else rules
     table = ShownQueries.of(log, rules)
-    found = [_decided(query, level, skip_above) for query in table.each()]
-    fates = np.concatenate([np.empty(0, np.int64), *(one.fates for one in found)])
-    pairs = np.concatenate([np.empty((2, 0), np.int64), *(one.pairs for one in found)], axis=1)
+    decided = [_decided(query, level, skip_above) for query in table.each()]
+    fates = np.concatenate([np.empty(0, np.int64), *(query.fates for query in decided)])
+    pairs = np.concatenate([np.empty((2, 0), np.int64), *(query.pairs for query in decided)], axis=1)
     report = ClickReport(
         level=level,
         rules=rules,
         skip_above=skip_above,
-        n_queries=len(found),
+        n_queries=len(decided),
         rows={fate: int((table.fates == fate).sum()) for fate in RowFate},
         pairs={fate: int((fates == fate).sum()) for fate in PairFate},
     )
     return ClickPreferences(
-        query_ids=Texts.from_list(np.repeat(table.query_names, [one.z.size for one in found]).tolist()),
+        query_ids=Texts.from_list(np.repeat(table.query_names, [query.z.size for query in decided]).tolist()),
         preferred=Texts.from_list(table.doc_names[pairs[0]].tolist()),
         other=Texts.from_list(table.doc_names[pairs[1]].tolist()),
-        z=np.concatenate([np.empty(0), *(one.z for one in found)]),
-        p_values=np.concatenate([np.empty(0), *(one.p_values for one in found)]),
+        z=np.concatenate([np.empty(0), *(query.z for query in decided)]),
+        p_values=np.concatenate([np.empty(0), *(query.p_values for query in decided)]),
         report=report,
     )
 
@@ -228,10 +228,10 @@ class _Decided(NamedTuple):
 def _decided(query: ShownQuery, level: float, skip_above: bool) -> _Decided:
     pairwise, n_docs = Pairwise.of(query), query.documents.size
     z, p_values = pairwise.test(skip_above, np.ones((n_docs, n_docs), dtype=np.bool_), level)
-    is_said = p_values <= level / 2
-    is_both = is_said & is_said.T
-    is_kept = is_said & ~is_both
-    is_open = ~(is_said | is_said.T)
+    is_significant = p_values <= level / 2
+    is_both = is_significant & is_significant.T
+    is_kept = is_significant & ~is_both
+    is_open = ~(is_significant | is_significant.T)
     # with the rule off nothing is left that the rule alone keeps out
     is_above = is_open & (pairwise.test(False, is_open, level)[1] <= level / 2)
     of_pairs = _fates(query, is_both, is_kept | is_kept.T, is_above | is_above.T)

@@ -49,26 +49,28 @@ def item_pairs(
     """
     positions = pool.item_positions()
     numbers = {query: number for number, query in enumerate(pool.query_texts)}
-    found: dict[tuple[int, int], int] = {}
+    first_rows: dict[tuple[int, int], int] = {}
     pairs = []
 
     def place(row: int) -> str:
         return f"{source}: pair {row + 1}" if places is None else places[row]
 
     lacking = f"which {documents} does not hold{advice}"
-    for row, one in enumerate(comparisons):
-        if one.query not in numbers:
-            raise InputError(f"{place(row)} names query {shown(one.query)}, {lacking}")
-        for doc in (one.preferred, one.other):
-            if (numbers[one.query], doc) not in positions:
-                raise InputError(f"{place(row)} names document {shown(doc)} of query {shown(one.query)}, {lacking}")
-        if one.is_tie:
+    for row, comparison in enumerate(comparisons):
+        query, sides = comparison.query, (comparison.preferred, comparison.other)
+        if query not in numbers:
+            raise InputError(f"{place(row)} names query {shown(query)}, {lacking}")
+        for doc in sides:
+            if (numbers[query], doc) not in positions:
+                raise InputError(f"{place(row)} names document {shown(doc)} of query {shown(query)}, {lacking}")
+        if comparison.is_tie:
             continue
-        first, second = (positions[numbers[one.query], doc] for doc in (one.preferred, one.other))
-        if (second, first) in found:
-            said = f"prefers {shown(one.preferred)} to {shown(one.other)} for query {shown(one.query)}"
-            before = f"pair {found[second, first] + 1}" if places is None else places[found[second, first]]
-            raise InputError(f"{place(row)} {said}, {before} the other way round; expected one way")
-        found.setdefault((first, second), row)
+        first, second = (positions[numbers[query], doc] for doc in sides)
+        if (second, first) in first_rows:
+            preference = f"prefers {shown(sides[0])} to {shown(sides[1])} for query {shown(query)}"
+            earlier = first_rows[second, first]
+            before = f"pair {earlier + 1}" if places is None else places[earlier]
+            raise InputError(f"{place(row)} {preference}, {before} the other way round; expected one way")
+        first_rows.setdefault((first, second), row)
         pairs.append((first, second))
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)

@@ -47,8 +47,8 @@ _NOT_ADAPTED = ("", 0.0, "", 0, np.nan, np.nan, 0, True)
 
 def write_ranker(path: PathLike, ranker: HyperLinearRanker, files: Together | None = None) -> None:
     """Write a ranker, beside other files or alone; it appears under its name only when it is complete."""
-    told = ranker.adaptation_
-    values = [getattr(told, name) for name in _ADAPTED] if told else _NOT_ADAPTED
+    adaptation = ranker.adaptation_
+    values = [getattr(adaptation, name) for name in _ADAPTED] if adaptation else _NOT_ADAPTED
     arrays = {name: getattr(ranker.trees, name) for name in _TREES}
     arrays |= {"base_coef": ranker.base_coef_, "coef": ranker.coef_, "intercept": ranker.intercept_}
     arrays |= {"query_hashes": ranker.query_hashes_}
@@ -77,8 +77,8 @@ def read_ranker(path: PathLike) -> HyperLinearRanker:
         values = {name: arrays[name].item() for name in _VALUES}
         fields = values | {name: arrays[name] for name in _COLUMNS}
         trees = Trees(**{name: fields[name] for name in _TREES})
-        told = {name: values[name] for name in _ADAPTED}
-        problem = trees.problem() or _misfit(trees, arrays) or _untold(told)
+        adapted = {name: values[name] for name in _ADAPTED}
+        problem = trees.problem() or _misfit(trees, arrays) or _unknown_method(adapted)
     if problem:
         raise FormatError(os.fspath(path), None, f"{problem}, expected {EXPECTED}")
     return HyperLinearRanker(
@@ -86,7 +86,7 @@ def read_ranker(path: PathLike) -> HyperLinearRanker:
         base_coef_=fields["base_coef"],
         coef_=fields["coef"],
         intercept_=fields["intercept"],
-        adaptation_=Adaptation(**told) if told["method"] else None,
+        adaptation_=Adaptation(**adapted) if adapted["method"] else None,
         query_hashes_=fields["query_hashes"],
     )
 
@@ -103,9 +103,9 @@ def _digest(arrays: Arrays) -> str:
 def _foreign(arrays: Arrays) -> str | None:
     """Return what keeps arrays from being read as those of a ranker."""
     for name, kind in (_VALUES | _COLUMNS).items():
-        found = arrays[name]
-        if not np.issubdtype(found.dtype, kind) or found.ndim != 1 or (name in _VALUES and found.size != 1):
-            return f"{name} is {found.dtype} of shape {found.shape}"
+        array = arrays[name]
+        if not np.issubdtype(array.dtype, kind) or array.ndim != 1 or (name in _VALUES and array.size != 1):
+            return f"{name} is {array.dtype} of shape {array.shape}"
     if arrays["format"][0] != FORMAT:
         return "it is of another format"
     version = arrays["version"][0]
@@ -125,6 +125,6 @@ def _misfit(trees: Trees, arrays: Arrays) -> str | None:
     return None if all(np.isfinite(held).all() for held in numbers) else "its weights are not finite"
 
 
-def _untold(told: Mapping[str, Any]) -> str | None:
+def _unknown_method(adapted: Mapping[str, Any]) -> str | None:
     known = ("", *get_args(Method)), ("", *get_args(Scaling))
-    return None if told["method"] in known[0] and told["scaling"] in known[1] else "its method is unknown"
+    return None if adapted["method"] in known[0] and adapted["scaling"] in known[1] else "its method is unknown"

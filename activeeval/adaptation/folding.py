@@ -27,8 +27,8 @@ def plain_ids(query_ids: ArrayLike, what: str) -> NDArray[Any]:
         return held.astype(np.str_)
     if held.dtype.kind in "iu" or (kinds and all(issubclass(kind, (int, np.integer)) for kind in kinds)):
         return held.astype(np.int64)
-    told = ", ".join(sorted(kind.__name__ for kind in kinds)) if kinds else str(held.dtype)
-    raise InputError(f"{what} must be texts or whole numbers, got {told} values")
+    held_types = ", ".join(sorted(kind.__name__ for kind in kinds)) if kinds else str(held.dtype)
+    raise InputError(f"{what} must be texts or whole numbers, got {held_types} values")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

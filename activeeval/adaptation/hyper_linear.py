@@ -40,7 +40,7 @@ _EPOCHS = {"sgd": 20, "closed_form": 1, "hinge": 500}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adaptation:
-    """How weights were adapted.
+    """How a ranker's weights were adapted.
 
     Attributes
     ----------
@@ -70,8 +70,9 @@ class Adaptation:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class HyperLinearRanker:
-    """Rank by H(w, x) = intercept + wᵀh_x, h_x one-hot in the leaf that x reaches in every tree (Chen et al., eq. 3).
+    """Rank by boosted trees whose leaves have weights, which preferences can change.
 
+    Its score is H(w, x) = intercept + wᵀh_x, h_x one-hot in the leaf that x reaches in every tree (Chen et al., eq. 3).
     `from_gradient_boosting` makes one that predicts what its base model does; `adapt` returns another whose weights
     suit preferences too. The trees themselves stay. `write_ranker` and `read_ranker` keep it in a file.
 
@@ -238,7 +239,7 @@ class HyperLinearRanker:
         for value, ridge in zip(ridges, strengths, strict=True):
             moves = solver(ridge)
             weights = problem.weights(moves)
-            told = Adaptation(
+            adaptation = Adaptation(
                 method=method,
                 regularization=value,
                 scaling=scaling,
@@ -249,13 +250,13 @@ class HyperLinearRanker:
                 converged=moves.converged,
             )
             if not moves.converged:
-                _warn(told)
-            yield replace(self, base_coef_=self.coef_, coef_=weights, adaptation_=told)
+                _warn(adaptation)
+            yield replace(self, base_coef_=self.coef_, coef_=weights, adaptation_=adaptation)
 
 
-def _warn(told: Adaptation) -> None:
-    after = f"λ = {told.regularization:g}: the weights have not converged after {told.n_epochs} epochs"
-    short = f"the objective of {told.objective:.6g} is at most {told.gap:.2g} too large"
+def _warn(adaptation: Adaptation) -> None:
+    after = f"λ = {adaptation.regularization:g}: the weights have not converged after {adaptation.n_epochs} epochs"
+    short = f"the objective of {adaptation.objective:.6g} is at most {adaptation.gap:.2g} too large"
     warnings.warn(f"{after}: {short}", ConvergenceWarning, stacklevel=4)
 
 
@@ -302,8 +303,8 @@ class _Problem:
     def of(cls, ranker: HyperLinearRanker, X: ArrayLike, pairs: ArrayLike, method: Method) -> Self:
         numbered = checked_pairs(pairs, as_features(X).shape[0])
         rows, places = np.unique(numbered, return_inverse=True)
-        leaves, own = _distinct(ranker.trees.leaves(X, rows))
-        ends = own[places].reshape(-1, 2)
+        leaves, leaf_rows = _distinct(ranker.trees.leaves(X, rows))
+        ends = leaf_rows[places].reshape(-1, 2)
         preferred, other = np.ascontiguousarray(ends[np.lexsort(ends.T[::-1])].T)
         items = _one_hot(leaves, ranker.trees.n_leaves)
         loss = PairHinge() if method == "hinge" else PairSquared()
@@ -328,5 +329,5 @@ class _Problem:
 def _distinct(leaves: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:
     """Return the rows that differ, in an order of their own, and which of them each row is."""
     whole = np.ascontiguousarray(leaves).view(f"V{leaves.itemsize * leaves.shape[1]}").ravel()
-    held, own = np.unique(whole, return_inverse=True)
-    return held.view(np.int32).reshape(-1, leaves.shape[1]), own
+    held, places = np.unique(whole, return_inverse=True)
+    return held.view(np.int32).reshape(-1, leaves.shape[1]), places

@@ -137,8 +137,8 @@ class ShownQueries:
         """Number the queries and documents of a log and clean it."""
         query_names, queries = np.unique(log.query_ids.array(), return_inverse=True)
         doc_names, documents = np.unique(log.doc_ids.array(), return_inverse=True)
-        own = np.unique(queries * doc_names.size + documents, return_inverse=True)[1]
-        fates = rules.fates(log, queries, own)
+        query_documents = np.unique(queries * doc_names.size + documents, return_inverse=True)[1]
+        fates = rules.fates(log, queries, query_documents)
         return cls(
             query_names=query_names, doc_names=doc_names, queries=queries, documents=documents, fates=fates, log=log
         )

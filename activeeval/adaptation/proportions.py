@@ -63,14 +63,16 @@ class Strata:
         # a stratum in which one of the two was not shown says nothing
         rate = np.divide(clicks, whole, out=np.zeros_like(clicks), where=whole > 0)
         expected = n1 * rate
-        weight, own = (np.divide(n1 * part, whole, out=np.zeros_like(clicks), where=whole > 0) for part in (n2, 1.0))
+        weight, first_share = (
+            np.divide(n1 * part, whole, out=np.zeros_like(clicks), where=whole > 0) for part in (n2, 1.0)
+        )
         variance = weight * rate * (1 - rate)
         return cls(
             np.stack(
                 (
                     c1 - expected,
                     variance,
-                    variance * (1 - 2 * rate) * (1 - 2 * own),
+                    variance * (1 - 2 * rate) * (1 - 2 * first_share),
                     expected - np.maximum(0.0, clicks - n2),
                     np.minimum(n1, clicks) - expected,
                 )

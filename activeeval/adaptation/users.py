@@ -40,7 +40,7 @@ class ClickModel(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionBased:
-    """Look at position k with probability k^−eta, whatever stands elsewhere: P(click) = k^−eta · a_k.
+    """Users who look at position k with probability k^−eta, whatever stands elsewhere: P(click) = k^−eta · a_k.
 
     Examples
     --------
@@ -61,8 +61,9 @@ class PositionBased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CascadeModel:
-    """Go down from the top, past item k with probability a_k·after_click + (1 − a_k)·after_skip.
+    """Users who look at a list from its top and may leave after each item.
 
+    They go past item k with probability a_k·after_click + (1 − a_k)·after_skip, so that
     P(click at k) = a_k Π_{i<k} (a_i·after_click + (1 − a_i)·after_skip). By default a visit ends with its first click
     and not before.
 

@@ -1,4 +1,4 @@
-"""Weights that suit pairs and stay close to given ones.
+"""Weights that suit pairs and stay close to those they start from.
 
 Every solver minimises, in v = w − w_0,
 
@@ -178,10 +178,10 @@ class SideError(InputError):
         self.size = size
 
 
-def check_ridge(ridge: float, what: str, given: float) -> float:
-    """Return λ of the mean scale, or raise InputError where products and quotients with it would overflow."""
+def check_ridge(ridge: float, what: str, value: float) -> float:
+    """Return λ of the mean scale, or raise InputError of its value where products with it would overflow."""
     if not SMALLEST_RIDGE <= ridge <= 1 / SMALLEST_RIDGE:
-        raise InputError(f"{what} must lie between {SMALLEST_RIDGE:g} and {1 / SMALLEST_RIDGE:g}, got {given:g}")
+        raise InputError(f"{what} must lie between {SMALLEST_RIDGE:g} and {1 / SMALLEST_RIDGE:g}, got {value:g}")
     return ridge
 
 
@@ -229,8 +229,8 @@ class StochasticGradient:
         moves, total = np.zeros((2, self.differences.columns.size))
         weight = 0.0
         for epoch in range(self.n_epochs):
-            given = (random.permutation(n), epoch * n, margins, losses.SQUARED, ridge, curvature)
-            weight += leaf_pairs.stochastic_steps(rows, *given, moves, total)
+            settings = (random.permutation(n), epoch * n, margins, losses.SQUARED, ridge, curvature)
+            weight += leaf_pairs.stochastic_steps(rows, *settings, moves, total)
         return Moves(values=total / weight, n_epochs=self.n_epochs, gap=np.nan, converged=True)
 
 

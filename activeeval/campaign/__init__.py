@@ -1,27 +1,13 @@
 """Campaigns: units to judge, what judging them has shown, any question read from it.
 
-`events` are what happens, `drawing` says which units there are, `campaign` conducts, `reading` reads, `sample`
-keeps a drawn sample on file.
+`units` are what is judged, `drawing` says which ones there are, `rules` how they are judged, `labels` what that comes
+to, `campaign` conducts, `reading` reads, `sample` keeps a drawn sample on file.
 """
 
 from activeeval.campaign.campaign import Campaign, Judge
 from activeeval.campaign.drawing import Drawing, drawing_of
-from activeeval.campaign.events import CannotJudge, Drawn, Ended, Event, Judged, Retracted, State, Unit, folded
 from activeeval.campaign.reading import read
+from activeeval.campaign.rules import Rules
+from activeeval.campaign.units import Unit
 
-__all__ = [
-    "Campaign",
-    "CannotJudge",
-    "Drawing",
-    "Drawn",
-    "Ended",
-    "Event",
-    "Judge",
-    "Judged",
-    "Retracted",
-    "State",
-    "Unit",
-    "drawing_of",
-    "folded",
-    "read",
-]
+__all__ = ["Campaign", "Drawing", "Judge", "Rules", "Unit", "drawing_of", "read"]

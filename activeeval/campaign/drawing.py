@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.campaign.events import Unit
+from activeeval.campaign.units import Unit
 from activeeval.design import Design, Levels, Queue, Replacement, Selection, whole
 from activeeval.errors import InputError
 from activeeval.types import Ints
@@ -32,8 +34,9 @@ class Drawing(Protocol):
     @property
     def ended(self) -> str: ...
 
-    def unit(self, k: int) -> Unit:
-        """Return a unit, counted from 0."""
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """All units, made when they are first asked for."""
 
     def selection(self, n_units: int) -> Selection:
         """Return what the first units make."""
@@ -49,32 +52,50 @@ def drawing_of(design: Design, key: np.uint64) -> Drawing:
     return _drawn(design, design.scheme, key)
 
 
-def _unit(design: Design, number: int, block: int, query: int, slots: Ints, level: float, cost: float) -> Unit:
-    items = design.order.items[slots]
-    return Unit(
-        number=number,
-        block=block,
-        query=query,
-        query_id=design.pool.query_texts[query],
-        items=tuple(items.tolist()),
-        item_ids=tuple(design.pool.item_texts[items].tolist()),
-        level=level,
-        cost=cost,
+def _units(
+    design: Design,
+    blocks: NDArray[np.int64],
+    queries: Ints,
+    places: Sequence[Ints],
+    levels: Sequence[float],
+    costs: NDArray[np.float64],
+) -> tuple[Unit, ...]:
+    """Return units by the columns of their fields, one entry each; ``places`` are on the order's axis."""
+    sizes = [own.size for own in places]
+    items = design.order.items[np.concatenate((*places, np.empty(0, dtype=np.int64)))]
+    ends, item_ids = np.cumsum([0, *sizes]).tolist(), design.pool.item_texts[items].tolist()
+    names, positions = design.pool.query_texts[queries].tolist(), items.tolist()
+    columns = zip(blocks.tolist(), queries.tolist(), names, levels, costs.tolist(), strict=True)
+    return tuple(
+        Unit(
+            number=k + 1,
+            block=block,
+            query=query,
+            query_id=name,
+            items=tuple(positions[ends[k] : ends[k + 1]]),
+            item_ids=tuple(item_ids[ends[k] : ends[k + 1]]),
+            level=level,
+            cost=cost,
+        )
+        for k, (block, query, name, level, cost) in enumerate(columns)
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _Levelled:
     design: Design
     queue: Queue
     block_ends: tuple[int, ...]
     ended: str
 
-    def unit(self, k: int) -> Unit:
-        block = int(np.searchsorted(self.block_ends, k, side="right")) + 1
-        queue = self.queue
-        costs = (float(queue.unit_levels[k]), float(queue.unit_costs[k]))
-        return _unit(self.design, k + 1, block, int(queue.unit_queries[k]), queue.slots_of(k), *costs)
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        queue, n = self.queue, self.block_ends[-1]
+        blocks = np.searchsorted(self.block_ends, np.arange(n), side="right") + 1
+        places = [queue.places_of(k) for k in range(n)]
+        return _units(
+            self.design, blocks, queue.unit_queries[:n], places, queue.unit_levels[:n].tolist(), queue.unit_costs[:n]
+        )
 
     def selection(self, n_units: int) -> Selection:
         return self.queue.selection(n_units)
@@ -91,7 +112,7 @@ def _levelled(design: Design, scheme: Levels, key: np.uint64) -> Drawing:
     return _Levelled(design=design, queue=queue, block_ends=ends, ended=ended)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _Drawn:
     design: Design
     draws: Ints
@@ -101,17 +122,18 @@ class _Drawn:
     block_ends: tuple[int, ...]
     ended: str
 
-    def unit(self, k: int) -> Unit:
-        query, offsets = int(self.new[k]), self.design.order.offsets
-        slots = np.arange(offsets[query], offsets[query + 1])
-        return _unit(self.design, k + 1, 1, query, slots, math.nan, float(self.costs[query]))
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        offsets, ones = self.design.order.offsets, np.ones(self.new.size, dtype=np.int64)
+        places = [np.arange(offsets[query], offsets[query + 1]) for query in self.new.tolist()]
+        return _units(self.design, ones, self.new, places, [math.nan] * ones.size, self.costs[self.new])
 
     def selection(self, n_units: int) -> Selection:
         return whole(self.design.order, self.draws, self.spent)
 
 
 def _drawn(design: Design, scheme: Replacement, key: np.uint64) -> Drawing:
-    deck = scheme.deck(design.order)
+    deck = scheme.draws_of(design.order)
     draws, spent, _ = deck.run(key, float(design.budget or 0.0), expected=design.expected)
     new = draws[np.sort(np.unique(draws, return_index=True)[1])]
     new = new[np.diff(design.order.offsets)[new] > 0]

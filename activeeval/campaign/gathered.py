@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import Deck, Design, Gathered, Planned, PoolTotals, Replacement
+from activeeval.design import Design, LargerPool, Planned, PoolSums, Replacement, ReplacementDraws
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -18,10 +18,10 @@ _DECK = ("queries", "cumulative", "costs")
 
 def gathered_arrays(design: Design) -> dict[str, NDArray[Any]]:
     """Return what a design knows of the larger pool, as arrays; none where there is no larger pool."""
-    gathered, scheme = design.order.gathered, design.scheme
+    gathered, scheme = design.order.larger_pool, design.scheme
     if gathered is None:
         return {}
-    totals = [reading.pool_totals for reading in design.readings]
+    totals = [reading.pool_sums for reading in design.readings]
     arrays: dict[str, NDArray[Any]] = {
         "gathered": np.array([gathered.horizon, gathered.cost]),
         "gathered.counts": np.array([(own.n_queries, own.n_open) for own in totals], dtype=np.int64),
@@ -33,8 +33,8 @@ def gathered_arrays(design: Design) -> dict[str, NDArray[Any]]:
     for k, own in enumerate(totals):
         curves = {"planned": own.planned, "blind": own.planned_blindly}
         arrays |= {f"gathered.{name}{k}": curve.array() for name, curve in curves.items() if curve is not None}
-    if isinstance(scheme, Replacement) and scheme.gathered is not None:
-        deck = scheme.gathered
+    if isinstance(scheme, Replacement) and scheme.draws is not None:
+        deck = scheme.draws
         arrays |= {f"deck.{name}": getattr(deck, name) for name in _DECK}
         arrays["deck"] = np.array([deck.size, deck.cost, deck.expected_cost])
     return arrays
@@ -45,12 +45,12 @@ def with_gathered(design: Design, arrays: Arrays) -> Design:
     if "gathered" not in arrays:
         return design
     horizon, cost = arrays["gathered"].tolist()
-    order = replace(design.order, gathered=Gathered(key=int(arrays["key"][0]), horizon=horizon, cost=cost))
+    order = replace(design.order, larger_pool=LargerPool(key=int(arrays["key"][0]), horizon=horizon, cost=cost))
     scheme = design.scheme
     if isinstance(scheme, Replacement):
         size, of_all, expected = arrays["deck"].tolist()
         places = {name: arrays[f"deck.{name}"] for name in _DECK}
-        scheme = replace(scheme, gathered=Deck(**places, size=int(size), cost=of_all, expected_cost=expected))
+        scheme = replace(scheme, draws=ReplacementDraws(**places, size=int(size), cost=of_all, expected_cost=expected))
     rows = zip(
         design.readings, arrays["gathered.counts"], arrays["gathered.sums"], arrays["gathered.population"], strict=True
     )
@@ -58,7 +58,7 @@ def with_gathered(design: Design, arrays: Arrays) -> Design:
     for k, (reading, counts, sums, population) in enumerate(rows):
         planned, blind = (_curve(arrays, f"gathered.{name}{k}") for name in ("planned", "blind"))
         own = replace(_totals(counts.tolist(), sums.tolist(), population), planned=planned, planned_blindly=blind)
-        readings.append(replace(reading, order=order, gathered_totals=own))
+        readings.append(replace(reading, order=order, larger_pool_sums=own))
     return replace(design, order=order, scheme=scheme, readings=tuple(readings))
 
 
@@ -66,9 +66,9 @@ def _curve(arrays: Arrays, name: str) -> Planned | None:
     return Planned.of_array(arrays[name]) if name in arrays else None
 
 
-def _totals(counts: list[int], sums: list[float], population: NDArray[np.float64]) -> PoolTotals:
+def _totals(counts: list[int], sums: list[float], population: NDArray[np.float64]) -> PoolSums:
     base, settled_squares, open_squares, open_share, squares = sums
-    return PoolTotals(
+    return PoolSums(
         n_queries=counts[0],
         n_open=counts[1],
         population=population,

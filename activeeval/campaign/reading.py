@@ -11,17 +11,17 @@ import numpy as np
 
 from activeeval.design import Design, Levels, Reading, Selection
 from activeeval.estimation import (
-    JudgedSample,
+    Evidence,
     Look,
     effective_sample_size,
     estimate,
     evaluate,
-    judged_sample,
+    evidence_of,
     looks_of,
     variance_shares,
 )
 from activeeval.measures import Target
-from activeeval.results import Cannot, Caution, Estimate
+from activeeval.results import Cannot, Caution, Estimate, Told
 from activeeval.types import Floats, Ints
 
 MOST_OF_ONE = 0.25
@@ -55,10 +55,10 @@ def read(
     """
     reading = design.reading(target)
     selection = of_target(reading, selection)
-    sample = judged_sample(design, reading, reading.judge(grades), selection)
+    sample = evidence_of(design, reading, reading.judge(grades), selection)
     found = estimate(sample, design.name, scope)
     size, why = effective_sample_size(sample, reading, selection)
-    own = sorted(set(cannot) & set(reading.order.items[selection.slots].tolist()))
+    own = sorted(set(cannot) & set(reading.order.items[selection.places].tolist()))
     if own:
         extremes = extreme_grades(reading, selection, grades, own, design.max_grade)
         ends = [found.value, *(_estimate(design, reading, selection, g, scope).value for g in extremes)]
@@ -75,7 +75,7 @@ def of_target(reading: Reading, selection: Selection) -> Selection:
         return selection
     part = selection.within(within)
     judged = np.unique(part.queries[part.counts > 0])
-    return replace(part, cost=float(order.costs[np.unique(part.slots)].sum() + order.overheads[judged].sum()))
+    return replace(part, cost=float(order.costs[np.unique(part.places)].sum() + order.overheads[judged].sum()))
 
 
 def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution, ...]:
@@ -83,16 +83,15 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution,
 
     Nothing is said of a pool that came in chunks, of which only some queries are at hand.
     """
-    is_known = isinstance(design.scheme, Levels) and design.order.gathered is None
+    is_known = isinstance(design.scheme, Levels) and design.order.larger_pool is None
     left = reading.left_to_chance(level) if is_known else np.zeros(1)
     if left.max() <= MOST_OF_ONE * left.sum():
         return ()
-    query, share = repr(design.pool.query_texts[int(left.argmax())]), left.max() / left.sum()
-    text = f"{share:.0%} of what chance leaves out is of query {query} alone: the interval can be far too short"
-    return (Caution("careful", "one query", text),)
+    query, share = str(design.pool.query_texts[int(left.argmax())]), float(left.max() / left.sum())
+    return (Caution("careful", "one query", {"query_id": query, "share": share}),)
 
 
-def _carried(design: Design, reading: Reading, selection: Selection, sample: JudgedSample) -> tuple[Caution, ...]:
+def _carried(design: Design, reading: Reading, selection: Selection, sample: Evidence) -> tuple[Caution, ...]:
     """Return which judged queries carry more than a fifth of the variance each, and what to do about it.
 
     Of fewer than ten open ones it is no wonder that some do.
@@ -101,17 +100,19 @@ def _carried(design: Design, reading: Reading, selection: Selection, sample: Jud
         return ()
     of_query = _by_query(design, reading, selection, variance_shares(sample))
     of_query = of_query / max(of_query.sum(), np.finfo(float).tiny)
-    shares = [(f"{of_query[q]:.0%}", str(design.pool.query_texts[q])) for q in np.flatnonzero(of_query > SHARE_OF_ONE)]
+    shares = [(str(design.pool.query_texts[q]), float(of_query[q])) for q in np.flatnonzero(of_query > SHARE_OF_ONE)]
     if not shares:
         return ()
     # equal shares by name: rounding may order them otherwise in a pool in chunks
-    named = " and ".join(
-        f"{name!r} {share}" for share, name in sorted(shares, key=lambda one: (-int(one[0][:-1]), one[1]))
-    )
-    more = f"{math.ceil(selection.cost):,} more {design.pool.cost_unit}, as many as so far,"
-    grow = f"{more} spread it" if design.scheme.can_be_topped_up else f"a new sample of {more} spreads it"
-    text = f"single judged queries carry much of the variance ({named}): check their grades; {grow}"
-    return (Caution("note", "carried", text),)
+    queries, carried_by = zip(*sorted(shares, key=lambda pair: (-round(pair[1], 2), pair[0])), strict=True)
+    numbers: dict[str, Told] = {
+        "query_ids": queries,
+        "shares": carried_by,
+        "cost": math.ceil(selection.cost),
+        "unit": design.pool.cost_unit,
+        "can_grow": int(design.scheme.can_be_topped_up),
+    }
+    return (Caution("note", "carried", numbers),)
 
 
 def _by_query(design: Design, reading: Reading, selection: Selection, of_rows: Floats) -> Floats:
@@ -141,13 +142,13 @@ def carried(design: Design, selection: Selection, grades: Ints, target: Target |
     """Return what each query does to the estimate of a target; zeros where nothing was left to chance."""
     reading = design.reading(target)
     selection = of_target(reading, selection)
-    sample = judged_sample(design, reading, reading.judge(grades), selection)
+    sample = evidence_of(design, reading, reading.judge(grades), selection)
     told = (variance_shares(sample), evaluate(sample).contributions)
     return Carried(*(_by_query(design, reading, selection, of_rows) for of_rows in told))
 
 
 def _estimate(design: Design, reading: Reading, selection: Selection, grades: Ints, scope: str) -> Estimate:
-    return estimate(judged_sample(design, reading, reading.judge(grades), selection), design.name, scope)
+    return estimate(evidence_of(design, reading, reading.judge(grades), selection), design.name, scope)
 
 
 def extreme_grades(
@@ -191,7 +192,7 @@ def looks_at(
     reading = design.reading(target)
     judge = reading.judge(grades)
     own = [of_target(reading, selection) for selection in selections]
-    samples = [judged_sample(design, reading, judge, selection) for selection in own]
+    samples = [evidence_of(design, reading, judge, selection) for selection in own]
     # of some of the queries an early block may hold nothing: that was no look
     seen = [k for k, sample in enumerate(samples) if sample.n_queries or sample.is_census or k == len(samples) - 1]
     return looks_of([samples[k] for k in seen], [shares[k] for k in seen] + list(shares[len(samples) :]), scope)

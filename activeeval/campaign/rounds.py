@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.campaign.campaign import Campaign
-from activeeval.design import Beliefs, Design, Levels, known_grades
+from activeeval.design import Design, GradeProbs, Levels, known_grades
 from activeeval.design.methods import Method
 from activeeval.errors import InputError, StateError
 from activeeval.estimation import joint_degrees, supported
@@ -159,17 +159,17 @@ class Rounds:
         pool, after = design.pool, np.maximum(before, campaign.grades)
         folds = (pool_hashes(pool)[0] % np.uint64(N_FOLDS)).astype(np.int64)[pool.item_queries]
         parts = [self._believe(np.where(folds == fold, before, after)) for fold in range(N_FOLDS)]
-        believed = [Beliefs.of(pool, **{name: part[name] for name in _MODEL if name in part}) for part in parts]
+        believed = [GradeProbs.of(pool, **{name: part[name] for name in _MODEL if name in part}) for part in parts]
         prior = max((one.prior for one in believed), key=len)
         nodes = np.empty((prior.size, pool.n_items, believed[0].nodes.shape[2]))
         for fold, one in enumerate(believed):
             if one.prior.size > 1 and not np.array_equal(one.prior, prior):
                 raise InputError("what is believed of the folds has nodes of different weights: give one query factor")
             nodes[:, folds == fold] = one.nodes[:, folds == fold]
-        beliefs = design.stage.model(Beliefs.of(pool, nodes, prior, known=before))
+        beliefs = design.stage.model(GradeProbs.of(pool, nodes, prior, known=before))
         taught = (design.stage.reading(one, design.order, beliefs, before) for one in design.targets)
         readings = tuple(replace(reading, drawn_with=design.beliefs) for reading in taught)
-        return Campaign.replay(replace(design, beliefs=beliefs, readings=readings), campaign.log, key=int(campaign.key))
+        return campaign.believing(replace(design, beliefs=beliefs, readings=readings))
 
 
 def read_together(
@@ -363,7 +363,8 @@ def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None]
             place = design.pool.place(int(lost[0]))
             raise InputError(
                 f"round {k} was drawn without the grades of round {k - 1} ({place} and {lost.size - 1} more): "
-                "name the rounds in order, and draw each with --judged of those before"
+                "name the rounds in order, and draw each with those before as `judged`",
+                field="judged",
             )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from activeeval.campaign.campaign import Campaign
 from activeeval.campaign.gathered import gathered_arrays, with_gathered
-from activeeval.design import Beliefs, Design, Levels, Order, Replacement
+from activeeval.design import Design, GradeProbs, Levels, Order, Replacement
 from activeeval.design.methods import find_method
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.grade_models.query_factor import QueryFactor
@@ -34,7 +34,12 @@ FIELDS = ("format", "digest", "words", "key", "budget", "blocks", "scale", "targ
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _IDS = ("query_ids", "item_ids")
 _POOL = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")
-_ORDER = ("offsets", "items", "query_probs", "overheads", "query_roots", "roots")
+_ORDER = {
+    **{name: name for name in ("offsets", "items", "query_probs", "overheads")},
+    "query_roots": "query_rates",
+    "roots": "place_rates",
+}
+"""Fields of an order by the names that files have for them."""
 
 
 def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDArray[Any]]:
@@ -63,7 +68,7 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
     }
     arrays |= {f"pool.{name}": getattr(design.pool, name) for name in _POOL if name not in _IDS}
     arrays |= _id_arrays(design.pool)
-    arrays |= {f"order.{name}": getattr(design.order, name) for name in _ORDER} | _cost_arrays(design.order)
+    arrays |= {f"order.{key}": getattr(design.order, name) for key, name in _ORDER.items()} | _cost_arrays(design.order)
     for k, ranking in enumerate(lists):
         arrays |= {f"ranking{k}.offsets": ranking.offsets, f"ranking{k}.items": ranking.items}
     if any(target.within is not None for target in design.targets):
@@ -164,7 +169,7 @@ def _design(arrays: Arrays) -> Design:
     beliefs = _beliefs(arrays, pool, known)
     beliefs = None if beliefs is None else method.stage.model(beliefs)
     query_hashes, item_hashes = pool_hashes(pool)
-    rates: dict[str, Any] = {part: arrays[f"order.{part}"] for part in _ORDER}
+    rates: dict[str, Any] = {name: arrays[f"order.{key}"] for key, name in _ORDER.items()}
     order = Order(
         pool=pool,
         is_nested=method.stage.is_nested,
@@ -226,13 +231,13 @@ def _check_order(order: Order) -> None:
         offsets.shape == (n + 1,)
         and (offsets[0], offsets[-1]) == (0, items.size)
         and bool((np.diff(offsets) >= 0).all())
-        and all(rates.shape == (n,) for rates in (order.query_probs, order.overheads, order.query_roots))
-        and order.roots.shape == order.costs.shape == items.shape
+        and all(rates.shape == (n,) for rates in (order.query_probs, order.overheads, order.query_rates))
+        and order.place_rates.shape == order.costs.shape == items.shape
     )
-    if not is_shaped or (order.pool.item_queries[items] != order.slot_queries).any():
+    if not is_shaped or (order.pool.item_queries[items] != order.place_queries).any():
         raise InputError("the sample is damaged: its order does not fit its pool")
-    finite = np.concatenate((order.query_probs, order.costs, order.overheads, order.roots))
-    if not np.isfinite(finite).all() or finite.min() < 0 or not order.query_roots.min() >= 0:
+    finite = np.concatenate((order.query_probs, order.costs, order.overheads, order.place_rates))
+    if not np.isfinite(finite).all() or finite.min() < 0 or not order.query_rates.min() >= 0:
         raise InputError("the sample is damaged: its rates and costs are not all numbers from 0 on")
 
 
@@ -280,22 +285,22 @@ def _costs(arrays: Arrays, pool: QueryPool) -> Floats:
         return np.asarray(pool.item_costs[arrays["order.items"]] / arrays["unit"][0])
 
 
-def _model_arrays(beliefs: Beliefs) -> dict[str, NDArray[Any]]:
+def _model_arrays(beliefs: GradeProbs) -> dict[str, NDArray[Any]]:
     """Return grade probabilities once, before the factor, and what makes nodes of them."""
-    arrays: dict[str, NDArray[Any]] = {"grade_probs": beliefs.given}
-    if len(beliefs.further):
-        arrays["further_probs"] = beliefs.further
+    arrays: dict[str, NDArray[Any]] = {"grade_probs": beliefs.grade_probs}
+    if len(beliefs.extra_probs):
+        arrays["further_probs"] = beliefs.extra_probs
     if isinstance(beliefs.factor, QueryFactor):
         return arrays | {"factor": np.array([beliefs.factor.sigma, beliefs.factor.slope, beliefs.factor.shift])}
-    return arrays | {"node_weights": beliefs.given_weights}
+    return arrays | {"node_weights": beliefs.node_weights}
 
 
-def _beliefs(arrays: Arrays, pool: QueryPool, known: NDArray[np.int64]) -> Beliefs | None:
+def _beliefs(arrays: Arrays, pool: QueryPool, known: NDArray[np.int64]) -> GradeProbs | None:
     if "grade_probs" not in arrays:
         return None
     further = list(arrays.get("further_probs", ()))
     if "factor" in arrays:
         factor = QueryFactor(*arrays["factor"].tolist())
-        return Beliefs.of(pool, arrays["grade_probs"], factor=factor, known=known, further=further)
+        return GradeProbs.of(pool, arrays["grade_probs"], factor=factor, known=known, extra_probs=further)
     weights = arrays["node_weights"] if arrays["grade_probs"].ndim == 3 else None
-    return Beliefs.of(pool, arrays["grade_probs"], weights, known=known, further=further)
+    return GradeProbs.of(pool, arrays["grade_probs"], weights, known=known, extra_probs=further)

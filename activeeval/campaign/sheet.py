@@ -6,26 +6,18 @@ The sheet carries what a judge needs and the id of its sample; everything else s
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from typing import NamedTuple
 
 import numpy as np
 
 from activeeval.campaign.campaign import Campaign
+from activeeval.campaign.rules import Rules
 from activeeval.errors import InputError, unseen_difference
 from activeeval.io.judges import judge_name
 from activeeval.io.tables.draws import CANNOT, EMPTY, Draws
-from activeeval.judgments.policies import POLICIES, Agreement, add_grade, agreement_of, given_grades, one_grade
+from activeeval.judgments.policies import add_grade
 from activeeval.pool.texts import Texts
-
-
-class Progress(NamedTuple):
-    """How many items of a sample have a grade, wait for one, and cannot be judged."""
-
-    judged: int
-    waiting: int
-    cannot: int
 
 
 def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
@@ -50,9 +42,7 @@ def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
     )
 
 
-def take(
-    campaign: Campaign, sheets: Mapping[str, Draws], samples: Sequence[str], policy: str = "refuse"
-) -> tuple[Campaign, Progress, Agreement]:
+def take(campaign: Campaign, sheets: Mapping[str, Draws], samples: Sequence[str], policy: str = "refuse") -> Campaign:
     """Return a campaign, which was not judged yet, with what sheets say.
 
     Rows may stand in any order, and an item in several of them. A judge is a name in the column judge, or, without
@@ -74,56 +64,17 @@ def take(
         Where a sheet is of another sample or holds a foreign item, an item is in none of them, has two grades of one
         judge or one that is not of the scale.
     """
-    if policy not in POLICIES:
-        raise InputError(f"unknown policy {policy!r}; known: {', '.join(POLICIES)}")
+    rules = Rules(policy=policy)
     for name, sheet in sheets.items():
         if sheet.sample not in samples:
             known = " or ".join(map(repr, samples))
             raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of sample {known}")
-    while campaign.ask() is not None:
-        pass
-    return heard(campaign, _said(campaign, sheets, policy), policy, nameless=sheets)
-
-
-def heard(
-    campaign: Campaign, said: Mapping[int, Mapping[str, int]], policy: str, nameless: Container[str] = ()
-) -> tuple[Campaign, Progress, Agreement]:
-    """Return a campaign, all of whose units were asked for, with what judges say of each item; else as `take`.
-
-    Parameters
-    ----------
-    said : mapping of int to mapping of str to int
-        For every item of every unit the grade of each judge, `CANNOT` where one could not; nobody where it waits.
-    nameless : container of str
-        Judges who are not named in the log.
-    """
-    campaign, resolved = _resolved(campaign, said, policy)
-    for item, grades in said.items():
-        if grades:
-            judges, grade = ", ".join(judge for judge in grades if judge not in nameless), resolved[item]
-            campaign.judge(item, None if grade == CANNOT else grade, judge=judges)
-    n_waiting = sum(not grades for grades in said.values())
-    n_cannot = sum(set(grades.values()) == {CANNOT} for grades in said.values())
-    progress = Progress(judged=len(said) - n_waiting - n_cannot, waiting=n_waiting, cannot=n_cannot)
-    return campaign, progress, agreement_of(said.values())
-
-
-def _resolved(
-    campaign: Campaign, said: Mapping[int, Mapping[str, int]], policy: str
-) -> tuple[Campaign, dict[int, int]]:
-    """Return one grade for each item that somebody has judged, and the campaign that knows what it is worth."""
-    given = {item: given_grades(grades) for item, grades in said.items()}
-    if policy != "mean-gain":
-        return campaign, {item: one_grade(grades, policy) for item, grades in given.items()}
-    groups = tuple(sorted({grades for grades in given.values() if len(set(grades)) > 1}))
-    top = campaign.design.max_grade
-    if top is None:  # the scale is open: no grade that somebody gave may be taken for one that stands for a group
-        given_known = int(campaign.design.known.max(initial=1))
-        top = max(given_known, *(grade for grades in given.values() for grade in grades))
-    design = campaign.design.averaging(groups, top) if groups else campaign.design
-    codes = {group: (design.max_grade or 0) + 1 + k for k, group in enumerate(groups)}
-    found = {item: codes.get(grades, one_grade(grades, "median")) for item, grades in given.items()}
-    return Campaign.replay(design, campaign.log, key=int(campaign.key)) if groups else campaign, found
+    judged = Campaign(campaign.design, key=int(campaign.key), rules=rules)
+    judged.ask_all()
+    for item, grades in _said(judged, sheets, policy).items():
+        for judge, grade in grades.items():
+            judged.add(item, None if grade == CANNOT else grade, judge=judge)
+    return judged
 
 
 def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[int, dict[str, int]]:

@@ -23,6 +23,7 @@ from activeeval.io.loading import load_run, read_costs
 from activeeval.io.text.traffic import read_traffic
 from activeeval.judgments import labels_of
 from activeeval.measures import SampledMeasure, Target, judged_k, shown_name
+from activeeval.results import Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,7 +50,7 @@ class Case:
         Which of several systems are compared; None is all.
     top_k : int or None
         Queries are judged by comparisons for the best so many; None where items are graded.
-    notes : tuple of str
+    notes : tuple of Note
         What the caller should be told.
     """
 
@@ -63,7 +64,7 @@ class Case:
     depth: int | None = None
     contrasts: str | None = None
     top_k: int | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def seed_number(self) -> int:
@@ -118,7 +119,10 @@ class Case:
         top = max(self.max_grade, *tops.values())
         if self.stated_grade is not None and top > self.stated_grade:
             name = max(tops, key=lambda own: tops[own])
-            raise InputError(f"{name} knows grades up to {top}, --max-grade says {self.stated_grade}: give one scale")
+            raise InputError(
+                f"{name} knows grades up to {top}, `max_grade` says {self.stated_grade}: give one scale",
+                field="max_grade",
+            )
         return [on_scale(one, top) for one in asked]
 
     def design(
@@ -186,7 +190,7 @@ def prepare(
     workload, depth = _trained(choices, split_rng)
     notes = list(workload.notes)
     if workload.training is not None and (n_left_out := workload.training.n_left_out):
-        notes.append(f"{n_left_out} ranked items of the training queries are not judged: left out of training")
+        notes.append(Note("left out of training", {"n": n_left_out}))
     if not use_labels:
         workload = workload.without_labels()
     elif not (workload.grades >= 0).any():
@@ -203,7 +207,7 @@ def prepare(
     if known is not None and workload.training is None:
         workload = workload.taught_by(known)
     if choices.tune and workload.training is None:
-        raise ChoiceError("--tune has nothing to tune on: the known grades are too few")
+        raise ChoiceError("`tune` has nothing to tune on: the known grades are too few", field="tune")
     models = choices.models or ("uniform" if workload.training is None else "forest",)
     max_grade = _max_grade(choices, workload, models, known)
     notes += _training_notes(choices, workload, known)
@@ -242,8 +246,7 @@ def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, int 
     depth = None if cut is loaded else choices.depth
     workload = _with_model_inputs(choices, cut).in_id_order()
     if depth is not None:
-        behind = f"{loaded.pool.n_items - cut.pool.n_items} items behind them are left out"
-        told = f"the pool is the first {depth} of each list: {behind} (--pool-depth)"
+        told = Note("pool depth", {"depth": depth, "n_left_out": loaded.pool.n_items - cut.pool.n_items})
         workload = replace(workload, notes=(*workload.notes, told))
     if choices.train_fraction is not None:
         workload = workload.held_out(choices.train_fraction, rng)
@@ -252,23 +255,18 @@ def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, int 
     return workload, depth
 
 
-def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int64] | None) -> list[str]:
+def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int64] | None) -> list[Note]:
     """Return what the model learns of known grades, or that there is nothing to learn from."""
     rows = workload.training
     if rows is not None and rows.items is not None and choices.models != ("uniform",):
-        n = f"{rows.grades.size} known grades of {np.unique(rows.queries).size} queries"
-        return [f"the grade model learns from {n}, each query's from those of the others"]
+        sizes = {"n_grades": rows.grades.size, "n_queries": np.unique(rows.queries).size}
+        return [Note("learned from known", sizes)]
     if rows is not None or choices.models:
         return []
-    few = ""
-    if known is not None:
-        n_known = int((known >= 0).sum())
-        few = f"{n_known} known grades are too few to learn from (two grades are needed, each in ten queries), and "
-    ways = "--train, --train-qrels or --train-fraction train one"
-    return [f"{few}no training data: the uniform grade model is used ({ways})"]
+    return [Note("no training data", {"n_known": None if known is None else int((known >= 0).sum())})]
 
 
-def _known(choices: Choices, workload: Workload) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+def _known(choices: Choices, workload: Workload) -> tuple[NDArray[np.int64] | None, tuple[Note, ...]]:
     """Return the grades that are known already, None where nothing says any, and notes."""
     if not choices.judged:
         return None, ()
@@ -309,7 +307,7 @@ def _with_model_inputs(choices: Choices, workload: Workload, *, with_costs: bool
     try:
         workload = workload.with_costs(costs, 0.0)
     except InputError as problem:
-        raise InputError(f"{kind if isinstance(kind, str) else kind.source}: {problem}") from None
+        raise InputError(f"{kind if isinstance(kind, str) else kind.source}: {problem}", field=problem.field) from None
     for name in choices.models:
         workload = given_columns(workload, name)
     return workload
@@ -321,9 +319,11 @@ def _max_grade(choices: Choices, workload: Workload, models: Sequence[str], know
     given = [workload.looked_at(name, workload.features) for name in models if name.startswith("probs=")]
     top = max(seen, *(int(probs.shape[1]) - 1 for probs in given), choices.max_grade or 0)
     if choices.max_grade is not None and top > choices.max_grade:
-        raise InputError(f"labels or probabilities go up to grade {top}, above --max-grade {choices.max_grade}")
+        problem = f"labels or probabilities go up to grade {top}, above `max_grade` {choices.max_grade}"
+        raise InputError(problem, field="max_grade")
     if top == 0:
         raise ChoiceError(
-            "--max-grade is needed: no label of the pool is looked at, and nothing else tells the largest grade"
+            "`max_grade` is needed: no label of the pool is looked at, and nothing else tells the largest grade",
+            field="max_grade",
         )
     return top

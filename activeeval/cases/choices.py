@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 POOL_DEPTH = 100
 """As deep as the field pools runs: a thousand ranks of two runs make a pool of which the ideal of nDCG needs all."""
 
+_OF_RUNS, _OF_LETOR = ("qrels", "pool_runs", "versus_run", "train_qrels"), ("scores", "versus_scores", "train")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
@@ -108,63 +110,70 @@ class Choices:
         """
         self._check_pool()
         if sum(map(bool, (self.versus_scores, self.versus_run, self.index_update is not None))) > 1:
-            raise ChoiceError("give one ranking to compare with: --versus-scores, --versus-run or --index-update")
+            problem = "give one ranking to compare with: `versus_scores`, `versus_run` or `index_update`"
+            raise ChoiceError(problem, field="versus_run")
         self._check_systems()
         if sum(map(bool, (self.train, self.train_qrels, self.train_fraction is not None))) > 1:
-            raise ChoiceError("give one of --train, --train-qrels and --train-fraction")
+            raise ChoiceError("give one of `train`, `train_qrels` and `train_fraction`", field="train")
         can_tune = self.train or self.train_qrels or self.judged or self.train_fraction is not None
         if self.tune and not can_tune:
-            raise ChoiceError("--tune needs labels to tune on: --train, --train-qrels, --train-fraction or --judged")
+            problem = "`tune` needs labels to tune on: `train`, `train_qrels`, `train_fraction` or `judged`"
+            raise ChoiceError(problem, field="tune")
         if self.pool_depth is not None and self.index_update is not None:
-            raise ChoiceError("--pool-depth would cut the lists that --index-update fills up again: give one of them")
+            problem = "`pool_depth` would cut the lists that `index_update` fills up again: give one of them"
+            raise ChoiceError(problem, field="pool_depth")
         for name in self.models:
             kind, _, path = name.partition("=")
             if kind in ("probs", "grades") and not path:
-                raise ChoiceError(f"--model {kind}=FILE needs the name of a file")
+                raise ChoiceError(f"`model` {kind}=FILE needs the name of a file", field="model")
         if self.train_scores and not (self.train and "scores" in self.models):
-            raise ChoiceError("--train-scores is for --train with --model scores")
+            raise ChoiceError("`train_scores` is for `train` with `model` scores", field="train_scores")
         if self.top_k is not None and (self.cost != "uniform" or self.judged):
-            other = "--judged" if self.judged else "--cost"
-            raise ChoiceError(f"{other} is of grades: with --judging top-k a query costs its comparisons, all of them")
+            other = "judged" if self.judged else "cost"
+            problem = f"`{other}` is of grades: with `judging` top-k a query costs its comparisons, all of them"
+            raise ChoiceError(problem, field=other)
         if self.runs and use_labels and self.qrels is None:
-            raise ChoiceError("--run needs --qrels here: the labels of the pool")
+            raise ChoiceError("`runs` needs `qrels` here: the labels of the pool", field="qrels")
         if self.runs and self.train_fraction is not None and self.qrels is None:
-            raise ChoiceError("--train-fraction needs --qrels: labels to train on")
+            raise ChoiceError("`train_fraction` needs `qrels`: labels to train on", field="qrels")
 
     def _check_pool(self) -> None:
         if bool(self.letor) == bool(self.runs):
-            raise ChoiceError("give either --letor with --scores, or --run (with --qrels to simulate)")
+            problem = "give either `letor` with `scores`, or `runs` (with `qrels` to simulate)"
+            raise ChoiceError(problem, field="runs")
         if self.letor and not self.scores:
-            raise ChoiceError("--letor needs --scores: one score file for each --letor, aligned with its lines")
-        of_runs = {"--qrels": self.qrels, "--pool-run": self.pool_runs, "--versus-run": self.versus_run}
-        of_runs["--train-qrels"] = self.train_qrels
-        if self.letor and any(of_runs.values()):
-            raise ChoiceError(f"{next(k for k, v in of_runs.items() if v)} goes with --run, not with --letor")
-        of_letor = {"--scores": self.scores, "--versus-scores": self.versus_scores, "--train": self.train}
-        if self.runs and any(of_letor.values()):
-            raise ChoiceError(f"{next(k for k, v in of_letor.items() if v)} goes with --letor, not with --run")
+            problem = "`letor` needs `scores`: one score file for each of `letor`, aligned with its lines"
+            raise ChoiceError(problem, field="scores")
+        for base, other, names in (("runs", "letor", _OF_RUNS), ("letor", "runs", _OF_LETOR)):
+            foreign = next((name for name in names if getattr(self, name)), None)
+            if getattr(self, other) and foreign is not None:
+                raise ChoiceError(f"`{foreign}` goes with `{base}`, not with `{other}`", field=foreign)
 
     def _check_systems(self) -> None:
         """Raise where it is not clear which systems there are, or one is there twice."""
         n = len(self.systems)
         if self.letor and len(self.letor) > 1 and len(self.scores) > 1 and len(self.scores) % len(self.letor):
             files = f"{len(self.scores)} score files for {len(self.letor)} LETOR files"
-            raise ChoiceError(f"{files}, expected one each of every ranker, ranker by ranker, or one for all")
-        name, more = ("--run", "--versus-run") if self.runs else ("--scores", "--versus-scores")
+            problem = f"{files}, expected one each of every ranker, ranker by ranker, or one for all"
+            raise ChoiceError(problem, field="scores")
+        name, more = ("runs", "versus_run") if self.runs else ("scores", "versus_scores")
         if (self.versus_run or self.versus_scores) and n > 2:
-            raise ChoiceError(f"{more} is the second of two systems: with {n - 1} of {name} give it as {name} too")
+            problem = f"`{more}` is the second of two systems: with {n - 1} of `{name}` give it as `{name}` too"
+            raise ChoiceError(problem, field=more)
         if self.index_update is not None and n > 1:
-            raise ChoiceError(f"--index-update is of one system, got {n}")
+            raise ChoiceError(f"`index_update` is of one system, got {n}", field="index_update")
         seen: set[tuple[str, ...]] = set()
         for system in self.systems:
             place = tuple(map(os.path.realpath, system))
             if place in seen and n > 2:  # of two equal ones it is said that they do not differ
-                raise ChoiceError(f"{system[0]} is given twice, expected each system once")
+                raise ChoiceError(f"{system[0]} is given twice, expected each system once", field=name)
             seen.add(place)
         if self.contrasts is not None and self.contrasts not in CONTRASTS:
-            raise ChoiceError(f"--contrasts must be one of {', '.join(CONTRASTS)}, got {self.contrasts!r}")
+            problem = f"`contrasts` must be one of {', '.join(CONTRASTS)}, got {self.contrasts!r}"
+            raise ChoiceError(problem, field="contrasts")
         if self.contrasts is not None and n < 2:
-            raise ChoiceError(f"--contrasts is of several systems, got one: give {name} again")
+            problem = f"`contrasts` is of several systems, got one: give `{name}` again"
+            raise ChoiceError(problem, field="contrasts")
 
     @property
     def systems(self) -> list[tuple[str, ...]]:

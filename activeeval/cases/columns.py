@@ -39,10 +39,13 @@ def given_columns(workload: Workload, name: str) -> Workload:
     if workload.training is not None:
         of_training = workload.training.scores
         if kind != "scores":
-            raise ChoiceError(f"--model {name} is recalibrated with --train-fraction, not with --train")
+            raise ChoiceError(
+                f"`model` {name} is recalibrated with `train_fraction`, not with `train`", field="train_fraction"
+            )
         if of_training is None or of_training.shape[1] != 3 * workload.scores_held.shape[1] + 1:
             raise ChoiceError(
-                "--model scores with --train needs each ranker's scores of those files too: --train-scores"
+                "`model` scores with `train` needs each ranker's scores of those files too: `train_scores`",
+                field="train_scores",
             )
     if kind == "scores":
         values = run_features(workload.pool, workload.scores_held.T)

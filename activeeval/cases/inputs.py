@@ -22,6 +22,7 @@ from activeeval.io.text.scores import read_scores_of
 from activeeval.io.text.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, check_sampled, least_relevant, shown_name
 from activeeval.pool import QueryPool, Rankings, pool_hashes
+from activeeval.results import Note, Told
 from activeeval.types import Floats, Ints
 
 UNJUDGED = ("error", "irrelevant")
@@ -67,7 +68,7 @@ class Workload:
         By which the rankings rank; NaN where one does not hold the item.
     columns : mapping of str to slice
         Which of the features a model looks at, by its name; one that is not named looks at all.
-    notes : tuple of str
+    notes : tuple of Note
         What the user should be told about the input.
     """
 
@@ -79,7 +80,7 @@ class Workload:
     names: tuple[str, ...] = ()
     scores: Floats | None = None
     columns: Mapping[str, slice] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def ranking(self) -> Rankings:
@@ -283,15 +284,13 @@ def from_tables(
     tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
     is_irrelevant = unjudged == "irrelevant" and qrels is not None
     notes = list(tables.notes)
-    several = ("the first run", "the second run", *(f"run {k + 1}" for k in range(2, evaluated)))
-    unnamed = several if evaluated > 1 else ("the run",)
-    for run, nameless, n_missing, n_ignored in zip(runs, unnamed, tables.n_missing, tables.n_ignored, strict=False):
-        name = f"run {run.name!r}" if run.name else nameless
-        if n_missing:
-            notes.append(f"{n_missing} of {tables.pool.n_queries} queries are missing from {name}: they score 0")
-        if n_ignored:
-            notes.append(f"{n_ignored} queries of {name} have no judgments: ignored")
     own = runs[:evaluated]
+    for place, (run, n_missing, n_ignored) in enumerate(zip(own, tables.n_missing, tables.n_ignored, strict=False), 1):
+        which: dict[str, Told] = {"name": run.name, "place": place, "n_runs": evaluated}
+        if n_missing:
+            notes.append(Note("missing queries", {"n": n_missing, "of": tables.pool.n_queries, **which}))
+        if n_ignored:
+            notes.append(Note("unjudged queries", {"n": n_ignored, **which}))
     return Workload(
         tables.pool,
         tuple(tables.rankings[:evaluated]),
@@ -359,7 +358,8 @@ def ending_at(measure: SampledMeasure, depth: int | None) -> SampledMeasure:
     if cutoff is not None:
         name = shown_name(measure)
         raise InputError(
-            f"{name} counts deeper than the lists, which end at rank {depth}: draw with --pool-depth {cutoff}"
+            f"{name} counts deeper than the lists, which end at rank {depth}: draw with `pool_depth` {cutoff}",
+            field="pool_depth",
         )
     cut: SampledMeasure = replace(measure, cutoff=depth)  # type: ignore[type-var]
     return cut

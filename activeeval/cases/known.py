@@ -14,6 +14,7 @@ from activeeval.io.suffixes import SPREADSHEETS, bare_suffix
 from activeeval.judgments import Judgments, read
 from activeeval.judgments.policies import add_grade, agreement_of, given_grades, one_grade
 from activeeval.pool import QueryPool
+from activeeval.results import Note, Told
 from activeeval.types import Ints
 
 _TELLING = 2
@@ -42,7 +43,7 @@ def known_grades_of(
     pool: QueryPool,
     policy: str = "refuse",
     max_grade: int | None = None,
-) -> tuple[Ints, tuple[str, ...]]:
+) -> tuple[Ints, tuple[Note, ...]]:
     """Return what sources say of a pool's items, −1 where they say nothing, and notes.
 
     Parameters
@@ -77,7 +78,8 @@ def known_grades_of(
             else:
                 n_here, largest = n_here + 1, max(largest, grade)
                 if max_grade is not None and grade > max_grade:
-                    raise InputError(f"{path}: grade {grade} of {pool.place(z)} is above --max-grade {max_grade}")
+                    problem = f"{path}: grade {grade} of {pool.place(z)} is above `max_grade` {max_grade}"
+                    raise InputError(problem, field="max_grade")
                 add_grade(by_item.setdefault(z, {}), judge or path, grade, f"{path}: {pool.place(z)}", policy)
         if n_graded == 0:
             raise InputError(f"{path}: holds no grade yet")
@@ -85,15 +87,13 @@ def known_grades_of(
             unseen = unseen_difference(outside, [*queries, *(item for _, item in places)])
             raise InputError(f"{path}: none of its {n_graded} grades is of an item of the pool{unseen}")
         if max_grade is not None and largest < min(max_grade, _TELLING):
-            notes.append(
-                f"{path}: no grade is above {largest} on a scale to {max_grade}: are its grades of another scale?"
-            )
+            notes.append(Note("low grades", {"source": path, "largest": largest, "max_grade": max_grade}))
         if n_here < n_graded:
-            notes.append(f"{n_graded - n_here} of {n_graded} grades of {path} are of items that are not in the pool")
+            notes.append(Note("foreign grades", {"source": path, "n": n_graded - n_here, "of": n_graded}))
     agreement = agreement_of(by_item.values())
     if agreement.several:
-        shared = f"{agreement.several} known items have several grades, {agreement.alike} of them alike"
-        notes.append(f"{shared} (policy: {policy})")
+        shared: dict[str, Told] = {"n": agreement.several, "n_alike": agreement.alike, "policy": policy}
+        notes.append(Note("several grades", shared))
     known = np.full(pool.n_items, -1, dtype=np.int64)
     known[list(by_item)] = [one_grade(given_grades(grades), policy) for grades in by_item.values()]
     return known, tuple(notes)

@@ -14,6 +14,7 @@ from activeeval.design.methods import Method
 from activeeval.errors import InputError, did_you_mean
 from activeeval.grade_models.query_factor import QueryFactor
 from activeeval.planning import HeldOut
+from activeeval.results import Note
 from activeeval.types import Floats, Ints
 
 _GRIDS: dict[str, dict[str, list[Any]]] = {
@@ -50,7 +51,7 @@ class GradeBeliefs:
         Whether there is no model, so that all grades are equally likely.
     further : tuple of ndarray, each of shape (n_items, n_grades)
         What other models say, for estimates to be fitted to.
-    notes : tuple of str
+    notes : tuple of Note
         What the caller should be told of the model.
     held_out : HeldOut or None
         What it said of labelled queries that it had not learned from, their factor included; None without a factor, or
@@ -61,7 +62,7 @@ class GradeBeliefs:
     factor: QueryFactor | None = None
     is_uniform: bool = False
     further: tuple[Floats, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     held_out: HeldOut | None = None
 
     def taught(self, out_of_fold: Floats, grades: Ints, queries: Ints) -> GradeBeliefs:
@@ -207,14 +208,13 @@ def _mixed(names: Sequence[str], found: Sequence[Member], rows: Training | None,
     told = [of_rows for _, of_rows in found if of_rows is not None]
     can_learn = rows is not None and len(told) == len(found) and _can_teach(rows)
     if rows is None or not can_learn:
-        note = f"the mean of {len(names)} grade models: too few labels to weigh them"
+        note = Note("mean of models", {"n": len(names)})
         return GradeBeliefs(grade_models.average_probabilities(probs), notes=(note,))
     weights = grade_models.learned_weights(told, rows.grades, rows.queries)
     chosen = grade_models.worth_fitting(told, weights, rows.grades, rows.queries)
-    shares = ", ".join(f"{name} {share:.2f}" for name, share in zip(names, weights, strict=True))
-    notes = [f"a mixture of grade models, by training queries: {shares}"]
+    notes = [Note("mixture", {"models": tuple(names), "weights": tuple(map(float, weights))})]
     if chosen:
-        notes.append(f"estimates are fitted to {', '.join(names[j] for j in chosen)} too")
+        notes.append(Note("fitted models", {"models": tuple(names[j] for j in chosen)}))
     of_pool = grade_models.average_probabilities(probs, weights)
     mixture = GradeBeliefs(of_pool, further=tuple(probs[j] for j in chosen), notes=tuple(notes))
     return _taught(mixture, grade_models.average_probabilities(told, weights) if with_factor else None, rows)

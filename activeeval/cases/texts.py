@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from activeeval.errors import InputError, unseen_difference
-from activeeval.io.tables.texts import DOCUMENTS, QUERIES, FoundTexts, Vocabulary, read_texts
+from activeeval.io.tables.texts import DOCUMENTS, QUERIES, TextsById, Vocabulary, read_texts
+from activeeval.results import Note, Told
 
 SheetTexts = dict[str, list[str]]
 
 
 def texts_of(
     pairs: Sequence[tuple[str, str]], sheet: str, documents: str | None = None, queries: str | None = None
-) -> tuple[SheetTexts, list[str]]:
+) -> tuple[SheetTexts, list[Note]]:
     """Return texts by the name of their column, one for each row of a sheet, and what is without one as notes.
 
     Parameters
@@ -30,7 +31,7 @@ def texts_of(
         Where a table holds no text of the sheet at all.
     """
     columns: SheetTexts = {}
-    notes: list[str] = []
+    notes: list[Note] = []
     if queries is not None:
         ids = [query for query, _ in pairs]
         found = _found(queries, QUERIES, ids, sheet, "queries")
@@ -44,7 +45,7 @@ def texts_of(
     return columns, notes
 
 
-def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, what: str) -> FoundTexts:
+def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, what: str) -> TextsById:
     found = read_texts(path, vocabulary, set(ids))
     if ids and not any(found.by_id.values()):
         of = f"its first id is {found.first_id!r}, the sheet's {ids[0]!r}{unseen_difference([found.first_id], ids)}"
@@ -52,6 +53,7 @@ def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, wh
     return found
 
 
-def _missing(path: str, found: FoundTexts, ids: Sequence[str], what: str) -> list[str]:
+def _missing(path: str, found: TextsById, ids: Sequence[str], what: str) -> list[Note]:
     n_missing = sum(not found.by_id.get(own) for own in ids)
-    return [f"{n_missing} of {len(ids)} {what} have no text in {path}"] if n_missing else []
+    told: dict[str, Told] = {"n": n_missing, "of": len(ids), "what": what, "source": path}
+    return [Note("missing texts", told)] if n_missing else []

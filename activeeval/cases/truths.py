@@ -14,6 +14,7 @@ from activeeval.judgments import read
 from activeeval.measures import judged_k
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts
+from activeeval.results import Note
 from activeeval.top_k import expected_comparisons
 from activeeval.top_k.assessors import SECONDS_A_COMPARISON
 from activeeval.types import Floats, Ints
@@ -31,9 +32,10 @@ def asked_k(judging: str, measures: Sequence[str]) -> int | None:
     if (k is None) != (judging == "grades"):
         names = ", ".join(measures)
         raise ChoiceError(
-            f"{names}: of grades; with --judging top-k ask for kNDCG or kERR, as kNDCG(k=5)@10"
+            f"{names}: of grades; with `judging` top-k ask for kNDCG or kERR, as kNDCG(k=5)@10"
             if k is None
-            else f"{names}: of the {k} best of each query; it takes --judging top-k of sample and plan"
+            else f"{names}: of the {k} best of each query; it takes `judging` top-k of sample and plan",
+            field="judging",
         )
     return k
 
@@ -48,14 +50,19 @@ def comparison_costs(pool: QueryPool, k: int) -> Floats:
     return np.array([costs[n] for n in sizes.tolist() if n]).repeat(sizes[sizes > 0])
 
 
-def comparisons_note(pool: QueryPool, k: int) -> str:
+def comparisons_note(pool: QueryPool, k: int) -> Note:
     """Return what a budget means where queries are judged by comparisons."""
     each = float(pool.item_costs.mean())
     per_query = float(np.add.reduceat(pool.item_costs, pool.query_offsets[:-1]).mean())
-    seconds = SECONDS_A_COMPARISON
-    return (
-        f"the top {k} of a query take {per_query:.3g} comparisons on average; a budget of 100 is "
-        f"{100 * each:.0f} of them, {100 * each * seconds / 60:.0f} minutes at {seconds:g} s each"
+    return Note(
+        "comparisons",
+        {
+            "k": k,
+            "per_query": per_query,
+            "per_hundred": 100 * each,
+            "minutes": 100 * each * SECONDS_A_COMPARISON / 60,
+            "seconds": SECONDS_A_COMPARISON,
+        },
     )
 
 

@@ -30,6 +30,7 @@ from activeeval.cli.score import IS_ALL, score
 from activeeval.cli.simulate import simulate
 from activeeval.cli.waiting import keep_told
 from activeeval.cli.warming import warm_up
+from activeeval.cli.wording import complaint
 from activeeval.errors import ActiveEvalError, visible
 
 
@@ -74,7 +75,7 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted")
     except ActiveEvalError as problem:
-        return _complain(_without_secrets(str(problem), given))
+        return _complain(_without_secrets(complaint(problem, _command_of(given)), given))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as problem:
@@ -82,6 +83,15 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
     except MemoryError as problem:
         return _complain(f"not enough memory: {problem}")
     return 0 if context is None else int(context.obj or 0)
+
+
+def _command_of(given: Sequence[str]) -> click.Command:
+    """Return the command that arguments name, whose options an error is told in."""
+    command: click.Command = cli
+    for word in given:
+        if isinstance(command, click.Group):
+            command = command.commands.get(word, command)
+    return command
 
 
 def _without_secrets(problem: str, given: Sequence[str]) -> str:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.inputs import POSITIVE, SHARE, seed_option
-from activeeval.cli.output import check_apart, check_new, emit, force_option, output_option, places_option, say
+from activeeval.cli.output import (
+    check_apart,
+    check_new,
+    emit,
+    force_option,
+    output_option,
+    places_option,
+    say,
+)
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:

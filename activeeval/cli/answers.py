@@ -16,7 +16,7 @@ FEWEST_AT_ONCE = 100
 to 98 % did (benchmarks/many_systems.py)."""
 
 if TYPE_CHECKING:
-    from activeeval.campaign.sheet import Progress
+    from activeeval.campaign.labels import Progress
     from activeeval.tasks.answers import Answer, Shared
     from activeeval.tasks.orders import Place
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from activeeval.cli.output import say
+from activeeval.cli.wording import complaint
 from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def payable(
                 design.with_budget(amount, expected=expected and not design.scheme.can_be_topped_up)
             paid.append(amount)
         except BudgetError as found:
-            problem = f"{targets[0].name}, {name}: --{budgets[amount].refused(found, *targets, known=case.known)}"
+            refused = budgets[amount].refused(found, *targets, known=case.known)
+            problem = f"{targets[0].name}, {name}: {complaint(refused)}"
             if amount != max(budgets):
                 say(f"{problem}; left out")
     if not paid:

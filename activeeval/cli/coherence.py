@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.inputs import seed_option
-from activeeval.cli.output import check_out, emit, output_option, places_option, say
+from activeeval.cli.output import check_out, emit, output_option, places_option, say, say_notes
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ def _judged_lists(qrels: str, runs: list[str], depth: int, n_pairs: int, seed: i
 
     judgments, read = load_tables(partial(labels_of, qrels), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(runs))
-    for note in tables.notes:
-        say(note)
+    say_notes(tables.notes)
     if not runs:
         return random_judged_pairs(tables.pool, tables.grades, n_pairs, depth, seed)
     rankings = dict(zip(("first", "second"), tables.rankings, strict=True))

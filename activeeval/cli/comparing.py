@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,7 +25,17 @@ from activeeval.cli.inputs import (
     seed_option,
     ties_option,
 )
-from activeeval.cli.output import emit, estimate_row, output_option, places_option, say, say_cautions, say_progress
+from activeeval.cli.output import (
+    emit,
+    estimate_row,
+    output_option,
+    places_option,
+    say,
+    say_cautions,
+    say_notes,
+    say_progress,
+)
+from activeeval.cli.wording import option_here
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
@@ -133,7 +144,9 @@ def compare(
     shared["version"] = __version__
     rows = [_row(one, len(decisions)) for one in decisions]
     if form == "jsonl":
-        cautions = [list(map(str, one.estimate.cautions)) for one in decisions]
+        from activeeval.report.words import worded
+
+        cautions = [[asdict(worded(caution, option_here)) for caution in one.estimate.cautions] for one in decisions]
         rows = [row | {"cautions": own} | shared for row, own in zip(rows, cautions, strict=True)]
     else:
         rows = [{name: row[name] for name in row if any(one[name] is not None for one in rows)} for row in rows]
@@ -209,8 +222,7 @@ def _by_sample(
 
     shared = {"scope": options["scope"], "ties": options["ties"]}
     decisions, notes = by_sample(sample, old, new, measures, margin=margin, confidence=confidence, **shared)
-    for note in notes:
-        say(note)
+    say_notes(notes)
     return decisions
 
 
@@ -228,7 +240,7 @@ def _tell(one: Decision) -> None:
     if one.verdict != "undecided":
         return
     if one.more_budget is None and one.more_queries is None:
-        say(f"{one.measure}: undecided; {one.obstacle}")
+        say_notes([one.obstacle], before=f"{one.measure}: undecided; ")
         return
     what = f"about {one.more_queries} queries like these, all judged,"
     if one.more_budget is not None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +21,6 @@ from activeeval.cli.inputs import (
     with_options,
 )
 from activeeval.cli.waiting import tell
-from activeeval.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
@@ -129,18 +127,17 @@ def drawn(options: Mapping[str, Any]) -> tuple[Case, Sample]:
     case = prepared(of_pool, asked["measures"], judging=asked["judging"], use_labels=False)
     tell("choosing what to judge")
     share = options["defensive_share"]
-    with budget_told():
-        budget = asked["budget"] if goal is None else _reaching(case, asked["measures"], goal, method, share)
-        sample = draw(
-            case,
-            asked["measures"],
-            asked["questions"],
-            budget,
-            method=method,
-            expected=asked["expected"],
-            defensive_share=share,
-            weights=asked["weights"],
-        )
+    budget = asked["budget"] if goal is None else _reaching(case, asked["measures"], goal, method, share)
+    sample = draw(
+        case,
+        asked["measures"],
+        asked["questions"],
+        budget,
+        method=method,
+        expected=asked["expected"],
+        defensive_share=share,
+        weights=asked["weights"],
+    )
     return case, sample
 
 
@@ -163,12 +160,3 @@ def _reaching(case: Case, measures: Sequence[str], goal: Goal, method: str | Non
     budget = budget_for(case, list(dict.fromkeys(measures)), goal, method, share)
     say(f"{goal} takes a budget of {budget}, as far as the grade model is right about how uncertain it is")
     return budget
-
-
-@contextmanager
-def budget_told() -> Iterator[None]:
-    """Say what is wrong with a budget in the words of the option."""
-    try:
-        yield
-    except BudgetError as problem:
-        raise InputError(f"--{problem}") from None

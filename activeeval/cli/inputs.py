@@ -201,8 +201,9 @@ def prepared(
     from activeeval.cases.case import prepare
     from activeeval.cases.choices import Choices
     from activeeval.cases.truths import asked_k
-    from activeeval.cli.output import say
+    from activeeval.cli.output import say_notes
     from activeeval.cli.waiting import tell
+    from activeeval.cli.wording import complaint
 
     try:
         choices = Choices(**options, top_k=asked_k(judging, measures))
@@ -210,8 +211,7 @@ def prepared(
             raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
         case = prepare(choices, use_labels=use_labels, progress=tell)
     except ChoiceError as problem:
-        raise click.UsageError(str(problem)) from None
-    for note in case.notes:
-        say(note)
+        raise click.UsageError(complaint(problem, click.get_current_context().command)) from None
+    say_notes(case.notes)
     tell("working")
     return case

@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from activeeval.cli.waiting import settle
+from activeeval.cli.wording import option_here
 from activeeval.errors import InputError, visible
 
 if TYPE_CHECKING:
-    from activeeval.campaign.sheet import Progress
+    from activeeval.campaign.labels import Progress
     from activeeval.design import Design
     from activeeval.judgments.policies import Agreement
-    from activeeval.results import Estimate, Interval
+    from activeeval.results import Caution, Estimate, Interval, Note
 
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _HEAVY = 30.0
@@ -137,9 +138,19 @@ def say(message: str) -> None:
         click.echo(f"activeeval: {visible(message)}", err=True)
 
 
+def say_notes(notes: Iterable[Note | Caution], before: str = "") -> None:
+    """Print notes of the library, each a line on stderr, with options in the place of its parameters."""
+    from activeeval.report.words import text_of
+
+    for note in notes:
+        say(before + text_of(note, option_here))
+
+
 def say_cautions(results: Sequence[tuple[str, Estimate]]) -> None:
     """Say what to be wary of in named estimates, without a name where it is true of all."""
-    own = [(name, [str(caution) for caution in result.cautions]) for name, result in results]
+    from activeeval.report.words import line_of
+
+    own = [(name, [line_of(caution, option_here) for caution in result.cautions]) for name, result in results]
     shared = [text for text in own[0][1] if all(text in texts for _, texts in own)]
     for text in shared:
         say(text)

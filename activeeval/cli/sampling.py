@@ -12,7 +12,6 @@ from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_i
 from activeeval.cli.drawing import (
     asked_options,
     budget_option,
-    budget_told,
     documents_option,
     drawing_options,
     drawn,
@@ -40,6 +39,7 @@ from activeeval.cli.output import (
     places_option,
     say,
     say_cautions,
+    say_notes,
     say_progress,
     say_sizes,
     warn_of_weights,
@@ -122,8 +122,7 @@ def top_up(
     _check_files(out, sheet, force, documents, queries)
     tell(f"topping up {path}")
     before, own = read_sample(path)
-    with budget_told():
-        grown = before.topped_up(budget, own)
+    grown = before.topped_up(budget, own)
     _write(grown, out, sheet, documents, queries, whence=f"topped up from {path}")
     say(
         f"`{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.quote(sheet)}` reads it with the sheets so far"
@@ -151,8 +150,7 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
     _check_sheet(path, out, force, documents, queries)
     sample, own = read_sample(path)
     texts, notes = texts_of(sample.pairs, out, documents, queries)
-    for note in notes:
-        say(note)
+    say_notes(notes)
     sample.write_sheet(out, own, texts)
     say(f"sample {own}: wrote {out} for the judges")
 
@@ -179,8 +177,7 @@ def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries:
     from activeeval.cases.texts import texts_of
 
     texts, notes = texts_of(sample.pairs, sheet, documents, queries)
-    for note in [*sample.notes(), *notes]:
-        say(note)
+    say_notes([*sample.notes(), *notes])
     own = sample.write(out, sheet, texts)
     say(f"{whence}, sample {own}: wrote {out}, and {sheet} for the judges")
 
@@ -257,8 +254,7 @@ def estimate(
     say_cautions([(one.title, one.estimate) for one in found])
     say_progress(progress, agreement, policy, expected_at_end(found, kind))
     say_if_few(found)
-    for note in notes:
-        say(note)
+    say_notes(notes)
     if form == "text":
         say(f"the intervals are about {SCOPES[scope]}")
         say_sizes([one.estimate for one in found])
@@ -306,7 +302,7 @@ def design(
     try:
         made = made if is_draw else made.with_budget(budget.of(target, known=case.known))
     except BudgetError as problem:
-        raise InputError(f"--{budget.refused(problem, target, known=case.known)}") from None
+        raise budget.refused(problem, target, known=case.known) from None
     warn_of_weights(made.name, made)
     if plot:
         plot_design(made, plot)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.inputs import confidence_option, ties_option
-from activeeval.cli.output import emit, output_option, places_option, say
+from activeeval.cli.output import emit, output_option, places_option, say, say_notes
 from activeeval.cli.standings import query_rows, show_standings, summary_rows
 from activeeval.errors import did_you_mean
 
@@ -190,8 +190,7 @@ def _read_down(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _tell(tables: TablePool, names: list[str]) -> None:
     n_queries = tables.pool.n_queries
-    for note in tables.notes:
-        say(note)
+    say_notes(tables.notes)
     for name, n_missing, n_ignored in zip(names, tables.n_missing, tables.n_ignored, strict=True):
         if n_missing:
             say(f"{name}: {n_missing} of {n_queries} judged queries are missing from the run and score 0")

@@ -1,53 +1,53 @@
 """Whom to judge, how much of it, in which order; and what that tells of any question.
 
 `beliefs` hold the grade model, `stages` say what is judged of a query and turn model and targets into `orders` (places
-with the rates at which they come, by `rates`) and `readings` (targets on an order), `parts` do so for any part of a
-pool; `schemes` go through an order unit by unit or draw from `decks`, `selections` are what has been taken, `designs`
-put it together; `worths` say what an item tells where values are divided by an ideal, `limits` how near a design comes
-to the best that its model and costs allow.
+with the rates at which they come, by `rates`) and `readings` (targets on an order), `inputs` do so for any part of a
+pool; `schemes` go through an order unit by unit or draw with `replacement`, `selections` are what has been taken,
+`designs` put it together; `label_values` say what an item tells where values are divided by an ideal, `limits` how
+near a design comes to the best that its model and costs allow.
 """
 
-from activeeval.design.beliefs import Beliefs, known_grades
+from activeeval.design.beliefs import GradeProbs, known_grades
 from activeeval.design.designs import Design
-from activeeval.design.inputs import Part, equal_loss_weights
+from activeeval.design.inputs import DesignInput, equal_loss_weights
 from activeeval.design.limits import Plan
-from activeeval.design.orders import Gathered, Order, Places
+from activeeval.design.orders import LargerPool, Order, Places
 from activeeval.design.planned import Planned
-from activeeval.design.rates import Rates, Sums, defended, optimal_sampling_probs, order_of
+from activeeval.design.rates import RateSums, RelativeRates, defended, optimal_sampling_probs, order_of
 from activeeval.design.readings import Judge, Reading
-from activeeval.design.replacement import Deck, check_budget
+from activeeval.design.replacement import ReplacementDraws, check_budget
 from activeeval.design.schemes import Levels, Queue, Replacement, Scheme, ascending, whole
 from activeeval.design.selections import Selection, Selections
 from activeeval.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
-from activeeval.design.sums import PoolTotals, Totals
+from activeeval.design.sums import JudgedTotals, PoolSums
 
 __all__ = [
     "DEPTH",
     "ITEMS",
     "WHOLE",
-    "Beliefs",
-    "Deck",
     "Design",
-    "Gathered",
+    "DesignInput",
+    "GradeProbs",
     "Items",
     "Judge",
+    "JudgedTotals",
+    "LargerPool",
     "Levels",
     "Order",
-    "Part",
     "Places",
     "Plan",
     "Planned",
-    "PoolTotals",
+    "PoolSums",
     "Queue",
-    "Rates",
+    "RateSums",
     "Reading",
+    "RelativeRates",
     "Replacement",
+    "ReplacementDraws",
     "Scheme",
     "Selection",
     "Selections",
     "Stage",
-    "Sums",
-    "Totals",
     "ascending",
     "check_budget",
     "defended",

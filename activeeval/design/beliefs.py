@@ -33,16 +33,16 @@ class Factor(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Beliefs:
+class GradeProbs:
     """A grade model of a pool.
 
     Attributes
     ----------
     query_offsets : ndarray of int64, shape (n_queries + 1,)
-    given : ndarray of float32, shape (n_items, n_grades) or (n_nodes, n_items, n_grades)
+    grade_probs : ndarray of float32, shape (n_items, n_grades) or (n_nodes, n_items, n_grades)
         Grade probabilities as they were given; all else is computed from these.
-    given_weights : ndarray, shape (n_nodes,)
-        Weights of the given nodes; of one where a factor makes them.
+    node_weights : ndarray, shape (n_nodes,)
+        Weights of the nodes of `grade_probs`; of one where a factor makes them.
     factor : Factor or None
         Turns probabilities into nodes.
     known : ndarray of int64, shape (n_items,)
@@ -53,20 +53,20 @@ class Beliefs:
         Weights of the nodes before any grade is known.
     weights : ndarray, shape (n_queries, n_nodes)
         Weights of the nodes of each query, given what is known.
-    further : ndarray of float32, shape (n_models, n_items, n_grades)
+    extra_probs : ndarray of float32, shape (n_models, n_items, n_grades)
         What other models say, as it was given: an estimate is fitted to their predictions too, nothing else is made
         from them.
     """
 
     query_offsets: Ints
-    given: NDArray[np.float32]
-    given_weights: Floats
+    grade_probs: NDArray[np.float32]
+    node_weights: Floats
     factor: Factor | None
     known: Ints
     nodes: Floats
     prior: Floats
     weights: Floats
-    further: NDArray[np.float32]
+    extra_probs: NDArray[np.float32]
 
     @classmethod
     def of(
@@ -76,9 +76,9 @@ class Beliefs:
         node_weights: ArrayLike | None = None,
         factor: Factor | None = None,
         known: ArrayLike | None = None,
-        further: Sequence[ArrayLike] = (),
-    ) -> Beliefs:
-        """Return the beliefs that probabilities make.
+        extra_probs: Sequence[ArrayLike] = (),
+    ) -> GradeProbs:
+        """Return what grade probabilities, and grades that are known, say of a pool, once they are checked.
 
         They are rounded to 32 bits first: what a sample stores is then what its design was computed from.
 
@@ -89,7 +89,7 @@ class Beliefs:
         factor : Factor, optional
             In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
         known : array of int, shape (n_items,), optional
-        further : sequence of arrays, each of shape (n_items, n_grades)
+        extra_probs : sequence of arrays, each of shape (n_items, n_grades)
             Of other models; see the attribute.
 
         Raises
@@ -100,57 +100,57 @@ class Beliefs:
         if factor is not None and node_weights is not None:
             raise InputError("give nodes and their weights, or a query factor that makes them: not both")
         try:
-            given = np.asarray(grade_probs, dtype=np.float32)
+            stored = np.asarray(grade_probs, dtype=np.float32)
         except (TypeError, ValueError):
             raise InputError(f"grade_probs must be an array of numbers, got {grade_probs!r}") from None
-        if given.shape[-1:] == (1,):
+        if stored.shape[-1:] == (1,):
             raise InputError("grade_probs must have a column for each grade, 2 at least, got 1")
-        nodes, own_weights = checked_nodes(pool, given, node_weights)
+        nodes, stored_weights = checked_nodes(pool, stored, node_weights)
         grades = known_grades(pool, known, nodes.shape[2] - 1)
-        weights = own_weights if factor is None else factor.node_weights
+        weights = stored_weights if factor is None else factor.node_weights
         if weights.ndim != 1:
             raise InputError("the nodes of a sample's query factor have one weight each, not one for every query")
-        own = _own_nodes(given, factor)
+        model_nodes = _nodes_of(stored, factor)
         return cls(
             query_offsets=pool.query_offsets,
-            given=given,
-            given_weights=own_weights,
+            grade_probs=stored,
+            node_weights=stored_weights,
             factor=factor,
             known=grades,
-            nodes=own,
+            nodes=model_nodes,
             prior=weights,
-            weights=_informed(pool.query_offsets, own, weights, grades),
-            further=_others(pool, further, own.shape[2]),
+            weights=_informed(pool.query_offsets, model_nodes, weights, grades),
+            extra_probs=_rounded_extra(pool, extra_probs, model_nodes.shape[2]),
         )
 
     @classmethod
-    def uniform(cls, pool: QueryPool, max_grade: int, known: ArrayLike | None = None) -> Beliefs:
+    def uniform(cls, pool: QueryPool, max_grade: int, known: ArrayLike | None = None) -> GradeProbs:
         """Return the beliefs for which all grades are equally likely."""
         n_grades = max_grade + 1
         return cls.of(pool, np.full((pool.n_items, n_grades), 1.0 / n_grades), known=known)
 
-    def defended(self) -> Beliefs:
+    def defended(self) -> GradeProbs:
         """Return beliefs that are never sure of themselves: a share says that grades are much lower, or higher.
 
         Nodes whose logits of p(y > k) are shifted by `SHIFTS` follow the model's own. The labels of the first items
         then say whether a query is one of those, and what is expected of the rest follows: a depth design is safe with
         a model that is wrong about the level of the grades.
         """
-        own = _own_nodes(self.given, self.factor) if (self.known >= 0).any() else self.nodes
-        nodes = np.concatenate((own, _shifted(np.tensordot(self.prior, own, 1))))
+        plain = _nodes_of(self.grade_probs, self.factor) if (self.known >= 0).any() else self.nodes
+        nodes = np.concatenate((plain, _shifted(np.tensordot(self.prior, plain, 1))))
         weights = np.concatenate((self.prior * (1 - SHARE), np.full(len(SHIFTS), SHARE / len(SHIFTS))))
         of_queries = _informed(self.query_offsets, nodes, weights, self.known)
         return replace(self, nodes=nodes, prior=weights, weights=of_queries)
 
-    def widened(self, n_grades: int) -> Beliefs:
-        """Return beliefs that know so many further grades and give them no probability."""
+    def widened(self, n_grades: int) -> GradeProbs:
+        """Return beliefs that know so many more grades and give them no probability."""
         more = ((0, 0), (0, 0), (0, n_grades))
-        return replace(self, nodes=np.pad(self.nodes, more), further=np.pad(self.further, more))
+        return replace(self, nodes=np.pad(self.nodes, more), extra_probs=np.pad(self.extra_probs, more))
 
     @property
-    def others(self) -> Floats:
-        """p(y = k) under the other models, shape (n_models, n_items, n_grades); the row of a known item is certain."""
-        probs = np.asarray(self.further, dtype=np.float64)
+    def extra_models(self) -> Floats:
+        """Grade probabilities of extra models, shape (n_models, n_items, n_grades); known items are certain."""
+        probs = np.asarray(self.extra_probs, dtype=np.float64)
         probs = np.asarray(probs / probs.sum(axis=2, keepdims=True), dtype=np.float64)
         known_kernel.settle_known(probs, self.known)
         return probs
@@ -164,8 +164,8 @@ class Beliefs:
         -------
         tuple of two ndarrays, shape (n_items,)
         """
-        nodes = _own_nodes(self.given, self.factor)
-        prior = self.given_weights if self.factor is None else self.factor.node_weights
+        nodes = _nodes_of(self.grade_probs, self.factor)
+        prior = self.node_weights if self.factor is None else self.factor.node_weights
         weights = _informed(self.query_offsets, nodes, prior, self.known)
         grades, of_items = np.arange(nodes.shape[2]), np.repeat(weights, np.diff(self.query_offsets), axis=0).T
         mean, square = ((of_items * (nodes @ grades**power)).sum(axis=0) for power in (1, 2))
@@ -184,9 +184,9 @@ def known_grades(pool: QueryPool, known: ArrayLike | None, max_grade: int | None
     return np.maximum(checked_grades(pool, known, max_grade)[0], -1)
 
 
-def _own_nodes(given: NDArray[np.float32], factor: Factor | None) -> Floats:
+def _nodes_of(grade_probs: NDArray[np.float32], factor: Factor | None) -> Floats:
     """Return the nodes of a model, shape (n_nodes, n_items, n_grades), their rows summing to 1 in 64 bits."""
-    probs = np.asarray(given, dtype=np.float64)
+    probs = np.asarray(grade_probs, dtype=np.float64)
     probs = np.asarray(probs / probs.sum(axis=-1, keepdims=True), dtype=np.float64)
     if factor is None:
         return probs if probs.ndim == 3 else probs[None]
@@ -197,14 +197,14 @@ def _own_nodes(given: NDArray[np.float32], factor: Factor | None) -> Floats:
     return np.pad(nodes, ((0, 0), (0, 0), (0, n_unseen))) if n_unseen else nodes
 
 
-def _others(pool: QueryPool, further: Sequence[ArrayLike], n_grades: int) -> NDArray[np.float32]:
+def _rounded_extra(pool: QueryPool, extra_probs: Sequence[ArrayLike], n_grades: int) -> NDArray[np.float32]:
     """Return what other models say, rounded to 32 bits as a sample stores it, once it is seen to be probabilities."""
-    out = np.empty((len(further), pool.n_items, n_grades), dtype=np.float32)
-    for own, given in zip(out, further, strict=True):
-        probs = checked_nodes(pool, np.asarray(given, dtype=np.float32), None)[0][0]
+    out = np.empty((len(extra_probs), pool.n_items, n_grades), dtype=np.float32)
+    for rounded, grade_probs in zip(out, extra_probs, strict=True):
+        probs = checked_nodes(pool, np.asarray(grade_probs, dtype=np.float32), None)[0][0]
         if probs.shape[1] != n_grades:
             raise InputError(f"further models must know the {n_grades} grades of the first, got {probs.shape[1]}")
-        own[:] = probs
+        rounded[:] = probs
     return out
 
 

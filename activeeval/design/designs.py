@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from activeeval.design.beliefs import Beliefs
+from activeeval.design.beliefs import GradeProbs
 from activeeval.design.orders import Order
 from activeeval.design.readings import Reading
 from activeeval.design.replacement import check_budget
@@ -18,6 +18,7 @@ from activeeval.measures import Target
 from activeeval.measures.checks import check_pool
 from activeeval.measures.rules import Groups
 from activeeval.pool import QueryPool
+from activeeval.results import Caution
 from activeeval.types import Floats, Ints
 
 
@@ -36,7 +37,7 @@ class Design:
     order : Order
     readings : tuple of Reading
         Of the targets that it was made for.
-    beliefs : Beliefs or None
+    beliefs : GradeProbs or None
         The grade model; None where the method uses none.
     known : ndarray of int64, shape (n_items,)
         Grades that were known beforehand, −1 where there is none.
@@ -61,7 +62,7 @@ class Design:
     stage: Stage
     order: Order
     readings: tuple[Reading, ...]
-    beliefs: Beliefs | None
+    beliefs: GradeProbs | None
     known: Ints
     is_fitted: bool
     scale: int | None = None
@@ -123,8 +124,8 @@ class Design:
         if not reading.target.measure.knows_means:
             return reading
         target = reading.target.averaging(self.groups, (self.scale or 0) + 1)
-        found = self.stage.reading(target, self.order, self.beliefs, self.known)
-        return replace(found, gathered_totals=reading.gathered_totals)
+        averaged = self.stage.reading(target, self.order, self.beliefs, self.known)
+        return replace(averaged, larger_pool_sums=reading.larger_pool_sums)
 
     def corrected(self, known: Ints) -> Design:
         """Return the design read with other grades of the items that were known beforehand.
@@ -139,10 +140,12 @@ class Design:
         """
         if not np.array_equal(known >= 0, self.known >= 0) or self.groups:
             raise InputError("grades that were known beforehand may be corrected; no item may come or go")
-        beliefs, own = None, self.beliefs
-        if own is not None:
-            weights = own.given_weights if own.given.ndim == 3 else None
-            again = Beliefs.of(self.pool, own.given, weights, own.factor, known, tuple(own.further))
+        beliefs, drawn_with = None, self.beliefs
+        if drawn_with is not None:
+            weights = drawn_with.node_weights if drawn_with.grade_probs.ndim == 3 else None
+            again = GradeProbs.of(
+                self.pool, drawn_with.grade_probs, weights, drawn_with.factor, known, tuple(drawn_with.extra_probs)
+            )
             beliefs = self.stage.model(again)
         readings = tuple(self.stage.reading(target, self.order, beliefs, known) for target in self.targets)
         return replace(self, known=known, beliefs=beliefs, readings=readings)
@@ -170,7 +173,7 @@ class Design:
         if expected:
             if not isinstance(self.scheme, Replacement):
                 raise InputError(f"{self.name!r} keeps its budget: an expected one is for draws with replacement")
-            self.scheme.deck(self.order).n_draws(budget)
+            self.scheme.draws_of(self.order).n_draws(budget)
             return self._for(float(budget), (float(budget),), expected=True)
         if blocks and not self.scheme.can_be_topped_up:
             raise InputError(f"{self.name!r} draws with replacement to one planned end: it has no blocks before that")
@@ -217,7 +220,7 @@ class Design:
         for reading in self.readings:
             if reading.target.is_same(target):
                 return reading
-        if self.order.gathered is not None:
+        if self.order.larger_pool is not None:
             raise InputError(
                 f"{target.name} was not asked when these queries were gathered of a larger pool: ask it then"
             )
@@ -225,20 +228,23 @@ class Design:
         return self.stage.reading(target, self.order, self.beliefs, self.known)
 
     @property
-    def cautions(self) -> tuple[str, ...]:
-        """What to be wary of before anything is judged, a line each."""
+    def cautions(self) -> tuple[Caution, ...]:
+        """What to be wary of before anything is judged."""
         if not self.blocks:
             return ()
         whole, early = (self.scheme.caution(self.order, end) for end in (self.blocks[-1], self.blocks[0]))
-        if not whole and early:
-            return (f"read at the end of the first block, {early}",)
-        return (whole,) if whole else ()
+        if whole is None and early is not None:
+            return (replace(early, code="two units of the first block"),)
+        return () if whole is None else (whole,)
 
     @property
     def inclusion_probs(self) -> tuple[Floats, Floats]:
-        """π of every query and a of every place as they are on average at the budget; q of both with replacement."""
+        """Probability of judging each query, and each place, at the budget; with replacement those of one draw.
+
+        π of every query and a of every place as they are on average; q of both with replacement.
+        """
         if isinstance(self.scheme, Replacement):
-            return self.scheme.sampling_probs, self.scheme.sampling_probs[self.order.slot_queries]
+            return self.scheme.sampling_probs, self.scheme.sampling_probs[self.order.place_queries]
         return self.order.inclusion_probs(self.order.level_for(self.cost if self.budget is None else self.budget))
 
     @property

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.design.beliefs import Beliefs
+from activeeval.design.beliefs import GradeProbs
 from activeeval.kernels import reveal
 from activeeval.kernels.bundles import Lists, Model, Value
 from activeeval.measures import Target
 from activeeval.types import Floats, Ints, sealed
 
 
-def walked(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
+def walked(target: Target, beliefs: GradeProbs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
     """Return what every walk over the items of a target is given: measure, lists, model and places."""
     terms = target.terms(beliefs.max_grade + 1)
     measure = Value(terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
@@ -22,10 +22,12 @@ def walked(target: Target, beliefs: Beliefs, offsets: Ints, items: Ints) -> tupl
     return measure, lists, model, target.pool.query_offsets, sealed(offsets, np.int64), sealed(items, np.int64)
 
 
-def path_of(
-    target: Target, beliefs: Beliefs, offsets: Ints, items: Ints, grades: Ints, queries: Ints | None = None
+def expectations_of(
+    target: Target, beliefs: GradeProbs, offsets: Ints, items: Ints, grades: Ints, queries: Ints | None = None
 ) -> tuple[Floats, Floats]:
-    """Return f_0 of every query and f_k of every place, once all its items up to it have their grades.
+    """Return what is expected of every query at first, and at every place once all items up to it have their grades.
+
+    f_0 of every query and f_k of every place.
 
     An item whose grade is −1 stays as the model expects it. Of some ``queries`` alone the rest is 0.
     """

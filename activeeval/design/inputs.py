@@ -1,7 +1,7 @@
 """A pool, or a part of one, as a method sees it: what can be judged of each query, and what its values vary by.
 
 Nothing here depends on another query: a pool in chunks has the same parts, whatever their size. What rates need of
-the whole pool beside is in `activeeval.design.rates.Sums`.
+the whole pool beside is in `activeeval.design.rates.RateSums`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from activeeval.design.beliefs import Beliefs
+from activeeval.design.beliefs import GradeProbs
 from activeeval.design.orders import Order, Places
-from activeeval.design.rates import Rates, Ratios, Spread, variance_left, weighed
+from activeeval.design.rates import Ratios, RelativeRates, Variances, variance_left, weighed
 from activeeval.design.readings import Reading, planned_by
 from activeeval.design.stages import WHOLE, Stage
 from activeeval.errors import InputError
@@ -27,14 +27,14 @@ _STEPS = 30
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Part:
+class DesignInput:
     """A pool or a part of one, before its rates are known.
 
     Attributes
     ----------
     stage : Stage
     targets : tuple of Target
-    beliefs : Beliefs or None
+    beliefs : GradeProbs or None
     known : ndarray of int64, shape (n_items,)
     places : Places
     bias : float
@@ -43,29 +43,32 @@ class Part:
 
     stage: Stage
     targets: tuple[Target, ...]
-    beliefs: Beliefs | None
+    beliefs: GradeProbs | None
     known: Ints
     places: Places
     bias: float = 0.0
 
     @cached_property
-    def spreads(self) -> tuple[Spread, ...]:
+    def target_variances(self) -> tuple[Variances, ...]:
         """What the values of each target vary by, in the queries that it is about."""
-        return tuple(self._spread(target) for target in self.targets)
+        return tuple(self._variances_of(target) for target in self.targets)
 
-    def _spread(self, target: Target) -> Spread:
-        found = self.stage.spread(target, self.places, self.beliefs)
-        of_query, of_open, least = found.of_query + self.bias**2, found.of_open, found.least_shares
+    def _variances_of(self, target: Target) -> Variances:
+        variances = self.stage.variances(target, self.places, self.beliefs)
+        of_query, of_open, least = variances.of_query + self.bias**2, variances.of_open, variances.least_shares
         if target.within is not None:
             # p within the segment is p over that of the segment
-            own = target.within / float(self.places.pool.query_probs[target.within].sum()) ** 2
-            inside = own[self.places.open_queries]
-            of_query, of_open, least = of_query * own, of_open * inside, least * (inside > 0)
-        return Spread(of_query=of_query, of_open=of_open, least_shares=least, misplaced=found.misplaced)
+            of_segment = target.within / float(self.places.pool.query_probs[target.within].sum()) ** 2
+            inside = of_segment[self.places.open_queries]
+            of_query, of_open, least = of_query * of_segment, of_open * inside, least * (inside > 0)
+        return Variances(of_query=of_query, of_open=of_open, least_shares=least, misplaced=variances.misplaced)
 
     @property
     def draw_columns(self) -> tuple[Floats, Floats, Floats]:
-        """m(x) and Var[L | x] of the first target, NaN without a grade model; what each query costs judged whole."""
+        """Mean and variance of each query's value under the model, NaN without one, and its cost: what draws rest on.
+
+        m(x) and Var[L | x] of the first target; what each query costs judged whole.
+        """
         places, unknown = self.places, np.full(self.places.pool.n_queries, np.nan)
         of_places = np.bincount(places.open_queries, places.open_costs, minlength=unknown.size)
         costs = np.asarray(of_places + places.overheads)
@@ -75,52 +78,61 @@ class Part:
         return moments.mean, moments.variance, costs
 
     def planned(self, query_probs: Floats) -> Floats:
-        """Return Σ λ p sqrt(V/λ) of each target's own design, shape (n_targets,)."""
-        ratios = [self.stage.pooled(self.places, spread) for spread in self.spreads]
-        return np.array([math.fsum(weighed(self.places, own, query_probs)[0].tolist()) for own in ratios])
+        """Return how uncertain each target's own design would leave it, shape (n_targets,).
+
+        Σ λ p sqrt(V/λ): the root of its variance at a cost of 1, without clipping.
+        """
+        ratios = [self.stage.pooled(self.places, variances) for variances in self.target_variances]
+        return np.array([math.fsum(weighed(self.places, of_target, query_probs)[0].tolist()) for of_target in ratios])
 
     def minimax_weights(self, query_probs: Floats) -> list[float]:
-        """Return ω_t for which the largest loss of a target against its own design is least.
+        """Return the weights of targets for which the largest loss against a target's own design is least.
 
         ω_t ← ω_t V_t / V_t(alone), scaled to sum to 1, from equal losses on (V_t at one and the same cost).
         """
         alone = self.planned(query_probs) ** 2
         weights = np.array(equal_loss_weights(np.sqrt(alone)))
         for _ in range(_STEPS):
-            ratios = self.stage.pooled(self.places, joint_spread(self.spreads, weights.tolist(), self.places))
+            ratios = self.stage.pooled(
+                self.places, joint_variances(self.target_variances, weights.tolist(), self.places)
+            )
             cost = math.fsum(weighed(self.places, ratios, query_probs)[0].tolist())
             left = [
-                variance_left(self.places, spread, ratios, query_probs, is_nested=self.stage.is_nested)
-                for spread in self.spreads
+                variance_left(self.places, variances, ratios, query_probs, is_nested=self.stage.is_nested)
+                for variances in self.target_variances
             ]
             weights = weights * np.divide(cost * np.array(left), alone, out=np.zeros_like(alone), where=alone > 0)
             weights /= max(float(weights.sum()), np.finfo(float).tiny)
         return [float(w) for w in weights]
 
-    def rates(self, weights: Sequence[float], *, alike: bool) -> Rates:
+    def rates(self, weights: Sequence[float], *, alike: bool) -> RelativeRates:
         """Return how rates compare where targets have these weights; none differs where all are `alike`."""
         n = self.places.open_costs.size
         if alike:
-            return Rates(Ratios(np.ones(self.places.pool.n_queries), np.ones(n)), np.ones(n), weighs_costs=False)
-        spread = joint_spread(self.spreads, weights, self.places)
-        return Rates(self.stage.pooled(self.places, spread), spread.least_shares, is_doubted=spread.misplaced > 0)
+            return RelativeRates(
+                Ratios(np.ones(self.places.pool.n_queries), np.ones(n)), np.ones(n), weighs_costs=False
+            )
+        variances = joint_variances(self.target_variances, weights, self.places)
+        return RelativeRates(
+            self.stage.pooled(self.places, variances), variances.least_shares, is_doubted=variances.misplaced > 0
+        )
 
     def readings(self, order: Order) -> tuple[Reading, ...]:
         """Return the reading of each target on an order."""
-        found = [self.stage.reading(target, order, self.beliefs, self.known) for target in self.targets]
+        readings = [self.stage.reading(target, order, self.beliefs, self.known) for target in self.targets]
         if self.beliefs is None:
-            return tuple(found)
+            return tuple(readings)
         return tuple(
-            replace(reading, plan=planned_by(order, self.places, spread, order.query_probs))
-            for reading, spread in zip(found, self.spreads, strict=True)
+            replace(reading, plan=planned_by(order, self.places, variances, order.query_probs))
+            for reading, variances in zip(readings, self.target_variances, strict=True)
         )
 
 
 def equal_loss_weights(planned: Floats) -> list[float]:
-    """Return ω_t = 1 over the variance that each target's own design plans at a given cost.
+    """Return the weights by which all targets lose the same share against their own designs.
 
-    It is (Σ λ sqrt(V/λ))² / Λ without clipping, so that every target loses the same share; a target without planned
-    variance gets none.
+    ω_t = 1 over the variance that each target's own design plans at a given cost, (Σ λ sqrt(V/λ))² / Λ without
+    clipping; a target without planned variance gets none.
 
     Examples
     --------
@@ -130,29 +142,29 @@ def equal_loss_weights(planned: Floats) -> list[float]:
     return [1.0 / root**2 if root > 0 else 0.0 for root in planned.tolist()]
 
 
-def joint_spread(spreads: Sequence[Spread], weights: Sequence[float], places: Places) -> Spread:
-    """Return what several targets vary by together, Σ_t ω_t V_t; the spread of one target is its own.
+def joint_variances(variances: Sequence[Variances], weights: Sequence[float], places: Places) -> Variances:
+    """Return what several targets vary by together, Σ_t ω_t V_t; those of one target are its own.
 
     Least shares are the mean of the targets', each as heavy in a query as its ω_t V_t there. The largest of all would
     hold rates up for ranks that matter to one target of many: of the 28 pairs of MQ2008's rankers, ERR at a tenth of
     the budget, passive then needs 4.0 times the labels, 10 times with this mean, and the intervals hold as often.
     """
-    if len(spreads) == 1:
-        return spreads[0]
-    if len(weights) != len(spreads) or not all(0 <= w < math.inf for w in weights) or not any(weights):
-        raise InputError(f"weights must be {len(spreads)} finite numbers from 0 on, not all 0, got {list(weights)}")
-    together = list(zip(weights, spreads, strict=True))
-    return Spread(
+    if len(variances) == 1:
+        return variances[0]
+    if len(weights) != len(variances) or not all(0 <= w < math.inf for w in weights) or not any(weights):
+        raise InputError(f"weights must be {len(variances)} finite numbers from 0 on, not all 0, got {list(weights)}")
+    together = list(zip(weights, variances, strict=True))
+    return Variances(
         of_query=np.sum([w * s.of_query for w, s in together], axis=0),
         of_open=np.sum([w * s.of_open for w, s in together], axis=0),
         least_shares=np.sum(
-            [own * s.least_shares for own, s in zip(_stakes(together, places), spreads, strict=True)], axis=0
+            [shares * s.least_shares for shares, s in zip(_stakes(together, places), variances, strict=True)], axis=0
         ),
-        misplaced=max(s.misplaced for s in spreads),
+        misplaced=max(s.misplaced for s in variances),
     )
 
 
-def _stakes(weighted: Sequence[tuple[float, Spread]], places: Places) -> Floats:
+def _stakes(weighted: Sequence[tuple[float, Variances]], places: Places) -> Floats:
     """Return each target's share of what varies in the query of every wanted place, shape (n_targets, n_wanted)."""
     owners, n = places.open_queries, places.pool.n_queries
     varies = np.array([w * (s.of_query + np.bincount(owners, s.of_open, minlength=n)) for w, s in weighted])

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from activeeval.design.beliefs import Beliefs
+from activeeval.design.beliefs import GradeProbs
 from activeeval.design.readings import Judge, Reading, Rows, taken_of
-from activeeval.design.sums import Totals, n_products
+from activeeval.design.sums import JudgedTotals, n_products
 from activeeval.kernels import items as item_kernel
 from activeeval.types import Floats, Ints, sealed
 
@@ -24,7 +24,7 @@ class ItemReading(Reading):
 
     Attributes
     ----------
-    beliefs : Beliefs
+    beliefs : GradeProbs
     learns : bool
         Whether an item is predicted from the labels judged before it; else from what was known before the sample.
     gains : ndarray, shape (n_grades,)
@@ -33,7 +33,7 @@ class ItemReading(Reading):
         c_i (Δc_i in a comparison) and E[g_i] given what is known.
     """
 
-    beliefs: Beliefs
+    beliefs: GradeProbs
     learns: bool
     gains: Floats
     contrast: Floats
@@ -47,11 +47,11 @@ class ItemReading(Reading):
 
     @cached_property
     def open_contrast(self) -> Floats:
-        """c_i of every place, 0 where its label is known."""
+        """What the rank of every place is worth, c_i; 0 where its label is known."""
         return np.where(self.known[self.order.items] < 0, self.contrast, 0.0)
 
     @cached_property
-    def sums(self) -> Floats:
+    def known_values(self) -> Floats:
         """What the known grades of each query are worth beside what is estimated of it, shape (n_queries,)."""
         return self.settled_values
 
@@ -62,17 +62,20 @@ class ItemReading(Reading):
         Σ c_i and Σ c_i μ_i of unknown items, and the latter by other models.
         """
         order, c = self.order, self.open_contrast
-        columns = (c, c * self.means, *(c * means for means in self.further_means.T))
-        return np.column_stack([np.bincount(order.slot_queries, c, minlength=order.n_queries) for c in columns])
+        columns = (c, c * self.means, *(c * means for means in self.extra_means.T))
+        return np.column_stack([np.bincount(order.place_queries, c, minlength=order.n_queries) for c in columns])
 
     @cached_property
-    def further_means(self) -> Floats:
-        """E[g_i] of every place under each of the other models, shape (n_places, n_models)."""
-        return np.ascontiguousarray((self.beliefs.others[:, self.order.items] @ self.gains).T)
+    def extra_means(self) -> Floats:
+        """Expected gain E[g_i] of every place by each of the extra models, shape (n_places, n_models)."""
+        return np.ascontiguousarray((self.beliefs.extra_models[:, self.order.items] @ self.gains).T)
 
     @cached_property
     def word(self) -> Floats:
-        """E[g_i | u] and their running sums, shape (n_places, 3, n_nodes); see `activeeval.kernels.items`."""
+        """Expected gain of every place at each node, and running sums, shape (n_places, 3, n_nodes).
+
+        See `activeeval.kernels.items`.
+        """
         nodes = self.beliefs.nodes
         word = np.ones((self.order.items.size, 3, len(nodes)))
         word[:, item_kernel.MEAN] = (nodes @ self.gains)[:, self.order.items].T
@@ -81,13 +84,13 @@ class ItemReading(Reading):
 
     def judge(self, grades: Ints) -> Judge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
-        own = self._all_grades(grades)[self.order.items]
+        place_grades = self._all_grades(grades)[self.order.items]
         # an item that cannot be judged brings NaN: the kernel leaves it as the model expects it
-        gains = np.where(own >= 0, self.gains[np.maximum(own, 0)], np.nan)
+        gains = np.where(place_grades >= 0, self.gains[np.maximum(place_grades, 0)], np.nan)
         if not self.learns:
             return ItemJudge(self, gains, self.word)
         word = self.word.copy()
-        likelihoods = self.beliefs.nodes[:, self.order.items, np.maximum(own, 0)].T
+        likelihoods = self.beliefs.nodes[:, self.order.items, np.maximum(place_grades, 0)].T
         word[:, item_kernel.LIKELIHOOD] = np.maximum(likelihoods, LEAST_LIKELIHOOD)
         return ItemJudge(self, gains, word)
 
@@ -100,16 +103,16 @@ class ItemJudge(Judge):
     gains: Floats
     word: Floats
 
-    def totals(self, selection: Rows) -> Totals:
-        """Return what a selection shows; see `Totals`."""
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what a selection shows; see `JudgedTotals`."""
         reading, order, n = self.reading, self.reading.order, selection.queries.size
         width = 1 + reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
         labels = (order.offsets, reading.open_contrast, self.gains)
-        model = (self.word, sealed(reading.beliefs.weights), reading.further_means)
+        model = (self.word, sealed(reading.beliefs.weights), reading.extra_means)
         item_kernel.observe_items(*labels, *model, *taken_of(order, selection), totals, within)
         self._expect_missing(selection, totals[:, 0])
-        return Totals(totals=totals, within=within)
+        return JudgedTotals(totals=totals, within=within)
 
     def _expect_missing(self, selection: Rows, values: Floats) -> None:
         """Add what is expected of items that cannot be judged to the values of certain queries, which have no other.
@@ -118,8 +121,8 @@ class ItemJudge(Judge):
         """
         if not self._lacks_any:
             return
-        is_missing = np.isnan(self.gains[selection.slots])
-        reading, missing = self.reading, selection.slots[is_missing]
+        is_missing = np.isnan(self.gains[selection.places])
+        reading, missing = self.reading, selection.places[is_missing]
         rows = np.repeat(np.arange(selection.queries.size), selection.counts)[is_missing]
         is_settled = reading.settled_by(selection)[rows]
         expected = reading.open_contrast[missing] * reading.means[missing]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design.beliefs import Beliefs
+from activeeval.design.beliefs import GradeProbs
 from activeeval.measures import Target
 from activeeval.measures.checks import mean_over_nodes
 from activeeval.measures.terms import PRECISION, Terms
@@ -22,13 +22,13 @@ from activeeval.pool import Rankings
 from activeeval.types import Floats, Ints
 
 
-def worths(target: Target, beliefs: Beliefs, items: Ints) -> Floats:
-    """Return w of some items of a target that is divided by an ideal, shape (items.size,).
+def label_values(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
+    """Return how much each item's label tells of a target that is divided by an ideal, shape (items.size,): w above.
 
     Parameters
     ----------
     target : Target
-    beliefs : Beliefs
+    beliefs : GradeProbs
     items : ndarray of int64
         All that can matter, in an order that rows have no part in: sums go along it.
     """
@@ -46,7 +46,7 @@ def worths(target: Target, beliefs: Beliefs, items: Ints) -> Floats:
     return np.asarray(variance * ((slopes - lost[owners]) ** 2 + (spread * discount**2)[owners]) * inverse[owners] ** 2)
 
 
-def _moments(beliefs: Beliefs, owners: Ints, items: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
+def _moments(beliefs: GradeProbs, owners: Ints, items: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
     """Return E[v], Var[v] and P(v > 0) of items, shape (items.size,) each."""
     weights, nodes = beliefs.weights[owners], beliefs.nodes[:, items]
     columns = (terms.values, terms.values**2, (terms.values > 0).astype(np.float64))
@@ -63,9 +63,9 @@ def _ideals(owners: Ints, n: int, mean: Floats, relevant: Floats, terms: Terms) 
         any_left = -np.expm1(np.bincount(owners, np.log1p(-np.minimum(relevant, 1.0)), minlength=n))
     count = np.bincount(owners, relevant, minlength=n)
     gain = np.divide(np.bincount(owners, mean, minlength=n), count, out=np.zeros(n), where=count > 0)
-    found = np.divide(count, any_left, out=np.zeros(n), where=any_left > 0)
+    n_relevant = np.divide(count, any_left, out=np.zeros(n), where=any_left > 0)
     # how far the discounts go hangs on the other queries, how many items a query has does not
-    ranks = np.minimum([found, found + 1.0], np.bincount(owners, minlength=n))
+    ranks = np.minimum([n_relevant, n_relevant + 1.0], np.bincount(owners, minlength=n))
     worth = np.interp(ranks, np.arange(terms.cumulative.size), terms.cumulative)
     return gain * worth[0], worth[1] - worth[0]
 
@@ -76,19 +76,22 @@ def _precision_slopes(target: Target, items: Ints, mean: Floats, depth: int) -> 
     place[items] = np.arange(items.size)
     for sign, ranking in ((1.0, target.ranking), (-1.0, target.other)):
         counts = (ranking.ranks <= depth) & (place[ranking.items] >= 0)
-        own = place[ranking.items[counts]]
+        positions = place[ranking.items[counts]]
         ranks = ranking.ranks[counts]
-        above, below = _around(ranking, counts, mean[own]), _around(ranking, counts, mean[own] / ranks, after=True)
-        slopes[own] += sign * ((1.0 + above) / ranks + below)
-        numerator[own] += sign * mean[own] / ranks * (1.0 + above)
+        above, below = (
+            _around(ranking, counts, mean[positions]),
+            _around(ranking, counts, mean[positions] / ranks, after=True),
+        )
+        slopes[positions] += sign * ((1.0 + above) / ranks + below)
+        numerator[positions] += sign * mean[positions] / ranks * (1.0 + above)
     return slopes, numerator
 
 
 def _around(ranking: Rankings, counts: NDArray[np.bool_], values: Floats, *, after: bool = False) -> Floats:
     """Return the sum of the values before, or after, each entry that counts in its list."""
-    found = np.zeros(counts.size)
-    found[counts] = values
+    sums = np.zeros(counts.size)
+    sums[counts] = values
     for start, end in zip(ranking.offsets[:-1].tolist(), ranking.offsets[1:].tolist(), strict=True):
-        own = found[start:end]
-        found[start:end] = own[::-1].cumsum()[::-1] - own if after else own.cumsum() - own
-    return found[counts]
+        segment = sums[start:end]
+        sums[start:end] = segment[::-1].cumsum()[::-1] - segment if after else segment.cumsum() - segment
+    return sums[counts]

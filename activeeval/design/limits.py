@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.designs import Design
-from activeeval.design.inputs import Part
+from activeeval.design.inputs import DesignInput
 from activeeval.design.orders import Order
 from activeeval.design.rates import SIGNED, pooled, variance_terms
 from activeeval.design.schemes import Levels
@@ -38,23 +38,23 @@ class Plan:
     Attributes
     ----------
     order : Order
-    slots : ndarray of int64, shape (n_wanted,)
+    places : ndarray of int64, shape (n_wanted,)
         The wanted places on the order's place axis.
     offsets : ndarray of int64, shape (n_queries + 1,)
         Where the wanted places of each query begin.
     of_query, of_open : ndarray, shape (n_queries,) and (n_wanted,)
         p² V_0 and p² V_i.
-    query_roots, roots : ndarray, shape (n_queries,) and (n_wanted,)
+    query_rates, place_rates : ndarray, shape (n_queries,) and (n_wanted,)
         p sqrt(V / λ), pooled, without any least probability.
     """
 
     order: Order
-    slots: Ints
+    places: Ints
     offsets: Ints
     of_query: Floats
     of_open: Floats
-    query_roots: Floats
-    roots: Floats
+    query_rates: Floats
+    place_rates: Floats
 
     @classmethod
     def of(cls, design: Design) -> Plan:
@@ -69,41 +69,51 @@ class Plan:
             raise InputError(f"method {design.name!r} has no plan: it needs levels and a grade model")
         stage, known = design.stage, design.known
         places = stage.places(design.targets, design.beliefs, known)
-        part = Part(stage=stage, targets=design.targets, beliefs=design.beliefs, known=known, places=places)
-        return cls.of_part(part, design.order)
+        design_input = DesignInput(
+            stage=stage, targets=design.targets, beliefs=design.beliefs, known=known, places=places
+        )
+        return cls.of_input(design_input, design.order)
 
     @classmethod
-    def of_part(cls, part: Part, order: Order, which: int = 0) -> Plan:
+    def of_input(cls, design_input: DesignInput, order: Order, which: int = 0) -> Plan:
         """Return the plan for one of the targets of a pool, on the order of all of them."""
-        stage, places, spread, p = part.stage, part.places, part.spreads[which], order.query_probs
-        owners, ratios = places.open_queries, stage.pooled(places, replace(spread, misplaced=0.0))
-        of_query, of_open = variance_terms(places, spread, p, is_nested=stage.is_nested)
+        stage, places, variances, p = (
+            design_input.stage,
+            design_input.places,
+            design_input.target_variances[which],
+            order.query_probs,
+        )
+        owners, ratios = places.open_queries, stage.pooled(places, replace(variances, misplaced=0.0))
+        of_query, of_open = variance_terms(places, variances, p, is_nested=stage.is_nested)
         if not stage.is_nested:
-            ratios = pooled(places, spread, is_nested=False, least_share=SIGNED)
+            ratios = pooled(places, variances, is_nested=False, least_share=SIGNED)
         return cls(
             order=order,
-            slots=np.flatnonzero(places.matters),
+            places=np.flatnonzero(places.matters),
             offsets=places.open_offsets,
             of_query=of_query,
             of_open=of_open,
-            query_roots=p * ratios.of_query,
-            roots=p[owners] * ratios.of_open,
+            query_rates=p * ratios.of_query,
+            place_rates=p[owners] * ratios.of_open,
         )
 
     def variance(self, turned_to: Floats, judged: Floats) -> float:
-        """Return the variance that probabilities leave: ρ (n_queries,) and a (n_wanted,)."""
+        """Return the variance that probabilities of queries, ρ (n_queries,), and of places, a (n_wanted,), leave."""
         return _left(self.of_query, turned_to) + _left(self.of_open, judged)
 
     def chances(self, budget: float) -> tuple[Floats, Floats]:
-        """Return ρ (n_queries,) and a (n_wanted,) that the design's probabilities are at a budget in mean items."""
+        """Return with which probabilities the design turns to queries and judges places at a budget in mean items.
+
+        ρ (n_queries,) and a (n_wanted,).
+        """
         return self._chances(self.order.level_for(budget))
 
     def _chances(self, level: float) -> tuple[Floats, Floats]:
         """Return ρ and a at a level."""
         pi, a = self.order.inclusion_probs(level)
-        return pi, a[self.slots]
+        return pi, a[self.places]
 
-    def own(self, budget: float) -> float:
+    def at_budget(self, budget: float) -> float:
         """Return the variance that the design's probabilities leave at a budget in mean items."""
         return self.variance(*self.chances(budget))
 
@@ -124,39 +134,39 @@ class Plan:
 
     def without_overhead(self) -> Plan:
         """Return the plan of a pool in which turning to a query is free, of a design that judges parts of queries."""
-        order, costs = self.order, self.order.costs[self.slots]
+        order, costs = self.order, self.order.costs[self.places]
         free = np.zeros_like(order.overheads)
-        roots, of_query = self.of_open / costs, np.zeros_like(self.of_query)
+        ratios, of_query = self.of_open / costs, np.zeros_like(self.of_query)
         has_any = np.diff(self.offsets) > 0
-        query_roots = np.where(has_any, np.inf, 0.0)
+        query_rates = np.where(has_any, np.inf, 0.0)
         if order.is_nested:
             of_query = self.of_query
-            kernel.pool_chain(self.offsets, self.of_open, costs, free, roots)
-            query_roots[has_any] = np.sqrt(roots[self.offsets[:-1][has_any]])
+            kernel.pool_chain(self.offsets, self.of_open, costs, free, ratios)
+            query_rates[has_any] = np.sqrt(ratios[self.offsets[:-1][has_any]])
         return replace(
             self,
             order=replace(order, overheads=free),
             of_query=of_query,
-            query_roots=query_roots,
-            roots=np.sqrt(roots),
+            query_rates=query_rates,
+            place_rates=np.sqrt(ratios),
         )
 
     def least(self, budget: float) -> float:
         """Return the least variance that any probabilities leave at a budget in mean items."""
         order, level = self.order, np.inf
         if budget < order.cost:
-            arrays = (self.offsets, self.query_roots, self.roots, order.overheads, order.costs[self.slots])
+            arrays = (self.offsets, self.query_rates, self.place_rates, order.overheads, order.costs[self.places])
             level = float(kernel.level_of_cost(*arrays, order.is_nested, budget))
         with np.errstate(invalid="ignore"):
-            turned_to, judged = (np.minimum(1.0, level * roots) for roots in (self.query_roots, self.roots))
+            turned_to, judged = (np.minimum(1.0, level * rates) for rates in (self.query_rates, self.place_rates))
         return self.variance(np.nan_to_num(turned_to), np.nan_to_num(judged))
 
     def excess(self, budget: float) -> float:
         """Return how many times the least variance the design's own is: 1 or more, 1 where nothing is left."""
-        least, own = self.least(budget), self.own(budget)
+        least, actual = self.least(budget), self.at_budget(budget)
         if least > 0:
-            return max(own / least, 1.0)
-        return 1.0 if own <= 0 else np.inf
+            return max(actual / least, 1.0)
+        return 1.0 if actual <= 0 else np.inf
 
     @property
     def _owners(self) -> Ints:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.checks import closed_share
-from activeeval.design.beliefs import Beliefs, Factor, known_grades
+from activeeval.design.beliefs import Factor, GradeProbs, known_grades
 from activeeval.design.designs import Design
-from activeeval.design.inputs import Part, equal_loss_weights
+from activeeval.design.inputs import DesignInput, equal_loss_weights
 from activeeval.design.orders import Order
-from activeeval.design.rates import Rates, Sums, defended, optimal_sampling_probs, order_of
+from activeeval.design.rates import RateSums, RelativeRates, defended, optimal_sampling_probs, order_of
 from activeeval.design.schemes import Levels, Replacement, Scheme
 from activeeval.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
 from activeeval.errors import InputError, did_you_mean
@@ -128,7 +128,7 @@ class Method:
         >>> METHODS["items"].design(target, np.full((4, 2), 0.5), budget=2).blocks
         (1.0, 1.5, 2.0)
         """
-        part = self.part(
+        design_input = self.design_input(
             targets,
             grade_probs,
             node_weights=node_weights,
@@ -138,32 +138,34 @@ class Method:
             judged=judged,
             bias=bias,
         )
-        order, scheme = self.ordered(part, weights, defensive_share)
-        design = self.design_of(part, order, scheme, max_grade)
+        order, scheme = self.ordered(design_input, weights, defensive_share)
+        design = self.design_of(design_input, order, scheme, max_grade)
         return design if budget is None else design.with_budget(budget, blocks, expected=expected)
 
     def ordered(
         self,
-        part: Part,
+        design_input: DesignInput,
         weights: Sequence[float] | Literal["minimax"] | None = None,
         defensive_share: float | None = None,
     ) -> tuple[Order, Scheme]:
-        """Return the order of a pool and how it is gone through, of what `part` returns for it; see `design`."""
+        """Return the order of a pool and how it is gone through, of its `design_input`; see `design`."""
         share = closed_share(
             self.defensive_share if defensive_share is None else defensive_share, "the defensive share"
         )
-        p = part.places.pool.query_probs
-        rates = self.rates(part, _target_weights(part, p, weights))
-        sums = Sums.of(part.places, rates.ratios, p)
+        p = design_input.places.pool.query_probs
+        rates = self.rates(design_input, _target_weights(design_input, p, weights))
+        sums = RateSums.of(design_input.places, rates.ratios, p)
         scheme: Scheme = Levels()
         if self.with_replacement:
-            scheme = Replacement(self.draw_probs(p, part.draw_columns, part.places.cheapest, sums.unit, share))
-        return self.order(part, rates, p, sums, share), scheme
+            scheme = Replacement(
+                self.draw_probs(p, design_input.draw_columns, design_input.places.cheapest, sums.unit, share)
+            )
+        return self.order(design_input, rates, p, sums, share), scheme
 
-    def part(
+    def design_input(
         self,
         targets: Target | Sequence[Target],
-        grade_probs: ArrayLike | Beliefs | None = None,
+        grade_probs: ArrayLike | GradeProbs | None = None,
         *,
         node_weights: ArrayLike | None = None,
         factor: Factor | None = None,
@@ -171,7 +173,7 @@ class Method:
         max_grade: int | None = None,
         judged: ArrayLike | None = None,
         bias: float = 0.0,
-    ) -> Part:
+    ) -> DesignInput:
         """Return what the method makes of a pool, or of a part of one, query by query; see `design`.
 
         ``grade_probs`` may be the beliefs that it, the factor and what is known make, where these are at hand already.
@@ -187,11 +189,13 @@ class Method:
         places = self.stage.places(asked, beliefs, known)
         if self.with_replacement:
             places = places.all_wanted()
-        return Part(stage=self.stage, targets=tuple(asked), beliefs=beliefs, known=known, places=places, bias=bias)
+        return DesignInput(
+            stage=self.stage, targets=tuple(asked), beliefs=beliefs, known=known, places=places, bias=bias
+        )
 
-    def rates(self, part: Part, weights: Sequence[float]) -> Rates:
+    def rates(self, design_input: DesignInput, weights: Sequence[float]) -> RelativeRates:
         """Return how rates of a part compare; draws with replacement have theirs in their scheme."""
-        return part.rates(weights, alike=self.with_replacement or not self.is_optimal)
+        return design_input.rates(weights, alike=self.with_replacement or not self.is_optimal)
 
     def draw_probs(
         self, query_probs: Floats, columns: Sequence[Floats], cheapest: float, unit: float, share: float
@@ -217,39 +221,41 @@ class Method:
         paid = np.ones_like(costs) if self.ignores_cost else np.where(costs > 0, costs, min(cheapest, unit))
         return defended(optimal_sampling_probs(query_probs, spread, paid), query_probs, share)
 
-    def order(self, part: Part, rates: Rates, query_probs: Floats, sums: Sums, share: float) -> Order:
+    def order(
+        self, design_input: DesignInput, rates: RelativeRates, query_probs: Floats, sums: RateSums, share: float
+    ) -> Order:
         """Return the order of a part; ``query_probs`` (n_queries,) are p(x) over the whole pool, as `sums` are."""
-        return order_of(part.places, rates, query_probs, sums, share, is_nested=self.stage.is_nested)
+        return order_of(design_input.places, rates, query_probs, sums, share, is_nested=self.stage.is_nested)
 
-    def design_of(self, part: Part, order: Order, scheme: Scheme, max_grade: int | None) -> Design:
+    def design_of(self, design_input: DesignInput, order: Order, scheme: Scheme, max_grade: int | None) -> Design:
         """Return the design of a pool, or of what was gathered of a larger one; ``max_grade`` as in `design`."""
         return Design(
             name=self.name,
             scheme=scheme,
             stage=self.stage,
             order=order,
-            readings=part.readings(order),
-            beliefs=part.beliefs,
-            known=part.known,
+            readings=design_input.readings(order),
+            beliefs=design_input.beliefs,
+            known=design_input.known,
             is_fitted=self.is_fitted,
-            scale=_top(part.targets, max_grade),
+            scale=_top(design_input.targets, max_grade),
         )
 
     def _beliefs(
         self,
         targets: Sequence[Target],
-        grade_probs: ArrayLike | Beliefs | None,
+        grade_probs: ArrayLike | GradeProbs | None,
         node_weights: ArrayLike | None,
         factor: Factor | None,
         further: Sequence[ArrayLike],
         max_grade: int | None,
         known: Ints,
-    ) -> Beliefs | None:
+    ) -> GradeProbs | None:
         """Return what the method believes of the grades; nothing where it looks at no model."""
         pool = targets[0].pool
         if not self.is_optimal and not self.stage.needs_model:
             return None
-        if isinstance(grade_probs, Beliefs):
+        if isinstance(grade_probs, GradeProbs):
             return self.stage.model(grade_probs)
         if self.ignores_model:
             n_grades = None if grade_probs is None else np.shape(grade_probs)[-1]
@@ -257,25 +263,27 @@ class Method:
             if n_grades is None and top is None:
                 raise InputError(f"method {self.name!r} needs max_grade for its uniform model of {targets[0].measure}")
             largest = n_grades - 1 if n_grades is not None else int(top)  # type: ignore[arg-type]
-            return self.stage.model(Beliefs.uniform(pool, largest, known))
+            return self.stage.model(GradeProbs.uniform(pool, largest, known))
         if grade_probs is None:
             raise InputError(
                 f"method {self.name!r} needs a grade model: give grade_probs; passive and random need none"
             )
         fitted = further if self.is_fitted and not self.with_replacement else ()
-        return self.stage.model(Beliefs.of(pool, grade_probs, node_weights, factor, known, fitted))
+        return self.stage.model(GradeProbs.of(pool, grade_probs, node_weights, factor, known, fitted))
 
 
-def _target_weights(part: Part, query_probs: Floats, asked: Sequence[float] | str | None) -> Sequence[float]:
+def _target_weights(
+    design_input: DesignInput, query_probs: Floats, asked: Sequence[float] | str | None
+) -> Sequence[float]:
     """Return the weight of each target of a part; one alone needs none."""
-    if len(part.targets) == 1:
+    if len(design_input.targets) == 1:
         return ()
     if asked is None:
-        return equal_loss_weights(part.planned(query_probs))
+        return equal_loss_weights(design_input.planned(query_probs))
     if isinstance(asked, Sequence | np.ndarray) and not isinstance(asked, str):
         return asked
     if asked == "minimax":
-        return part.minimax_weights(query_probs)
+        return design_input.minimax_weights(query_probs)
     raise InputError(f"weights must be a number for each target, or 'minimax', got {asked!r}")
 
 

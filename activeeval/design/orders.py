@@ -9,18 +9,18 @@ import numpy as np
 
 from activeeval.errors import InputError
 from activeeval.kernels import rates
-from activeeval.kernels.bundles import Path
+from activeeval.kernels.bundles import OrderArrays
 from activeeval.pool import QueryPool, pool_hashes
 from activeeval.types import Bools, Floats, Ints, Words
 
-LEAST_ROOT = 1e-6
-"""However sure a model is, no query's root is below a millionth of the largest: rounding excludes nobody."""
-_ROOT_BITS = 20
-"""Sums follow the order of rows, which moves their last bits (1e-15 of them): with 20 bits roots, and levels, stay."""
+LEAST_RATE = 1e-6
+"""However sure a model is, no query's rate is below a millionth of the largest: rounding excludes nobody."""
+_RATE_BITS = 20
+"""Sums follow the order of rows, which moves their last bits (1e-15 of them): with 20 bits rates, and levels, stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class LargerPool:
     """What an order that was gathered of a larger pool knows of that pool.
 
     Attributes
@@ -53,14 +53,14 @@ class Order:
         p(x) over the whole pool.
     costs, overheads : ndarray
         Of judging each place, and of turning to each query, in mean items of the pool.
-    query_roots : ndarray, shape (n_queries,)
+    query_rates : ndarray, shape (n_queries,)
         r: query x is in the sample of level κ with probability min(1, κ r). 0 where nothing can be judged, infinite
         where items come on their own and turning to the query is free.
-    roots : ndarray, shape (n_places,)
+    place_rates : ndarray, shape (n_places,)
         r_i ≤ r; 0 where the label is known, or cannot matter.
     query_hashes, hashes : ndarray of uint64
         Of the ids of queries and places.
-    gathered : Gathered or None
+    larger_pool : LargerPool or None
         Of an order that holds only what one sample of a larger pool needs.
     """
 
@@ -71,20 +71,22 @@ class Order:
     query_probs: Floats
     costs: Floats
     overheads: Floats
-    query_roots: Floats
-    roots: Floats
+    query_rates: Floats
+    place_rates: Floats
     query_hashes: Words
     hashes: Words
-    gathered: Gathered | None = None
+    larger_pool: LargerPool | None = None
 
     def check_key(self, key: np.uint64) -> None:
         """Raise InputError where the order was gathered for the sample of another key."""
-        if self.gathered is not None and int(key) != self.gathered.key:
-            raise InputError(f"these queries were gathered for the key {self.gathered.key}: another's are not all here")
+        if self.larger_pool is not None and int(key) != self.larger_pool.key:
+            raise InputError(
+                f"these queries were gathered for the key {self.larger_pool.key}: another's are not all here"
+            )
 
     def check_whole(self) -> None:
         """Raise InputError where the order does not hold all that may be judged."""
-        if self.gathered is not None:
+        if self.larger_pool is not None:
             raise InputError("this order holds what one sample needs of a larger pool: it says nothing of other levels")
 
     @property
@@ -93,33 +95,33 @@ class Order:
         return self.offsets.size - 1
 
     @cached_property
-    def slot_queries(self) -> Ints:
+    def place_queries(self) -> Ints:
         """The query of every place."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.offsets))
 
     @property
-    def path(self) -> Path:
-        """What levels are found on."""
-        rates = (self.offsets, self.query_roots, self.roots)
-        return Path(*rates, self.query_hashes, self.hashes, self.overheads, self.costs, self.is_nested)
+    def kernel_arrays(self) -> OrderArrays:
+        """What kernels find levels on."""
+        arrays = (self.offsets, self.query_rates, self.place_rates)
+        return OrderArrays(*arrays, self.query_hashes, self.hashes, self.overheads, self.costs, self.is_nested)
 
     @property
     def is_open(self) -> Bools:
         """Whether each query has something to judge."""
-        return self.query_roots > 0
+        return self.query_rates > 0
 
     @cached_property
     def cost(self) -> float:
         """What judging everything costs, in mean items."""
-        if self.gathered is not None:
-            return self.gathered.cost
-        return float(self.costs[self.roots > 0].sum() + self.overheads.sum())
+        if self.larger_pool is not None:
+            return self.larger_pool.cost
+        return float(self.costs[self.place_rates > 0].sum() + self.overheads.sum())
 
-    def cost_of(self, queries: Ints, counts: Ints, slots: Ints) -> float:
+    def cost_of(self, queries: Ints, counts: Ints, places: Ints) -> float:
         """Return what judging some places costs, in mean items, query by query added up as replications do."""
         rows = np.repeat(np.arange(queries.size), counts)
         prices = np.zeros(queries.size)
-        np.add.at(prices, rows, self.costs[slots])
+        np.add.at(prices, rows, self.costs[places])
         return float(np.cumsum(np.append(0.0, prices + self.overheads[queries]))[-1])
 
     @cached_property
@@ -128,11 +130,11 @@ class Order:
 
         All places of a query may come together, with its overhead; where turning to it is free each comes alone.
         """
-        owners, costs = self.slot_queries, np.where(self.roots > 0, self.costs, 0.0)
+        owners, costs = self.place_queries, np.where(self.place_rates > 0, self.costs, 0.0)
         together = np.bincount(owners, costs, minlength=self.n_queries) + self.overheads
         alone = np.zeros(self.n_queries)
         np.maximum.at(alone, owners, costs)
-        return np.where(np.isinf(self.query_roots), alone, together)
+        return np.where(np.isinf(self.query_rates), alone, together)
 
     @cached_property
     def two_dearest(self) -> float:
@@ -140,15 +142,15 @@ class Order:
 
         Where turning to a query is free two of its places may be the first two of all.
         """
-        is_free = np.isinf(self.query_roots)
-        alone = self.costs[is_free[self.slot_queries] & (self.roots > 0)]
+        is_free = np.isinf(self.query_rates)
+        alone = self.costs[is_free[self.place_queries] & (self.place_rates > 0)]
         units = np.concatenate((self.dearest_units[~is_free], alone))
         return float(np.partition(units, max(units.size - 2, 0))[-2:].sum())
 
     def expected_cost(self, level: float) -> float:
         """Return what the Poisson sample of a level costs on average, in mean items."""
         self.check_whole()
-        arrays = (self.offsets, self.query_roots, self.roots, self.overheads, self.costs)
+        arrays = (self.offsets, self.query_rates, self.place_rates, self.overheads, self.costs)
         return float(rates.expected_cost(*arrays, self.is_nested, level))
 
     def level_for(self, cost: float) -> float:
@@ -156,7 +158,7 @@ class Order:
         self.check_whole()
         if cost >= self.cost:
             return np.inf
-        arrays = (self.offsets, self.query_roots, self.roots, self.overheads, self.costs)
+        arrays = (self.offsets, self.query_rates, self.place_rates, self.overheads, self.costs)
         return float(rates.level_of_cost(*arrays, self.is_nested, cost))
 
     def planned_variance(self, level: float, matters: Bools) -> float:
@@ -172,18 +174,21 @@ class Order:
         """
         self.check_whole()
         pi, a = self.inclusion_probs(level)
-        turned_to = np.bincount(self.slot_queries, matters, minlength=self.n_queries) > 0
-        parts = ((self.roots, self.costs, a, matters), (self.query_roots, self.overheads, pi, turned_to))
+        turned_to = np.bincount(self.place_queries, matters, minlength=self.n_queries) > 0
+        parts = ((self.place_rates, self.costs, a, matters), (self.query_rates, self.overheads, pi, turned_to))
         total = 0.0
-        for roots, costs, chances, counts in parts:
-            own = counts & (chances > 0) & np.isfinite(roots)
-            total += float((roots[own] ** 2 * costs[own] * (1.0 / chances[own] - 1.0)).sum())
+        for of_unit, costs, chances, counts in parts:
+            varies = counts & (chances > 0) & np.isfinite(of_unit)
+            total += float((of_unit[varies] ** 2 * costs[varies] * (1.0 / chances[varies] - 1.0)).sum())
         return total
 
     def inclusion_probs(self, level: float) -> tuple[Floats, Floats]:
-        """Return π of every query and a of every place at a level, min(1, κ r); 0 where nothing is judged."""
+        """Return the probability of every query, and of every place, to be judged at a level.
+
+        π and a, min(1, κ r); 0 where nothing is judged.
+        """
         with np.errstate(invalid="ignore"):
-            pi, a = (np.minimum(1.0, level * roots) for roots in (self.query_roots, self.roots))
+            pi, a = (np.minimum(1.0, level * of_unit) for of_unit in (self.query_rates, self.place_rates))
         return np.nan_to_num(pi), np.nan_to_num(a)
 
 
@@ -238,7 +243,7 @@ class Places:
             pool=order.pool,
             offsets=order.offsets,
             items=order.items,
-            matters=order.roots > 0,
+            matters=order.place_rates > 0,
             costs=order.costs,
             overheads=order.overheads,
         )
@@ -268,19 +273,19 @@ class Places:
         return self.costs[self.matters]
 
     def order(self, query_probs: Floats, of_query: Floats, of_open: Floats, unit: float, *, is_nested: bool) -> Order:
-        """Return the order whose rates are p times roots of queries and of wanted places.
+        """Return the order whose rates are p times what is given for queries and for wanted places.
 
         Parameters
         ----------
         unit : float
             Cost of the mean item of the whole pool.
         """
-        roots = np.zeros(self.items.size)
-        roots[self.matters] = query_probs[self.open_queries] * of_open
+        place_rates = np.zeros(self.items.size)
+        place_rates[self.matters] = query_probs[self.open_queries] * of_open
         has_any = np.diff(self.open_offsets) > 0
-        query_roots = np.where(has_any, query_probs * of_query, 0.0)
+        query_rates = np.where(has_any, query_probs * of_query, 0.0)
         if not is_nested:
-            query_roots[has_any & (self.overheads == 0)] = np.inf
+            query_rates[has_any & (self.overheads == 0)] = np.inf
         query_hashes, item_hashes = pool_hashes(self.pool)
         return Order(
             pool=self.pool,
@@ -290,14 +295,14 @@ class Places:
             query_probs=query_probs,
             costs=self.costs / unit,
             overheads=self.overheads / unit,
-            query_roots=_rounded(query_roots),
-            roots=_rounded(roots),
+            query_rates=_rounded(query_rates),
+            place_rates=_rounded(place_rates),
             query_hashes=query_hashes,
             hashes=item_hashes[self.items],
         )
 
 
-def _rounded(roots: Floats) -> Floats:
-    """Return roots with `_ROOT_BITS` bits; none that was as large as another is now smaller."""
-    mantissas, exponents = np.frexp(roots)
-    return np.asarray(np.ldexp(np.round(np.ldexp(mantissas, _ROOT_BITS)), exponents - _ROOT_BITS))
+def _rounded(rates_of_units: Floats) -> Floats:
+    """Return rates with `_RATE_BITS` bits; none that was as large as another is now smaller."""
+    mantissas, exponents = np.frexp(rates_of_units)
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissas, _RATE_BITS)), exponents - _RATE_BITS))

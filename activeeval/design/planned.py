@@ -4,7 +4,7 @@ Under a grade model places judged with probabilities a_i = min(1, T r_i) leave, 
 
     V(T) = Σ_x p² [ V_0 (1/ρ − 1) + Σ_i V_i (1/a_i − 1) ]  =  Σ_{T r < 1} V / (T r)  −  Σ_{T r < 1} V,
 
-V_0 of the query itself and V_i what judging place i takes away (`activeeval.design.limits`). Roots that are alike share
+V_0 of the query itself and V_i what judging place i takes away (`activeeval.design.limits`). Rates that are alike share
 a bin, so that a curve is a few hundred sums, those of two parts of a pool add up, and any number of levels are looked
 up. All is exact but in the bin that 1/T lies in, whose terms are nearly 0.
 """
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from activeeval.types import Floats
 
 _PER_OCTAVE = 32
-"""Bins of roots: within one they differ by 2.2 %, which bounds what is left out of it to that share of its Σ V."""
+"""Bins of rates: within one they differ by 2.2 %, which bounds what is left out of it to that share of its Σ V."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class Planned:
     Attributes
     ----------
     bins : ndarray of int64, shape (n,)
-        Of roots from 2 ** (bin / 32) on, ascending.
+        Of rates from 2 ** (bin / 32) on, ascending.
     weighted, whole : ndarray, shape (n,)
         Σ p² V / r and Σ p² V of each bin.
     """
@@ -39,7 +39,7 @@ class Planned:
     whole: Floats
 
     @classmethod
-    def of(cls, roots: Floats, variances: Floats) -> Planned:
+    def of(cls, rates: Floats, variances: Floats) -> Planned:
         """Return the curve of p² V (n,) that come at rates r (n,); what comes for sure, or never, leaves nothing.
 
         Examples
@@ -47,10 +47,10 @@ class Planned:
         >>> Planned.of(np.array([0.5, 0.1]), np.array([3.0, 1.0])).at(np.array([1.0, 4.0, 20.0])).round(6)
         array([12. ,  1.5,  0. ])
         """
-        varies = (variances != 0) & (roots > 0) & np.isfinite(roots)
+        varies = (variances != 0) & (rates > 0) & np.isfinite(rates)
         return cls._added(
-            np.floor(_PER_OCTAVE * np.log2(roots[varies])).astype(np.int64),
-            variances[varies] / roots[varies],
+            np.floor(_PER_OCTAVE * np.log2(rates[varies])).astype(np.int64),
+            variances[varies] / rates[varies],
             variances[varies],
         )
 

@@ -1,4 +1,4 @@
-"""From variances and costs to rates: with replacement, or roots of the order that levels are made of."""
+"""From variances and costs to rates: with replacement, or those of the order that levels are made of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.checks import closed_share
-from activeeval.design.orders import LEAST_ROOT, Order, Places
+from activeeval.design.orders import LEAST_RATE, Order, Places
 from activeeval.kernels import rates as kernel
 from activeeval.types import Floats
 
@@ -22,7 +22,9 @@ then counts as less than a millionth of its items', for one that is exactly 0 wo
 
 
 def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: ArrayLike) -> Floats:
-    """Return q ∝ p sqrt(spread / λ), Theorems 1 and 2 and Corollary 1, eqs. (16), (17).
+    """Return the sampling probabilities with which the estimate of a budget varies least.
+
+    q ∝ p sqrt(spread / λ), Theorems 1 and 2 and Corollary 1, eqs. (16), (17).
 
     Parameters
     ----------
@@ -48,18 +50,21 @@ def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: Arr
     """
     root = np.sqrt(np.asarray(spread, dtype=np.float64))
     largest = root.max()
-    root = np.maximum(root, LEAST_ROOT * largest) if largest > 0 else np.ones_like(root)
+    root = np.maximum(root, LEAST_RATE * largest) if largest > 0 else np.ones_like(root)
     density = np.asarray(query_probs, dtype=np.float64) * root / np.sqrt(np.asarray(costs, dtype=np.float64))
     return np.asarray(density / density.sum())
 
 
 def defended(sampling_probs: Floats, query_probs: Floats, share: float) -> Floats:
-    """Return (1 − ε) q + ε p: no importance weight exceeds 1/ε, however wrong the model is."""
+    """Leave a share of sampling probabilities to traffic, so that no importance weight gets too large.
+
+    (1 − ε) q + ε p: no weight exceeds 1/ε, however wrong the model is.
+    """
     return (1 - closed_share(share, "the defensive share")) * sampling_probs + share * query_probs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Spread:
+class Variances:
     """What the targets' values vary by, per query and per wanted place.
 
     Attributes
@@ -89,7 +94,7 @@ class Ratios:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rates:
+class RelativeRates:
     """How the rates of queries and wanted places compare.
 
     Attributes
@@ -109,36 +114,40 @@ class Rates:
     is_doubted: bool = False
 
 
-def of_stage(places: Places, spread: Spread, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE) -> Floats:
+def of_stage(
+    places: Places, variances: Variances, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE
+) -> Floats:
     """Return what is left to each query's own stage: of items on their own nothing where turning to it is free."""
     if is_nested:
-        return spread.of_query
-    of_places = np.bincount(places.open_queries, spread.of_open, minlength=spread.of_query.size)
-    left = np.maximum(spread.of_query - of_places, least_share * spread.of_query)
+        return variances.of_query
+    of_places = np.bincount(places.open_queries, variances.of_open, minlength=variances.of_query.size)
+    left = np.maximum(variances.of_query - of_places, least_share * variances.of_query)
     return np.where(places.overheads > 0, left, 0.0)
 
 
-def variance_terms(places: Places, spread: Spread, query_probs: Floats, *, is_nested: bool) -> tuple[Floats, Floats]:
-    """Return p² V_0 (n_queries,) and p² V_i (n_wanted_places,), what the variance of an estimate is made of."""
-    of_query = of_stage(places, spread, is_nested=is_nested, least_share=SIGNED)
-    return query_probs**2 * of_query, query_probs[places.open_queries] ** 2 * spread.of_open
+def variance_terms(
+    places: Places, variances: Variances, query_probs: Floats, *, is_nested: bool
+) -> tuple[Floats, Floats]:
+    """Return what the variance of an estimate is made of: p² V_0 (n_queries,) and p² V_i (n_wanted_places,)."""
+    of_query = of_stage(places, variances, is_nested=is_nested, least_share=SIGNED)
+    return query_probs**2 * of_query, query_probs[places.open_queries] ** 2 * variances.of_open
 
 
-def pooled(places: Places, spread: Spread, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE) -> Ratios:
+def pooled(places: Places, variances: Variances, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE) -> Ratios:
     """Return sqrt(variance / cost), pooled: no place's exceeds its query's or, nested, the place's before."""
     offsets, costs = places.open_offsets, places.open_costs
     of_query = np.zeros(offsets.size - 1)
     if is_nested:
         of_open = np.empty(costs.size)
-        kernel.pool_chain(offsets, spread.of_open, costs, places.overheads, of_open)
+        kernel.pool_chain(offsets, variances.of_open, costs, places.overheads, of_open)
         has_any = np.diff(offsets) > 0
         of_query[has_any] = of_open[offsets[:-1][has_any]]
     else:
-        of_open = spread.of_open / costs
+        of_open = variances.of_open / costs
         np.maximum.at(of_query, places.open_queries, of_open)
         if places.overheads.any():  # else there is nothing to pool, and no sort to compile
-            own = of_stage(places, spread, is_nested=False, least_share=least_share)
-            kernel.pool_star(offsets, spread.of_open, costs, own, places.overheads, of_query, of_open)
+            stage_variances = of_stage(places, variances, is_nested=False, least_share=least_share)
+            kernel.pool_star(offsets, variances.of_open, costs, stage_variances, places.overheads, of_query, of_open)
     return Ratios(np.sqrt(of_query), np.sqrt(of_open))
 
 
@@ -150,20 +159,25 @@ def weighed(places: Places, ratios: Ratios, query_probs: Floats) -> tuple[Floats
     return query_probs * top, query_probs * bottom
 
 
-def variance_left(places: Places, spread: Spread, ratios: Ratios, query_probs: Floats, *, is_nested: bool) -> float:
-    """Return Σ p V / root over queries and wanted places: the variance that unclipped rates p root leave."""
+def variance_left(
+    places: Places, variances: Variances, ratios: Ratios, query_probs: Floats, *, is_nested: bool
+) -> float:
+    """Return the variance that rates leave where none is clipped: Σ p V / root over queries and wanted places."""
     owners = places.open_queries
-    of_query = of_stage(places, spread, is_nested=is_nested)
+    of_query = of_stage(places, variances, is_nested=is_nested)
     left = 0.0
-    for v, root, p in ((of_query, ratios.of_query, query_probs), (spread.of_open, ratios.of_open, query_probs[owners])):
+    for v, root, p in (
+        (of_query, ratios.of_query, query_probs),
+        (variances.of_open, ratios.of_open, query_probs[owners]),
+    ):
         varies = v > 0
         if varies.any():
-            left += float((p * v)[varies] @ (1 / np.maximum(root[varies], LEAST_ROOT * root.max())))
+            left += float((p * v)[varies] @ (1 / np.maximum(root[varies], LEAST_RATE * root.max())))
     return left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sums:
+class RateSums:
     """What the rates of a query depend on beside the query itself: sums over the whole pool, part by part.
 
     Attributes
@@ -191,7 +205,7 @@ class Sums:
     largest: float
 
     @classmethod
-    def of(cls, places: Places, ratios: Ratios, query_probs: Floats) -> Sums:
+    def of(cls, places: Places, ratios: Ratios, query_probs: Floats) -> RateSums:
         """Return the sums over a pool or a part of one."""
         # exactly rounded sums do not depend on the order of the queries
         top, bottom = (math.fsum(part.tolist()) for part in weighed(places, ratios, query_probs))
@@ -206,10 +220,10 @@ class Sums:
             largest=float(ratios.of_query.max(initial=0.0)),
         )
 
-    def __add__(self, other: Sums) -> Sums:
+    def __add__(self, other: RateSums) -> RateSums:
         """Return the sums over two parts together."""
         added = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
-        return Sums(**added | {"largest": max(self.largest, other.largest)})
+        return RateSums(**added | {"largest": max(self.largest, other.largest)})
 
     @property
     def unit(self) -> float:
@@ -222,14 +236,16 @@ class Sums:
         return self.top / self.bottom if self.bottom > 0 else 0.0
 
 
-def order_of(places: Places, rates: Rates, query_probs: Floats, sums: Sums, share: float, *, is_nested: bool) -> Order:
+def order_of(
+    places: Places, rates: RelativeRates, query_probs: Floats, sums: RateSums, share: float, *, is_nested: bool
+) -> Order:
     """Return the order whose rates are p sqrt(variance / cost), however sure the model is not below floors.
 
     Parameters
     ----------
     query_probs : ndarray, shape (n_queries,)
         p(x) over the whole pool.
-    sums : Sums
+    sums : RateSums
         Over the whole pool.
     share : float
         Least root of a query, and of items that come on their own, as a share of the mean one.
@@ -238,7 +254,7 @@ def order_of(places: Places, rates: Rates, query_probs: Floats, sums: Sums, shar
     owners = places.open_queries
     if largest == 0:
         of_query, of_open, largest = np.ones_like(of_query), np.ones_like(of_open), 1.0
-    floor = max(share * sums.mean_root, LEAST_ROOT * largest)
+    floor = max(share * sums.mean_root, LEAST_RATE * largest)
     of_query = np.maximum(of_query, floor)
     least = rates.least_shares * of_query[owners]
     if not is_nested:  # with little overhead a query's root is high: its best item says what an item deserves

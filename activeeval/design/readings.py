@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design.beliefs import Beliefs
-from activeeval.design.expectations import path_of
+from activeeval.design.beliefs import GradeProbs
+from activeeval.design.expectations import expectations_of
 from activeeval.design.orders import Order, Places
 from activeeval.design.planned import Planned
-from activeeval.design.rates import Spread, variance_terms
+from activeeval.design.rates import Variances, variance_terms
 from activeeval.design.selections import Selection, Selections
-from activeeval.design.sums import PoolTotals, Totals, n_products
+from activeeval.design.sums import JudgedTotals, PoolSums, n_products
 from activeeval.errors import InputError
 from activeeval.kernels import prefixes
 from activeeval.kernels.bundles import Rates, Taken
@@ -29,13 +29,13 @@ from activeeval.types import Floats, Ints
 Rows = Selection | Selections
 
 
-class Spreads(Protocol):
+class VarianceModel(Protocol):
     """What says how a target's values vary: a stage."""
 
-    def model(self, beliefs: Beliefs) -> Beliefs:
+    def model(self, beliefs: GradeProbs) -> GradeProbs:
         """Return the beliefs to predict with."""
 
-    def spread(self, target: Target, places: Places, beliefs: Any) -> Spread:
+    def variances(self, target: Target, places: Places, beliefs: Any) -> Variances:
         """Return what a target's value varies by."""
 
 
@@ -51,15 +51,15 @@ class Reading:
         Grades that are known beforehand, −1 where there is none.
     predictions : ndarray, shape (n_queries,)
         m(x) = E[L | x] given what is known; NaN without a grade model.
-    beliefs : Beliefs or None
+    beliefs : GradeProbs or None
         The grade model: what cannot be judged is as it expects, without one of no gain.
-    stage : Spreads
+    stage : VarianceModel
         What is judged of a query: says how values vary.
-    drawn_with : Beliefs or None
+    drawn_with : GradeProbs or None
         What the rates of the order were made with, where that is not what predicts.
     plan : Planned or None
         What the design planned for this target, where that is at hand.
-    gathered_totals : PoolTotals or None
+    larger_pool_sums : PoolSums or None
         Of the larger pool, where the order was gathered of one.
     """
 
@@ -67,11 +67,11 @@ class Reading:
     order: Order
     known: Ints
     predictions: Floats
-    stage: Spreads
-    beliefs: Beliefs | None = None
-    drawn_with: Beliefs | None = None
+    stage: VarianceModel
+    beliefs: GradeProbs | None = None
+    drawn_with: GradeProbs | None = None
     plan: Planned | None = None
-    gathered_totals: PoolTotals | None = None
+    larger_pool_sums: PoolSums | None = None
     kind: ClassVar[str] = "whole"
 
     @property
@@ -81,18 +81,18 @@ class Reading:
 
     @cached_property
     def query_probs(self) -> Floats:
-        """p of every query among those that the question is about, shape (n_queries,)."""
+        """Probability p of every query among those that the question is about, shape (n_queries,)."""
         within, p = self.target.within, self.order.query_probs
         if within is None:
             return p
-        own = np.where(within, p, 0.0)
-        own /= own.sum()
-        own.setflags(write=p.flags.writeable)  # kernels are compiled once for both
-        return own
+        probs = np.where(within, p, 0.0)
+        probs /= probs.sum()
+        probs.setflags(write=p.flags.writeable)  # kernels are compiled once for both
+        return probs
 
     @cached_property
     def settled_values(self) -> Floats:
-        """L of every query from the known grades alone: exact where nothing can be judged."""
+        """Value of every query from the known grades alone: exact where nothing can be judged."""
         return self.target.values(self.known)
 
     @cached_property
@@ -102,19 +102,19 @@ class Reading:
         return np.bincount(self.target.pool.item_queries, unknown, minlength=self.order.n_queries) > 0
 
     @cached_property
-    def least_roots(self) -> Floats:
-        """The least root of each query's places that matter, shape (n_queries,); infinite where none does."""
+    def least_rates(self) -> Floats:
+        """The least rate of each query's places that matter, shape (n_queries,); infinite where none does."""
         order, least = self.order, np.full(self.order.n_queries, np.inf)
-        matters = self.target.matters[order.items] & (order.roots > 0)
-        np.minimum.at(least, order.slot_queries[matters], order.roots[matters])
+        matters = self.target.matters[order.items] & (order.place_rates > 0)
+        np.minimum.at(least, order.place_queries[matters], order.place_rates[matters])
         return least
 
     def settled_by(self, selection: Rows) -> NDArray[np.bool_]:
         """Return which selected queries are certain at the selection's level: all that matters has probability 1.
 
-        Such a query is always among the selected: its numbers are below 1, all its places below level 1 / root.
+        Such a query is always among the selected: its numbers are below 1, all its places below level 1 / rate.
         """
-        return self.is_open[selection.queries] & (selection.levels * self.least_roots[selection.queries] >= 1)
+        return self.is_open[selection.queries] & (selection.levels * self.least_rates[selection.queries] >= 1)
 
     def chosen_by_chance(self, selection: Rows) -> NDArray[np.bool_]:
         """Return which selected queries are open, something of them judged, and not certain: the rows of estimators."""
@@ -122,7 +122,9 @@ class Reading:
         return np.asarray(is_judged & ~self.settled_by(selection))
 
     def left_to_chance(self, level: float) -> Floats:
-        """Return p² Σ c² (1/a − 1) of every query's places at a level, shape (n_queries,).
+        """Return how much of an estimate chance leaves open at a level, by query, shape (n_queries,).
+
+        p² Σ c² (1/a − 1) of every query's places.
 
         c is what a place's rank is worth in the target, so these compare as the variances of the queries do where all
         labels are equally uncertain.
@@ -131,52 +133,52 @@ class Reading:
         _, a = order.inclusion_probs(level)
         left = np.divide(1.0, a, out=np.ones_like(a), where=a > 0) - 1.0
         worth = self.target.contrast[order.items] ** 2
-        return np.asarray(self.query_probs**2 * np.bincount(order.slot_queries, worth * left, minlength=n))
+        return np.asarray(self.query_probs**2 * np.bincount(order.place_queries, worth * left, minlength=n))
 
     @cached_property
-    def sums(self) -> Floats:
+    def known_values(self) -> Floats:
         """What the known grades of each query are worth beside what is estimated of it, shape (n_queries,); 0 here."""
         return np.zeros(self.order.n_queries)
 
     @cached_property
     def regressors(self) -> Floats:
         """What is known of every query for a regression, shape (n_queries, k): 1, m(x), and that of other models."""
-        own = (np.ones_like(self.predictions), np.nan_to_num(self.predictions))
-        return np.column_stack((*own, *self._further_predictions))
+        columns = (np.ones_like(self.predictions), np.nan_to_num(self.predictions))
+        return np.column_stack((*columns, *self._extra_predictions))
 
     @property
-    def _further_predictions(self) -> list[Floats]:
+    def _extra_predictions(self) -> list[Floats]:
         """E[L | x] of every query under each of the other models."""
-        return [] if self.beliefs is None else [self.target.moments(probs).mean for probs in self.beliefs.others]
+        return [] if self.beliefs is None else [self.target.moments(probs).mean for probs in self.beliefs.extra_models]
 
     @cached_property
-    def pool_totals(self) -> PoolTotals:
+    def pool_sums(self) -> PoolSums:
         """What an estimate needs of all queries of the pool, or of the larger one that the order was gathered of."""
-        if self.gathered_totals is not None:
-            return self.gathered_totals
+        if self.larger_pool_sums is not None:
+            return self.larger_pool_sums
         p, is_open = self.query_probs, self.is_open
-        left, known = np.where(is_open, p, 0.0), np.where(is_open, self.sums, self.settled_values)
-        return PoolTotals(
+        left, known = np.where(is_open, p, 0.0), np.where(is_open, self.known_values, self.settled_values)
+        return PoolSums(
             n_queries=int(np.count_nonzero(p)),
             n_open=int(np.count_nonzero(is_open)),
             population=left @ self.regressors,
             base=float(p @ known),
             settled_squares=float((p - left) @ known**2),
-            open_squares=float(left @ self.sums**2),
+            open_squares=float(left @ self.known_values**2),
             open_share=float(left.sum()),
             squares=float(p @ p),
         )
 
     @property
-    def part_totals(self) -> PoolTotals:
+    def part_sums(self) -> PoolSums:
         """What an estimate needs of this part of a larger pool, with what is planned of it."""
-        return replace(self.pool_totals, planned=self.planned, planned_blindly=self.planned_blindly)
+        return replace(self.pool_sums, planned=self.planned, planned_blindly=self.planned_blindly)
 
     @cached_property
     def planned(self) -> Planned:
         """The variance that the design planned for this target, by level; nothing without a grade model."""
-        if self.gathered_totals is not None and self.gathered_totals.planned is not None:
-            return self.gathered_totals.planned
+        if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
+            return self.larger_pool_sums.planned
         if self.plan is not None:
             return self.plan
         beliefs = self.drawn_with or self.beliefs
@@ -184,34 +186,36 @@ class Reading:
 
     @cached_property
     def bounded(self) -> Planned:
-        """What no grade model can plan more than, by level, at hardly any cost: the widest values at the least rate."""
+        """More than any grade model plans, by level, at hardly any cost: the widest values at the least rate."""
         n, top = self.target.pool.n_items, 0 if self.top is None else self.top
         ends = [np.abs(self.target.values(np.full(n, grade))) for grade in (0, top)]
         lists = [self.target.ranking, self.target.versus]
-        alone = [replace(self.target, ranking=own, versus=None) for own in lists if own is not None]
-        spans = [np.abs(one.values(np.full(n, top))) + np.abs(one.values(np.zeros(n, np.int64))) for one in alone]
-        return Planned.of(self.least_roots, self.query_probs**2 * np.sum([*ends, *spans], axis=0) ** 2)
+        alone = [replace(self.target, ranking=ranking, versus=None) for ranking in lists if ranking is not None]
+        spans = [
+            np.abs(target.values(np.full(n, top))) + np.abs(target.values(np.zeros(n, np.int64))) for target in alone
+        ]
+        return Planned.of(self.least_rates, self.query_probs**2 * np.sum([*ends, *spans], axis=0) ** 2)
 
     @cached_property
     def planned_blindly(self) -> Planned | None:
-        """The same were all grades equally likely; None where the grades are not known."""
-        if self.gathered_totals is not None and self.gathered_totals.planned is not None:
-            return self.gathered_totals.planned_blindly
+        """What the design would plan were all grades equally likely, by level; None where the grades are not known."""
+        if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
+            return self.larger_pool_sums.planned_blindly
         if self.top is None:
             return None
-        return self._planned(self.stage.model(Beliefs.uniform(self.target.pool, self.top, self.known)))
+        return self._planned(self.stage.model(GradeProbs.uniform(self.target.pool, self.top, self.known)))
 
     @property
     def top(self) -> int | None:
         """The largest grade that there is; None where nobody knows."""
         return self.max_grade if self.beliefs is None else self.beliefs.max_grade
 
-    def _planned(self, beliefs: Beliefs) -> Planned:
+    def _planned(self, beliefs: GradeProbs) -> Planned:
         places = Places.of_order(self.order)
-        return planned_by(self.order, places, self.stage.spread(self.target, places, beliefs), self.query_probs)
+        return planned_by(self.order, places, self.stage.variances(self.target, places, beliefs), self.query_probs)
 
     def values(self, grades: Ints) -> Floats:
-        """Return L of every query from the grades of places and from what is known, shape (n_queries,)."""
+        """Return the value of every query from the grades of places and from what is known, shape (n_queries,)."""
         return self.target.values(self._all_grades(grades))
 
     def judge(self, grades: Ints) -> Judge:
@@ -222,76 +226,78 @@ class Reading:
         grades : ndarray of int64, shape (n_items,)
             Read for the selected places alone; −1 where an item cannot be judged.
         """
-        own = self._all_grades(grades)
-        return WholeJudge(self, own, self.target.values(own))
+        merged = self._all_grades(grades)
+        return WholeJudge(self, merged, self.target.values(merged))
 
     def _all_grades(self, grades: Ints) -> Ints:
         """Return the grades of open places, and what is known elsewhere."""
         merged = self.known.copy()
-        own = self.order.items[self.order.roots > 0]
-        merged[own] = grades[own]
+        open_items = self.order.items[self.order.place_rates > 0]
+        merged[open_items] = grades[open_items]
         return merged
 
 
-def planned_by(order: Order, places: Places, spread: Spread, query_probs: Floats) -> Planned:
+def planned_by(order: Order, places: Places, variances: Variances, query_probs: Floats) -> Planned:
     """Return the variance that an order leaves of what a target varies by, by level.
 
     Parameters
     ----------
     query_probs : ndarray, shape (n_queries,)
-        p of the queries that the target is about, unless ``spread`` allows for that.
+        p of the queries that the target is about, unless ``variances`` allows for that.
     """
-    terms = variance_terms(places, spread, query_probs, is_nested=order.is_nested)
-    return Planned.of(np.concatenate((order.query_roots, order.roots[places.matters])), np.concatenate(terms))
+    terms = variance_terms(places, variances, query_probs, is_nested=order.is_nested)
+    return Planned.of(np.concatenate((order.query_rates, order.place_rates[places.matters])), np.concatenate(terms))
 
 
 class Judge:
     """What selections of an order show of a target, its labels at hand."""
 
-    def totals(self, selection: Rows) -> Totals:
+    def totals(self, selection: Rows) -> JudgedTotals:
         """Return what a selection shows."""
         raise TypeError("a reading says what judging shows")
 
 
 @dataclass(frozen=True, eq=False)
 class WholeJudge(Judge):
-    """Queries judged whole: y = L."""
+    """Queries judged whole: what is seen of a query is its value."""
 
     reading: Reading
     grades: Ints
     values: Floats
 
-    def totals(self, selection: Rows) -> Totals:
-        """Return what a selection shows; see `Totals`."""
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what a selection shows; see `JudgedTotals`."""
         z = self.reading.regressors[selection.queries]
         totals = np.column_stack((self._expected(selection)[selection.queries], z))
-        return Totals(totals=totals, within=np.zeros((len(totals), n_products(totals.shape[1]))))
+        return JudgedTotals(totals=totals, within=np.zeros((len(totals), n_products(totals.shape[1]))))
 
     def _expected(self, selection: Rows) -> Floats:
         """Return L of the queries, as the model expects it given all other labels where an item cannot be judged."""
         reading, order = self.reading, self.reading.order
-        missing = selection.slots[self.grades[order.items[selection.slots]] < 0]
+        missing = selection.places[self.grades[order.items[selection.places]] < 0]
         if reading.beliefs is None or missing.size == 0:
             return self.values
-        queries = np.unique(order.slot_queries[missing])
-        path = path_of(reading.target, reading.beliefs, order.offsets, order.items, self.grades, queries)[1]
+        queries = np.unique(order.place_queries[missing])
+        expected = expectations_of(reading.target, reading.beliefs, order.offsets, order.items, self.grades, queries)[1]
         values = self.values.copy()
-        values[queries] = path[order.offsets[queries + 1] - 1]
+        values[queries] = expected[order.offsets[queries + 1] - 1]
         return values
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PrefixReading(Reading):
-    """A target on a nested order: L̃ = m + Σ_{k ≤ depth} D_k / G_k, unbiased for any model.
+    """A target on an order whose queries are judged down to a depth.
+
+    L̃ = m + Σ_{k ≤ depth} D_k / G_k, unbiased for any model.
 
     Attributes
     ----------
-    beliefs : Beliefs
+    beliefs : GradeProbs
     lowest : ndarray, shape (n_places,)
         f_k if every unknown item had the lowest grade.
     """
 
-    beliefs: Beliefs
+    beliefs: GradeProbs
     lowest: Floats
     kind: ClassVar[str] = "depth"
 
@@ -307,35 +313,37 @@ class PrefixReading(Reading):
         1, m(x), 0, which is the mean of h, and m(x) of other models.
         """
         m = self.predictions
-        return np.column_stack((np.ones_like(m), m, np.zeros_like(m), *self._further_predictions))
+        return np.column_stack((np.ones_like(m), m, np.zeros_like(m), *self._extra_predictions))
 
     def judge(self, grades: Ints) -> Judge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
-        f = path_of(self.target, self.beliefs, self.order.offsets, self.order.items, self._all_grades(grades))[1]
+        f = expectations_of(self.target, self.beliefs, self.order.offsets, self.order.items, self._all_grades(grades))[
+            1
+        ]
         return PrefixJudge(self, f)
 
 
 @dataclass(frozen=True, eq=False)
 class PrefixJudge(Judge):
-    """Judged prefixes; ``f`` holds f_k by place."""
+    """Judged prefixes; ``f`` holds what is expected of a query after each place, f_k."""
 
     reading: PrefixReading
     f: Floats
 
-    def totals(self, selection: Rows) -> Totals:
-        """Return what a selection shows; see `Totals`."""
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what a selection shows; see `JudgedTotals`."""
         order, n, width = self.reading.order, selection.queries.size, 1 + self.reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
         totals[:, 1:] = self.reading.regressors[selection.queries]
-        paths = (self.reading.predictions, self.f, self.reading.lowest)
-        prefixes.prefix_totals(order.offsets, *paths, *taken_of(order, selection), totals, within)
-        return Totals(totals=totals, within=within)
+        expectations = (self.reading.predictions, self.f, self.reading.lowest)
+        prefixes.prefix_totals(order.offsets, *expectations, *taken_of(order, selection), totals, within)
+        return JudgedTotals(totals=totals, within=within)
 
 
 def taken_of(order: Order, selection: Rows) -> tuple[Rates, Taken]:
     """Return what kernels are given of selections."""
-    rates = Rates(order.query_roots, order.roots)
-    return rates, Taken(selection.queries, selection.levels, selection.counts, selection.slots)
+    rates = Rates(order.query_rates, order.place_rates)
+    return rates, Taken(selection.queries, selection.levels, selection.counts, selection.places)
 
 
 def check_reaches(target: Target, order: Order, known: Ints, *, as_prefix: bool) -> None:
@@ -347,9 +355,9 @@ def check_reaches(target: Target, order: Order, known: Ints, *, as_prefix: bool)
         Whether the reading walks along the order: known items have to stand in it too.
     """
     can_be_judged = np.zeros(target.pool.n_items, dtype=np.bool_)
-    can_be_judged[order.items if as_prefix else order.items[order.roots > 0]] = True
+    can_be_judged[order.items if as_prefix else order.items[order.place_rates > 0]] = True
     if as_prefix:
-        can_be_judged[order.items[order.roots == 0]] = known[order.items[order.roots == 0]] >= 0
+        can_be_judged[order.items[order.place_rates == 0]] = known[order.items[order.place_rates == 0]] >= 0
     lost = np.flatnonzero(target.matters & ~can_be_judged & ((known < 0) | as_prefix))
     if lost.size:
         place = target.pool.place(int(lost[0]))

@@ -27,14 +27,14 @@ def check_budget(budget: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Deck:
-    """Queries to draw from. A draw is the place of a uniform number on their cumulated probabilities.
+class ReplacementDraws:
+    """Queries to draw with replacement. A draw is the place of a uniform number on their cumulated probabilities.
 
     Attributes
     ----------
     queries : ndarray of int64, shape (n,)
         By the hash of their ids, so that the order of rows does not matter to a draw; −1 stands for what lies between
-        those at hand, where the deck is a part of a larger one.
+        those at hand, where these are a part of a larger pool's.
     cumulative : ndarray, shape (n,)
         Σ q up to and with each.
     costs : ndarray, shape (n_queries,)
@@ -53,8 +53,8 @@ class Deck:
     expected_cost: float
 
     @classmethod
-    def of(cls, hashes: Words, sampling_probs: Floats, costs: Floats) -> Deck:
-        """Return the deck of a whole pool."""
+    def of(cls, hashes: Words, sampling_probs: Floats, costs: Floats) -> ReplacementDraws:
+        """Return the draws of a whole pool."""
         by_hash = np.argsort(hashes, kind="stable")
         return cls(
             queries=by_hash,
@@ -65,19 +65,19 @@ class Deck:
             expected_cost=float(sampling_probs @ costs),
         )
 
-    def part(self, queries: Ints) -> Deck:
-        """Return the deck that holds some queries, given in ascending order, and knows where the others lie."""
+    def part(self, queries: Ints) -> ReplacementDraws:
+        """Return the draws that hold some queries, in ascending order, and know where the rest lie."""
         is_kept = np.zeros(self.costs.size, dtype=np.bool_)
         is_kept[queries] = True
         places = np.flatnonzero(is_kept[self.queries])
         before = np.where(places > 0, self.cumulative[places - 1], 0.0)
         cumulative = np.append(np.column_stack((before, self.cumulative[places])).ravel(), self.cumulative[-1])
-        found = np.full(cumulative.size, -1)
-        found[1::2] = np.searchsorted(queries, self.queries[places])
+        indices = np.full(cumulative.size, -1)
+        indices[1::2] = np.searchsorted(queries, self.queries[places])
         # an empty interval at the end would be where a number that exceeds the rounded sum of q falls
-        n = found.size - (places.size > 0 and places[-1] == self.cumulative.size - 1)
-        return Deck(
-            queries=found[:n],
+        n = indices.size - (places.size > 0 and places[-1] == self.cumulative.size - 1)
+        return ReplacementDraws(
+            queries=indices[:n],
             cumulative=cumulative[:n],
             costs=self.costs[queries],
             size=self.size,
@@ -90,7 +90,7 @@ class Deck:
         return budget * (1 + ROUNDING) >= self.cost
 
     def n_draws(self, budget: float) -> int:
-        """Return n* = Λ / E_q[λ], rounded down: draws that cost the budget on average.
+        """Return how many draws cost the budget on average, n* = Λ / E_q[λ] rounded down.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Deck:
             )
         return min(n, most)
 
-    def draws(self, key: np.uint64) -> Iterator[int]:
+    def queries_drawn(self, key: np.uint64) -> Iterator[int]:
         """Yield the queries of a key as they are drawn, without end."""
         random = np.random.default_rng(int(key))
         while True:
@@ -133,9 +133,9 @@ class Deck:
         limit = math.inf if expected else budget * (1 + ROUNDING)
         drawn: list[int] = []
         is_new, spent, last = np.ones(self.costs.size, dtype=np.bool_), 0.0, None
-        draws = self.draws(key)
+        queries = self.queries_drawn(key)
         while len(drawn) < most:
-            query = next(draws)
+            query = next(queries)
             cost = float(self.costs[query]) if is_new[query] else 0.0
             if spent + cost > limit:
                 last = query

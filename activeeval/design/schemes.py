@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.orders import Order
-from activeeval.design.replacement import ROUNDING, Deck, check_budget
+from activeeval.design.replacement import ROUNDING, ReplacementDraws, check_budget
 from activeeval.design.selections import Selection, Selections
 from activeeval.errors import BudgetError, InputError, StateError
 from activeeval.kernels import levels as kernel
 from activeeval.kernels.bundles import Come
+from activeeval.results import Caution
 from activeeval.types import Floats, Ints
 
 _ROOM = 1.2
@@ -42,7 +43,7 @@ class Queue:
     order : Order
     limit : float
         All units below it are here.
-    slots, slot_levels : ndarray
+    places, place_levels : ndarray
         Places that have come, query by query, and at which level.
     ranks : ndarray of int64
         The rank of each place's unit.
@@ -52,8 +53,8 @@ class Queue:
 
     order: Order
     limit: float
-    slots: Ints
-    slot_levels: Floats
+    places: Ints
+    place_levels: Floats
     ranks: Ints
     unit_queries: Ints
     unit_costs: Floats
@@ -75,15 +76,15 @@ class Queue:
     def selection(self, n_units: int) -> Selection:
         """Return the selection of the lowest units, with the level of the first that is left out."""
         level = self.level_after(n_units)
-        slots = self.slots[self.slot_levels < level]
-        queries, counts = np.unique(self.order.slot_queries[slots], return_counts=True)
-        cost = self.order.cost_of(queries, counts, slots)
-        return Selection(queries=queries, counts=counts, slots=slots, level=level, cost=cost)
+        places = self.places[self.place_levels < level]
+        queries, counts = np.unique(self.order.place_queries[places], return_counts=True)
+        cost = self.order.cost_of(queries, counts, places)
+        return Selection(queries=queries, counts=counts, places=places, level=level, cost=cost)
 
-    def slots_of(self, unit: int) -> Ints:
+    def places_of(self, unit: int) -> Ints:
         """Return the places of a unit, by its rank."""
         by_rank, starts = self._by_rank
-        return self.slots[by_rank[starts[unit] : starts[unit + 1]]]
+        return self.places[by_rank[starts[unit] : starts[unit + 1]]]
 
     @cached_property
     def _by_rank(self) -> tuple[Ints, Ints]:
@@ -131,19 +132,17 @@ class Levels:
                 needed=largest,
             )
 
-    def caution(self, order: Order, budget: float) -> str:
+    def caution(self, order: Order, budget: float) -> Caution | None:
         """Return what to be wary of: below the two dearest units the variance of the estimate has no bound."""
         if order.cost <= budget:
-            return ""
+            return None
         two = order.two_dearest
-        if budget >= two:
-            return ""
-        return f"budget {budget:g} is below what two units may take together, {two:g}: the error can be very large"
+        return None if budget >= two else Caution("careful", "two units", {"budget": budget, "needed": two})
 
     def limit(self, order: Order, budget: float) -> float:
         """Return the level to look up to for a budget: infinite where it pays for everything."""
-        if order.gathered is not None:
-            return order.gathered.horizon
+        if order.larger_pool is not None:
+            return order.larger_pool.horizon
         if budget * (1 + ROUNDING) >= order.cost:
             return math.inf
         n_queries = float(order.inclusion_probs(order.level_for(budget))[0].sum())
@@ -167,28 +166,28 @@ class Levels:
             queue = self.below(order, key, limit)
             if queue.cost > budget * (1 + ROUNDING) or math.isinf(limit):
                 return queue
-            if order.gathered is not None:
+            if order.larger_pool is not None:
                 raise StateError(f"these queries were gathered for a smaller budget than {budget:g}: gather for it")
-            limit = _further(order, limit, queue.unit_levels.size)
+            limit = _higher(order, limit, queue.unit_levels.size)
 
     def below(self, order: Order, key: np.uint64, limit: float) -> Queue:
         """Return the units of a key below a level."""
         come = _come(order, np.array([key], dtype=np.uint64), limit)
-        queries = np.repeat(come.queries, np.diff(come.row_slots))
+        queries = np.repeat(come.queries, np.diff(come.row_places))
         by_level = np.lexsort((queries, come.levels))
         levels, owners = come.levels[by_level], queries[by_level]
         firsts = (np.diff(levels, prepend=-1.0) > 0) | (np.diff(owners, prepend=-1) != 0)
         ranks = np.empty(by_level.size, np.int64)
         ranks[by_level] = np.cumsum(firsts) - 1
         unit_queries, unit_costs = owners[firsts], np.zeros(np.count_nonzero(firsts))
-        np.add.at(unit_costs, ranks, order.costs[come.slots])
+        np.add.at(unit_costs, ranks, order.costs[come.places])
         turned_to, first_units = np.unique(unit_queries, return_index=True)
         unit_costs[first_units] += order.overheads[turned_to]
         return Queue(
             order=order,
             limit=limit,
-            slots=come.slots,
-            slot_levels=come.levels,
+            places=come.places,
+            place_levels=come.levels,
             ranks=ranks,
             unit_queries=unit_queries,
             unit_costs=unit_costs,
@@ -209,46 +208,46 @@ class Levels:
         while todo.size:
             come = _come(order, keys[todo], limit)
             levels = np.empty((todo.size, budgets.size))
-            kernel.settle(come, order.path, budgets * (1 + ROUNDING), levels)
+            kernel.settle(come, order.kernel_arrays, budgets * (1 + ROUNDING), levels)
             is_done = np.isfinite(levels[:, -1]) | math.isinf(limit)
             levels[~is_done] = 0.0  # nothing lies below
             yield todo[is_done], [_selected(come, order, column, is_done) for column in levels.T.copy()]
-            todo, limit = todo[~is_done], _further(order, limit, come.slots.size // todo.size)
+            todo, limit = todo[~is_done], _higher(order, limit, come.places.size // todo.size)
 
 
 def _come(order: Order, keys: NDArray[np.uint64], limit: float) -> Come:
     """Return all that comes below a level under each key."""
-    n_rows, n_slots = (int(_ROOM * keys.size * p.sum()) + 16 for p in order.inclusion_probs(limit))
+    n_rows, n_places = (int(_ROOM * keys.size * p.sum()) + 16 for p in order.inclusion_probs(limit))
     longest = int(np.diff(order.offsets).max(initial=0))
     while True:
-        found = Come(
+        room = Come(
             keys=np.empty(n_rows, np.int64),
             queries=np.empty(n_rows, np.int64),
-            row_slots=np.zeros(n_rows + 1, np.int64),
-            slots=np.empty(n_slots + longest, np.int64),
-            levels=np.empty(n_slots + longest),
+            row_places=np.zeros(n_rows + 1, np.int64),
+            places=np.empty(n_places + longest, np.int64),
+            levels=np.empty(n_places + longest),
         )
-        n = kernel.come(keys, order.path, limit, found)
+        n = kernel.come(keys, order.kernel_arrays, limit, room)
         if n >= 0:
             break
-        n_rows, n_slots = 2 * n_rows, 2 * n_slots
-    ends = (n, n, n + 1, *2 * [int(found.row_slots[n])])
-    return Come._make(array[:end] for array, end in zip(found, ends, strict=True))
+        n_rows, n_places = 2 * n_rows, 2 * n_places
+    ends = (n, n, n + 1, *2 * [int(room.row_places[n])])
+    return Come._make(array[:end] for array, end in zip(room, ends, strict=True))
 
 
-def _further(order: Order, limit: float, n_units: int) -> float:
+def _higher(order: Order, limit: float, n_units: int) -> float:
     """Return the level to look up to where a limit, with so many units below it, was too low."""
     return 2 * limit if n_units < order.items.size else math.inf
 
 
 def _selected(come: Come, order: Order, levels: Floats, is_done: NDArray[np.bool_]) -> Selections:
     costs = np.empty(levels.size)
-    owners, taken = kernel.take(come, order.path, levels, costs)
+    owners, taken = kernel.take(come, order.kernel_arrays, levels, costs)
     return Selections(
         owners=owners if is_done.all() else (np.cumsum(is_done) - 1)[owners],
         queries=taken.queries,
         counts=taken.counts,
-        slots=taken.slots,
+        places=taken.places,
         levels=taken.levels,
         costs=costs[is_done],
         thresholds=levels[is_done],
@@ -263,28 +262,28 @@ class Replacement:
     ----------
     sampling_probs : ndarray, shape (n_queries,)
         q(x) over the whole pool.
-    gathered : Deck or None
+    draws : ReplacementDraws or None
         What is drawn from where the order was gathered of a larger pool.
     """
 
     sampling_probs: Floats
-    gathered: Deck | None = None
+    draws: ReplacementDraws | None = None
 
     @property
     def can_be_topped_up(self) -> bool:
         """Whether a larger budget's sample holds a smaller one's; the paper's estimator asks for one planned end."""
         return False
 
-    def deck(self, order: Order) -> Deck:
+    def draws_of(self, order: Order) -> ReplacementDraws:
         """Return what is drawn from."""
-        if self.gathered is not None:
-            return self.gathered
-        costs = np.bincount(order.slot_queries, order.costs, minlength=order.n_queries) + order.overheads
-        return Deck.of(order.query_hashes, self.sampling_probs, costs)
+        if self.draws is not None:
+            return self.draws
+        costs = np.bincount(order.place_queries, order.costs, minlength=order.n_queries) + order.overheads
+        return ReplacementDraws.of(order.query_hashes, self.sampling_probs, costs)
 
     def least(self, order: Order) -> float:
         """Return the smallest budget that works, in mean items: it pays for the dearest single query."""
-        return float(self.deck(order).costs.max())
+        return float(self.draws_of(order).costs.max())
 
     def check(self, order: Order, budget: float) -> None:
         """Raise BudgetError unless the budget pays for the dearest single query.
@@ -292,7 +291,7 @@ class Replacement:
         With less, the queries that can be judged at all would depend on the budget, and the
         estimate would be biased towards cheap queries.
         """
-        costs, dearest = self.deck(order).costs, self.least(order)
+        costs, dearest = self.draws_of(order).costs, self.least(order)
         if check_budget(budget) * (1 + ROUNDING) < dearest:
             query = repr(order.pool.query_texts[int(np.argmax(costs))])
             raise BudgetError(
@@ -301,9 +300,9 @@ class Replacement:
                 needed=dearest,
             )
 
-    def caution(self, order: Order, budget: float) -> str:
+    def caution(self, order: Order, budget: float) -> Caution | None:
         """Return what to be wary of; nothing."""
-        return ""
+        return None
 
 
 Scheme = Levels | Replacement
@@ -333,5 +332,5 @@ def whole(order: Order, queries: Ints, cost: float, level: float = math.inf) -> 
     """Return the selection of whole queries."""
     counts = np.diff(order.offsets)[queries]
     first = order.offsets[queries]
-    slots = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-    return Selection(queries=queries, counts=counts, slots=slots, level=level, cost=cost)
+    places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+    return Selection(queries=queries, counts=counts, places=places, level=level, cost=cost)

@@ -21,30 +21,30 @@ class Selection:
         In the order of the pool for levels, in that of the draws with replacement.
     counts : ndarray of int64, shape (n,)
         How many places of each query.
-    slots : ndarray of int64, shape (Σ counts,)
+    places : ndarray of int64, shape (Σ counts,)
         The places, ascending within a query.
     level : float
-        T: a place with root r is taken with probability min(1, T r); infinite where everything is.
+        T: a place with rate r is taken with probability min(1, T r); infinite where everything is.
     cost : float
         What judging it costs, in mean items.
     """
 
     queries: Ints
     counts: Ints
-    slots: Ints
+    places: Ints
     level: float
     cost: float
 
     @property
     def levels(self) -> Floats:
-        """T once for every query."""
+        """The level T once for every query."""
         return np.full(self.queries.size, self.level)
 
     def within(self, queries: NDArray[np.bool_]) -> Selection:
         """Return the part that is of some queries of the pool; its cost is not known."""
-        own = queries[self.queries]
-        parts = {"queries": self.queries[own], "counts": self.counts[own]}
-        return Selection(**parts, slots=self.slots[np.repeat(own, self.counts)], level=self.level, cost=math.nan)
+        is_kept = queries[self.queries]
+        parts = {"queries": self.queries[is_kept], "counts": self.counts[is_kept]}
+        return Selection(**parts, places=self.places[np.repeat(is_kept, self.counts)], level=self.level, cost=math.nan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,7 +55,7 @@ class Selections:
     ----------
     owners : ndarray of int64, shape (n,)
         Which selection each row is of.
-    queries, counts, slots : ndarray of int64
+    queries, counts, places : ndarray of int64
         As in `Selection`.
     levels : ndarray, shape (n,)
         T of each row's selection.
@@ -66,20 +66,20 @@ class Selections:
     owners: Ints
     queries: Ints
     counts: Ints
-    slots: Ints
+    places: Ints
     levels: Floats
     costs: Floats
     thresholds: Floats
 
     @classmethod
-    def of(cls, one: Selection) -> Selections:
+    def of(cls, selection: Selection) -> Selections:
         """Return a selection as the only one."""
         return cls(
-            owners=np.zeros(one.queries.size, dtype=np.int64),
-            queries=one.queries,
-            counts=one.counts,
-            slots=one.slots,
-            levels=one.levels,
-            costs=np.array([one.cost]),
-            thresholds=np.array([one.level]),
+            owners=np.zeros(selection.queries.size, dtype=np.int64),
+            queries=selection.queries,
+            counts=selection.counts,
+            places=selection.places,
+            levels=selection.levels,
+            costs=np.array([selection.cost]),
+            thresholds=np.array([selection.level]),
         )

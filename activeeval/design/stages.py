@@ -14,12 +14,12 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design.beliefs import Beliefs
-from activeeval.design.expectations import path_of, walked
+from activeeval.design.beliefs import GradeProbs
+from activeeval.design.expectations import expectations_of, walked
 from activeeval.design.item_readings import ItemReading
-from activeeval.design.label_values import worths
+from activeeval.design.label_values import label_values
 from activeeval.design.orders import Order, Places
-from activeeval.design.rates import Ratios, Spread, pooled
+from activeeval.design.rates import Ratios, Variances, pooled
 from activeeval.design.readings import PrefixReading, Reading, check_reaches
 from activeeval.errors import InputError
 from activeeval.kernels import rates, reveal
@@ -52,7 +52,7 @@ for ever."""
 class Stage(Protocol):
     """What is judged of a query.
 
-    ``beliefs`` are `Beliefs` wherever the stage `needs_model`, else None where there are none.
+    ``beliefs`` are `GradeProbs` wherever the stage `needs_model`, else None where there are none.
 
     Attributes
     ----------
@@ -69,16 +69,16 @@ class Stage(Protocol):
     def fits(self, measure: Measure) -> bool:
         """Whether a measure can be read from what is judged."""
 
-    def model(self, beliefs: Beliefs) -> Beliefs:
+    def model(self, beliefs: GradeProbs) -> GradeProbs:
         """Return the beliefs to predict with."""
 
     def places(self, targets: Sequence[Target], beliefs: Any, known: Ints) -> Places:
         """Return the places of all that targets need."""
 
-    def spread(self, target: Target, places: Places, beliefs: Any) -> Spread:
+    def variances(self, target: Target, places: Places, beliefs: Any) -> Variances:
         """Return what a target's value varies by."""
 
-    def pooled(self, places: Places, spread: Spread) -> Ratios:
+    def pooled(self, places: Places, variances: Variances) -> Ratios:
         """Return sqrt(variance / cost), pooled as what is judged together demands."""
 
     def reading(self, target: Target, order: Order, beliefs: Any, known: Ints) -> Reading:
@@ -106,31 +106,33 @@ class Whole:
         """Whether a measure can be read from what is judged; any can."""
         return True
 
-    def model(self, beliefs: Beliefs) -> Beliefs:
+    def model(self, beliefs: GradeProbs) -> GradeProbs:
         """Return the beliefs to predict with."""
         return beliefs
 
-    def places(self, targets: Sequence[Target], beliefs: Beliefs | None, known: Ints) -> Places:
+    def places(self, targets: Sequence[Target], beliefs: GradeProbs | None, known: Ints) -> Places:
         """Return the places of all that targets need."""
         return wanted_places(targets, known)
 
-    def moments(self, target: Target, beliefs: Beliefs) -> Moments:
-        """Return m(x) and Var[L | x] given what is known."""
+    def moments(self, target: Target, beliefs: GradeProbs) -> Moments:
+        """Return mean and variance of each query's value given what is known, m(x) and Var[L | x]."""
         return target.moments(beliefs.nodes, beliefs.weights)
 
-    def spread(self, target: Target, places: Places, beliefs: Beliefs | None) -> Spread:
+    def variances(self, target: Target, places: Places, beliefs: GradeProbs | None) -> Variances:
         """Return what a target's value varies by; alike for all queries without a model."""
         n = places.open_costs.size
         variances = np.ones(places.pool.n_queries) if beliefs is None else self.moments(target, beliefs).variance
-        return Spread(of_query=variances, of_open=np.zeros(n), least_shares=np.ones(n))
+        return Variances(of_query=variances, of_open=np.zeros(n), least_shares=np.ones(n))
 
-    def pooled(self, places: Places, spread: Spread) -> Ratios:
+    def pooled(self, places: Places, variances: Variances) -> Ratios:
         """Return sqrt(variance / cost) of every query, its places' as well."""
-        costs = np.bincount(places.open_queries, places.open_costs, minlength=spread.of_query.size) + places.overheads
-        of_query = np.sqrt(np.divide(spread.of_query, costs, out=np.zeros_like(costs), where=costs > 0))
+        costs = (
+            np.bincount(places.open_queries, places.open_costs, minlength=variances.of_query.size) + places.overheads
+        )
+        of_query = np.sqrt(np.divide(variances.of_query, costs, out=np.zeros_like(costs), where=costs > 0))
         return Ratios(of_query, of_query[places.open_queries])
 
-    def reading(self, target: Target, order: Order, beliefs: Beliefs | None, known: Ints) -> Reading:
+    def reading(self, target: Target, order: Order, beliefs: GradeProbs | None, known: Ints) -> Reading:
         """Return the reading of a target on an order.
 
         Raises
@@ -157,11 +159,11 @@ class Depth:
         """Whether a measure can be read from what is judged: any but those of queries judged whole."""
         return not getattr(measure, "is_judged_whole", False)
 
-    def model(self, beliefs: Beliefs) -> Beliefs:
+    def model(self, beliefs: GradeProbs) -> GradeProbs:
         """Return the beliefs to predict with: never sure of themselves."""
         return beliefs.defended()
 
-    def places(self, targets: Sequence[Target], beliefs: Beliefs, known: Ints) -> Places:
+    def places(self, targets: Sequence[Target], beliefs: GradeProbs, known: Ints) -> Places:
         """Return the places of all that targets need, by better rank in any of their rankings.
 
         Where all targets are divided by an ideal, what tells most comes first.
@@ -169,39 +171,41 @@ class Depth:
         if any(target.terms(beliefs.max_grade + 1).is_exact for target in targets):
             return wanted_places(targets, known)
         _, items = common_lists(targets)
-        return wanted_places(targets, known, np.sum([worths(target, beliefs, items) for target in targets], axis=0))
+        return wanted_places(
+            targets, known, np.sum([label_values(target, beliefs, items) for target in targets], axis=0)
+        )
 
-    def spread(self, target: Target, places: Places, beliefs: Beliefs) -> Spread:
-        """Return E[D_k²] of every place under the model, from labels that it draws."""
+    def variances(self, target: Target, places: Places, beliefs: GradeProbs) -> Variances:
+        """Return how far each place should move its query's value, E[D_k²], by labels that the model draws."""
         arrays = walked(target, beliefs, places.offsets, places.items)
-        spreads, lengths = np.zeros(places.items.size), np.maximum(np.diff(places.offsets), 1)
+        squares, lengths = np.zeros(places.items.size), np.maximum(np.diff(places.offsets), 1)
         powers = np.floor(np.log2(_SAMPLED_PLACES / lengths)).astype(np.int64)
         n_samples = np.clip(2 ** np.maximum(powers, 0), _FEWEST_SAMPLES, _MOST_SAMPLES)
         hashes = pool_hashes(places.pool)[1][places.items]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
-            work = [threads.submit(_expect, arrays, *b, hashes, n_samples, spreads) for b in _blocks(places.offsets)]
+            work = [threads.submit(_expect, arrays, *b, hashes, n_samples, squares) for b in _blocks(places.offsets)]
             for done in work:
                 done.result()
-        of_open = np.maximum(spreads[places.matters], 0.0)
+        of_open = np.maximum(squares[places.matters], 0.0)
         nothing = np.zeros(places.pool.n_queries)
         least, misplaced = _least_depth_shares(target, places), 0.0
         if not target.terms(beliefs.max_grade + 1).is_exact:
             least, misplaced = np.full(of_open.size, LEAST_ITEM_SHARE), MISPLACED_SHARE
-        return Spread(of_query=nothing, of_open=of_open, least_shares=least, misplaced=misplaced)
+        return Variances(of_query=nothing, of_open=of_open, least_shares=least, misplaced=misplaced)
 
-    def pooled(self, places: Places, spread: Spread) -> Ratios:
+    def pooled(self, places: Places, variances: Variances) -> Ratios:
         """Return sqrt(variance / cost), pooled so that it never rises along a query."""
-        of_open, offsets = _as_doubted(places, spread), places.open_offsets
+        of_open, offsets = _as_doubted(places, variances), places.open_offsets
         has_any = np.diff(offsets) > 0
-        of_open[offsets[:-1][has_any]] += spread.of_query[has_any]
-        whole = replace(spread, of_open=of_open)
+        of_open[offsets[:-1][has_any]] += variances.of_query[has_any]
+        whole = replace(variances, of_open=of_open)
         return pooled(places, whole, is_nested=True)
 
-    def reading(self, target: Target, order: Order, beliefs: Beliefs, known: Ints) -> Reading:
+    def reading(self, target: Target, order: Order, beliefs: GradeProbs, known: Ints) -> Reading:
         """Return the reading of a target on an order; raises as `Whole.reading` does."""
         check_reaches(target, order, known, as_prefix=True)
         lowest_grades = np.maximum(known, 0)
-        f0, lowest = path_of(target, beliefs, order.offsets, order.items, lowest_grades)
+        f0, lowest = expectations_of(target, beliefs, order.offsets, order.items, lowest_grades)
         common: dict[str, Any] = {"target": target, "order": order, "known": known, "stage": self}
         return PrefixReading(**common, predictions=f0, beliefs=beliefs, lowest=lowest)
 
@@ -226,11 +230,11 @@ class Items:
         """Whether a measure can be read from what is judged: additive ones can."""
         return bool(getattr(measure, "is_additive", False))
 
-    def model(self, beliefs: Beliefs) -> Beliefs:
+    def model(self, beliefs: GradeProbs) -> GradeProbs:
         """Return the beliefs to predict with."""
         return beliefs
 
-    def places(self, targets: Sequence[Target], beliefs: Beliefs, known: Ints) -> Places:
+    def places(self, targets: Sequence[Target], beliefs: GradeProbs, known: Ints) -> Places:
         """Return the places of all that targets need, those that tell most first."""
         for target in targets:
             self._check(target)
@@ -238,22 +242,25 @@ class Items:
         worth = np.sum([_item_variances(target, beliefs, items) for target in targets], axis=0)
         return wanted_places(targets, known, worth)
 
-    def spread(self, target: Target, places: Places, beliefs: Beliefs) -> Spread:
-        """Return Var[L | x] and E[d_i²], the latter once the labels before have said half of what nodes disagree on."""
+    def variances(self, target: Target, places: Places, beliefs: GradeProbs) -> Variances:
+        """Return the variance of each query's value and what each item adds to it.
+
+        Var[L | x] and E[d_i²], the latter once the labels before have said half of what nodes disagree on.
+        """
         variances = target.moments(beliefs.nodes, beliefs.weights).variance
         of_open = _item_variances(target, beliefs, places.items[places.matters])
-        return Spread(of_query=variances, of_open=of_open, least_shares=np.full(of_open.size, LEAST_ITEM_SHARE))
+        return Variances(of_query=variances, of_open=of_open, least_shares=np.full(of_open.size, LEAST_ITEM_SHARE))
 
-    def pooled(self, places: Places, spread: Spread) -> Ratios:
+    def pooled(self, places: Places, variances: Variances) -> Ratios:
         """Return sqrt(variance / cost), pooled so that no item's exceeds its query's."""
-        return pooled(places, spread, is_nested=False)
+        return pooled(places, variances, is_nested=False)
 
-    def reading(self, target: Target, order: Order, beliefs: Beliefs, known: Ints) -> Reading:
+    def reading(self, target: Target, order: Order, beliefs: GradeProbs, known: Ints) -> Reading:
         """Return the reading of a target on an order; raises as `Whole.reading` does."""
         self._check(target, "; name the question when the sample is drawn: it is then one of depths")
         check_reaches(target, order, known, as_prefix=False)
         gains = target.terms(beliefs.max_grade + 1).values
-        owners, by_node = order.slot_queries, (beliefs.nodes @ gains)[:, order.items]
+        owners, by_node = order.place_queries, (beliefs.nodes @ gains)[:, order.items]
         means = mean_over_nodes(beliefs.weights[owners], by_node)
         contrast = target.contrast[order.items]
         reading = ItemReading(
@@ -268,7 +275,7 @@ class Items:
             contrast=contrast,
             means=means,
         )
-        object.__setattr__(reading, "predictions", reading.sums + reading.regressors[:, 1])
+        object.__setattr__(reading, "predictions", reading.known_values + reading.regressors[:, 1])
         return reading
 
     def _check(self, target: Target, advice: str = "") -> None:
@@ -279,7 +286,7 @@ class Items:
 WHOLE, DEPTH, ITEMS = Whole(), Depth(), Items()
 
 
-def _item_variances(target: Target, beliefs: Beliefs, items: Ints) -> Floats:
+def _item_variances(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
     """Return c_i² E[(g_i − μ_i)²] of items once the labels before have said half of what the nodes disagree on."""
     gains = target.terms(beliefs.max_grade + 1).values
     weights = beliefs.weights[target.pool.item_queries[items]]
@@ -292,12 +299,12 @@ def _item_variances(target: Target, beliefs: Beliefs, items: Ints) -> Floats:
     return np.asarray((within + _LEARNT * between) * target.contrast[items] ** 2)
 
 
-def _as_doubted(places: Places, spread: Spread) -> Floats:
+def _as_doubted(places: Places, variances: Variances) -> Floats:
     """Return V of wanted places, a share of each query's put on all of its places alike, by cost."""
-    owners, costs, n = places.open_queries, places.open_costs, spread.of_query.size
-    whole, cost = (np.bincount(owners, each, minlength=n) for each in (spread.of_open, costs))
+    owners, costs, n = places.open_queries, places.open_costs, variances.of_query.size
+    whole, cost = (np.bincount(owners, each, minlength=n) for each in (variances.of_open, costs))
     density = np.divide(whole, cost, out=np.zeros(n), where=cost > 0)
-    return (1.0 - spread.misplaced) * spread.of_open + spread.misplaced * density[owners] * costs
+    return (1.0 - variances.misplaced) * variances.of_open + variances.misplaced * density[owners] * costs
 
 
 def _least_depth_shares(target: Target, places: Places) -> Floats:
@@ -312,11 +319,11 @@ def _least_depth_shares(target: Target, places: Places) -> Floats:
 
 
 def _expect(
-    arrays: tuple[Any, ...], first: int, last: int, hashes: NDArray[np.uint64], n_samples: Ints, spreads: Floats
+    arrays: tuple[Any, ...], first: int, last: int, hashes: NDArray[np.uint64], n_samples: Ints, squares: Floats
 ) -> None:
     """Fill E[D²] of a block of queries, with labels drawn from the model."""
     f0, no_grades, nothing = np.empty(n_samples.size), sealed(np.empty(0), np.int64), np.empty(0)
-    reveal.reveal(*(*arrays, (first, last), no_grades, hashes, n_samples, f0, nothing, spreads))
+    reveal.reveal(*(*arrays, (first, last), no_grades, hashes, n_samples, f0, nothing, squares))
 
 
 def _blocks(offsets: Ints) -> list[tuple[int, int]]:

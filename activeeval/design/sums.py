@@ -15,7 +15,7 @@ def n_products(width: int) -> int:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Totals:
+class JudgedTotals:
     """What a judged selection says of a target, query by query.
 
     Attributes
@@ -32,7 +32,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PoolTotals:
+class PoolSums:
     """What an estimate needs of all queries of a pool, judged or not; the totals of two parts add up.
 
     A query is *open* where an unknown label can change its value.
@@ -69,8 +69,8 @@ class PoolTotals:
     planned: Planned | None = None
     planned_blindly: Planned | None = None
 
-    def __add__(self, other: PoolTotals) -> PoolTotals:
+    def __add__(self, other: PoolSums) -> PoolSums:
         """Return the totals of two parts together."""
         parts = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        added: dict[str, Any] = {name: None if own is None else own + more for name, own, more in parts}
-        return PoolTotals(**added)
+        added: dict[str, Any] = {name: None if value is None else value + more for name, value, more in parts}
+        return PoolSums(**added)

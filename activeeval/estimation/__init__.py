@@ -13,7 +13,7 @@ from activeeval.estimation.estimators import (
     supported,
     variance_shares,
 )
-from activeeval.estimation.evidence import JudgedSample, JudgedSamples, judged_sample, judged_samples
+from activeeval.estimation.evidence import Evidence, EvidenceArrays, evidence_arrays, evidence_of
 from activeeval.estimation.intervals import (
     INTERVALS,
     GroupSequential,
@@ -40,10 +40,10 @@ __all__ = [
     "INTERVALS",
     "SCOPES",
     "Evaluated",
+    "Evidence",
+    "EvidenceArrays",
     "GroupSequential",
     "IntervalKind",
-    "JudgedSample",
-    "JudgedSamples",
     "Logit",
     "Look",
     "Skewed",
@@ -55,12 +55,12 @@ __all__ = [
     "estimate",
     "evaluate",
     "evaluated",
+    "evidence_arrays",
+    "evidence_of",
     "find_interval",
     "half_widths",
     "hold_at_once",
     "joint_degrees",
-    "judged_sample",
-    "judged_samples",
     "looks_of",
     "pair_roots",
     "population_variance",

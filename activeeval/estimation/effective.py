@@ -30,7 +30,7 @@ import numpy as np
 
 from activeeval.design import Reading, Selection
 from activeeval.estimation.estimators import Evaluated, evaluate, residuals
-from activeeval.estimation.evidence import JudgedSample
+from activeeval.estimation.evidence import Evidence
 from activeeval.types import Floats
 
 FARTHEST = 0.22
@@ -47,8 +47,8 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Spread:
-    """An estimated S².
+class ValueVariance:
+    """An estimate of S², how much values differ between queries.
 
     Attributes
     ----------
@@ -62,83 +62,93 @@ class Spread:
     noise: Floats
 
 
-def effective_sample_size(sample: JudgedSample, reading: Reading, selection: Selection) -> tuple[float | None, str]:
-    """Return n = Ŝ² / V̂ for the pool, or None and why the sample does not tell.
+def effective_sample_size(evidence: Evidence, reading: Reading, selection: Selection) -> tuple[float | None, str]:
+    """Return how many random queries judged whole would tell as much, or None and why the sample does not tell.
+
+    n = Ŝ² / V̂ for the pool.
 
     Parameters
     ----------
-    sample : JudgedSample
+    evidence : Evidence
         What judging ``selection`` showed of ``reading``.
 
     Returns
     -------
     float or None
         None without a reason where nothing was left to chance, or V̂ itself is not known.
-    str
+    {"", "chunks", "too few"}
+        See `activeeval.results.Estimate.size_unknown`.
     """
-    found = evaluate(sample)
-    if found.variance == 0 or not math.isfinite(found.observed):
+    evaluated = evaluate(evidence)
+    if evaluated.variance == 0 or not math.isfinite(evaluated.observed):
         return None, ""
-    if reading.kind == "items" and reading.order.gathered is not None:
-        return None, "items of a pool in chunks do not tell"
-    spread = spread_of(sample, found, reading, selection)
-    if spread.value <= 0 or not _is_supported(sample, found, spread):
-        return None, "the judged queries tell too little of how queries differ"
-    return spread.value / found.variance, ""
+    if reading.kind == "items" and reading.order.larger_pool is not None:
+        return None, "chunks"
+    of_values = value_variance(evidence, evaluated, reading, selection)
+    if of_values.value <= 0 or not _is_supported(evidence, evaluated, of_values):
+        return None, "too few"
+    return of_values.value / evaluated.variance, ""
 
 
-def spread_of(sample: JudgedSample, found: Evaluated, reading: Reading, selection: Selection) -> Spread:
-    """Return Ŝ² by the equations above, ``found`` the sample's estimate for the pool."""
+def value_variance(evidence: Evidence, evaluated: Evaluated, reading: Reading, selection: Selection) -> ValueVariance:
+    """Return how much values differ between queries, Ŝ² by the equations above.
+
+    ``evaluated`` is the sample's estimate for the pool.
+    """
     inside = _by_items if reading.kind == "items" else _as_a_whole
-    certain, opened = inside(sample, found, reading, selection)
-    centre, share = found.value, 1.0 - sample.open_share
-    squares = sample.certain_squares - 2 * centre * certain + centre**2 * share
-    return replace(opened, value=squares + opened.value + found.plain_variance)
+    certain, opened = inside(evidence, evaluated, reading, selection)
+    centre, share = evaluated.value, 1.0 - evidence.open_share
+    squares = evidence.certain_squares - 2 * centre * certain + centre**2 * share
+    return replace(opened, value=squares + opened.value + evaluated.plain_variance)
 
 
-def _as_a_whole(sample: JudgedSample, found: Evaluated, reading: Reading, selection: Selection) -> tuple[float, Spread]:
+def _as_a_whole(
+    evidence: Evidence, evaluated: Evaluated, reading: Reading, selection: Selection
+) -> tuple[float, ValueVariance]:
     """Return Σ p L of certain queries, and what the open ones' values say of their Σ p (L − R̂)²."""
-    weights = sample.open_share * sample.importance_weights / sample.importance_weights.sum()
-    beyond, s = sample.values - found.value, sample.within[:, 0]
+    weights = evidence.open_share * evidence.importance_weights / evidence.importance_weights.sum()
+    beyond, s = evidence.values - evaluated.value, evidence.within[:, 0]
     total = float(weights @ (beyond**2 - s))
-    terms = weights * (beyond**2 - s - total / sample.open_share)
-    return sample.base, Spread(value=total, terms=terms, noise=_noise(sample, weights, terms, beyond, s))
+    terms = weights * (beyond**2 - s - total / evidence.open_share)
+    return evidence.base, ValueVariance(value=total, terms=terms, noise=_noise(evidence, weights, terms, beyond, s))
 
 
-def _by_items(sample: JudgedSample, found: Evaluated, reading: Reading, selection: Selection) -> tuple[float, Spread]:
+def _by_items(
+    evidence: Evidence, evaluated: Evaluated, reading: Reading, selection: Selection
+) -> tuple[float, ValueVariance]:
     """Return Σ p L of certain queries, and of the open ones Σ p (L − R̂)² from what predictions leave."""
     is_settled = reading.settled_by(selection)
     is_open = reading.is_open.copy()
     is_open[selection.queries[is_settled]] = False
-    rows, weights = selection.queries[reading.chosen_by_chance(selection)], sample.importance_weights
-    coefficients, e, s = residuals(sample)
-    beyond = reading.sums + reading.regressors[:, : coefficients.size] @ coefficients - found.value
+    rows, weights = selection.queries[reading.chosen_by_chance(selection)], evidence.importance_weights
+    coefficients, e, s = residuals(evidence)
+    beyond = reading.known_values + reading.regressors[:, : coefficients.size] @ coefficients - evaluated.value
     terms = weights * (2 * beyond[rows] * e + e**2 - s)
     p = np.where(is_open, reading.query_probs, 0.0)
-    noise = _noise(sample, weights, terms, beyond[rows] + e, s)
-    spread = Spread(value=float(p @ beyond**2 + terms.sum()), terms=terms, noise=noise)
-    return sample.base - float(p @ reading.sums), spread
+    noise = _noise(evidence, weights, terms, beyond[rows] + e, s)
+    of_values = ValueVariance(value=float(p @ beyond**2 + terms.sum()), terms=terms, noise=noise)
+    return evidence.base - float(p @ reading.known_values), of_values
 
 
-def _noise(sample: JudgedSample, weights: Floats, terms: Floats, beyond: Floats, s: Floats) -> Floats:
+def _noise(evidence: Evidence, weights: Floats, terms: Floats, beyond: Floats, s: Floats) -> Floats:
     """Return the variance of terms: of the choice of the query, and of what is seen within it, with variance s.
 
     Were that normal, (beyond)² had the variance 4 (L − R̂)² s + 2 s²; it is never taken for more than the whole term.
     """
-    keep = 1.0 if sample.with_replacement else 1 - sample.inclusion_probs
+    keep = 1.0 if evidence.with_replacement else 1 - evidence.inclusion_probs
     s = np.abs(s)
     within = weights**2 * (4 * np.maximum(beyond**2 - s, 0.0) * s + 2 * s**2)
     return np.asarray(keep * terms**2 + (1 - keep) * np.minimum(terms**2, within))
 
 
-def _is_supported(sample: JudgedSample, found: Evaluated, spread: Spread) -> bool:
+def _is_supported(evidence: Evidence, evaluated: Evaluated, of_values: ValueVariance) -> bool:
     """Return whether a sample tells its n."""
-    terms, noise = spread.terms / spread.value, spread.noise / spread.value**2
-    if sample.with_replacement:  # V̂ errs by the same draws: where all weigh alike n is their number
-        of_variance = found.contributions**2 / found.variance
+    terms, noise = of_values.terms / of_values.value, of_values.noise / of_values.value**2
+    if evidence.with_replacement:  # V̂ errs by the same draws: where all weigh alike n is their number
+        of_variance = evaluated.contributions**2 / evaluated.variance
         terms = terms - (of_variance - of_variance.mean())
         noise = terms**2
-    elif found.degrees_of_freedom < FEWEST_DEGREES:
+    elif evaluated.degrees_of_freedom < FEWEST_DEGREES:
         return False
     error = float(noise.sum())
     is_lone = np.abs(terms).sum() ** 2 < FEWEST_TERMS * float(terms @ terms)

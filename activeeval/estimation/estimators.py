@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from activeeval.design import Reading
 from activeeval.errors import InputError, StateError
-from activeeval.estimation.evidence import JudgedSample, JudgedSamples
+from activeeval.estimation.evidence import Evidence, EvidenceArrays
 from activeeval.kernels import estimates
 from activeeval.kernels import evidence as kernel
 from activeeval.results import Estimate
@@ -65,7 +65,9 @@ relevant difference. From 1e-8 to 1e-5 nothing else changes than that wrong inte
 
 
 def supported(observed: Floats, degrees: Floats, planned: Floats) -> Floats:
-    """Return V* = max(V̂, (df V̂ + V_plan) / (df + 1)), shape (n,).
+    """Return variances that what was planned lifts where a sample shows too little, shape (n,).
+
+    V* = max(V̂, (df V̂ + V_plan) / (df + 1)).
 
     V̂ is small where the rare large residual was not drawn. What the model planned for the level reached lifts it then,
     and never lowers it: a model that expects too much spread is contradicted by the sample, one that expects too
@@ -77,7 +79,7 @@ def supported(observed: Floats, degrees: Floats, planned: Floats) -> Floats:
     return np.where(np.isfinite(observed) & (planned > observed), pulled, observed)
 
 
-def evaluate(sample: JudgedSample, scope: str = "pool") -> Evaluated:
+def evaluate(evidence: Evidence, scope: str = "pool") -> Evaluated:
     """Return what the estimator of a judged sample makes of it.
 
     Where only certain queries have been judged, the open ones stand as predicted and the variance is infinite.
@@ -97,12 +99,12 @@ def evaluate(sample: JudgedSample, scope: str = "pool") -> Evaluated:
         Where the scope is not known.
     """
     check_scope(scope)
-    result = _evaluate(sample)
+    result = _evaluate(evidence)
     if scope == "pool":
         return result
-    added = population_variance(sample, result)
-    own = (result.variance, result.degrees_of_freedom)
-    freedom = joint_degrees(*own, added, _degrees_of_choice(sample, result))
+    added = population_variance(evidence, result)
+    of_pool = (result.variance, result.degrees_of_freedom)
+    freedom = joint_degrees(*of_pool, added, _degrees_of_choice(evidence, result))
     return replace(result, variance=result.variance + added, degrees_of_freedom=freedom)
 
 
@@ -112,12 +114,12 @@ def check_scope(scope: str) -> None:
         raise InputError(f"unknown scope {scope!r}; known: {', '.join(SCOPES)}")
 
 
-def _evaluate(sample: JudgedSample) -> Evaluated:
-    n = sample.values.size
+def _evaluate(evidence: Evidence) -> Evaluated:
+    n = evidence.values.size
     contributions = np.empty(n)
-    if sample.is_census:
+    if evidence.is_census:
         return Evaluated(
-            value=sample.base,
+            value=evidence.base,
             variance=0.0,
             degrees_of_freedom=math.inf,
             observed=0.0,
@@ -125,22 +127,22 @@ def _evaluate(sample: JudgedSample) -> Evaluated:
             contributions=np.zeros(n),
             plain_variance=0.0,
         )
-    if sample.n_queries == 0:
+    if evidence.n_queries == 0:
         raise StateError("nothing has been judged yet, so there is nothing to estimate from")
-    if sample.with_replacement:
-        values = np.ascontiguousarray(sample.values)
-        value, variance, freedom = estimates.ratio_estimate(sample.importance_weights, values, contributions)
+    if evidence.with_replacement:
+        values = np.ascontiguousarray(evidence.values)
+        value, variance, freedom = estimates.ratio_estimate(evidence.importance_weights, values, contributions)
         plain = variance
     else:
-        keep = 1 - sample.inclusion_probs
-        arrays = (sample.importance_weights, keep, sample.totals, sample.within, sample.population)
-        value, variance, freedom, plain = estimates.linear_estimate(*arrays, sample.is_fitted, contributions)
+        keep = 1 - evidence.inclusion_probs
+        arrays = (evidence.importance_weights, keep, evidence.totals, evidence.within, evidence.population)
+        value, variance, freedom, plain = estimates.linear_estimate(*arrays, evidence.is_fitted, contributions)
     seen = (np.array([variance]), np.array([freedom]), np.array([n]))
-    reading = None if sample.with_replacement else sample.reading
-    (own,), (freedom,), (observed,), (planned,) = _with_plan(*seen, np.array([sample.level]), reading)
+    reading = None if evidence.with_replacement else evidence.reading
+    (blended,), (freedom,), (observed,), (planned,) = _with_plan(*seen, np.array([evidence.level]), reading)
     return Evaluated(
-        value=float(sample.base + value),
-        variance=float(own),
+        value=float(evidence.base + value),
+        variance=float(blended),
         degrees_of_freedom=float(freedom),
         observed=float(observed),
         planned=float(planned),
@@ -161,7 +163,7 @@ def _with_plan(
         return observed, degrees, observed, np.zeros_like(observed)
     planned = stand_in = reading.planned.at(levels)
     # what all grades being equally likely would make takes as long as a design: it is asked where it can matter
-    is_known = reading.gathered_totals is not None
+    is_known = reading.larger_pool_sums is not None
     can_matter = (observed < LEAST_SPREAD * reading.bounded.at(levels)) | np.isinf(observed) | is_known
     blindly = reading.planned_blindly if can_matter.any() else None
     if blindly is not None:
@@ -175,28 +177,39 @@ def _with_plan(
     return variances, degrees, observed, planned
 
 
-def residuals(sample: JudgedSample) -> tuple[Floats, Floats, Floats]:
-    """Return B, and e and s of each open query of a sample by levels; see `activeeval.kernels.estimates`."""
-    left = np.empty((sample.values.size, 2))
-    arrays = (sample.importance_weights, 1 - sample.inclusion_probs, sample.totals, sample.within, sample.population)
-    coefficients = estimates.residuals(*arrays, sample.is_fitted, left)
+def residuals(evidence: Evidence) -> tuple[Floats, Floats, Floats]:
+    """Return the fitted coefficients B, and residuals e and their variances s of each open query of a sample by levels.
+
+    See `activeeval.kernels.estimates`.
+    """
+    left = np.empty((evidence.values.size, 2))
+    arrays = (
+        evidence.importance_weights,
+        1 - evidence.inclusion_probs,
+        evidence.totals,
+        evidence.within,
+        evidence.population,
+    )
+    coefficients = estimates.residuals(*arrays, evidence.is_fitted, left)
     return coefficients, left[:, 0], left[:, 1]
 
 
-def variance_shares(sample: JudgedSample) -> Floats:
-    """Return what each open query, or draw, adds to V̂, shape (n,): (g ω)² (keep e² + (1 − keep) s), never below 0.
+def variance_shares(evidence: Evidence) -> Floats:
+    """Return what each open query, or draw, adds to the variance, shape (n,), never below 0.
+
+    (g ω)² (keep e² + (1 − keep) s) of V̂.
 
     Of draws with replacement the square of what it adds to the error.
     """
-    contributions = _evaluate(sample).contributions
-    if sample.with_replacement or sample.is_census:
+    contributions = _evaluate(evidence).contributions
+    if evidence.with_replacement or evidence.is_census:
         return np.asarray(contributions**2)
-    keep, (_, e, s) = 1 - sample.inclusion_probs, residuals(sample)
-    lifted = np.divide(contributions, e, out=sample.importance_weights.copy(), where=e != 0)  # g ω
+    keep, (_, e, s) = 1 - evidence.inclusion_probs, residuals(evidence)
+    lifted = np.divide(contributions, e, out=evidence.importance_weights.copy(), where=e != 0)  # g ω
     return np.asarray(np.maximum(keep * contributions**2 + (1 - keep) * lifted**2 * s, 0.0))
 
 
-def evaluated(samples: JudgedSamples) -> Floats:
+def evaluated(evidence: EvidenceArrays) -> Floats:
     """Return what `evaluate` does of each sample for its pool, one by one.
 
     Returns
@@ -204,28 +217,28 @@ def evaluated(samples: JudgedSamples) -> Floats:
     ndarray, shape (n_samples, 5)
         Value, V*, degrees of freedom, V̂ and what was planned.
     """
-    found, out = np.empty((samples.base.size, 3)), np.empty((samples.base.size, 5))
-    kernel.linear_estimates(samples.starts, samples.rows, samples.population, samples.is_fitted, found)
-    out[:, 0] = samples.base + found[:, 0]
-    seen = (found[:, 1], found[:, 2], np.diff(samples.starts))
-    out[:, 1], out[:, 2], out[:, 3], out[:, 4] = _with_plan(*seen, samples.levels, samples.reading)
-    is_census = samples.open_share == 0.0
-    out[is_census, 0], out[is_census, 1:] = samples.base[is_census], (0.0, np.inf, 0.0, 0.0)
+    observed, out = np.empty((evidence.base.size, 3)), np.empty((evidence.base.size, 5))
+    kernel.linear_estimates(evidence.starts, evidence.rows, evidence.population, evidence.is_fitted, observed)
+    out[:, 0] = evidence.base + observed[:, 0]
+    seen = (observed[:, 1], observed[:, 2], np.diff(evidence.starts))
+    out[:, 1], out[:, 2], out[:, 3], out[:, 4] = _with_plan(*seen, evidence.levels, evidence.reading)
+    is_census = evidence.open_share == 0.0
+    out[is_census, 0], out[is_census, 1:] = evidence.base[is_census], (0.0, np.inf, 0.0, 0.0)
     return out
 
 
-def estimate(sample: JudgedSample, method: str, scope: str = "pool") -> Estimate:
+def estimate(evidence: Evidence, method: str, scope: str = "pool") -> Estimate:
     """Return the estimate that a judged sample gives; everything else as in `evaluate`."""
-    result = evaluate(sample, scope)
+    result = evaluate(evidence, scope)
     return Estimate(
         value=result.value,
         std_error=math.sqrt(result.variance),
         degrees_of_freedom=result.degrees_of_freedom,
-        n_open=sample.values.size,
-        n_draws=sample.n_draws,
-        n_queries=sample.n_queries,
-        n_items=sample.n_items,
-        cost=sample.cost,
+        n_open=evidence.values.size,
+        n_draws=evidence.n_draws,
+        n_queries=evidence.n_queries,
+        n_items=evidence.n_items,
+        cost=evidence.cost,
         method=method,
         scope=scope,
         observed_error=math.sqrt(result.observed),
@@ -233,8 +246,8 @@ def estimate(sample: JudgedSample, method: str, scope: str = "pool") -> Estimate
     )
 
 
-def population_variance(sample: JudgedSample, result: Evaluated) -> float:
-    """Return S² / N, what the choice of the pool adds to the variance.
+def population_variance(evidence: Evidence, result: Evaluated) -> float:
+    """Return what the choice of the pool adds to the variance, S² / N.
 
     S² (1 − Σ p²) is the mean of L² less R² by its unbiased estimate R̂² − V̂, and N is 1 / Σ p². L² is known of certain
     queries; of the open ones the weighted mean of unbiased squares stands for it, less the squares of their known
@@ -245,23 +258,25 @@ def population_variance(sample: JudgedSample, result: Evaluated) -> float:
     if not math.isfinite(result.variance):
         return 0.0
     observed = result.observed if math.isfinite(result.observed) else 0.0
-    if sample.pool_size <= 1:
+    if evidence.pool_size <= 1:
         return math.inf
-    mean = sample.certain_squares + sample.open_squares
-    if not sample.is_census:
-        weights = sample.importance_weights
-        known = sample.values - sample.totals[:, 0]
-        squares = sample.values**2 - sample.within[:, 0] - known**2
-        are_in = not sample.with_replacement and bool((sample.inclusion_probs == 1).all())
-        mean += float(weights @ squares) * (1.0 if are_in else sample.open_share / float(weights.sum()))
+    mean = evidence.certain_squares + evidence.open_squares
+    if not evidence.is_census:
+        weights = evidence.importance_weights
+        known = evidence.values - evidence.totals[:, 0]
+        squares = evidence.values**2 - evidence.within[:, 0] - known**2
+        are_in = not evidence.with_replacement and bool((evidence.inclusion_probs == 1).all())
+        mean += float(weights @ squares) * (1.0 if are_in else evidence.open_share / float(weights.sum()))
     spread = mean - (result.value**2 - observed)
-    if sample.is_census and spread <= NO_SPREAD * mean and mean > 0:
+    if evidence.is_census and spread <= NO_SPREAD * mean and mean > 0:
         return math.inf
-    return max(spread, 0.0) / (sample.pool_size - 1)
+    return max(spread, 0.0) / (evidence.pool_size - 1)
 
 
 def joint_degrees(of_pool: float, degrees: float, added: float, of_added: float) -> float:
-    """Return (V* + W)² / (V*²/df₁ + W²/df₂), the degrees of freedom of V* + W after Satterthwaite.
+    """Return the degrees of freedom of a sum of two variances after Satterthwaite.
+
+    (V* + W)² / (V*²/df₁ + W²/df₂) for V* + W.
 
     Examples
     --------
@@ -274,17 +289,17 @@ def joint_degrees(of_pool: float, degrees: float, added: float, of_added: float)
     return (of_pool + added) ** 2 / lost
 
 
-def _degrees_of_choice(sample: JudgedSample, result: Evaluated) -> float:
+def _degrees_of_choice(evidence: Evidence, result: Evaluated) -> float:
     """Return the degrees of freedom of S²: those of the queries' shares of it by the rule for V̂, at most N − 1.
 
     What certain queries add counts as equal shares.
     """
-    most = sample.pool_size - 1.0
-    if sample.is_census:
+    most = evidence.pool_size - 1.0
+    if evidence.is_census:
         return most
-    centre, certain_share = result.value, 1.0 - sample.open_share
-    shares = sample.importance_weights * np.maximum((sample.values - centre) ** 2 - sample.within[:, 0], 0.0)
-    if n_certain := round(certain_share * sample.pool_size):
-        certain = sample.certain_squares - 2 * centre * sample.base + certain_share * centre**2
+    centre, certain_share = result.value, 1.0 - evidence.open_share
+    shares = evidence.importance_weights * np.maximum((evidence.values - centre) ** 2 - evidence.within[:, 0], 0.0)
+    if n_certain := round(certain_share * evidence.pool_size):
+        certain = evidence.certain_squares - 2 * centre * evidence.base + certain_share * centre**2
         shares = np.append(shares, np.full(n_certain, max(certain, 0.0) / n_certain))
     return min(float(estimates.degrees(shares, 1.0)), most)

@@ -15,7 +15,7 @@ from activeeval.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class JudgedSample:
+class Evidence:
     """What judging a selection showed of a target.
 
     A query is *certain* where no chance was in its choice: nothing of it was unknown, it cannot matter, or its places
@@ -31,7 +31,7 @@ class JudgedSample:
     query_probs, inclusion_probs : ndarray, shape (n,)
         p of each open query of the sample, and its q (a row for each draw) or π.
     totals, within : ndarray
-        As in `activeeval.design.Totals`, a row for each open query.
+        As in `activeeval.design.JudgedTotals`, a row for each open query.
     values : ndarray, shape (n,)
         Unbiased for L of each.
     population : ndarray, shape (k,)
@@ -81,12 +81,12 @@ class JudgedSample:
 
     @property
     def importance_weights(self) -> Floats:
-        """p/q, or p/π."""
+        """How many queries of the pool each counts for relative to traffic: p/q, or p/π."""
         return self.query_probs / self.inclusion_probs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class JudgedSamples:
+class EvidenceArrays:
     """What judging several selections of one order by levels showed of a target.
 
     Attributes
@@ -117,17 +117,17 @@ class JudgedSamples:
     pool_size: float
     reading: Reading
 
-    def sample(self, k: int) -> JudgedSample:
-        """Return one of them."""
-        own = Rows._make(array[self.starts[k] : self.starts[k + 1]] for array in self.rows)
-        return JudgedSample(
+    def of_selection(self, k: int) -> Evidence:
+        """Return the evidence of one selection, counted from 0."""
+        rows = Rows._make(array[self.starts[k] : self.starts[k + 1]] for array in self.rows)
+        return Evidence(
             with_replacement=False,
             is_fitted=self.is_fitted,
-            query_probs=own.probs,
-            inclusion_probs=own.inclusion_probs,
-            totals=own.totals,
-            within=own.within,
-            values=own.values,
+            query_probs=rows.probs,
+            inclusion_probs=rows.inclusion_probs,
+            totals=rows.totals,
+            within=rows.within,
+            values=rows.values,
             population=self.population[k],
             base=float(self.base[k]),
             certain_squares=float(self.certain_squares[k]),
@@ -143,7 +143,7 @@ class JudgedSamples:
         )
 
 
-def judged_sample(design: Design, reading: Reading, judge: Judge, selection: Selection) -> JudgedSample:
+def evidence_of(design: Design, reading: Reading, judge: Judge, selection: Selection) -> Evidence:
     """Return what judging a selection showed of a reading.
 
     Parameters
@@ -153,22 +153,25 @@ def judged_sample(design: Design, reading: Reading, judge: Judge, selection: Sel
     """
     if isinstance(design.scheme, Replacement):
         return _drawn(design, design.scheme, reading, judge, selection)
-    return judged_samples(design, reading, judge, Selections.of(selection)).sample(0)
+    return evidence_arrays(design, reading, judge, Selections.of(selection)).of_selection(0)
 
 
-def judged_samples(design: Design, reading: Reading, judge: Judge, selections: Selections) -> JudgedSamples:
-    """Return what judging selections by levels, 65,535 at most, showed of a reading; see `judged_sample`."""
-    pool, order, shown, n = reading.pool_totals, reading.order, judge.totals(selections), selections.costs.size
-    of_queries = (reading.query_probs, order.query_roots, reading.least_roots, reading.is_open, reading.sums)
+def evidence_arrays(design: Design, reading: Reading, judge: Judge, selections: Selections) -> EvidenceArrays:
+    """Return what judging selections by levels, 65,535 at most, showed of a reading; see `evidence_of`."""
+    pool, order, shown, n = reading.pool_sums, reading.order, judge.totals(selections), selections.costs.size
+    of_queries = (reading.query_probs, order.query_rates, reading.least_rates, reading.is_open, reading.known_values)
     queries = Queries(*of_queries, reading.regressors)
-    owners, taken = selections.owners, Taken(selections.queries, selections.levels, selections.counts, selections.slots)
+    owners, taken = (
+        selections.owners,
+        Taken(selections.queries, selections.levels, selections.counts, selections.places),
+    )
     sums, starts = np.empty((n, kernel.FIRST + pool.population.size)), np.empty(n + 1, dtype=np.int64)
     n_queries, n_items = np.empty((2, n), dtype=np.int64)
     kernel.add_up(owners, taken, queries, shown.totals, sums, starts, n_queries, n_items)
     shapes = (starts[-1:], starts[-1:], starts[-1:], *((starts[-1], a.shape[1]) for a in (shown.totals, shown.within)))
     rows = Rows(*(np.empty(shape) for shape in shapes))
     kernel.gather(owners, taken, queries, shown.totals, shown.within, starts, rows)
-    return JudgedSamples(
+    return EvidenceArrays(
         starts=starts,
         rows=rows,
         population=pool.population - sums[:, kernel.FIRST :],
@@ -187,13 +190,13 @@ def judged_samples(design: Design, reading: Reading, judge: Judge, selections: S
     )
 
 
-def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, selection: Selection) -> JudgedSample:
-    p, pool = reading.query_probs, reading.pool_totals
+def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, selection: Selection) -> Evidence:
+    p, pool = reading.query_probs, reading.pool_sums
     queries, first = np.unique(selection.queries, return_index=True)
     shown = judge.totals(selection)
     is_census = queries.size == pool.n_queries
     values = shown.totals[:, 0]
-    return JudgedSample(
+    return Evidence(
         with_replacement=True,
         is_fitted=False,
         query_probs=p[selection.queries],

@@ -19,7 +19,7 @@ from activeeval.checks import strict_share
 from activeeval.design import Reading
 from activeeval.errors import InputError, did_you_mean
 from activeeval.estimation.estimators import Evaluated, evaluate
-from activeeval.estimation.evidence import JudgedSample
+from activeeval.estimation.evidence import Evidence
 from activeeval.kernels import intervals
 from activeeval.results import Interval, t_quantile
 from activeeval.types import Floats
@@ -39,21 +39,21 @@ class Look:
 
     Attributes
     ----------
-    sample : JudgedSample
+    evidence : Evidence
     evaluated : Evaluated
     share : float
         The part of the planned budget that had been judged; above 1 after a top-up.
     """
 
-    sample: JudgedSample
+    evidence: Evidence
     evaluated: Evaluated
     share: float = 1.0
 
 
-def looks_of(samples: Sequence[JudgedSample], shares: Sequence[float], scope: str) -> list[Look]:
+def looks_of(evidence: Sequence[Evidence], shares: Sequence[float], scope: str) -> list[Look]:
     """Return a look for each of the samples that a growing one was; there may be more shares than samples so far."""
-    parts = zip(samples, shares, strict=False)
-    return [Look(sample=sample, evaluated=evaluate(sample, scope), share=share) for sample, share in parts]
+    parts = zip(evidence, shares, strict=False)
+    return [Look(evidence=each, evaluated=evaluate(each, scope), share=share) for each, share in parts]
 
 
 class IntervalKind(Protocol):
@@ -104,7 +104,7 @@ def _has_contributions(evaluated: Evaluated) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """R̂ ± t se."""
+    """The t interval, R̂ ± t se."""
 
     name: ClassVar[str] = "t"
     when: ClassVar[str] = "the default: one look, planned beforehand"
@@ -116,15 +116,15 @@ class Student:
         return _around(last, float(half_widths(*arrays, confidence)), confidence)
 
 
-def _parts(sample: JudgedSample, evaluated: Evaluated) -> tuple[Floats, Floats]:
+def _parts(evidence: Evidence, evaluated: Evaluated) -> tuple[Floats, Floats]:
     """Return u, what each draw adds to the error, centred where draws follow each other, and ``keep``.
 
     V̂ is Σ keep u² and what is unseen within the queries; that goes to 1 − keep in proportion to u².
     """
     u = evaluated.contributions
-    if sample.with_replacement:
+    if evidence.with_replacement:
         return u - u.mean(), np.ones_like(u)
-    keep, squares = 1 - sample.inclusion_probs, u**2
+    keep, squares = 1 - evidence.inclusion_probs, u**2
     room = float((1 - keep) @ squares)
     within = evaluated.variance - float(keep @ squares)
     if room > 0 and within > 0:
@@ -146,10 +146,10 @@ class Skewed:
 
     def interval(self, looks: Sequence[Look], confidence: float) -> Interval:
         """Return the interval at the last look."""
-        sample, last = looks[-1].sample, looks[-1].evaluated
+        evidence, last = looks[-1].evidence, looks[-1].evaluated
         if not _has_contributions(last):
             return Student().interval(looks, confidence)
-        u, keep = _parts(sample, last)
+        u, keep = _parts(evidence, last)
         shares = keep * u**2
         shares /= shares.sum()
         q = float(t_quantile(confidence, max(last.degrees_of_freedom, 1.0)))
@@ -180,12 +180,12 @@ class Logit:
         InputError
             Of a difference, whose sides have no such ends, and of a pool in chunks.
         """
-        plain, sample, last = Student().interval(looks, confidence), looks[-1].sample, looks[-1].evaluated
-        if sample.reading is None or sample.reading.target.versus is not None:
+        plain, evidence, last = Student().interval(looks, confidence), looks[-1].evidence, looks[-1].evaluated
+        if evidence.reading is None or evidence.reading.target.versus is not None:
             raise InputError("logit intervals are for one ranking, a difference has no such ends: ask for another kind")
-        if sample.reading.gathered_totals is not None:
+        if evidence.reading.larger_pool_sums is not None:
             raise InputError("logit intervals need all of a pool, this one came in chunks: ask for another kind")
-        lowest, highest = _ends_of(sample.reading)
+        lowest, highest = _ends_of(evidence.reading)
         if not _knows(last) or not lowest < last.value < highest:
             return plain
         above, below = last.value - lowest, highest - last.value
@@ -244,10 +244,10 @@ def spending_boundaries(
     [2.157, 2.201]
     """
     spent = np.array([SPENDING[spending](share, alpha) for share in shares])
-    found, probs = np.empty((2, spent.size))
+    bounds, probs = np.empty((2, spent.size))
     fractions = np.array(information) / information[-1]
-    intervals.boundaries(fractions, spent, *_rule(), found, probs)
-    return tuple(found.tolist())
+    intervals.boundaries(fractions, spent, *_rule(), bounds, probs)
+    return tuple(bounds.tolist())
 
 
 def crossing_probs(fractions: Sequence[float], boundaries: Sequence[float]) -> Floats:
@@ -258,9 +258,9 @@ def crossing_probs(fractions: Sequence[float], boundaries: Sequence[float]) -> F
     >>> float(crossing_probs([0.2, 0.4, 0.6, 0.8, 1.0], [2.413] * 5).sum().round(4))
     0.05
     """
-    given = np.array(boundaries, dtype=np.float64)
-    probs = np.empty_like(given)
-    intervals.boundaries(np.asarray(fractions, dtype=np.float64), np.full(given.size, -1.0), *_rule(), given, probs)
+    bounds = np.array(boundaries, dtype=np.float64)
+    probs = np.empty_like(bounds)
+    intervals.boundaries(np.asarray(fractions, dtype=np.float64), np.full(bounds.size, -1.0), *_rule(), bounds, probs)
     return probs
 
 
@@ -316,9 +316,9 @@ def _timetable(looks: Sequence[Look]) -> tuple[tuple[float, ...], tuple[float, .
     final = looks[-1].evaluated.variance
     information, shares, before = [], [], 0.0
     for k, look in enumerate(looks):
-        own = round(final / look.evaluated.variance, 2)  # two digits: few boundaries to find, none off by much
+        reached = round(final / look.evaluated.variance, 2)  # two digits: few boundaries to find, none off by much
         left = len(looks) - 1 - k
-        information.append(min(max(own, before + _LEAST_STEP), 1.0 - left * _LEAST_STEP))
+        information.append(min(max(reached, before + _LEAST_STEP), 1.0 - left * _LEAST_STEP))
         before = information[-1]
         shares.append(look.share)
     return tuple(information), tuple(shares)

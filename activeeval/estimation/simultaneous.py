@@ -151,15 +151,15 @@ def hold_at_once(
         As in `pair_roots`. A difference of variance 0 must be right but for rounding, an infinite one holds.
     degrees : array, shape (n_pairs,)
     """
-    found, own = np.asarray(errors, dtype=np.float64), np.array([variances[pair] for pair in pairs])
+    pair_errors, pair_variances = np.asarray(errors, dtype=np.float64), np.array([variances[pair] for pair in pairs])
     freedom = np.maximum(np.asarray(degrees, dtype=np.float64), 1.0)
-    if (np.abs(found[own == 0]) > _PERFECT).any():
+    if (np.abs(pair_errors[pair_variances == 0]) > _PERFECT).any():
         return False
-    open_ones = np.flatnonzero((own > 0) & np.isfinite(own))
+    open_ones = np.flatnonzero((pair_variances > 0) & np.isfinite(pair_variances))
     if not open_ones.size:
         return True
     freedom = freedom[open_ones]
-    least = float((2 * stdtr(freedom, -np.abs(found[open_ones]) / np.sqrt(own[open_ones]))).min())
+    least = float((2 * stdtr(freedom, -np.abs(pair_errors[open_ones]) / np.sqrt(pair_variances[open_ones]))).min())
     roots = pair_roots(variances, [pairs[k] for k in open_ones.tolist()])
     if open_ones.size == 1 or roots is None:
         return least >= (1 - confidence) / open_ones.size
@@ -170,11 +170,11 @@ def hold_at_once(
 def _errors(degrees: Floats) -> Floats:
     """Return sqrt(W / d) at equally likely chances, the same for all, shape (n_chances, n)."""
     chances = (np.arange(_CHANCES) + 0.5) / _CHANCES
-    found = np.ones((_CHANCES, degrees.size))
+    ratios = np.ones((_CHANCES, degrees.size))
     is_finite = np.isfinite(degrees)
-    own = degrees[is_finite]
-    found[:, is_finite] = np.sqrt(chdtri(own[None, :], chances[:, None]) / own)
-    return found
+    finite = degrees[is_finite]
+    ratios[:, is_finite] = np.sqrt(chdtri(finite[None, :], chances[:, None]) / finite)
+    return ratios
 
 
 def certainly_better(n: int, pairs: Pairs, lows: ArrayLike, highs: ArrayLike) -> Bools:

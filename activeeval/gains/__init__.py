@@ -3,7 +3,7 @@
 A pair of ranked lists of which one is preferred says something of what a grade is worth at a rank. From many such
 pairs `GainDiscountLearner` finds the weights, and reads gains and discounts out of them: an `Additive` measure, which
 everything else here samples for and estimates. Nothing in this room knows of sampling. `coherence` says how often two
-measures prefer the same of two lists, `take_census` what pairs are like.
+measures prefer the same of two lists, `summarize_pairs` what pairs can teach.
 """
 
 from activeeval.gains.asking import SimpleMargin
@@ -12,18 +12,18 @@ from activeeval.gains.coherence import CoherenceReport, coherence, random_judged
 from activeeval.gains.fields import gains_fields
 from activeeval.gains.intervals import GainIntervals, gain_intervals
 from activeeval.gains.learner import GainDiscountLearner
-from activeeval.gains.pair_summary import Census, open_pairs, take_census
+from activeeval.gains.pair_summary import PairSummary, open_pairs, summarize_pairs
 from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.reading import ListSource, load_pairs, load_preferences
 from activeeval.gains.readout import ReadOut, read_out, similarity
 from activeeval.gains.stability import Stability, bootstrap_gains
 
 __all__ = [
-    "Census",
     "CoherenceReport",
     "GainDiscountLearner",
     "GainIntervals",
     "ListSource",
+    "PairSummary",
     "PreferenceData",
     "ReadOut",
     "SimpleMargin",
@@ -40,5 +40,5 @@ __all__ = [
     "random_list_pairs",
     "read_out",
     "similarity",
-    "take_census",
+    "summarize_pairs",
 ]

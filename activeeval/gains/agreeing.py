@@ -59,7 +59,7 @@ def _step(likelihood: Likelihood, direction: Floats, z: Floats, radius: float, m
     closest = np.argsort(leads, kind="stable")[:_CLOSEST]
     low, high = np.array(likelihood.limits)[:-2].T
     bounds = np.column_stack((np.maximum(low, z[:-2] - radius), np.minimum(high, z[:-2] + radius)))
-    found = linprog(
+    solution = linprog(
         np.append(direction[:-2], -1.0),
         np.column_stack((-slopes[closest], np.ones(closest.size))),
         -leads[closest],
@@ -68,4 +68,4 @@ def _step(likelihood: Likelihood, direction: Floats, z: Floats, radius: float, m
         [*bounds, (-margin, margin)],
         method="highs",
     )
-    return np.concatenate((found.x[:-1], z[-2:])) if found.status == 0 else None
+    return np.concatenate((solution.x[:-1], z[-2:])) if solution.status == 0 else None

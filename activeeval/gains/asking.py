@@ -22,7 +22,7 @@ _EQUAL = 1e-6
 class SimpleMargin:
     """Choose which pair of lists to ask about next: ask, tell, ask again.
 
-    The first ``n_start`` pairs are drawn at random, and so are further ones until a preference has been told; then the
+    The first ``n_start`` pairs are drawn at random, and so are others until a preference has been told; then the
     next pair is the one with the smallest |wᵀ(s_i − s_j)| among those not yet answered, w learned from all answers.
 
     Parameters
@@ -83,8 +83,8 @@ class SimpleMargin:
             if self._before is None:
                 raise StateError("no pair is answered yet")
             return self._before
-        told = self._pool.answered(list(self._answers), list(self._answers.values()))
-        return told if self._before is None else self._before.joined(told)
+        answered = self._pool.answered(list(self._answers), list(self._answers.values()))
+        return answered if self._before is None else self._before.joined(answered)
 
     def ask(self) -> int | None:
         """Return the number of the pair to ask about, None once none is left; the same until it is told."""

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import InputError
-from activeeval.gains.choosing import Choice
-from activeeval.gains.pair_summary import Census, open_pairs
+from activeeval.gains.choosing import TunedC
+from activeeval.gains.pair_summary import PairSummary, open_pairs
 from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.readout import ReadOut, read_out
 from activeeval.types import Floats
@@ -25,7 +25,7 @@ class UndeterminedWarning(UserWarning):
     """Preferences leave gains or discounts open; these are then what the penalty and the shape make of them."""
 
 
-def cautions(data: PreferenceData, census: Census, weights: Floats, shape: str, with_ties: bool) -> list[str]:
+def cautions(data: PreferenceData, summary: PairSummary, weights: Floats, shape: str, with_ties: bool) -> list[str]:
     """Return what must be said of what was learned and can be read out, a sentence each.
 
     Parameters
@@ -36,39 +36,39 @@ def cautions(data: PreferenceData, census: Census, weights: Floats, shape: str, 
     with_ties : bool
         Whether ties were learned from.
     """
-    said, falls = [], shape == "decreasing"
-    if falls and census.unexplainable + census.indistinguishable == census.pairs:
-        said.append(
-            f"none of the {census.pairs} preferences is for a list that some DCG with falling discounts prefers"
+    sentences, falls = [], shape == "decreasing"
+    if falls and summary.unexplainable + summary.indistinguishable == summary.pairs:
+        sentences.append(
+            f"none of the {summary.pairs} preferences is for a list that some DCG with falling discounts prefers"
         )
-    n_silent = census.indistinguishable + (census.decided if falls else 0)
-    if n_silent > _MOST * census.pairs:
-        said.append(
-            f"{n_silent} of {census.pairs} preferences are between lists of the same grades or for a list that every "
+    n_silent = summary.indistinguishable + (summary.decided if falls else 0)
+    if n_silent > _MOST * summary.pairs:
+        sentences.append(
+            f"{n_silent} of {summary.pairs} preferences are between lists of the same grades or for a list that every "
             "DCG prefers, such as the best order of its items: they say next to nothing of gains and discounts"
         )
     tells = np.where(data.ties, with_ties, open_pairs(data) if falls else (data.preferred != data.other).any(axis=1))
-    told = data.subset(tells) if tells.any() else data
+    telling = data.subset(tells) if tells.any() else data
     try:
-        found = read_out(weights)
+        readout = read_out(weights)
     except InputError as problem:
-        return [*said, *blind_spots(told, None), str(problem)]
-    said += blind_spots(told, found)
-    falls_but_for_a_constant = _hold_same_grades(told).all() and not np.any(np.diff(found.discounts) > _RISE)
-    if not (found.falls or falls_but_for_a_constant):
-        said.append("the discounts do not fall from rank to rank, or are not positive")
-    if found.rank_one_share < _MOST:
-        said.append(
-            f"gains and discounts hold {found.rank_one_share:.0%} of the weights: what a grade is worth depends on its "
-            "rank, or there are too few pairs to tell"
+        return [*sentences, *blind_spots(telling, None), str(problem)]
+    sentences += blind_spots(telling, readout)
+    falls_but_for_a_constant = _hold_same_grades(telling).all() and not np.any(np.diff(readout.discounts) > _RISE)
+    if not (readout.falls or falls_but_for_a_constant):
+        sentences.append("the discounts do not fall from rank to rank, or are not positive")
+    if readout.rank_one_share < _MOST:
+        sentences.append(
+            f"gains and discounts hold {readout.rank_one_share:.0%} of the weights: what a grade is worth depends on "
+            "its rank, or there are too few pairs to tell"
         )
-    return said
+    return sentences
 
 
-def of_choice(chosen: Choice, census: Census) -> list[str]:
+def of_choice(chosen: TunedC, summary: PairSummary) -> list[str]:
     """Return what must be said where held-out preferences are hardly ordered better than by chance, or nothing."""
-    n_told = census.pairs - census.indistinguishable
-    share = min(chosen.precision * census.pairs / n_told, 1.0)
+    n_told = summary.pairs - summary.indistinguishable
+    share = min(chosen.precision * summary.pairs / n_told, 1.0)
     if share > 0.5 + _ONE_IN_TWENTY * np.sqrt(0.25 / n_told):
         return []
     return [
@@ -77,7 +77,7 @@ def of_choice(chosen: Choice, census: Census) -> list[str]:
     ]
 
 
-def blind_spots(data: PreferenceData, found: ReadOut | None) -> list[str]:
+def blind_spots(data: PreferenceData, readout: ReadOut | None) -> list[str]:
     """Return what pairs cannot tell of gains and discounts, a sentence each.
 
     A direction in which gains and discounts can move without any pair's difference moving is a null vector of D J: D
@@ -109,7 +109,7 @@ def blind_spots(data: PreferenceData, found: ReadOut | None) -> list[str]:
             "other: a constant that is added to all discounts rests on these few"
         )
     n_named += never.size + (n_apart == 0)
-    if found is not None and (n_left := _hidden_directions(data, found) - n_named) > 0:
+    if readout is not None and (n_left := _hidden_directions(data, readout) - n_named) > 0:
         reasons.append(f"{n_left} more ways to change gains and discounts together leave all pairs as they are")
     return reasons
 
@@ -127,10 +127,10 @@ def _of_grade(data: PreferenceData, grade: int) -> str:
     return ""
 
 
-def _hidden_directions(data: PreferenceData, found: ReadOut) -> int:
+def _hidden_directions(data: PreferenceData, readout: ReadOut) -> int:
     n_ranks, n_levels = data.depth, data.n_levels
-    by_discount = np.kron(np.eye(n_ranks), found.relative_gains[:, None])
-    by_gain = np.kron(found.discounts[:, None], np.eye(n_levels)[:, 1:])
+    by_discount = np.kron(np.eye(n_ranks), readout.relative_gains[:, None])
+    by_gain = np.kron(readout.discounts[:, None], np.eye(n_levels)[:, 1:])
     differences = data.differences()
     seen = (differences.T @ differences).toarray()
     tangent = np.hstack((by_discount, by_gain))

@@ -16,7 +16,7 @@ from activeeval.types import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TunedC:
     """One candidate for C.
 
     Attributes
@@ -61,7 +61,7 @@ def folds(data: PreferenceData, program: Program, n_folds: int, rng: np.random.G
     return kept
 
 
-def held_out_losses(program: Program, grid: Iterable[float], splits: Sequence[Split]) -> tuple[Choice, ...]:
+def held_out_losses(program: Program, grid: Iterable[float], splits: Sequence[Split]) -> tuple[TunedC, ...]:
     """Return how each candidate for C does on what was held out."""
     choices = []
     for C in grid:
@@ -70,5 +70,5 @@ def held_out_losses(program: Program, grid: Iterable[float], splits: Sequence[Sp
             weights = program.solve(C, split.counts)
             losses.append(split.held.violations(weights)[split.rows] ** 2)
             right.append(told_apart(split.held.rows, weights)[split.rows] > 0)
-        choices.append(Choice(float(C), float(np.concatenate(losses).mean()), float(np.concatenate(right).mean())))
+        choices.append(TunedC(float(C), float(np.concatenate(losses).mean()), float(np.concatenate(right).mean())))
     return tuple(choices)

@@ -83,7 +83,7 @@ def coherence(
     edges: Sequence[float] | int = 10,
     sampled: bool = True,
 ) -> CoherenceReport:
-    """Compare two measures on pairs of lists of grades.
+    """Return how often two measures prefer the same of two lists of grades.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def coherence(
         raise InputError(f"lists have shape {sides[0].shape} and others {sides[1].shape}, expected the same")
     depth, n_levels = sides[0].shape[1], max(int(side.max()) for side in sides) + 1
     sums = [_Sum.of(measure, depth, n_levels) for measure in (first, second)]
-    differences = [one.differences(*sides) for one in sums]
+    differences = [gain_sum.differences(*sides) for gain_sum in sums]
     signs = [np.sign(difference) for difference in differences]
     agrees, n = signs[0] == signs[1], len(sides[0])
     share = float(agrees.mean())
@@ -162,17 +162,18 @@ def random_judged_pairs(
     n_pairs, depth = whole_number(n_pairs, "n_pairs", 1), whole_number(depth, "depth", 1)
     random = np.random.default_rng(rng)
     whole = whole_grades(grades, pool.n_items)
-    judged = [own[own >= 0] for own in np.split(whole, pool.query_offsets[1:-1])]
-    lists = [own for own in judged if own.size > 1]
+    by_query = np.split(whole, pool.query_offsets[1:-1])
+    judged = [query_grades[query_grades >= 0] for query_grades in by_query]
+    lists = [query_grades for query_grades in judged if query_grades.size > 1]
     if not lists:
         raise InputError("no query has two judged items, so there is nothing to order")
-    found = np.zeros((2 * n_pairs, depth), dtype=np.int64)
+    orders = np.zeros((2 * n_pairs, depth), dtype=np.int64)
     query = np.tile(random.integers(len(lists), size=n_pairs), 2)
     for number in np.unique(query).tolist():
         rows = np.flatnonzero(query == number)
         shuffled = random.permuted(np.tile(lists[number], (rows.size, 1)), axis=1)[:, :depth]
-        found[rows, : shuffled.shape[1]] = shuffled
-    return found[:n_pairs], found[n_pairs:]
+        orders[rows, : shuffled.shape[1]] = shuffled
+    return orders[:n_pairs], orders[n_pairs:]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,18 +197,18 @@ class _Sum:
 
     def differences(self, lists: Ints, others: Ints) -> Floats:
         """Return the value of each list less that of the other; what is as small as rounding is 0."""
-        found = (self.gains[lists] - self.gains[others]) @ self.discounts
-        found[np.abs(found) <= _ROUNDING * np.abs(self.gains).max() * np.abs(self.discounts).sum()] = 0.0
-        return np.asarray(found)
+        differences = (self.gains[lists] - self.gains[others]) @ self.discounts
+        differences[np.abs(differences) <= _ROUNDING * np.abs(self.gains).max() * np.abs(self.discounts).sum()] = 0.0
+        return np.asarray(differences)
 
 
 def _why_always(first: _Sum, second: _Sum) -> str:
     """Return why two measures agree on every two lists of the length, where gains and discounts alone say so."""
     if first.gains.size == 1:
         return "one grade alone occurs"
-    if not all(np.all(np.diff(one.gains) > 0) and one.discounts[0] > 0 for one in (first, second)):
+    if not all(np.all(np.diff(gain_sum.gains) > 0) and gain_sum.discounts[0] > 0 for gain_sum in (first, second)):
         return ""
-    if not any(one.discounts[1:].any() for one in (first, second)):
+    if not any(gain_sum.discounts[1:].any() for gain_sum in (first, second)):
         return "one rank alone counts"
     if not np.allclose(
         first.discounts / first.discounts[0], second.discounts / second.discounts[0], rtol=_EQUAL, atol=0
@@ -215,7 +216,7 @@ def _why_always(first: _Sum, second: _Sum) -> str:
         return ""
     if first.gains.size == 2:
         return "two grades and the same discounts"
-    scaled = [(one.gains - one.gains[0]) / (one.gains[-1] - one.gains[0]) for one in (first, second)]
+    scaled = [(gains - gains[0]) / (gains[-1] - gains[0]) for gains in (first.gains, second.gains)]
     return (
         "the gains differ by a factor and a constant alone"
         if np.allclose(scaled[0], scaled[1], rtol=_EQUAL, atol=0)
@@ -238,10 +239,10 @@ def _bins(
     if ends.ndim != 1 or ends.size < 2 or not np.all(np.diff(ends) > 0):
         raise InputError(f"edges must be two or more increasing numbers, got {edges!r}")
     ends[-1] = np.nextafter(ends[-1], np.inf) if is_count else ends[-1]
-    found = []
+    bins = []
     for low, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-        own = agrees[(sizes >= low) & (sizes < high)]
-        share = float(own.mean()) if own.size else float("nan")
-        error = _std_error(own) if sampled else float("nan")
-        found.append(AgreementBin(low, high, int(own.size), share, error))
-    return tuple(found)
+        in_bin = agrees[(sizes >= low) & (sizes < high)]
+        share = float(in_bin.mean()) if in_bin.size else float("nan")
+        error = _std_error(in_bin) if sampled else float("nan")
+        bins.append(AgreementBin(low, high, int(in_bin.size), share, error))
+    return tuple(bins)

@@ -35,14 +35,14 @@ def gains_fields(
     intervals : GainIntervals, optional
         Adds confidence intervals: of gains as shares of the best grade's, of discounts as shares of the first rank's.
     """
-    measure, found = learner.measure(best_gain), learner.read_out()
+    measure, readout = learner.measure(best_gain), learner.read_out()
     table = np.outer(measure.discounts, measure.gains.values(learner.n_levels_))
     is_right = told_apart(data.differences(), table)[~data.ties] > 0
     chosen = next((choice for choice in learner.choices_ if choice.C == learner.C_), None)
     fields: dict[str, Any] = {
         "gains": measure.gains.values(learner.n_levels_).tolist(),
         "discounts": list(measure.discounts),
-        "rank_one_share": found.rank_one_share,
+        "rank_one_share": readout.rank_one_share,
         "weights": learner.weights_.tolist(),
         "max_grade": learner.n_levels_ - 1,
         "depth": learner.n_ranks_,
@@ -53,7 +53,7 @@ def gains_fields(
         "tie_margin": learner.tie_margin,
         "held_out_precision": None if chosen is None else chosen.precision,
         "held_out_loss": None if chosen is None else chosen.loss,
-        **asdict(learner.census_),
+        **asdict(learner.pair_summary_),
         "violated": learner.n_violated_,
         "violated_by_measure": int((~is_right).sum()),
         "unjudged": data.n_unjudged,
@@ -65,16 +65,16 @@ def gains_fields(
     return fields if stability is None else fields | {"stability": _stability(stability, confidence)}
 
 
-def _intervals(found: GainIntervals) -> dict[str, Any]:
+def _intervals(intervals: GainIntervals) -> dict[str, Any]:
     return {
         "method": "likelihood ratio",
-        "confidence": found.confidence,
-        "turned": found.turned,
-        "telling": found.n_telling,
-        "independent": found.unit,
-        "units": found.n_units,
-        "gains": found.gains.tolist(),
-        "discounts": found.discounts.tolist(),
+        "confidence": intervals.confidence,
+        "turned": intervals.turned,
+        "telling": intervals.n_telling,
+        "independent": intervals.unit,
+        "units": intervals.n_units,
+        "gains": intervals.gains.tolist(),
+        "discounts": intervals.discounts.tolist(),
     }
 
 

@@ -72,10 +72,11 @@ class GainIntervals:
 
 
 def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidence: float = 0.95) -> GainIntervals:
-    """Return the gains and discounts whose likelihood is not too small beside the largest, Λ = 2 (ℓ_max − ℓ) ≤ q.
+    """Return confidence intervals of learned gains and discounts.
 
-    ℓ is the largest log-likelihood of all measures with that one gain or discount. Preferences alone count: neither
-    the penalty nor the margin, and no tie. What was learned is within, wherever the penalty pulled it.
+    They hold the values whose likelihood is not too small beside the largest, Λ = 2 (ℓ_max − ℓ) ≤ q, with ℓ the largest
+    log-likelihood of all measures with that one gain or discount. Preferences alone count: neither the penalty nor the
+    margin, and no tie. What was learned is within, wherever the penalty pulled it.
 
     Parameters
     ----------
@@ -96,16 +97,16 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
         raise InputError(f"there are no intervals of {what}: they are of gains and discounts with a shape")
     strict_share(confidence, "confidence")
     chosen = np.flatnonzero(~data.ties & (data.preferred != data.other).any(axis=1))
-    told, groups = data.subset(chosen), np.unique(data.groups()[chosen], return_inverse=True)[1]
-    telling = open_pairs(told)
-    likelihood = Likelihood.of(told, learner.shape == "decreasing")
+    preferences, groups = data.subset(chosen), np.unique(data.groups()[chosen], return_inverse=True)[1]
+    telling = open_pairs(preferences)
+    likelihood = Likelihood.of(preferences, learner.shape == "decreasing")
     best = likelihood.best()
     agreeing = _agreeing_of_few_kinds(likelihood, best, telling, confidence)
     n_free = likelihood.n_ranks + likelihood.n_steps - 2
     rooms = _room(confidence, len(np.unique(groups[telling])), n_free) * _design_effects(likelihood, best, groups)
     low, high = _ends(likelihood, best, rooms, agreeing)
-    found = learner.read_out()
-    learned = np.concatenate((found.discounts, found.relative_gains[1:]))
+    readout = learner.read_out()
+    learned = np.concatenate((readout.discounts, readout.relative_gains[1:]))
     n_units, unit = int(groups.max()) + 1, "queries" if data.is_grouped else "pairs"
     few = [f"{n_units} {unit} make rough intervals"] if n_units < _FEW_UNITS else []
     whole = np.array([np.minimum(low, learned), np.maximum(high, learned)])
@@ -159,9 +160,9 @@ def _ends(likelihood: Likelihood, best: Floats, rooms: Floats, agreeing: Floats 
     points = np.array([best, *(likelihood.farthest(towards, best, room) for towards, room in sought)])
     losses = np.array([likelihood.loss(z)[0] for z in points])
     is_within = losses[:, None] <= losses[0] + rooms + ROOM
-    found = points @ readings.T
-    low = np.where(is_within, found, np.inf).min(axis=0)
-    high = np.where(is_within, found, -np.inf).max(axis=0)
+    values = points @ readings.T
+    low = np.where(is_within, values, np.inf).min(axis=0)
+    high = np.where(is_within, values, -np.inf).max(axis=0)
     if agreeing is None:
         return low, high
     reached = np.array([farthest_agreeing(likelihood, towards, agreeing) for towards, _ in sought]) @ readings.T
@@ -176,10 +177,10 @@ def _design_effects(likelihood: Likelihood, best: Floats, groups: Ints) -> Float
     """
     slopes = likelihood.slopes(best)
     towards = np.linalg.pinv(slopes.T @ slopes, hermitian=True) @ likelihood.readings.T
-    own = slopes @ towards
-    sums = np.zeros((int(groups.max()) + 1, own.shape[1]))
-    np.add.at(sums, groups, own)
-    alone = (own**2).sum(axis=0)
+    along = slopes @ towards
+    sums = np.zeros((int(groups.max()) + 1, along.shape[1]))
+    np.add.at(sums, groups, along)
+    alone = (along**2).sum(axis=0)
     return np.asarray(np.maximum((sums**2).sum(axis=0) / np.where(alone > 0, alone, 1.0), 1.0))
 
 
@@ -187,14 +188,14 @@ def _cautions(low: Floats, high: Floats, learned: Floats, confidence: float, n_r
     names = [f"rank {k}" for k in range(1, n_ranks + 1)] + [f"grade {y}" for y in range(1, low.size - n_ranks + 1)]
 
     def named(chosen: NDArray[np.bool_]) -> str:
-        return ", ".join(name for name, one in zip(names, chosen, strict=True) if one)
+        return ", ".join(name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen)
 
-    said = []
+    sentences = []
     if np.any(wide := high - low > _WIDE):
-        said.append(f"{confidence:.0%} intervals wider than {_WIDE:g}, too few preferences tell of {named(wide)}")
+        sentences.append(f"{confidence:.0%} intervals wider than {_WIDE:g}, too few preferences tell of {named(wide)}")
     if np.any(pulled := (learned < low - _OUTSIDE) | (learned > high + _OUTSIDE)):
-        said.append(
+        sentences.append(
             f"the penalty puts what was learned of {named(pulled)} where the preferences alone would not: "
             "the intervals are stretched to hold it"
         )
-    return tuple(said)
+    return tuple(sentences)

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from activeeval.checks import whole_number
 from activeeval.errors import InputError
 from activeeval.gains.cautions import UndeterminedWarning, cautions, of_choice
-from activeeval.gains.choosing import Choice, Split, folds, held_out_losses
-from activeeval.gains.pair_summary import both_ways, take_census
+from activeeval.gains.choosing import Split, TunedC, folds, held_out_losses
+from activeeval.gains.pair_summary import both_ways, summarize_pairs
 from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.program import MARGINS, SHAPES, Program
 from activeeval.gains.readout import ReadOut, anchored, read_out, told_apart
@@ -66,9 +66,9 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
     weights_ : ndarray, shape (K, L)
         T(ŵ): rows by rank, columns by grade, those of grade 0 are 0.
     C_, C_ties_ : float
-    choices_ : tuple of Choice
+    choices_ : tuple of TunedC
         A line for each candidate for C; empty where it was given.
-    census_ : Census
+    pair_summary_ : PairSummary
         What the pairs are like.
     n_violated_ : int
         Preferences that the weights do not order rightly.
@@ -140,12 +140,12 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         self.C_ties_ = self.C_ if self.C_ties is None else float(self.C_ties)
         self.n_ranks_, self.n_levels_, self.documents_ = data.depth, data.n_levels, data.documents
         self.weights_ = anchored(program.solve(self.C_))
-        self.census_ = take_census(data)
+        self.pair_summary_ = summarize_pairs(data)
         self.n_violated_ = int((~self._is_right(data)).sum())
-        said = [] if chosen is None else of_choice(chosen, self.census_)
+        sentences = [] if chosen is None else of_choice(chosen, self.pair_summary_)
         if not data.documents:
-            said += cautions(data, self.census_, self.weights_, self.shape, self.C_ties_ > 0)
-        self.cautions_ = tuple(said)
+            sentences += cautions(data, self.pair_summary_, self.weights_, self.shape, self.C_ties_ > 0)
+        self.cautions_ = tuple(sentences)
         for caution in self.cautions_:
             warnings.warn(caution, UndeterminedWarning, stacklevel=2)
         return self
@@ -193,16 +193,16 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
             What the best grade is to gain, positive; a preference does not depend on it. By default the gain on the
             scale of the weights.
         """
-        found = self.read_out()
-        if best_gain is not None and not (0 < best_gain < np.inf and found.relative_gains[-1] == 1):
+        readout = self.read_out()
+        if best_gain is not None and not (0 < best_gain < np.inf and readout.relative_gains[-1] == 1):
             raise InputError(f"best_gain must be positive, as must be the gain of the best grade, got {best_gain!r}")
-        gains = found.gains if best_gain is None else best_gain * found.relative_gains
-        return Additive(_short(gains), _short(found.discounts), self.n_ranks_)
+        gains = readout.gains if best_gain is None else best_gain * readout.relative_gains
+        return Additive(_short(gains), _short(readout.discounts), self.n_ranks_)
 
     def _is_right(self, data: PreferenceData) -> NDArray[np.bool_]:
         return np.asarray(self.decision_function(data)[~data.ties] > 0)
 
-    def _choices(self, data: PreferenceData, program: Program, validation: PreferenceData | None) -> tuple[Choice, ...]:
+    def _choices(self, data: PreferenceData, program: Program, validation: PreferenceData | None) -> tuple[TunedC, ...]:
         if validation is None:
             return held_out_losses(program, self.grid, folds(data, program, int(self.n_folds), self.rng))
         self._check_pairs(validation)
@@ -222,16 +222,17 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
             first, second = conflicts[0].tolist()
             raise InputError(
                 f"{data.place(second)} prefers the lists of {data.place(first)} the other way round, one of "
-                f"{len(conflicts)} such contradictions; conflicts='keep' (--conflicts keep) learns from both"
+                f"{len(conflicts)} such contradictions; with `conflicts` keep it is learned from both",
+                field="conflicts",
             )
 
     def _check_parameters(self) -> None:
         is_chosen = isinstance(self.C, str) and self.C == "cv"
         if is_chosen and (not isinstance(self.grid, (Sequence, np.ndarray)) or len(self.grid) == 0):
             raise InputError(f"grid must hold candidates for C, got {self.grid!r}")
-        given = {f"grid[{k}]": C for k, C in enumerate(self.grid)} if is_chosen else {"C": self.C}
-        given["C_ties"] = 0.0 if self.C_ties is None else self.C_ties
-        for name, value in given.items():
+        loss_weights = {f"grid[{k}]": C for k, C in enumerate(self.grid)} if is_chosen else {"C": self.C}
+        loss_weights["C_ties"] = 0.0 if self.C_ties is None else self.C_ties
+        for name, value in loss_weights.items():
             is_number = isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < np.inf
             if not is_number or (name != "C_ties" and not float(value) > 0):
                 kind = "finite and not negative" if name == "C_ties" else "positive and finite"

@@ -79,10 +79,10 @@ class Likelihood:
     @property
     def readings(self) -> Floats:
         """What turns z into c_1 … c_K, g(1) … g(Y), shape (K + Y, K + Y + 2)."""
-        found = np.zeros((self.n_ranks + self.n_steps, self.n_ranks + self.n_steps + 2))
-        found[: self.n_ranks, : self.n_ranks] = self.sums
-        found[self.n_ranks :, self.n_ranks : -2] = np.tri(self.n_steps)
-        return found
+        matrix = np.zeros((self.n_ranks + self.n_steps, self.n_ranks + self.n_steps + 2))
+        matrix[: self.n_ranks, : self.n_ranks] = self.sums
+        matrix[self.n_ranks :, self.n_ranks : -2] = np.tri(self.n_steps)
+        return matrix
 
     @property
     def limits(self) -> list[tuple[float, float]]:
@@ -94,21 +94,21 @@ class Likelihood:
 
     def loss(self, z: Floats) -> tuple[float, Floats]:
         """Return −log of the likelihood, and its derivative."""
-        found = self._by_pair(z)
-        by_lead = found.slopes - found.units * (found.slopes @ found.units / len(self.rows))
-        by_weight = (by_lead @ self.rows).reshape(self.n_ranks, -1) * found.scale
+        by_pair = self._by_pair(z)
+        by_lead = by_pair.slopes - by_pair.units * (by_pair.slopes @ by_pair.units / len(self.rows))
+        by_weight = (by_lead @ self.rows).reshape(self.n_ranks, -1) * by_pair.scale
         discounts, steps = self._parts(z)
-        by_steepness = np.exp(z[-2]) * (found.slopes @ found.units)
-        parts = (by_weight @ steps @ self.sums, discounts @ by_weight, [by_steepness, found.by_turned.sum()])
-        return -float(np.log(found.chances).sum()), -np.concatenate(parts)
+        by_steepness = np.exp(z[-2]) * (by_pair.slopes @ by_pair.units)
+        parts = (by_weight @ steps @ self.sums, discounts @ by_weight, [by_steepness, by_pair.by_turned.sum()])
+        return -float(np.log(by_pair.chances).sum()), -np.concatenate(parts)
 
     def slopes(self, z: Floats) -> Floats:
         """Return the derivative of each preference's log-likelihood, shape (n, K + Y + 2)."""
-        found = self._by_pair(z)
+        by_pair = self._by_pair(z)
         by_shares = self.leads(z)[1]
-        by_shares -= np.outer(found.units, found.units @ by_shares / len(self.rows))
-        by_steepness = np.exp(z[-2]) * found.slopes * found.units
-        return np.column_stack((by_shares * (found.slopes * found.scale)[:, None], by_steepness, found.by_turned))
+        by_shares -= np.outer(by_pair.units, by_pair.units @ by_shares / len(self.rows))
+        by_steepness = np.exp(z[-2]) * by_pair.slopes * by_pair.units
+        return np.column_stack((by_shares * (by_pair.slopes * by_pair.scale)[:, None], by_steepness, by_pair.by_turned))
 
     def leads(self, z: Floats) -> tuple[Floats, Floats]:
         """Return t of each preference, shape (n,), and its derivative by δ and γ, shape (n, K + Y)."""
@@ -122,7 +122,7 @@ class Likelihood:
         usual = np.linalg.solve(self.sums, 1 / np.log2(1 + np.arange(1, self.n_ranks + 1)))
         shares = np.concatenate((usual, np.full(self.n_steps, 1 / self.n_steps)))
         starts = [np.concatenate((shares, [np.log(steepness), turned])) for steepness, turned in _STARTS]
-        return min((self._search(self.loss, one, (), _FIT) for one in starts), key=lambda z: self.loss(z)[0])
+        return min((self._search(self.loss, start, (), _FIT) for start in starts), key=lambda z: self.loss(z)[0])
 
     def farthest(self, direction: Floats, best: Floats, room: float) -> Floats:
         """Return the z of the least direction · z whose loss is at most ``room`` above that of the best."""
@@ -152,8 +152,10 @@ class Likelihood:
         fixed = {"type": "eq", "fun": lambda z: scale @ z - 1, "jac": lambda z: scale}
         low, high = np.array(self.limits).T
         every = [fixed, *constraints]
-        found = minimize(what, start, jac=True, method="SLSQP", bounds=self.limits, constraints=every, options=options)
-        inside = np.clip(found.x, low, high)
+        solution = minimize(
+            what, start, jac=True, method="SLSQP", bounds=self.limits, constraints=every, options=options
+        )
+        inside = np.clip(solution.x, low, high)
         n = self.n_ranks
         inside[:n] /= max(scale[0] @ inside, _FAINT)
         inside[n:-2] /= max(inside[n:-2].sum(), _FAINT)
@@ -187,9 +189,9 @@ class _Remembered:
     """A function of z and its derivative, which the solver asks for one after the other."""
 
     def __init__(self, function: Callable[[Floats], tuple[float, Floats]]) -> None:
-        self._function, self._at, self._found = function, b"", (0.0, np.zeros(0))
+        self._function, self._at, self._last = function, b"", (0.0, np.zeros(0))
 
     def __call__(self, z: Floats) -> tuple[float, Floats]:
         if (at := z.tobytes()) != self._at:
-            self._at, self._found = at, self._function(z)
-        return self._found
+            self._at, self._last = at, self._function(z)
+        return self._last

@@ -1,4 +1,4 @@
-"""What lists of grades pass at the door, and how they are taken from runs."""
+"""Checks of lists of grades, and how lists are taken from runs."""
 
 from __future__ import annotations
 
@@ -53,17 +53,18 @@ def grade_matrix(lists: Any, what: str, max_grade: int | None, place: Place, dep
         )
 
     if not (isinstance(lists, np.ndarray) and lists.ndim == 2 and lists.dtype.kind in "iu"):
-        for row, one in enumerate(lists):
-            if not isinstance(one, (Sequence, np.ndarray)) or isinstance(one, (str, bytes)):
+        for row, grades in enumerate(lists):
+            if not isinstance(grades, (Sequence, np.ndarray)) or isinstance(grades, (str, bytes)):
                 raise InputError(
-                    f"{place(row)}: {what} is {plain(one)!r:.100}, expected a list of grades, one for each rank"
+                    f"{place(row)}: {what} is {plain(grades)!r:.100}, expected a list of grades, one for each rank"
                 )
-            for rank, grade in enumerate(one):
+            for rank, grade in enumerate(grades):
                 if not _is_whole(grade):
                     raise refuse(row, rank, grade)
-            if depth is not None and len(one) != depth:
-                raise InputError(f"{place(row)}: {what} holds {len(one)} grades, expected {depth}, as the lists before")
-            depth = len(one)
+            if depth is not None and len(grades) != depth:
+                held = f"{what} holds {len(grades)} grades"
+                raise InputError(f"{place(row)}: {held}, expected {depth}, as the lists before")
+            depth = len(grades)
     matrix = np.array(lists, dtype=np.float64).astype(np.int64)
     if len(matrix) == 0:
         raise InputError("there is no list of grades")
@@ -112,10 +113,10 @@ def top_lists(
 
 
 def _top_items(rankings: Mapping[str, Rankings], names: NDArray[Any], queries: Ints, depth: int) -> Ints:
-    found = np.full((queries.size, depth), -1)
+    items = np.full((queries.size, depth), -1)
     for name, ranking in rankings.items():
         rows = np.flatnonzero(names == name)
         places = ranking.offsets[queries[rows]][:, None] + np.arange(depth)
         is_held = places < ranking.offsets[queries[rows] + 1][:, None]
-        found[rows] = np.append(ranking.items, -1)[np.where(is_held, places, -1)]
-    return found
+        items[rows] = np.append(ranking.items, -1)[np.where(is_held, places, -1)]
+    return items

@@ -11,8 +11,8 @@ from activeeval.types import Bools, Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
-    """How many pairs there are, and of what kind.
+class PairSummary:
+    """How many pairs there are, and how many of them teach nothing or contradict others.
 
     Attributes
     ----------
@@ -39,23 +39,23 @@ class Census:
     unexplainable: int
 
 
-def take_census(data: PreferenceData) -> Census:
-    """Count what the pairs are like.
+def summarize_pairs(data: PreferenceData) -> PairSummary:
+    """Count the pairs, and those of them that repeat or contradict others or that no measure can learn from.
 
     Examples
     --------
-    >>> census = take_census(PreferenceData([[2, 1], [2, 0], [1, 1], [2, 1]], [[1, 2], [1, 1], [2, 0], [1, 2]]))
-    >>> census.pairs, census.duplicates, census.contradictory, census.decided
+    >>> summary = summarize_pairs(PreferenceData([[2, 1], [2, 0], [1, 1], [2, 1]], [[1, 2], [1, 1], [2, 0], [1, 2]]))
+    >>> summary.pairs, summary.duplicates, summary.contradictory, summary.decided
     (4, 1, 1, 2)
     """
     group, way = _same_lists(data)
-    said = np.stack((group, np.where(data.ties, 0, way), data.ties), axis=1)
+    statements = np.stack((group, np.where(data.ties, 0, way), data.ties), axis=1)
     better, worse, same = dominance(data)
     strict = ~data.ties
-    return Census(
+    return PairSummary(
         pairs=int(strict.sum()),
         ties=int(data.ties.sum()),
-        duplicates=data.n_pairs - len(np.unique(said, axis=0)),
+        duplicates=data.n_pairs - len(np.unique(statements, axis=0)),
         contradictory=len(_first_both_ways(data, group, way)),
         indistinguishable=int((strict & same).sum()),
         decided=int((strict & better).sum()),
@@ -73,8 +73,8 @@ def _first_both_ways(data: PreferenceData, group: Ints, way: Ints) -> Ints:
     for first, sign in zip(firsts, (1, -1), strict=True):
         rows = np.flatnonzero(~data.ties & (way == sign))[::-1]
         first[group[rows]] = rows
-    found = np.sort(firsts.T[(firsts >= 0).all(axis=0)], axis=1)
-    return np.asarray(found[np.argsort(found[:, 1])], dtype=np.int64)
+    first_two = np.sort(firsts.T[(firsts >= 0).all(axis=0)], axis=1)
+    return np.asarray(first_two[np.argsort(first_two[:, 1])], dtype=np.int64)
 
 
 def dominance(data: PreferenceData) -> tuple[Bools, Bools, Bools]:
@@ -94,10 +94,11 @@ def dominance(data: PreferenceData) -> tuple[Bools, Bools, Bools]:
 
 
 def open_pairs(data: PreferenceData) -> Bools:
-    """Return the pairs that DCGs can disagree on, shape (n,): no preference in another one tells of gains or discounts.
+    """Return which pairs can teach something of gains and discounts: those that DCGs can disagree on, shape (n,).
 
-    A DCG has discounts c_1 > … > c_K > 0 and gains that rise with the grade. That lists are tied can tell of it even
-    where every DCG prefers one of them: they are then closer than they might be.
+    A preference in any other pair teaches nothing. A DCG has discounts c_1 > … > c_K > 0 and gains that rise with the
+    grade. That lists are tied can tell of it even where every DCG prefers one of them: they are then closer than they
+    might be.
 
     Examples
     --------

@@ -139,10 +139,10 @@ class PreferenceData:
         if not rows:
             raise InputError("there is no pair of lists to learn from")
         check_pool(pool, *rankings.values())
-        for row, one in enumerate(rows):
-            if not 3 <= len(one) <= 4:
+        for row, preference in enumerate(rows):
+            if not 3 <= len(preference) <= 4:
                 raise InputError(
-                    f"{namer(places)(row)} must be query, preferred, other and perhaps tie, got {one!r:.60}"
+                    f"{namer(places)(row)} must be query, preferred, other and perhaps tie, got {preference!r:.60}"
                 )
         whole = np.append(whole_grades(grades, pool.n_items), 0)
         queries, *sides = top_lists(pool, rankings, rows, depth, namer(places))
@@ -150,8 +150,8 @@ class PreferenceData:
         ties = [row[3] if len(row) > 3 else False for row in rows]
         top = max_grade if max_grade is not None else max(1, int(whole.max()))
         moved = np.count_nonzero(sides[0] != sides[1], axis=1)
-        first, second = (np.maximum(one, 0) for one in held)
-        gaps = [sum((one < 0).sum(axis=1) for one in both) for both in (held, sides)]
+        first, second = (np.maximum(side, 0) for side in held)
+        gaps = [sum((side < 0).sum(axis=1) for side in both) for both in (held, sides)]
         return cls(first, second, ties, pool.query_texts[queries].array(), top, moved, places)._hold(
             gaps=np.stack(gaps, axis=1, dtype=np.int64)
         )
@@ -170,12 +170,12 @@ class PreferenceData:
         >>> data.documents, data.preferred.tolist(), data.other.tolist()
         (('a', 'b', 'c'), [[1, 0, 2]], [[2, 1, 0]])
         """
-        for row, one in enumerate(chain(preferred, other)):
-            if len(set(map(str, one))) < len(one):
-                raise InputError(f"{namer(None)(row % len(preferred))} holds a document twice: {list(one)}")
+        for row, documents in enumerate(chain(preferred, other)):
+            if len(set(map(str, documents))) < len(documents):
+                raise InputError(f"{namer(None)(row % len(preferred))} holds a document twice: {list(documents)}")
         names = np.unique(as_ids(list(chain.from_iterable(chain(preferred, other))), "documents"))
         codes = {str(name): code for code, name in enumerate(names)}
-        sides = [[[codes[str(document)] for document in one] for one in lists] for lists in (preferred, other)]
+        sides = [[[codes[str(name)] for name in documents] for documents in lists] for lists in (preferred, other)]
         made = cls(sides[0], sides[1], ties, max_grade=max(len(codes) - 1, 1))
         return made._hold(documents=tuple(codes), moved=np.count_nonzero(made.preferred != made.other, axis=1))
 
@@ -233,15 +233,15 @@ class PreferenceData:
         InputError
             Where there is no such pair, or an answer is another one.
         """
-        chosen, said = self._numbers_of(rows), np.asarray(answers)
-        if said.shape != chosen.shape or not np.isin(said, (-1, 0, 1)).all():
+        chosen, signs = self._numbers_of(rows), np.asarray(answers)
+        if signs.shape != chosen.shape or not np.isin(signs, (-1, 0, 1)).all():
             raise InputError(f"answers must be 1, -1 or 0 for each of the {chosen.size} pairs, got {answers!r:.60}")
-        swap = (said < 0)[:, None]
+        swap = (signs < 0)[:, None]
         first, second = self.preferred[chosen], self.other[chosen]
         return object.__new__(type(self))._hold(
             preferred=frozen(np.where(swap, second, first)),
             other=frozen(np.where(swap, first, second)),
-            ties=sealed_here(said == 0),
+            ties=sealed_here(signs == 0),
             queries=None if self.queries is None else self.queries[chosen],
             n_levels=self.n_levels,
             moved=None if self.moved is None else self.moved[chosen],
@@ -274,7 +274,7 @@ class PreferenceData:
             return None if any(part is None for part in parts) else sealed_here(np.concatenate(parts))
 
         names = ("preferred", "other", "ties", "queries", "moved", "gaps")
-        places = [one.place(row) for one in (self, others) for row in range(one.n_pairs)]
+        places = [data.place(row) for data in (self, others) for row in range(data.n_pairs)]
         return object.__new__(type(self))._hold(
             **{name: both(name) for name in names},
             n_levels=self.n_levels,

@@ -1,4 +1,4 @@
-"""The door from files to pairs: lists of grades, or runs and judgments with side-by-side preferences."""
+"""From files to pairs: lists of grades, or runs and judgments with side-by-side preferences."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ def _of_grades(table: PairTable, max_grade: int | None) -> PreferenceData:
             if isinstance(name, str):
                 raise InputError(
                     f"{table.places[row]}: {what} is {name!r:.100}, expected a list of grades, one for each rank (in "
-                    "text with spaces between), or the name of a run, with --qrels and --run"
+                    "text with spaces between), or the name of a run, with `qrels` and `runs`",
+                    field="qrels",
                 )
     return PreferenceData(
         table.first, table.second, queries=table.queries, max_grade=max_grade, moved=table.moved, places=table.places

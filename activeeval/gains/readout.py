@@ -19,7 +19,7 @@ _UNSEEN = 1e-5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadOut:
-    """The gains and discounts nearest to the weights: w_{k,y} − w_{k,0} ≈ c_k g_y.
+    """Gains and discounts read out of learned weights, the nearest to them: w_{k,y} − w_{k,0} ≈ c_k g_y.
 
     Attributes
     ----------
@@ -62,12 +62,12 @@ def anchored(weights: ArrayLike) -> Floats:
 
 def told_apart(differences: sparse.csr_array, weights: Floats) -> Floats:
     """Return the utility of one list less that of the other, shape (n,); 0 where it is as small as a solver's error."""
-    found = np.asarray(differences @ weights.ravel())
-    return np.where(np.abs(found) > _NOISE * np.abs(weights).max(), found, 0.0)
+    leads = np.asarray(differences @ weights.ravel())
+    return np.where(np.abs(leads) > _NOISE * np.abs(weights).max(), leads, 0.0)
 
 
 def similarity(weights: ArrayLike, others: ArrayLike) -> float:
-    """Return the cosine of two sets of weights, (K, L) each, after `anchored`.
+    """Return how alike two sets of weights order lists, from −1 to 1: their cosine after `anchored`, (K, L) each.
 
     Examples
     --------
@@ -84,9 +84,10 @@ def similarity(weights: ArrayLike, others: ArrayLike) -> float:
 
 
 def read_out(weights: ArrayLike) -> ReadOut:
-    """Return gains and discounts by the first singular vectors of T(w): c = u / u₁ and g = σ u₁ v.
+    """Return the gains and discounts whose products come nearest to the weights.
 
-    Zhou, Zha, Chang and Xue, section 4.3, of the transposed matrix.
+    They are of the first singular vectors of T(w), c = u / u₁ and g = σ u₁ v: Zhou, Zha, Chang and Xue, section 4.3, of
+    the transposed matrix.
 
     Parameters
     ----------
@@ -100,8 +101,8 @@ def read_out(weights: ArrayLike) -> ReadOut:
 
     Examples
     --------
-    >>> found = read_out(np.outer([1, 0.5], [0, 1, 3]))
-    >>> found.gains.round(6) + 0, found.discounts.round(6), round(found.rank_one_share, 6)
+    >>> readout = read_out(np.outer([1, 0.5], [0, 1, 3]))
+    >>> readout.gains.round(6) + 0, readout.discounts.round(6), round(readout.rank_one_share, 6)
     (array([0., 1., 3.]), array([1. , 0.5]), 1.0)
     """
     whole = anchored(weights)

@@ -21,7 +21,7 @@ from activeeval.types import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stability:
-    """What was read out of resampled pairs.
+    """Gains and discounts learned from resampled pairs.
 
     Attributes
     ----------
@@ -86,21 +86,21 @@ def bootstrap_gains(
     random = np.random.default_rng(rng)
     program, groups = learner.program(data), data.groups()
     n_groups = int(groups.max()) + 1
-    found = []
+    readouts = []
     for _ in range(n_resamples):
         counts = np.bincount(random.integers(n_groups, size=n_groups), minlength=n_groups)[groups]
         try:
-            found.append(read_out(program.solve(learner.C_, counts)))
+            readouts.append(read_out(program.solve(learner.C_, counts)))
         except InputError:
             continue
-    if not found:
+    if not readouts:
         why = "too few pairs, or were preferred and other exchanged?"
         raise InputError(f"none of {n_resamples} resamples tells gains and discounts: {why}")
     return Stability(
-        np.array([one.relative_gains for one in found]),
-        np.array([one.discounts for one in found]),
-        np.array([one.rank_one_share for one in found]),
-        n_resamples - len(found),
+        np.array([readout.relative_gains for readout in readouts]),
+        np.array([readout.discounts for readout in readouts]),
+        np.array([readout.rank_one_share for readout in readouts]),
+        n_resamples - len(readouts),
         "queries" if data.is_grouped else "pairs",
         n_groups,
     )

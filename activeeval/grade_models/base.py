@@ -1,4 +1,4 @@
-"""What every grade model shares: grades as classes, checks at the door, predictions."""
+"""What every grade model shares: grades as classes, checks of what comes in, predictions."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from activeeval.types import Floats, Ints
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Judged items of alike p(y = grade).
+    """Judged items whose predicted probabilities of a grade are alike.
 
     Attributes
     ----------

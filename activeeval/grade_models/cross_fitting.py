@@ -25,7 +25,7 @@ def cross_fitted_probs(
     rng: np.random.Generator | int | None = None,
     progress: Callable[[str], object] = lambda what: None,
 ) -> Floats:
-    """Predict every row by a clone of the model that saw no grade of its query.
+    """Predict the grades of every row by a clone of the model that saw no grade of its query.
 
     Parameters
     ----------

@@ -77,7 +77,9 @@ class Forests:
 
 
 class ForestGradeModel(Forests, ThresholdModel):
-    """Regression forests for the indicators {y ≤ k}: p(y = k) = p(y ≤ k) − p(y ≤ k − 1).
+    """Grade probabilities of random forests.
+
+    They are regression forests of the indicators {y ≤ k}: p(y = k) = p(y ≤ k) − p(y ≤ k − 1).
 
     Parameters
     ----------

@@ -113,11 +113,11 @@ class GivenProbabilities(GradeModel):
         if not hasattr(self, "classes_"):
             return np.asarray(clone(self).fit(X).predict_proba(X), dtype=np.float64)
         self._check_columns(X)
-        given = as_probabilities(X, "X")
+        given_probs = as_probabilities(X, "X")
         if self.is_identity_:
-            probs = given / given.sum(axis=1, keepdims=True)
+            probs = given_probs / given_probs.sum(axis=1, keepdims=True)
         else:
-            probs = from_cumulative(expit(self.slope_ * _cumulative_logits(given) - self.shifts_))
+            probs = from_cumulative(expit(self.slope_ * _cumulative_logits(given_probs) - self.shifts_))
         return np.pad(probs, ((0, 0), (0, self.classes_.size - probs.shape[1])))
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -29,7 +29,7 @@ PRIOR_QUERIES = 1.0
 models' grades, learned from 10 to 339 of the queries, held against the rest) all from 1 on leave the same squared error
 within .3 %, and .2 up to 1.5 % more; where every row counts as much as a query does here, it is up to 14 % more."""
 WORTH = 0.03
-"""Share of the squared error that a further regressor has to take away: it costs 1/n, 3 % of n = 30 judged queries."""
+"""Share of the squared error that an extra regressor has to take away: it costs 1/n, 3 % of n = 30 judged queries."""
 _CLOSE, _MOST_STEPS = 1e-10, 10_000
 _RANKS = 10
 _ROUNDING, _FAR = 1e-9, 2.0
@@ -126,7 +126,7 @@ class MixtureGradeModel(GradeModel):
 
 
 def learned_weights(probs: Sequence[ArrayLike], grades: ArrayLike, queries: ArrayLike) -> Floats:
-    """Return the weights of a mixture by what its models say of grades that they did not learn from.
+    """Learn the weights of a mixture from grades that its models did not learn from.
 
     They maximise Σ_x (1/n_x) Σ_i log Σ_j w_j p_j(y_i) + `PRIOR_QUERIES` Σ_j log w_j over queries x and their n_x rows:
     the likelihood of a query by its mean row, and a prior that draws weights together.
@@ -189,7 +189,7 @@ def worth_fitting(probs: Sequence[ArrayLike], weights: ArrayLike, grades: ArrayL
     ranks[order] = np.arange(known.size) - np.searchsorted(codes[order], codes[order]) + 1
     discounts = np.where(ranks <= _RANKS, 1.0 / np.log2(1.0 + ranks), 0.0)
     sums = [np.bincount(codes, discounts * c, minlength=n) for c in (known.astype(np.float64), *expected.T)]
-    values, *predicted = (np.asarray(one, dtype=np.float64) for one in sums)
+    values, *predicted = (np.asarray(of_query, dtype=np.float64) for of_query in sums)
     chosen: list[int] = []
     columns = [np.ones(n), predicted[0]]
     errors = _left_out(columns, values)

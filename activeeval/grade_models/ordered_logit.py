@@ -27,7 +27,9 @@ SMALLEST_CURVATURE = 1e-10
 
 
 class OrderedLogitModel(ThresholdModel):
-    """Ordered logit p(y ≤ k) = σ(θ_k − wᵀx) with a Gaussian prior on w and increasing θ.
+    """Grade probabilities of a linear model.
+
+    It is the ordered logit p(y ≤ k) = σ(θ_k − wᵀx), with a Gaussian prior on w and increasing θ.
 
     Parameters
     ----------

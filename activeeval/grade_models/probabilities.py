@@ -17,7 +17,7 @@ SMALLEST = float(np.finfo(np.float64).eps)
 
 
 def expected_grade(probs: ArrayLike) -> Floats:
-    """Return Σ_k k·p(y = k), the score by which a grade model ranks.
+    """Return the expected grade Σ_k k·p(y = k), the score by which a grade model ranks.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def expected_grade(probs: ArrayLike) -> Floats:
 
 
 def log_loss(probs: ArrayLike, y: ArrayLike) -> float:
-    """Return the mean of −log p(y) over rows; a p(y) below 2.2e-16 counts as 2.2e-16.
+    """Return how badly probabilities predict grades: the mean of −log p(y), a p(y) below 2.2e-16 counting as that.
 
     Parameters
     ----------

@@ -61,7 +61,9 @@ _TOLERANCES = {"ftol": 1e-13, "gtol": 1e-8, "maxiter": 1000}
 
 @dataclass(frozen=True, slots=True)
 class QueryFactor:
-    """A latent factor per query on top of a grade model, equation (1) of the module.
+    """How much queries are easy or hard as a whole: it ties the grades of a query, which a grade model does not.
+
+    A latent factor per query on top of a grade model, equation (1) of the module.
 
     Parameters
     ----------

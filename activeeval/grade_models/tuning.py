@@ -37,7 +37,7 @@ def tune_grade_model(
     rng: np.random.Generator | int | None = None,
     validation_fraction: float = 0.5,
 ) -> Model:
-    """Choose parameters on held-out queries and refit on all rows, as the paper does.
+    """Choose a grade model's parameters on held-out queries and refit it on all rows, as the paper does.
 
     Queries, not rows, are split: rows of one query share what makes it easy or hard.
 

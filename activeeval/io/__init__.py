@@ -1,5 +1,5 @@
 """Files and tables in and out; what is wrong with a file is said as ``path:line: problem``.
 
-`text` reads lines, `tables` named columns; `loading` is the door to both for judgments, runs, probabilities and costs.
+`text` reads lines, `tables` named columns; `loading` takes judgments, runs, probabilities and costs out of both.
 files, writing, arrays and keys serve them.
 """

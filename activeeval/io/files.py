@@ -229,9 +229,9 @@ def _check_text(path: PathLike, data: Bytes) -> int:
         raise FormatError(os.fspath(path), 1, "the text is UTF-16, expected UTF-8")
     n_newlines, union = 0, 0
     for start in range(0, data.size, _CENSUS):
-        own = text_numbers.text_census(data[start : start + _CENSUS])
-        n_newlines, union = n_newlines + own[0], union | own[1]
-        if own[2] == 0:  # at once: a file of holes says nothing for as long as it likes
+        n_more, bits, smallest = text_numbers.text_census(data[start : start + _CENSUS])
+        n_newlines, union = n_newlines + n_more, union | bits
+        if smallest == 0:  # at once: a file of holes says nothing for as long as it likes
             place = start + int(np.argmin(data[start : start + _CENSUS]))
             raise FormatError(os.fspath(path), line_of(data, place), "a NUL byte, expected text")
         let_go(data, start, start + _CENSUS)

@@ -20,7 +20,7 @@ _LARGEST = 1e15
 
 @dataclass(frozen=True, slots=True)
 class GainsFile:
-    """What a measure needs, and all else that a file of gains says.
+    """Gains and discounts of a file, and all else that it says.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class GainsFile:
 
 
 def read_gains(path: PathLike) -> GainsFile:
-    """Read gains and discounts; further fields may be there or not.
+    """Read gains and discounts; extra fields may be there or not.
 
     Raises
     ------

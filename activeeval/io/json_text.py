@@ -9,7 +9,7 @@ _MOST_DIGITS = 400
 
 
 def parse_json(text: str) -> Any:
-    """Return what a text says.
+    """Return the value that a JSON text stands for.
 
     Raises
     ------

@@ -15,11 +15,11 @@ def first_places(owners: Ints, texts: Texts) -> Ints:
     """Return for every row the first place that holds the same owner and text, shape (n,)."""
     order, offsets = segments(owners, int(owners.max(initial=-1)) + 1)
     held = texts.plain() if order is None else texts[order]
-    found: Ints = keys.first_places(offsets, held.data, held.offsets)
+    firsts: Ints = keys.first_places(offsets, held.data, held.offsets)
     if order is None:
-        return found
+        return firsts
     places = np.empty(owners.size, dtype=np.int64)
-    places[order] = order[found]
+    places[order] = order[firsts]
     return places
 
 
@@ -35,8 +35,8 @@ def places_of(owners: Ints, texts: Texts, sought_owners: Ints, sought_texts: Tex
     if order is not None:
         places = np.append(order, -1)[places]
     if sought_order is not None:
-        found, places = places, np.empty_like(places)
-        places[sought_order] = found
+        sorted_places, places = places, np.empty_like(places)
+        places[sought_order] = sorted_places
     return places
 
 
@@ -82,9 +82,9 @@ def first_repeated_pair(query_ids: Texts, doc_ids: Texts) -> tuple[int, int] | N
 
 
 def first_repeated(offsets: Ints, texts: Texts) -> tuple[int, int] | None:
-    """Return the same of texts that stand together by segments."""
-    found, before = keys.first_repeat(offsets, texts.data, texts.offsets)
-    return (int(before), int(found)) if found >= 0 else None
+    """Return the rows of the earliest text that comes a second time in its segment, first and second, or None."""
+    repeat, before = keys.first_repeat(offsets, texts.data, texts.offsets)
+    return (int(before), int(repeat)) if repeat >= 0 else None
 
 
 def segments_of_runs(owners: Ints, repeats: Ints, n_owners: int) -> tuple[Ints | None, Ints]:

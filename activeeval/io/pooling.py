@@ -13,6 +13,7 @@ from activeeval.io.keys import distinct_runs, first_places, first_repeated, plac
 from activeeval.io.text.trec import Qrels, Run
 from activeeval.pool import QueryPool, Rankings
 from activeeval.pool.texts import Texts, joined_texts, offsets_of
+from activeeval.results import Note
 from activeeval.types import Floats, Ints
 
 TIES = ("id", "rank", "input")
@@ -35,7 +36,7 @@ class TablePool:
         For each run, how many queries of the pool it leaves out.
     n_ignored : list of int
         For each run, how many of its queries the pool does not hold.
-    notes : tuple of str
+    notes : tuple of Note
         What the readers of the runs found odd.
     """
 
@@ -45,7 +46,7 @@ class TablePool:
     rankings: list[Rankings]
     n_missing: list[int]
     n_ignored: list[int]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(slots=True)
@@ -91,11 +92,7 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
     InputError
         Where an evaluated run shares no query, or no item of one, with the judgments, or two with each other.
     """
-    if ties not in TIES:
-        raise InputError(f"ties must be one of {', '.join(TIES)}, got {ties!r}")
-    if not 0 <= evaluated <= len(runs) or (qrels is None and evaluated == 0):
-        least = 0 if qrels is not None else 1
-        raise InputError(f"evaluated must lie from {least} to the number of runs, {len(runs)}, got {evaluated}")
+    _check_arguments(qrels, len(runs), evaluated, ties)
     tables: list[Qrels | Run] = [*([] if qrels is None else [qrels]), *runs]
     n_defining = evaluated + (qrels is not None)
     distinct = [distinct_runs(table.query_ids) for table in tables]
@@ -108,8 +105,9 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
     offsets, item_ids, items = _items(rows, n_defining)
     pool = QueryPool(Texts.from_list(query_ids), offsets, item_ids)
     pairs = [(0, t) for t in range(1, n_defining)]
-    # judgments between two runs do not make them comparable
-    for pair in [*pairs, *((1, t) for t in range(2, n_defining))] if qrels is not None else pairs:
+    if qrels is not None:  # judgments between two runs do not make them comparable
+        pairs += [(1, t) for t in range(2, n_defining)]
+    for pair in pairs:
         _check_shared(tables, rows, items, pool, pair)
     grades = np.full(pool.n_items, -1, dtype=np.int64)
     if qrels is not None:
@@ -117,7 +115,9 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
         np.maximum(grades, -1, out=grades)
         rows, items = rows[1:], items[1:]
     scores = np.full((len(runs), pool.n_items), np.nan)
-    rankings = [_ranking(pool, *one, items, ties) for one in zip(runs, rows, scores, strict=True)]
+    rankings = [
+        _ranking(pool, run, part, of_run, items, ties) for run, part, of_run in zip(runs, rows, scores, strict=True)
+    ]
     n_held = [sum(name in index for name in part.names) for part in rows]
     return TablePool(
         pool,
@@ -128,6 +128,14 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
         [len(part.names) - n for part, n in zip(rows, n_held, strict=True)],
         tuple(note for run in runs for note in run.notes),
     )
+
+
+def _check_arguments(qrels: Qrels | None, n_runs: int, evaluated: int, ties: str) -> None:
+    if ties not in TIES:
+        raise InputError(f"ties must be one of {', '.join(TIES)}, got {ties!r}")
+    least = 0 if qrels is not None else 1
+    if not least <= evaluated <= n_runs:
+        raise InputError(f"evaluated must lie from {least} to the number of runs, {n_runs}, got {evaluated}")
 
 
 def _rows(table: Qrels | Run, names: Texts, codes: Ints, index: dict[str, int]) -> _Rows:
@@ -145,22 +153,24 @@ def _items(rows: list[_Rows], n_defining: int) -> tuple[Ints, Texts, list[Ints]]
     offsets, item_ids = np.zeros_like(rows[0].offsets), Texts.from_list([])
     items: list[Ints] = []
     for t, part in enumerate(rows):
-        found = places_within_segments(offsets, item_ids, part.offsets, part.doc_ids)
-        new = np.flatnonzero(found < 0)
+        row_items = places_within_segments(offsets, item_ids, part.offsets, part.doc_ids)
+        new = np.flatnonzero(row_items < 0)
         if t < n_defining and new.size:
-            offsets, item_ids, moved, found = _with_new(offsets, item_ids, part, found, new)
-            items = [moved[own] for own in items] if moved.size else items
-        items.append(found)
+            offsets, item_ids, moved, row_items = _with_new(offsets, item_ids, part, row_items, new)
+            items = [moved[table_items] for table_items in items] if moved.size else items
+        items.append(row_items)
     return offsets, item_ids, items
 
 
-def _with_new(offsets: Ints, item_ids: Texts, part: _Rows, found: Ints, new: Ints) -> tuple[Ints, Texts, Ints, Ints]:
+def _with_new(
+    offsets: Ints, item_ids: Texts, part: _Rows, row_items: Ints, new: Ints
+) -> tuple[Ints, Texts, Ints, Ints]:
     """Return offsets and ids with the new rows of a table behind those of their queries.
 
     Beside them where each old item has moved to, and what the table's rows are now.
     """
     if not item_ids.size and first_repeated(part.offsets, part.doc_ids) is None:
-        return part.offsets, part.doc_ids, found[:0], new
+        return part.offsets, part.doc_ids, row_items[:0], new
     owners = np.repeat(np.arange(offsets.size - 1), np.diff(part.offsets))[new]
     new_ids = part.doc_ids[new]
     places = first_places(owners, new_ids)
@@ -169,34 +179,34 @@ def _with_new(offsets: Ints, item_ids: Texts, part: _Rows, found: Ints, new: Int
     wider = offsets_of(n_old + n_new)
     moved = np.arange(item_ids.size) + np.repeat(wider[:-1] - offsets[:-1], n_old)
     added = np.arange(n_new.sum()) + np.repeat(wider[:-1] + n_old - offsets_of(n_new)[:-1], n_new)
-    found = np.append(moved, -1)[found]
-    found[new] = added[(np.cumsum(is_first) - 1)[places]]
+    row_items = np.append(moved, -1)[row_items]
+    row_items[new] = added[(np.cumsum(is_first) - 1)[places]]
     source = np.empty(wider[-1], dtype=np.int64)
     source[moved], source[added] = np.arange(moved.size), np.arange(moved.size, source.size)
-    return wider, joined_texts([item_ids, new_ids[is_first]])[source], moved, found
+    return wider, joined_texts([item_ids, new_ids[is_first]])[source], moved, row_items
 
 
 def _check_shared(
     tables: Sequence[Qrels | Run], rows: list[_Rows], items: list[Ints], pool: QueryPool, pair: tuple[int, int]
 ) -> None:
     """Raise where two tables share no query of the pool, or no item."""
-    one, other = pair
-    names = tables[one].source, tables[other].source
-    first, second = names if names[0] != names[1] else (f"{names[0]} (1)", f"{names[1]} (2)")
+    first, second = (tables[t].source for t in pair)
+    if first == second:
+        first, second = f"{first} (1)", f"{second} (2)"
     is_shared = np.logical_and(*(np.diff(rows[t].offsets) > 0 for t in pair))
     if not is_shared.any():
         heads = [tables[t].query_ids[0] for t in pair]
-        told = f"the first of {first} is {shown(heads[0])}, of {second} {shown(heads[1])}"
+        example = f"the first of {first} is {shown(heads[0])}, of {second} {shown(heads[1])}"
         unseen = unseen_difference(*(distinct_runs(tables[t].query_ids)[0].tolist() for t in pair))
-        raise InputError(f"{first} and {second} share no query: {told}{unseen}")
+        raise InputError(f"{first} and {second} share no query: {example}{unseen}")
     if not np.logical_and(*(_marked(items[t], pool.n_items) for t in pair)).any():
         query = int(np.argmax(is_shared))
         heads = [rows[t].doc_ids[rows[t].offsets[query]] for t in pair]
-        told = f"of query {shown(pool.query_texts[query])} they have {shown(heads[0])} and {shown(heads[1])} first"
+        example = f"of query {shown(pool.query_texts[query])} they have {shown(heads[0])} and {shown(heads[1])} first"
         unseen = unseen_difference(
             *(rows[t].doc_ids[slice(*rows[t].offsets[query : query + 2])].tolist() for t in pair)
         )
-        raise InputError(f"{first} and {second} share no document of a query: {told}{unseen}")
+        raise InputError(f"{first} and {second} share no document of a query: {example}{unseen}")
 
 
 def _marked(places: Ints, size: int) -> NDArray[np.bool_]:

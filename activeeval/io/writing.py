@@ -123,9 +123,9 @@ def _remove_left_over(target: str) -> None:
     folder, name = os.path.split(target)
     left = re.compile(rf"\.{re.escape(name)}\.(\d+)(-\d+)?\.tmp")
     with suppress(OSError):
-        for found in filter(None, map(left.fullmatch, os.listdir(folder))):
-            path = os.path.join(folder, found[0])
-            if path not in _LIVE and not _is_alive(int(found[1])):
+        for left_over in filter(None, map(left.fullmatch, os.listdir(folder))):
+            path = os.path.join(folder, left_over[0])
+            if path not in _LIVE and not _is_alive(int(left_over[1])):
                 os.unlink(path)
 
 

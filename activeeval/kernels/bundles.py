@@ -35,16 +35,16 @@ class Model(NamedTuple):
 class Rates(NamedTuple):
     """An order's rates: by level T come π = min(1, T r) and a_i = min(1, T r_i), G_i = a_i / π."""
 
-    query_roots: Any  # (n_queries,) r
-    roots: Any  # (places,) r_i
+    query_rates: Any  # (n_queries,) r
+    place_rates: Any  # (places,) r_i
 
 
-class Path(NamedTuple):
+class OrderArrays(NamedTuple):
     """An order as levels are found on it."""
 
     offsets: Any  # (n_queries + 1,) of the places
-    query_roots: Any  # (n_queries,) r
-    roots: Any  # (places,) r_i
+    query_rates: Any  # (n_queries,) r
+    place_rates: Any  # (places,) r_i
     query_hashes: Any  # (n_queries,) uint64
     hashes: Any  # (places,) uint64
     overheads: Any  # (n_queries,)
@@ -57,8 +57,8 @@ class Come(NamedTuple):
 
     keys: Any  # (rows,) which key
     queries: Any  # (rows,)
-    row_slots: Any  # (rows + 1,) where the places of a row begin
-    slots: Any  # (places that come,) ascending within a row
+    row_places: Any  # (rows + 1,) where the places of a row begin
+    places: Any  # (places that come,) ascending within a row
     levels: Any  # their levels
 
 
@@ -68,17 +68,17 @@ class Taken(NamedTuple):
     queries: Any  # (n,)
     levels: Any  # (n,) T
     counts: Any  # (n,)
-    slots: Any  # (Σ counts,)
+    places: Any  # (Σ counts,)
 
 
 class Queries(NamedTuple):
     """What is known of the queries of a reading, each (n_queries,)."""
 
     probs: Any
-    roots: Any
-    least_roots: Any  # of places that matter
+    rates: Any
+    least_rates: Any  # of places that matter
     is_open: Any
-    sums: Any  # what known grades are worth beside what is estimated
+    known_values: Any  # what known grades are worth beside what is estimated
     regressors: Any  # (n_queries, k)
 
 

@@ -40,15 +40,15 @@ def _or_nothing(step, folder):
     """Return a step that answers with nothing where a damaged file or a full disk ends it, and says so once."""
 
     @wraps(step)
-    def forgiving(*given):
+    def forgiving(*arguments):
         try:
-            return step(*given)
+            return step(*arguments)
         except Exception as problem:  # a damaged file can break the unpickler in any way
             if not _SAID:
                 _SAID.append(folder)
                 reason = " ".join(str(problem).split()) or type(problem).__name__
-                told = f"compiled code in {folder} cannot be used ({reason}), it is compiled anew: is the disk full?"
-                print(f"activeeval: {told}", file=sys.stderr)
+                message = f"compiled code in {folder} cannot be used ({reason}), it is compiled anew: is the disk full?"
+                print(f"activeeval: {message}", file=sys.stderr)
             return None
 
     return forgiving

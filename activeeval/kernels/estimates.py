@@ -126,8 +126,8 @@ def _moment_matrix(omega, keep, totals, within, k):
         for a in range(width):
             for b in range(a, width):
                 if b <= k:
-                    own = totals[j, a] * totals[j, b]
-                    h[a, b] += square * (keep[j] * own + (1.0 - keep[j]) * within[j, place])
+                    product = totals[j, a] * totals[j, b]
+                    h[a, b] += square * (keep[j] * product + (1.0 - keep[j]) * within[j, place])
                 place += 1
     for a in range(k + 1):
         for b in range(a):
@@ -136,14 +136,14 @@ def _moment_matrix(omega, keep, totals, within, k):
 
 
 @_jit
-def _eliminate(left, right, own):
+def _eliminate(left, right, diagonal):
     """Solve ``left`` x = ``right`` in place by Gauss-Jordan; return the rank.
 
-    A row that says nothing beyond those before it, against ``own`` its diagonal, gives 0.
+    A row that says nothing beyond those before it, against its ``diagonal`` as it was, gives 0.
     """
-    k, rank = own.size, 0
+    k, rank = diagonal.size, 0
     for a in range(k):
-        if left[a, a] <= max(_COLLINEAR * own[a], 0.0):  # an estimated variance can be negative
+        if left[a, a] <= max(_COLLINEAR * diagonal[a], 0.0):  # an estimated variance can be negative
             for b in range(k):
                 left[a, b] = left[b, a] = 0.0
             for c in range(right.shape[1]):
@@ -169,15 +169,15 @@ def _eliminate(left, right, own):
 @_jit
 def _inverse(h, k):
     """Return the inverse of the regressors' part of H and its rank."""
-    left, inverse, own = np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
+    left, inverse, diagonal = np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
     for a in range(k):
         inverse[a, a] = 1.0
-        own[a] = h[a + 1, a + 1]
+        diagonal[a] = h[a + 1, a + 1]
         for b in range(k):
             left[a, b] = h[a + 1, b + 1]
-        if own[a] <= _ROUNDING * h[0, 0]:  # nothing but rounding: no coefficient can be told
+        if diagonal[a] <= _ROUNDING * h[0, 0]:  # nothing but rounding: no coefficient can be told
             left[a, a] = 0.0
-    return inverse, _eliminate(left, inverse, own)
+    return inverse, _eliminate(left, inverse, diagonal)
 
 
 @_jit
@@ -325,8 +325,8 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
     if reaches_far and not _explains(omega, keep, totals, within, coefficients):
         coefficients[:] = 0.0
         lift[:] = 0.0
-        one = np.int64(1)  # for a bare 1 it would be compiled once more
-        rank = _fit(h, one, omega, totals, population, coefficients, lift)
+        one_regressor = np.int64(1)  # for a bare 1 it would be compiled once more
+        rank = _fit(h, one_regressor, omega, totals, population, coefficients, lift)
     if rank == 0:
         for a in range(most):
             coefficients[a] = plain[a]

@@ -12,7 +12,7 @@ CERTAIN, SHARE, BASE, SQUARES, KNOWN_SQUARES, FIRST = 0, 1, 2, 3, 4, 5
 
 @_jit
 def _is_settled(taken, queries, row):
-    return taken.levels[row] * queries.least_roots[taken.queries[row]] >= 1.0
+    return taken.levels[row] * queries.least_rates[taken.queries[row]] >= 1.0
 
 
 @_jit
@@ -43,7 +43,7 @@ def add_up(owners, taken, queries, shown, sums, starts, n_queries, n_items):
         if not _is_settled(taken, queries, row):
             starts[r + 1] += taken.counts[row] > 0
             continue
-        p, known = queries.probs[q], queries.sums[q]
+        p, known = queries.probs[q], queries.known_values[q]
         value = shown[row, 0] + known
         sums[r, CERTAIN] += 1.0
         sums[r, SHARE] += p
@@ -72,8 +72,8 @@ def gather(owners, taken, queries, shown, within, starts, rows):
             continue
         n = ends[r]
         ends[r] += 1
-        rows.probs[n], rows.inclusion_probs[n] = queries.probs[q], min(1.0, taken.levels[row] * queries.roots[q])
-        rows.values[n] = shown[row, 0] + queries.sums[q]
+        rows.probs[n], rows.inclusion_probs[n] = queries.probs[q], min(1.0, taken.levels[row] * queries.rates[q])
+        rows.values[n] = shown[row, 0] + queries.known_values[q]
         for a in range(shown.shape[1]):
             rows.totals[n, a] = shown[row, a]
         for a in range(within.shape[1]):
@@ -100,5 +100,5 @@ def linear_estimates(starts, rows, populations, fitted, out):
         for j in range(n):
             omega[j] = rows.probs[first + j] / rows.inclusion_probs[first + j]
             keep[j] = 1.0 - rows.inclusion_probs[first + j]
-        own = (rows.totals[first : first + n], rows.within[first : first + n], populations[r])
-        out[r, 0], out[r, 1], out[r, 2], _ = linear_estimate(omega[:n], keep[:n], *own, fitted, contributions[:n])
+        arrays = (rows.totals[first : first + n], rows.within[first : first + n], populations[r])
+        out[r, 0], out[r, 1], out[r, 2], _ = linear_estimate(omega[:n], keep[:n], *arrays, fitted, contributions[:n])

@@ -45,7 +45,7 @@ def _move_on(points, masses, step, nodes):
 
 
 @_jit
-def boundaries(fractions, spent, nodes, weights, given, probs):
+def boundaries(fractions, spent, nodes, weights, bounds, probs):
     """Fill the boundaries of |Z| at each look, and the probabilities to be first out there.
 
     Parameters
@@ -53,10 +53,10 @@ def boundaries(fractions, spent, nodes, weights, given, probs):
     fractions : array, shape (n_looks,)
         τ_k, ascending to 1.
     spent : array, shape (n_looks,)
-        The probability that may have been spent by each look; where it is negative, ``given`` holds.
+        The probability that may have been spent by each look; where it is negative, that of ``bounds`` holds.
     nodes, weights : arrays, shape (n,)
         A quadrature rule on [−1, 1].
-    given, probs : arrays, shape (n_looks,)
+    bounds, probs : arrays, shape (n_looks,)
         Out.
     """
     points, masses = np.zeros(1), np.ones(1)
@@ -64,14 +64,14 @@ def boundaries(fractions, spent, nodes, weights, given, probs):
     for k in range(fractions.size):
         step, root = math.sqrt(fractions[k] - before), math.sqrt(fractions[k])
         if spent[k] >= 0.0:
-            low, given[k] = 0.0, _LARGEST_BOUNDARY
+            low, bounds[k] = 0.0, _LARGEST_BOUNDARY
             for _ in range(_HALVINGS):
-                middle = 0.5 * (low + given[k])
+                middle = 0.5 * (low + bounds[k])
                 if total + _first_out(points, masses, step, middle * root) > spent[k]:
                     low = middle
                 else:
-                    given[k] = middle
-        c = given[k] * root
+                    bounds[k] = middle
+        c = bounds[k] * root
         probs[k] = _first_out(points, masses, step, c)
         total += probs[k]
         density = _move_on(points, masses, step, c * nodes)

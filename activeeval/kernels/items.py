@@ -27,7 +27,7 @@ _SMALL = 1e-100
 
 @_jit
 def running_sums(offsets, contrast, word):
-    """Fill the sums of ``word`` (n_slots, 3, n_nodes) from its means; see `observe_items`."""
+    """Fill the sums of ``word`` (n_places, 3, n_nodes) from its means; see `observe_items`."""
     for q in range(offsets.size - 1):
         for u in range(word.shape[2]):
             total = 0.0
@@ -37,20 +37,20 @@ def running_sums(offsets, contrast, word):
 
 
 @_jit
-def observe_items(offsets, contrast, gains, word, node_weights, further, rates, taken, totals, within):
+def observe_items(offsets, contrast, gains, word, node_weights, extra_means, rates, taken, totals, within):
     """Fill ``totals`` (n, w) with y, z_0, z_1 … and ``within`` (n, w (w + 1) / 2) with the form, for n queries.
 
     Parameters
     ----------
-    gains : array, shape (n_slots,)
+    gains : array, shape (n_places,)
         Gain of each place; read for judged places alone. NaN is an item that cannot be judged: it stays as the model
         expects it, whatever takes the model's place.
-    word : array, shape (n_slots, 3, n_nodes)
+    word : array, shape (n_places, 3, n_nodes)
         The model's: E[g_i | u], its running sum of c_i E[g_i | u] from the query's first place on, and p(y_i | u) > 0.
         One array, as reading it from memory is what a replication waits for.
     node_weights : array, shape (n_queries, n_nodes)
         Weights of the nodes before any label of the sample.
-    further : array, shape (n_slots, w − 3)
+    extra_means : array, shape (n_places, w − 3)
         Predictions of other models.
     rates, taken : Rates, Taken
     """
@@ -62,13 +62,13 @@ def observe_items(offsets, contrast, gains, word, node_weights, further, rates, 
         last = offsets[q + 1]
         for u in range(n_nodes):
             omega[u], before[u] = node_weights[q, u], 0.0
-        rate = min(1.0, taken.levels[row] * rates.query_roots[q])
+        rate = min(1.0, taken.levels[row] * rates.query_rates[q])
         y, z0, z1 = 0.0, 0.0, 0.0
         yy, y0, y1, s00, s01, s11 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         totals[row, 3:] = 0.0
         within[row, :] = 0.0
         for _ in range(taken.counts[row]):
-            i = taken.slots[k]
+            i = taken.places[k]
             k += 1
             g = gains[i]
             if np.isnan(g):
@@ -83,7 +83,7 @@ def observe_items(offsets, contrast, gains, word, node_weights, further, rates, 
                 before[u] = word[i, SUM, u]
             scale = 1.0 / size
             mu = mean * scale
-            chance = min(1.0, taken.levels[row] * rates.roots[i]) / rate
+            chance = min(1.0, taken.levels[row] * rates.place_rates[i]) / rate
             share = contrast[i] / chance
             y += share * g
             z0 += share
@@ -97,13 +97,13 @@ def observe_items(offsets, contrast, gains, word, node_weights, further, rates, 
             s11 += weight * mu * mu
             place = 3 * width - 3  # of the first of them twice in the upper triangle
             for a in range(width - 3):
-                other = further[i, a]
-                totals[row, 3 + a] += share * other
-                within[row, 3 + a] += weight * g * other
-                within[row, width + 2 + a] += weight * other
-                within[row, 2 * width + a] += weight * mu * other
+                extra = extra_means[i, a]
+                totals[row, 3 + a] += share * extra
+                within[row, 3 + a] += weight * g * extra
+                within[row, width + 2 + a] += weight * extra
+                within[row, 2 * width + a] += weight * mu * extra
                 for b in range(a, width - 3):
-                    within[row, place] += weight * other * further[i, b]
+                    within[row, place] += weight * extra * extra_means[i, b]
                     place += 1
             if size < _SMALL:  # weights are scaled anew only when they get small: that would be a third of all time
                 for u in range(n_nodes):

@@ -31,12 +31,12 @@ def judging_lists(query_offsets, depths, rest, starts, list_offsets, ranked, off
     n_lists = depths.size
     for q in range(query_offsets.size - 1):
         longest = 0
-        for own in range(n_lists):
-            longest = max(longest, min(list_offsets[own, q + 1] - list_offsets[own, q], depths[own]))
+        for ranking in range(n_lists):
+            longest = max(longest, min(list_offsets[ranking, q + 1] - list_offsets[ranking, q], depths[ranking]))
         for i in range(longest):
-            for own in range(n_lists):
-                if i < min(list_offsets[own, q + 1] - list_offsets[own, q], depths[own]):
-                    z = ranked[starts[own] + list_offsets[own, q] + i]
+            for ranking in range(n_lists):
+                if i < min(list_offsets[ranking, q + 1] - list_offsets[ranking, q], depths[ranking]):
+                    z = ranked[starts[ranking] + list_offsets[ranking, q] + i]
                     if not seen[z]:
                         items[n] = z
                         seen[z] = True

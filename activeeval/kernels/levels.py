@@ -1,6 +1,6 @@
 """Levels: a Poisson design as a queue, judged upward until a budget is spent.
 
-A query has a root r and the uniform number u of its id, every place of its items a root r_i ≤ r and a
+A query has a rate r and the uniform number u of its id, every place of its items a rate r_i ≤ r and a
 number v_i of its own. As a rate κ grows the query enters at t = u / r, so that by κ it is in with
 probability min(1, κ r). A place comes with its parent or later,
 
@@ -27,11 +27,11 @@ from activeeval.kernels.compiling import jit as _jit
 from activeeval.kernels.numbers import number
 
 _BINS = 64  # 16 take a third longer, 256 as long: 1,000 replications of 15 to 120 queries of 120 items
-_HIGHEST = 1e300  # an infinite limit times a root of 0 would not be a number
+_HIGHEST = 1e300  # an infinite limit times a rate of 0 would not be a number
 
 
 @_jit
-def _come_freely(keys, entries, order, q, limit, numbers, slots, levels, n, ends):
+def _come_freely(keys, entries, order, q, limit, numbers, places, levels, n, ends):
     """Write the places of a query that come below ``limit``, key by key, from position ``n`` on, and where each ends.
 
     Parameters
@@ -41,100 +41,99 @@ def _come_freely(keys, entries, order, q, limit, numbers, slots, levels, n, ends
     numbers : array
         Room for those of one query.
     """
-    first, last, parent = order.offsets[q], order.offsets[q + 1], order.query_roots[q]
-    hashes, roots = order.hashes[first:last], order.roots[first:last]
-    within = max(1.0 / parent, limit)  # beyond it times its root a place comes neither with the query nor so early
+    first, last, parent = order.offsets[q], order.offsets[q + 1], order.query_rates[q]
+    hashes, rates = order.hashes[first:last], order.place_rates[first:last]
+    within = max(1.0 / parent, limit)  # beyond it times its rate a place comes neither with the query nor so early
     for r in range(keys.size):
         key, start, end = keys[r], n, np.uint64(n)  # unsigned: an index that cannot count from behind
         for i in range(hashes.size):  # apart from what follows, so that the compiler makes several at once
             numbers[i] = number(key, hashes[i])
-        for i in range(roots.size):
-            slots[end] = i
-            end += np.uint64(numbers[i] < within * roots[i])
+        for i in range(rates.size):
+            places[end] = i
+            end += np.uint64(numbers[i] < within * rates[i])
         n = np.int64(end)
         for k in range(start, n):
-            v, root = numbers[slots[k]], roots[slots[k]]
-            alone = v / root  # whether it is needed or not: no branch is taken that cannot be foreseen
-            levels[k] = entries[r] if v * parent < root else alone
-            slots[k] += first
+            v, rate = numbers[places[k]], rates[places[k]]
+            alone = v / rate  # whether it is needed or not: no branch is taken that cannot be foreseen
+            levels[k] = entries[r] if v * parent < rate else alone
+            places[k] += first
         ends[r] = n
 
 
 @_jit
-def _come_nested(keys, entries, order, q, limit, slots, levels, n, ends):
+def _come_nested(keys, entries, order, q, limit, places, levels, n, ends):
     """Write the prefixes of a query that come below ``limit``; everything else as in `_come_freely`."""
-    first, last, roots, hashes = order.offsets[q], order.offsets[q + 1], order.roots, order.hashes
+    first, last, rates, hashes = order.offsets[q], order.offsets[q + 1], order.place_rates, order.hashes
     for r in range(keys.size):
-        level, parent = entries[r], order.query_roots[q]
+        level, parent = entries[r], order.query_rates[q]
         for i in range(first, last):
-            root = roots[i]
-            if root <= 0.0:
+            rate = rates[i]
+            if rate <= 0.0:
                 break
             v = number(keys[r], hashes[i])
-            if v * parent >= root:
-                if v >= limit * root:  # whatever stands below comes later still
+            if v * parent >= rate:
+                if v >= limit * rate:  # whatever stands below comes later still
                     break
-                level = v / root
-            slots[n], levels[n] = i, level
+                level = v / rate
+            places[n], levels[n] = i, level
             n += 1
-            parent = root
+            parent = rate
         ends[r] = n
 
 
 @_jit
-def come(keys, order, limit, found):
-    """Write what comes below a level under each of several keys; return how many rows, or −1 if ``found`` has no room.
+def come(keys, order, limit, out):
+    """Write what comes below a level under each of several keys; return how many rows, or −1 if ``out`` has no room.
 
     Query by query, within it key by key: what belongs to a query is read from memory once for all keys.
 
     Parameters
     ----------
     keys : array of uint64
-    order : Path
+    order : OrderArrays
     limit : float
-    found : Come
-        Out.
+    out : Come
     """
     longest = 0
-    for q in range(order.query_roots.size):
+    for q in range(order.query_rates.size):
         longest = max(longest, order.offsets[q + 1] - order.offsets[q])
-    own, which = np.empty(keys.size, np.uint64), np.empty(keys.size, np.int64)
+    row_keys, which = np.empty(keys.size, np.uint64), np.empty(keys.size, np.int64)
     entries, ends, numbers = np.empty(keys.size), np.empty(keys.size, np.int64), np.empty(longest)
-    n_rows, n_slots = 0, np.int64(0)  # for a bare 0 the functions below would be compiled once more
+    n_rows, n_places = 0, np.int64(0)  # for a bare 0 the functions below would be compiled once more
     limit = min(limit, _HIGHEST)
-    for q in range(order.query_roots.size):
-        root, n = order.query_roots[q], 0
-        if root <= 0.0:
+    for q in range(order.query_rates.size):
+        rate, n = order.query_rates[q], 0
+        if rate <= 0.0:
             continue
         for r in range(keys.size):
-            entries[r] = number(keys[r], order.query_hashes[q]) / root
+            entries[r] = number(keys[r], order.query_hashes[q]) / rate
         for r in range(keys.size):
-            which[n], own[n], entries[n] = r, keys[r], entries[r]
+            which[n], row_keys[n], entries[n] = r, keys[r], entries[r]
             n += entries[r] < limit
-        if n_slots + n * (order.offsets[q + 1] - order.offsets[q]) > found.slots.size or n_rows + n > found.keys.size:
+        if n_places + n * (order.offsets[q + 1] - order.offsets[q]) > out.places.size or n_rows + n > out.keys.size:
             return -1
         if order.nested:
-            _come_nested(own[:n], entries, order, q, limit, found.slots, found.levels, n_slots, ends)
+            _come_nested(row_keys[:n], entries, order, q, limit, out.places, out.levels, n_places, ends)
         else:
-            _come_freely(own[:n], entries, order, q, limit, numbers, found.slots, found.levels, n_slots, ends)
+            _come_freely(row_keys[:n], entries, order, q, limit, numbers, out.places, out.levels, n_places, ends)
         for r in range(n):
-            if ends[r] > n_slots:  # a query of which no place comes costs nothing
-                found.keys[n_rows], found.queries[n_rows] = which[r], q
-                n_slots, n_rows = ends[r], n_rows + 1
-                found.row_slots[n_rows] = n_slots
+            if ends[r] > n_places:  # a query of which no place comes costs nothing
+                out.keys[n_rows], out.queries[n_rows] = which[r], q
+                n_places, n_rows = ends[r], n_rows + 1
+                out.row_places[n_rows] = n_places
     return n_rows
 
 
 @_jit
 def _binned(come, order, scale, spent, sizes, lowest):
     """Add up what is paid, and count the places, in bins of levels, (n_keys, _BINS); note the lowest of every row."""
-    keys, queries, starts, slots, levels = come
+    keys, queries, starts, places, levels = come
     costs, overheads = order.costs, order.overheads
     for row in range(keys.size):
         r, least = keys[row], np.inf
         for j in range(starts[row], starts[row + 1]):
             b = np.uint64(levels[j] * scale)
-            spent[r, b] += costs[slots[j]]
+            spent[r, b] += costs[places[j]]
             sizes[r, b] += 1
             least = min(least, levels[j])
         spent[r, np.uint64(least * scale)] += overheads[queries[row]]
@@ -165,7 +164,7 @@ def _ending(spent, sizes, budgets, bins, starts):
 @_jit
 def _listed(come, order, scale, lowest, ends, at, prices):
     """List levels and costs of the places of the bins that have an end, which moves on from their start."""
-    keys, queries, starts, slots, levels = come
+    keys, queries, starts, places, levels = come
     costs, overheads = order.costs, order.overheads
     for row in range(keys.size):
         r, overhead = keys[row], overheads[queries[row]]
@@ -173,7 +172,7 @@ def _listed(come, order, scale, lowest, ends, at, prices):
             b = np.uint64(levels[j] * scale)
             n = ends[r, b]
             if n >= 0:
-                at[n], prices[n] = levels[j], costs[slots[j]]
+                at[n], prices[n] = levels[j], costs[places[j]]
                 if levels[j] == lowest[row]:
                     prices[n] += overhead
                     overhead = 0.0
@@ -200,7 +199,7 @@ def settle(come, order, budgets, levels):
     ----------
     come : Come
         More than every budget pays for, or all there is.
-    order : Path
+    order : OrderArrays
     budgets : array
         Ascending.
     """
@@ -220,9 +219,9 @@ def settle(come, order, budgets, levels):
             if b == _BINS:
                 levels[r, k] = np.inf
                 continue
-            own = slice(ends[r, b] - sizes[r, b], ends[r, b])
-            by_level = np.argsort(at[own])
-            levels[r, k] = _end(at[own][by_level], prices[own][by_level], spent[r, b], budgets[k])
+            in_bin = slice(ends[r, b] - sizes[r, b], ends[r, b])
+            by_level = np.argsort(at[in_bin])
+            levels[r, k] = _end(at[in_bin][by_level], prices[in_bin][by_level], spent[r, b], budgets[k])
 
 
 @_jit
@@ -231,20 +230,20 @@ def take(come, order, thresholds, costs):
 
     ``costs`` (n_keys,) takes what it costs, added up in this order: the same whatever other keys there are.
     """
-    n_rows, n_slots = 0, 0
+    n_rows, n_places = 0, 0
     owners, queries = np.empty(come.keys.size, np.int64), np.empty(come.keys.size, np.int64)
-    counts, slots = np.empty(come.keys.size, np.int64), np.empty(come.slots.size, np.int64)
+    counts, places = np.empty(come.keys.size, np.int64), np.empty(come.places.size, np.int64)
     costs[:] = 0.0
     for row in range(come.keys.size):
-        r, q, before, price = come.keys[row], come.queries[row], n_slots, 0.0
-        for j in range(come.row_slots[row], come.row_slots[row + 1]):
+        r, q, before, price = come.keys[row], come.queries[row], n_places, 0.0
+        for j in range(come.row_places[row], come.row_places[row + 1]):
             if come.levels[j] < thresholds[r]:
-                slots[n_slots] = come.slots[j]
-                price += order.costs[slots[n_slots]]
-                n_slots += 1
-        if n_slots > before:
-            owners[n_rows], queries[n_rows], counts[n_rows] = r, q, n_slots - before
+                places[n_places] = come.places[j]
+                price += order.costs[places[n_places]]
+                n_places += 1
+        if n_places > before:
+            owners[n_rows], queries[n_rows], counts[n_rows] = r, q, n_places - before
             costs[r] += price + order.overheads[q]
             n_rows += 1
     levels = thresholds[owners[:n_rows]]
-    return owners[:n_rows], Taken(queries[:n_rows], levels, counts[:n_rows], slots[:n_slots])
+    return owners[:n_rows], Taken(queries[:n_rows], levels, counts[:n_rows], places[:n_places])

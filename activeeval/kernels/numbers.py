@@ -55,15 +55,15 @@ def text_hashes(start, data, texts, out):
 def item_hashes(start, offsets, query_hashes, data, texts, out):
     """Fill ``out`` (n_items,) uint64 with the hash of every item, that of its query its start."""
     for q in range(offsets.size - 1):
-        own = mixed(start ^ query_hashes[q])
+        query_start = mixed(start ^ query_hashes[q])
         for z in range(offsets[q], offsets[q + 1]):
-            out[z] = _text_hash(own, data, texts[z], texts[z + 1])
+            out[z] = _text_hash(query_start, data, texts[z], texts[z + 1])
 
 
 @_jit
 def uniforms(key, words, n_streams, out):
     """Fill ``out`` (n_streams, n) with a number in (0, 1) for every hash, another stream in every row."""
     for s in range(n_streams):
-        own = mixed(key ^ np.uint64(s))
+        stream_key = mixed(key ^ np.uint64(s))
         for j in range(words.size):
-            out[s, j] = number(own, words[j])
+            out[s, j] = number(stream_key, words[j])

@@ -94,33 +94,33 @@ def settle(tree_a, tree_b, size, rank, discounts, value):
 def precision_terms(ranked, n, expected, rank, sign, alpha, beta):
     """Add one list's α and β of Σ_i (r_i / i)(1 + Σ_{j<i} r_j) for the item at ``rank``, −1 where it has none."""
     for u in range(alpha.size):
-        found, total, slope = 0.0, 0.0, 0.0  # a sum of its own: two equal lists must cancel exactly
+        so_far, total, slope = 0.0, 0.0, 0.0  # a sum of its own: two equal lists must cancel exactly
         for i in range(n):
             if i == rank:
-                slope += (1.0 + found) / (i + 1.0)
+                slope += (1.0 + so_far) / (i + 1.0)
                 continue
             value = expected[ranked[i], u]
-            total += value / (i + 1.0) * (1.0 + found)
+            total += value / (i + 1.0) * (1.0 + so_far)
             if 0 <= rank < i:
                 slope += value / (i + 1.0)
-            found += value
+            so_far += value
         alpha[u] += sign * total
         beta[u] += sign * slope
 
 
 @_jit
-def ideal_value(known, own, rest, none_left, steps, cumulative):
-    """Return Σ_l step_l C(N_l) of known, own and expected counts; 0 where nothing counts."""
+def ideal_value(known, added, rest, none_left, steps, cumulative):
+    """Return Σ_l step_l C(N_l) of known, added and expected counts; 0 where nothing counts."""
     is_found = False
     for level in range(steps.size):
-        is_found = is_found or known[level] + own[level] > 0.0
+        is_found = is_found or known[level] + added[level] > 0.0
     any_left = 1.0 if is_found else 1.0 - none_left
     if any_left <= 0.0:
         return 0.0
     total = 0.0
     last = cumulative.size - 1
     for level in range(steps.size):
-        n = min((known[level] + own[level] + rest[level]) / any_left, float(last))
+        n = min((known[level] + added[level] + rest[level]) / any_left, float(last))
         whole = int(n)
         reached = cumulative[whole]
         if whole < last:

@@ -33,13 +33,13 @@ def prefix_totals(offsets, predictions, f, lowest, rates, taken, totals, within)
         q = taken.queries[row]
         m = predictions[q]
         first, last = offsets[q], offsets[q + 1]
-        rate = min(1.0, taken.levels[row] * rates.query_roots[q])
+        rate = min(1.0, taken.levels[row] * rates.query_rates[q])
         ends_at = lowest[last - 1] - m if last > first else 0.0
         d, e = 0.0, 0.0
         t, h = 0.0, 0.0
         dd, de, ee = 0.0, 0.0, 0.0
         for k in range(first, first + taken.counts[row]):
-            chance = min(1.0, taken.levels[row] * rates.roots[k]) / rate
+            chance = min(1.0, taken.levels[row] * rates.place_rates[k]) / rate
             next_d, next_e = f[k] - m, lowest[k] - m
             t += (next_d - d) / chance
             h += (next_e - e) / chance

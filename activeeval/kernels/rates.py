@@ -10,7 +10,7 @@ adjacent violators; the first item carries the overhead of the query.
 *Star* (any items are judged): a_i ≤ π, the rate of the query, which costs the overhead λ_0. Items in
 the order of V_i / λ_i join the query's stage as long as their ratio exceeds the stage's.
 
-*Level*: Σ cost · min(1, κ root) rises with κ, root = sqrt(pooled ratio), so halving finds the κ of a cost.
+*Level*: Σ cost · min(1, κ rate) rises with κ, rate = sqrt(pooled ratio), so halving finds the κ of a cost.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ def pool_star(offsets, variances, costs, stage_variances, overheads, query_ratio
     (n_queries,), stays its best item's.
     """
     for q in range(offsets.size - 1):
-        own = ratios[offsets[q] : offsets[q + 1]]
+        item_ratios = ratios[offsets[q] : offsets[q + 1]]
         if overheads[q] == 0.0:
             continue
         top, bottom = stage_variances[q], overheads[q]
-        for i in np.argsort(-own):
-            if own[i] * bottom <= top:
+        for i in np.argsort(-item_ratios):
+            if item_ratios[i] * bottom <= top:
                 break
             top += variances[offsets[q] + i]
             bottom += costs[offsets[q] + i]
         query_ratios[q] = top / bottom
-        for i in range(own.size):
-            own[i] = min(own[i], query_ratios[q])
+        for i in range(item_ratios.size):
+            item_ratios[i] = min(item_ratios[i], query_ratios[q])
 
 
 @_jit
@@ -84,19 +84,19 @@ def never_rising(offsets, values):
 
 
 @_jit
-def expected_cost(offsets, query_roots, roots, overheads, costs, nested, level):
+def expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, level):
     """Return Σ of what is judged at a level, on average.
 
     A nested query is turned to with its first place; else where at least one of its places is judged.
     """
     total = 0.0
     for q in range(offsets.size - 1):
-        if query_roots[q] <= 0.0:
+        if query_rates[q] <= 0.0:
             continue
-        pi = min(1.0, level * query_roots[q])
+        pi = min(1.0, level * query_rates[q])
         none = 1.0
         for i in range(offsets[q], offsets[q + 1]):
-            a = min(1.0, level * roots[i])
+            a = min(1.0, level * place_rates[i])
             none *= 1.0 - (a / pi if pi > 0.0 else 0.0)
             total += a * costs[i]
         total += overheads[q] * (pi if nested else pi * (1.0 - none))
@@ -104,20 +104,23 @@ def expected_cost(offsets, query_roots, roots, overheads, costs, nested, level):
 
 
 @_jit
-def level_of_cost(offsets, query_roots, roots, overheads, costs, nested, budget):
+def level_of_cost(offsets, query_rates, place_rates, overheads, costs, nested, budget):
     """Return κ whose `expected_cost` is the budget, which is below the cost of everything, by halving."""
     high = 1.0
-    while expected_cost(offsets, query_roots, roots, overheads, costs, nested, high) < budget and high < _HIGHEST:
+    while expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, high) < budget and high < _HIGHEST:
         high *= 2.0
-    # roots may be as large as they like: a hundred halvings alone would end at 0, which no doubling leaves again
-    while high > _LOWEST and expected_cost(offsets, query_roots, roots, overheads, costs, nested, 0.5 * high) >= budget:
+    # rates may be as large as they like: a hundred halvings alone would end at 0, which no doubling leaves again
+    while (
+        high > _LOWEST
+        and expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, 0.5 * high) >= budget
+    ):
         high *= 0.5
     low = 0.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         if high - low <= _CLOSE * high:
             break
-        if expected_cost(offsets, query_roots, roots, overheads, costs, nested, middle) < budget:
+        if expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, middle) < budget:
             low = middle
         else:
             high = middle

@@ -75,10 +75,10 @@ def replicate(uniforms, truth, cumulative, weights, costs, item_counts, values, 
             cost = costs[query] if is_new else 0.0
             while k < budgets.size and (t == limits[k] or (t < longest and spent + cost > budgets[k])):
                 if n_seen == n_queries:
-                    found = (truth, 0.0, np.inf)
+                    estimate = (truth, 0.0, np.inf)
                 else:
-                    found = ratio_estimate(w[:t], drawn[:t], contributions[:t])
-                out[r, k, 0], out[r, k, 1], out[r, k, 2] = found
+                    estimate = ratio_estimate(w[:t], drawn[:t], contributions[:t])
+                out[r, k, 0], out[r, k, 1], out[r, k, 2] = estimate
                 out[r, k, 3], out[r, k, 4], out[r, k, 5], out[r, k, 6] = t, n_seen, n_items, spent
                 k += 1
             if k == budgets.size or t == longest:

@@ -158,10 +158,10 @@ def _without_label(omega, alpha, known, rest, none_left, steps, cumulative, noth
     """Return the value expected when no further item earns anything but as expected in ``rest``."""
     total = 0.0
     for u in range(omega.size):
-        own = alpha[u]
+        value = alpha[u]
         if steps.size:
-            own = _over(own, ideal_value(known, nothing, rest[u], none_left[u], steps, cumulative))
-        total += omega[u] * own
+            value = _over(value, ideal_value(known, nothing, rest[u], none_left[u], steps, cumulative))
+        total += omega[u] * value
     return total
 
 
@@ -171,13 +171,13 @@ def _with_labels(omega, p, alpha, beta, values, ideal, has_ideal, value, prob):
     for y in range(values.size):
         total, weight, plain = 0.0, 0.0, 0.0
         for u in range(omega.size):
-            own = alpha[u] + beta[u] * values[y]
+            outcome = alpha[u] + beta[u] * values[y]
             if has_ideal:
-                own = _over(own, ideal[u, y])
+                outcome = _over(outcome, ideal[u, y])
             share = omega[u] * p[u, y]
-            total += share * own
+            total += share * outcome
             weight += share
-            plain += omega[u] * own
+            plain += omega[u] * outcome
         prob[y] = weight
         value[y] = total / weight if weight > _IMPOSSIBLE else plain
 
@@ -290,8 +290,8 @@ def _walk(measure, prior_weights, query, state, lengths, n_steps, grades, unifor
 @_jit
 def _stratified(word, s, n):
     """Return number ``s`` of ``n`` of a hash, n a power of two: one in each n-th of (0, 1), in an order of its own."""
-    own = mixed(_SEED ^ word)
-    first, step = np.int64(own >> _HALF) & (n - 1), np.int64(own & _LOW) | 1  # odd steps go through a power of two
+    bits = mixed(_SEED ^ word)
+    first, step = np.int64(bits >> _HALF) & (n - 1), np.int64(bits & _LOW) | 1  # odd steps go through a power of two
     return (((first + s * step) & (n - 1)) + number(_SEED + np.uint64(s), word)) / n
 
 
@@ -329,17 +329,17 @@ def reveal(measure, lists, model, query_offsets, offsets, items, block, grades, 
     for q in range(first, last):
         start, base = query_offsets[q], offsets[q]
         n = offsets[q + 1] - base
-        own = items[base : base + n]
+        query_items = items[base : base + n]
         list1 = lists.items1[lists.offsets1[q] : lists.offsets1[q + 1]]
         list2 = lists.items2[lists.offsets2[q] : lists.offsets2[q + 1]]
-        _read_items(query, own, start, model.nodes, measure.values)
+        _read_items(query, query_items, start, model.nodes, measure.values)
         n1 = _read_list(query, query.ranks1, query.ranked1, 1.0, list1, start, measure.discounts)
         n2 = _read_list(query, query.ranks2, query.ranked2, -1.0, list2, start, measure.discounts)
         _sum_up(query, n, measure.reaches)
         prior, lengths = model.weights[q], (n, n1, n2)
         if n_samples.size == 0:
             for k in range(n):
-                labels[k] = grades[own[k]]
+                labels[k] = grades[query_items[k]]
             _walk(measure, prior, query, state, lengths, n, labels, nothing, total)
             for k in range(n):
                 f[base + k] = state.path[k + 1]
@@ -353,4 +353,4 @@ def reveal(measure, lists, model, query_offsets, offsets, items, block, grades, 
                 spread[base + k] = total[k] / n_samples[q]
         f0[q] = state.path[0]
         for k in range(n):
-            query.place[own[k] - start] = -1
+            query.place[query_items[k] - start] = -1

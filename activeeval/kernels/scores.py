@@ -74,12 +74,12 @@ def average_precisions(grades, rel, cutoff, query_offsets, offsets, items, out):
         for z in range(query_offsets[q], query_offsets[q + 1]):
             if grades[z] >= rel:
                 n_relevant += 1
-        found = 0
+        n_above = 0
         total = 0.0
         for i in range(min(offsets[q + 1] - offsets[q], cutoff)):
             if grades[items[offsets[q] + i]] >= rel:
-                found += 1
-                total += found / (i + 1.0)
+                n_above += 1
+                total += n_above / (i + 1.0)
         out[q] = total / n_relevant if n_relevant else 0.0
 
 

@@ -32,8 +32,8 @@ def _count(grades, first, last, counts):
 
 
 @_jit
-def tied_gains(grades, gains, query_offsets, worths):
-    """Fill ``worths`` with the mean gain of every item that is judged.
+def tied_gains(grades, gains, query_offsets, label_values):
+    """Fill ``label_values`` with the mean gain of every item that is judged.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def tied_gains(grades, gains, query_offsets, worths):
     gains : array of float, shape (k + 1,)
         Of each label.
     query_offsets : array of int, shape (n_queries + 1,)
-    worths : array of float, shape (n_items,)
+    label_values : array of float, shape (n_items,)
         Out.
     """
     counts = np.zeros(gains.size, np.int64)
@@ -57,7 +57,7 @@ def tied_gains(grades, gains, query_offsets, worths):
             means[y] = total / max(counts[y], 1)
         for z in range(query_offsets[q], query_offsets[q + 1]):
             if grades[z] >= 0:
-                worths[z] = means[grades[z]]
+                label_values[z] = means[grades[z]]
 
 
 @_jit
@@ -74,12 +74,12 @@ def _stops_of_tie(stop_probs, y, passed, stops):
 
 
 @_jit
-def tied_stops(grades, stop_probs, query_offsets, offsets, items, worths):
-    """Fill ``worths`` with the stop probability h_j of every ranked item that is judged.
+def tied_stops(grades, stop_probs, query_offsets, offsets, items, label_values):
+    """Fill ``label_values`` with the stop probability h_j of every ranked item that is judged.
 
     Parameters
     ----------
-    grades, query_offsets, worths
+    grades, query_offsets, label_values
         As of `tied_gains`.
     stop_probs : array of float, shape (k + 1,)
         Of each label.
@@ -106,7 +106,7 @@ def tied_stops(grades, stop_probs, query_offsets, offsets, items, worths):
         for i in range(offsets[q], offsets[q + 1]):
             y = grades[items[i]]
             if y > 0:
-                worths[items[i]] = stops[starts[y]]
+                label_values[items[i]] = stops[starts[y]]
                 starts[y] += 1
             elif y == 0:
-                worths[items[i]] = stop_probs[0]
+                label_values[items[i]] = stop_probs[0]

@@ -131,8 +131,8 @@ class _Family:
         rankings = [ranking] if versus is None else [ranking, versus]
         check_pool(pool, *rankings)
         out = np.empty((2, pool.n_queries))
-        for row, one in zip(out, rankings, strict=False):
-            kernel(whole, values, self.discount_vector(longest_list(one)), one.offsets, one.items, row)
+        for row, scored in zip(out, rankings, strict=False):
+            kernel(whole, values, self.discount_vector(longest_list(scored)), scored.offsets, scored.items, row)
         scores: Floats = out[0] if versus is None else out[0] - out[1]
         return scores
 
@@ -144,7 +144,7 @@ class _Family:
         versus: Rankings | None = None,
         node_weights: ArrayLike | None = None,
     ) -> Moments:
-        """Return E[L], E[L²] and Var[L] of each query under a grade model, eqs. (16)–(18).
+        """Return mean, mean square and variance of each query's value under a grade model, eqs. (16)–(18).
 
         Parameters
         ----------
@@ -169,12 +169,12 @@ class _Family:
         >>> found.mean, found.second
         (array([0.75]), array([0.875]))
         """
-        other = Rankings.empty(pool) if versus is None else versus
-        check_pool(pool, ranking, other)
+        reference = Rankings.empty(pool) if versus is None else versus
+        check_pool(pool, ranking, reference)
         nodes, weights = checked_nodes(pool, grade_probs, node_weights)
         values = self._values(self._check_columns(nodes.shape[2]))
-        discounts = self.discount_vector(longest_list(ranking, other))
-        lists = (ranking.offsets, ranking.items, other.offsets, other.items)
+        discounts = self.discount_vector(longest_list(ranking, reference))
+        lists = (ranking.offsets, ranking.items, reference.offsets, reference.items)
         _, kernel = self._kernels()
         means, variances = np.empty((2, len(nodes), pool.n_queries))
         for probs, mean, variance in zip(nodes, means, variances, strict=True):
@@ -200,17 +200,19 @@ class _Family:
         return n_grades
 
     def __str__(self) -> str:
-        own = f"p={number_text(self.discounts.p)}" if hasattr(self.discounts, "p") else ""
+        persistence = f"p={number_text(self.discounts.p)}" if hasattr(self.discounts, "p") else ""
         listed = self.discounts if isinstance(self.discounts, tuple) else ()
         ranks = f"discounts=[{','.join(map(number_text, listed))}]" if listed else ""
-        inside = ",".join(part for part in (own, str(self._rule), ranks) if part)
+        inside = ",".join(part for part in (persistence, str(self._rule), ranks) if part)
         at = "" if self.cutoff is None else f"@{self.cutoff}"
         return f"{self.name}({inside}){at}" if inside else f"{self.name}{at}"
 
 
 @dataclass(frozen=True, slots=True)
 class Additive(_Family):
-    """L = Σ_i c_i g(y_i): DCG, RBP, P, CG, learned gains and discounts.
+    """A measure that adds up what each rank holds: DCG, RBP, P, CG, learned gains and discounts.
+
+    L = Σ_i c_i g(y_i), c the discount of a rank and g the gain of a grade.
 
     Parameters
     ----------
@@ -255,7 +257,9 @@ class Additive(_Family):
 
 @dataclass(frozen=True, slots=True)
 class Cascade(_Family):
-    """L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)): ERR, RR, Success, any stop probabilities and discounts.
+    """A measure of users who read down a list until an item stops them: ERR, RR, Success and others.
+
+    L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)), c the discount of a rank and ℓ the stop probability of a grade.
 
     Parameters
     ----------

@@ -45,8 +45,8 @@ def least_relevant(measure: object) -> int | None:
     """
     values = [getattr(measure, field.name) for field in fields(measure)] if is_dataclass(measure) else []
     rules = [value.rel for value in values if isinstance(value, AtLeast)]
-    own = getattr(measure, "rel", None)
-    return rules[0] if rules else own if isinstance(own, int) else None
+    rel = getattr(measure, "rel", None)
+    return rules[0] if rules else rel if isinstance(rel, int) else None
 
 
 def relevance_rule(rel: int) -> AtLeast:

@@ -90,7 +90,7 @@ def parse_measure(text: str) -> Measure:
     """
     if text.lstrip().startswith("@"):
         raise InputError(
-            f"measure {text!r:.100} names a file, which only a caller's own argument may (--measure, measure=); "
+            f"measure {text!r:.100} names a file, which only a caller's own argument may; "
             "expected Name(k=v,…)@cutoff, as nDCG@10"
         )
     if match := _RANX_RBP.fullmatch(text.strip()):
@@ -125,15 +125,15 @@ def _parameters(text: str, inside: str, known: tuple[str, ...]) -> dict[str, Any
         call = ast.parse(f"f({inside})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args:
             raise ValueError
-        found = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+        parameters = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         read = f"{text!r:.100}: cannot read the parameters {inside!r:.100}"
         raise InputError(f"measure {read}; expected k=v, k=v") from None
-    for key in found:
+    for key in parameters:
         if key not in known:
             choices = f"{did_you_mean(key, known)}known: {', '.join(known)}" if known else "it takes none"
             raise InputError(f"measure {text!r:.100}: unknown parameter {key!r}; {choices}")
-    return found
+    return parameters
 
 
 def _cutoff(text: str, cutoff: str | None) -> int | None:

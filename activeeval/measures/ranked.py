@@ -79,7 +79,7 @@ class Normalised(_Ranked):
         versus: Rankings | None = None,
         node_weights: ArrayLike | None = None,
     ) -> Moments:
-        """Return E[L], E[L²] and Var[L] of each query as means over 200 sets of labels drawn from the model.
+        """Return mean, mean square and variance of each query's value over 200 sets of labels that the model draws.
 
         The draws belong to the ids: the same in every call, whatever the order of the rows. Parameters as those of
         `Additive.moments`.
@@ -159,8 +159,8 @@ class _Ratio(Normalised):
         discounts = self.ideal.discount_vector(int(np.diff(pool.query_offsets).max()))
         rewarded = sealed(by_gain[gains[by_gain] > 0], np.int64)
         scores.ideal_scores(grades, gains, rewarded, discounts, pool.query_offsets, ideal)
-        own = self.numerator.score(pool, grades, ranking)
-        return np.divide(own, ideal, out=np.zeros_like(own), where=ideal > 0)
+        numerators = self.numerator.score(pool, grades, ranking)
+        return np.divide(numerators, ideal, out=np.zeros_like(numerators), where=ideal > 0)
 
     def __str__(self) -> str:
         return self._written(self._name, str(self._rule))

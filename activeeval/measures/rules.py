@@ -56,7 +56,7 @@ class _Open:
 
 @dataclass(frozen=True, slots=True)
 class Exponential(_Open):
-    """g(y) = 2^y − 1."""
+    """The gain 2^y − 1 of a grade y."""
 
     def values(self, n_grades: int) -> Floats:
         with np.errstate(over="ignore"):  # a grade past 1023 has no finite gain, which its user is told
@@ -68,7 +68,7 @@ class Exponential(_Open):
 
 @dataclass(frozen=True, slots=True)
 class Linear(_Open):
-    """g(y) = y."""
+    """A gain that is the grade itself, g(y) = y."""
 
     def values(self, n_grades: int) -> Floats:
         return np.arange(n_grades, dtype=np.float64)
@@ -79,7 +79,7 @@ class Linear(_Open):
 
 @dataclass(frozen=True, slots=True)
 class AtLeast(_Open):
-    """g(y) = 1 where y ≥ rel, else 0."""
+    """A gain of 1 for relevant items, of a grade from ``rel`` on, else 0."""
 
     rel: int = field(default=1, kw_only=True)
 
@@ -92,7 +92,7 @@ class AtLeast(_Open):
 
 @dataclass(frozen=True, slots=True)
 class Stop(_Open):
-    """ℓ(y) = (2^y − 1) / 2^max_grade, the probability that a user stops at an item of grade y."""
+    """The probability that a user stops at an item of grade y, ℓ(y) = (2^y − 1) / 2^max_grade."""
 
     depends_on_scale: ClassVar[bool] = True
 
@@ -105,7 +105,7 @@ class Stop(_Open):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LookupTable:
     """A value for each grade 0 … Y, given one by one."""
 
     depends_on_scale: ClassVar[bool] = False
@@ -118,7 +118,7 @@ class Table:
     def values(self, n_grades: int) -> Floats:
         return np.array(self.table[:n_grades])
 
-    def bound_to(self, max_grade: int) -> Table:
+    def bound_to(self, max_grade: int) -> LookupTable:
         return self
 
     def __str__(self) -> str:
@@ -146,8 +146,8 @@ class Averaged:
         return self.n_grades - 1 + len(self.groups)
 
     def values(self, n_grades: int) -> Floats:
-        own = self.rule.values(self.n_grades)
-        return np.append(own, [own[list(group)].mean() for group in self.groups])[:n_grades]
+        values = self.rule.values(self.n_grades)
+        return np.append(values, [values[list(group)].mean() for group in self.groups])[:n_grades]
 
     def bound_to(self, max_grade: int) -> Averaged:
         return self
@@ -168,8 +168,8 @@ def averaged(rule: GradeRule, groups: Groups, n_grades: int) -> GradeRule:
 
 
 def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.inf) -> GradeRule:
-    """Return a rule; a vector becomes a `Table` once its values are finite and within the bounds."""
-    if isinstance(values, (Exponential, Linear, AtLeast, Stop, Table, Averaged)):
+    """Return a rule; a vector becomes a `LookupTable` once its values are finite and within the bounds."""
+    if isinstance(values, (Exponential, Linear, AtLeast, Stop, LookupTable, Averaged)):
         return values
     try:
         vector = np.asarray(values, dtype=np.float64)
@@ -181,7 +181,7 @@ def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.in
     if bad.size:
         bounds = "finite" if upper == np.inf else f"between {lower:g} and {upper:g}"
         raise InputError(f"{what} must be {bounds}, got {vector[bad[0]]} for grade {bad[0]}")
-    return Table(tuple(vector.tolist()))
+    return LookupTable(tuple(vector.tolist()))
 
 
 def as_discounts(discounts: Any) -> Discounts:
@@ -202,18 +202,18 @@ def as_discounts(discounts: Any) -> Discounts:
 
 
 def log_discount(ranks: Any) -> Any:
-    """1 / log2(1 + rank)."""
+    """Return 1 / log2(1 + rank), the discount of DCG."""
     return 1.0 / np.log2(1.0 + ranks)
 
 
 def reciprocal_discount(ranks: Any) -> Any:
-    """1 / rank."""
+    """Return 1 / rank, the discount of ERR."""
     return 1.0 / ranks
 
 
 @dataclass(frozen=True, slots=True)
 class GeometricDiscount:
-    """(1 − p) p^(rank − 1)."""
+    """The discount (1 − p) p^(rank − 1) of RBP: a user reads on with probability p."""
 
     p: float
 

@@ -86,7 +86,9 @@ def check_sampled(measure: Measure) -> SampledMeasure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """L of a ranking, or δ = L(ranking) − L(versus): the only place where the two differ.
+    """What is to be estimated: the value of a ranking, or by how much it is above that of another.
+
+    L of a ranking, or δ = L(ranking) − L(versus): the only place where the two differ.
 
     Parameters
     ----------
@@ -130,8 +132,8 @@ class Target:
 
     def is_measured_by(self, measure: SampledMeasure) -> bool:
         """Whether a measure is this target's own: the same text, which does not tell functions apart, and discounts."""
-        own, other = (one.discount_vector(self._longest) for one in (self.measure, measure))
-        return str(self.measure) == str(measure) and np.array_equal(own, other)
+        discounts, of_measure = (each.discount_vector(self._longest) for each in (self.measure, measure))
+        return str(self.measure) == str(measure) and np.array_equal(discounts, of_measure)
 
     def averaging(self, groups: Groups, n_grades: int) -> Target:
         """Return the question with grades above a scale of ``n_grades`` that stand for groups of its grades.
@@ -166,7 +168,7 @@ class Target:
 
     @property
     def contrast(self) -> Floats:
-        """What a rank is worth to each item, Δc in a comparison, shape (n_items,); 0 where it is not ranked."""
+        """What each item's rank is worth, a difference in a comparison, shape (n_items,); 0 where it is not ranked."""
         discounts = self.measure.discount_vector(self._longest)
         contrast = np.zeros(self.pool.n_items)
         for sign, ranking in ((1.0, self.ranking), (-1.0, self.other)):
@@ -179,7 +181,7 @@ class Target:
         return self.measure.terms(n_grades, self._longest, int(np.diff(self.pool.query_offsets).max()))
 
     def values(self, grades: ArrayLike) -> Floats:
-        """Return L or δ of every query for known grades, shape (n_queries,)."""
+        """Return the value of every query, or its difference, for known grades, shape (n_queries,)."""
         return self.measure.score(self.pool, grades, self.ranking, self.versus)
 
     def check_judged(self, grades: ArrayLike) -> None:
@@ -190,7 +192,7 @@ class Target:
         check_judged(pool.pairs_of(missing), items.size, f"that {self.name} needs")
 
     def moments(self, grade_probs: ArrayLike, node_weights: ArrayLike | None = None) -> Moments:
-        """Return the moments of L or δ of every query under a grade model."""
+        """Return mean, mean square and variance of every query's value, or difference, under a grade model."""
         return self.measure.moments(self.pool, grade_probs, self.ranking, self.versus, node_weights)
 
     def judging_lists(self) -> tuple[Ints, Ints]:
@@ -213,9 +215,11 @@ class Target:
         from activeeval.kernels import judging
 
         _, items = self.judging_lists()
-        one, other = self.ranking, self.other
+        ranking, reference = self.ranking, self.other
         differs = np.empty(self.pool.n_queries, dtype=np.bool_)
-        judging.differing_queries(one.offsets, one.items, other.offsets, other.items, self.depth, differs)
+        judging.differing_queries(
+            ranking.offsets, ranking.items, reference.offsets, reference.items, self.depth, differs
+        )
         matters = np.zeros(self.pool.n_items, dtype=np.bool_)
         matters[items] = differs[self.pool.item_queries[items]]
         if self.measure.is_additive:

@@ -121,19 +121,19 @@ class TopK(Normalised):
         from activeeval.kernels import scores, tied
 
         measure = self.of_grades
-        worths, own = np.zeros(pool.n_items), np.empty(pool.n_queries)
+        label_values, numerators = np.zeros(pool.n_items), np.empty(pool.n_queries)
         codes = sealed(np.where(grades < 0, -1, np.arange(pool.n_items)), np.int64)
         lists = (self.discount_vector(longest_list(ranking)), ranking.offsets, ranking.items)
         if isinstance(measure, Cascade):
             stops = sealed(measure.stop_probs.values(n_grades))
-            tied.tied_stops(grades, stops, pool.query_offsets, ranking.offsets, ranking.items, worths)
-            scores.cascade_scores(codes, sealed(worths), *lists, own)
-            return own
+            tied.tied_stops(grades, stops, pool.query_offsets, ranking.offsets, ranking.items, label_values)
+            scores.cascade_scores(codes, sealed(label_values), *lists, numerators)
+            return numerators
         gains = sealed(measure.gains.values(n_grades))
-        tied.tied_gains(grades, gains, pool.query_offsets, worths)
-        scores.additive_scores(codes, sealed(worths), *lists, own)
+        tied.tied_gains(grades, gains, pool.query_offsets, label_values)
+        scores.additive_scores(codes, sealed(label_values), *lists, numerators)
         ideal = self._ideals(pool, grades, gains)
-        return np.divide(own, ideal, out=np.zeros_like(own), where=ideal > 0)
+        return np.divide(numerators, ideal, out=np.zeros_like(numerators), where=ideal > 0)
 
     def _ideals(self, pool: QueryPool, grades: Ints, gains: Floats) -> Floats:
         """Return what the truth's own order is worth, shape (n_queries,): the same for every order of its ties."""
@@ -185,8 +185,8 @@ def judged_k(measures: Sequence[Measure]) -> int | None:
     InputError
         Where some are of the one and some of the other, or of different k: one judging answers one kind.
     """
-    found = {measure.max_grade if getattr(measure, "is_judged_whole", False) else None for measure in measures}
-    if len(found) > 1:
+    depths = {measure.max_grade if getattr(measure, "is_judged_whole", False) else None for measure in measures}
+    if len(depths) > 1:
         names = ", ".join(map(str, measures))
         raise InputError(f"{names}: one judging is of grades, or of the top k with one k for all measures")
-    return found.pop() if found else None
+    return depths.pop() if depths else None

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from activeeval.design import Plan
-from activeeval.design.replacement import DRAWS_PER_QUERY, Deck
+from activeeval.design.replacement import DRAWS_PER_QUERY, ReplacementDraws
 from activeeval.errors import InputError
 from activeeval.planning.pilots import Lesson
 from activeeval.planning.prospects import FITTED, Prospect
@@ -64,14 +64,14 @@ class ByDraws:
 
     Attributes
     ----------
-    deck : Deck
+    draws : ReplacementDraws
     sampling_probs : ndarray, shape (n_queries,)
     values : Values
     sizes : ndarray, shape (n_queries,)
         Items to judge of each query.
     """
 
-    deck: Deck
+    draws: ReplacementDraws
     sampling_probs: Floats
     values: Values
     sizes: Floats
@@ -83,7 +83,7 @@ class ByDraws:
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
         """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
-        if self.deck.is_census(budget):
+        if self.draws.is_census(budget):
             return 0.0, math.inf, float(self.sizes.size), float(self.sizes.sum())
         n = self._draws(budget)
         p, q, seen = self.values.query_probs, self.sampling_probs, self._seen(n)
@@ -102,10 +102,10 @@ class ByDraws:
 
     def _draws(self, budget: float) -> float:
         """Return how many draws cost the budget on average."""
-        lowest, highest = 0.0, float(DRAWS_PER_QUERY * self.deck.size)
+        lowest, highest = 0.0, float(DRAWS_PER_QUERY * self.draws.size)
         while highest - lowest > _CLOSE * highest:
             n = (lowest + highest) / 2
-            lowest, highest = (n, highest) if self._seen(n) @ self.deck.costs <= budget else (lowest, n)
+            lowest, highest = (n, highest) if self._seen(n) @ self.draws.costs <= budget else (lowest, n)
         return lowest
 
 

@@ -73,7 +73,7 @@ class Goal:
             )
 
     def is_met(self, prospect: Prospect, chance: float | None = None) -> bool:
-        """Whether a prospect reaches it.
+        """Return whether a prospect reaches the goal.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Goal:
         return prospect.power_at(chance or SURE, *asked) >= self.power
 
     def budget(self, forecast: Forecast, chance: float | None = None) -> float | None:
-        """Return the smallest budget in mean items that should reach it; None where no budget in the pool does.
+        """Return the smallest budget in mean items that should reach the goal; None where no budget in the pool does.
 
         ``chance`` is that of `is_met`.
         """
@@ -121,7 +121,7 @@ class Goal:
         size, of_scope = forecast.values.size, forecast.all_judged.of_scope
         while highest > lowest * _CLOSE:
             n = math.sqrt(lowest * highest)
-            one = Prospect(
+            prospect = Prospect(
                 method=forecast.method,
                 budget=forecast.cost,
                 of_pool=0.0,
@@ -131,7 +131,7 @@ class Goal:
                 queries=n,
                 items=n,
             )
-            lowest, highest = (lowest, n) if self.is_met(one) else (n, highest)
+            lowest, highest = (lowest, n) if self.is_met(prospect) else (n, highest)
         return highest
 
     def __str__(self) -> str:

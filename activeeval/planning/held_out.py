@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from activeeval.design import Beliefs
+from activeeval.design import GradeProbs
 from activeeval.errors import InputError
 from activeeval.pool import Seed
 from activeeval.types import Floats, Ints
@@ -79,7 +79,7 @@ class HeldOut:
     def _sizes(self) -> Ints:
         return np.diff(np.append(self._starts, self.grades.size))
 
-    def drawn_labels(self, beliefs: Beliefs, rng: Seed) -> Ints:
+    def drawn_labels(self, beliefs: GradeProbs, rng: Seed) -> Ints:
         """Return grades of a pool that its model errs about as it erred about the held-out ones, shape (n_items,)."""
         random = np.random.default_rng(rng)
         offsets, probs = beliefs.query_offsets, _marginals(beliefs)
@@ -89,8 +89,8 @@ class HeldOut:
         rows = (places + 0.5) * (self._sizes[donors] / np.maximum(sizes, 1))[owners]
         taken = self._by_rank[self._starts[donors][owners] + rows.astype(np.int64)]
         grades, below = self.grades[taken], np.cumsum(self.probs, axis=1)[taken]
-        own = self.probs[taken, grades]
-        numbers = below[np.arange(taken.size), grades] - own * random.random(taken.size)
+        chances = self.probs[taken, grades]
+        numbers = below[np.arange(taken.size), grades] - chances * random.random(taken.size)
         items, labels = _by_rank(probs, owners), np.empty(taken.size, dtype=np.int64)
         labels[items] = (numbers[:, None] >= np.cumsum(probs, axis=1)[items, :-1]).sum(axis=1)
         return labels
@@ -110,7 +110,7 @@ def _by_rank(probs: Floats, owners: Ints) -> Ints:
     return np.lexsort((-(probs @ np.arange(probs.shape[1])), owners))
 
 
-def _marginals(beliefs: Beliefs) -> Floats:
+def _marginals(beliefs: GradeProbs) -> Floats:
     """Return p(y = k) of every item, shape (n_items, n_grades), over the nodes of its query."""
     owners = np.repeat(np.arange(beliefs.query_offsets.size - 1), np.diff(beliefs.query_offsets))
     probs = np.zeros(beliefs.nodes.shape[1:])

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from activeeval.design import Beliefs, Design, Levels, Part, Places, Plan, Reading, Selection
+from activeeval.design import Design, DesignInput, GradeProbs, Levels, Places, Plan, Reading, Selection
 from activeeval.errors import InputError
-from activeeval.estimation import evaluate, judged_sample
-from activeeval.estimation.effective import Spread, spread_of
+from activeeval.estimation import evaluate, evidence_of
+from activeeval.estimation.effective import ValueVariance, value_variance
 from activeeval.measures import Target
 from activeeval.planning.scales import Scale
 from activeeval.planning.values import Values
@@ -76,15 +76,15 @@ class Lesson:
     @classmethod
     def together(cls, lessons: Sequence[Lesson]) -> Lesson:
         """Return what several pilots teach together, weighed by degrees of freedom."""
-        residuals, values = [one.of_residuals for one in lessons], [one.of_values for one in lessons]
+        residuals, values = [lesson.of_residuals for lesson in lessons], [lesson.of_values for lesson in lessons]
         return cls(of_residuals=_together(residuals), of_values=_together(values))
 
 
 def _together(ratios: Sequence[Ratio]) -> Ratio:
-    weights = [one.degrees_of_freedom for one in ratios]
+    weights = [ratio.degrees_of_freedom for ratio in ratios]
     if sum(weights) == 0:
         return Ratio(value=1.0, degrees_of_freedom=0.0)
-    value = math.fsum(w * one.value for w, one in zip(weights, ratios, strict=True)) / sum(weights)
+    value = math.fsum(w * ratio.value for w, ratio in zip(weights, ratios, strict=True)) / sum(weights)
     return Ratio(value=value, degrees_of_freedom=sum(weights))
 
 
@@ -110,7 +110,7 @@ class Pilot:
     values: Values
 
     @classmethod
-    def of(cls, design: Design, target: Target, beliefs: Beliefs) -> Pilot:
+    def of(cls, design: Design, target: Target, beliefs: GradeProbs) -> Pilot:
         """Return a design as a pilot.
 
         Raises
@@ -121,11 +121,15 @@ class Pilot:
         if not isinstance(design.scheme, Levels):
             what = f"a pilot of method {design.name!r}, draws with replacement,"
             raise InputError(f"{what} teaches no plan: expected levels")
-        order, stage, own = design.order, design.stage, design.stage.model(beliefs)
-        reading = stage.reading(target, order, own, design.known)
+        order, stage, predicting = design.order, design.stage, design.stage.model(beliefs)
+        reading = stage.reading(target, order, predicting, design.known)
         places = Places.of_order(order)
-        part = Part(stage=stage, targets=(target,), beliefs=own, known=design.known, places=places)
-        return cls(design=design, reading=reading, plan=Plan.of_part(part, order), values=Values.of(target, beliefs))
+        design_input = DesignInput(
+            stage=stage, targets=(target,), beliefs=predicting, known=design.known, places=places
+        )
+        return cls(
+            design=design, reading=reading, plan=Plan.of_input(design_input, order), values=Values.of(target, beliefs)
+        )
 
     def lesson(self, selection: Selection, grades: Ints) -> Lesson:
         """Return what a judged selection teaches.
@@ -142,21 +146,21 @@ class Pilot:
             Where it shows no spread, or the model leaves nothing open.
         """
         name = self.reading.target.name
-        sample = judged_sample(self.design, self.reading, self.reading.judge(grades), selection)
-        found = evaluate(sample)
-        if sample.is_census or not 0 < found.observed < math.inf:
+        sample = evidence_of(self.design, self.reading, self.reading.judge(grades), selection)
+        evaluated = evaluate(sample)
+        if sample.is_census or not 0 < evaluated.observed < math.inf:
             raise InputError(f"the pilot says nothing of how {name} varies: nothing in it was left to chance")
         expected = self.plan.at_level(selection.level)
         if not (expected > 0 and self.values.spread > 0):
             raise InputError(f"the grade model leaves nothing open of {name}: there is nothing to rescale")
         return Lesson(
-            of_residuals=Ratio(value=found.observed / expected, degrees_of_freedom=found.degrees_of_freedom),
-            of_values=self._of_values(spread_of(sample, found, self.reading, selection)),
+            of_residuals=Ratio(value=evaluated.observed / expected, degrees_of_freedom=evaluated.degrees_of_freedom),
+            of_values=self._of_values(value_variance(sample, evaluated, self.reading, selection)),
         )
 
-    def _of_values(self, spread: Spread) -> Ratio:
+    def _of_values(self, variance: ValueVariance) -> Ratio:
         """Return Ŝ² over S²; of a noisy one, whose variance is that of a χ² with few degrees of freedom, those."""
-        noise = float(spread.noise.sum())
-        if spread.value <= 0 or noise <= 0:
+        noise = float(variance.noise.sum())
+        if variance.value <= 0 or noise <= 0:
             return Ratio(value=1.0, degrees_of_freedom=0.0)
-        return Ratio(value=spread.value / self.values.spread, degrees_of_freedom=2 * spread.value**2 / noise)
+        return Ratio(value=variance.value / self.values.spread, degrees_of_freedom=2 * variance.value**2 / noise)

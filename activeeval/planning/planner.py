@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.design import Beliefs, Design, Order, Part, Plan, Replacement, Scheme, Selection
+from activeeval.design import Design, DesignInput, GradeProbs, Order, Plan, Replacement, Scheme, Selection
 from activeeval.design.methods import METHODS, Method
 from activeeval.measures import Target
 from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast
@@ -58,32 +58,34 @@ class Planner:
     defensive_share: float | None = None
     scale: Scale = UNTRAINED
     held_out: HeldOut | None = None
-    _parts: dict[tuple[object, ...], Part] = field(default_factory=dict, init=False, repr=False)
+    _design_inputs: dict[tuple[object, ...], DesignInput] = field(default_factory=dict, init=False, repr=False)
     _pilots: dict[tuple[int, int], Pilot] = field(default_factory=dict, init=False, repr=False)
 
     def forecasts(self, method: Method) -> tuple[Forecast, ...]:
         """Return what to expect of a method for each target."""
-        found, values_of_targets = [], iter(self.values)
+        forecasts, values_of_targets = [], iter(self.values)
         for group in self._groups(method):
-            part = self._part(method, group)
-            order, scheme = method.ordered(part, None, self.defensive_share)
+            design_input = self._design_input(method, group)
+            order, scheme = method.ordered(design_input, None, self.defensive_share)
             for which, values in zip(range(len(group)), values_of_targets, strict=False):
-                way = self._way(method, part, order, scheme, which, values)
-                cost = way.deck.cost if isinstance(way, ByDraws) else order.cost
-                told: dict[str, Any] = {"cost": cost, "least": scheme.least(order), "scale": self.scale}
-                found.append(Forecast(method=method.name, way=way, values=values, **told))
-        return tuple(found)
+                way = self._way(method, design_input, order, scheme, which, values)
+                cost = way.draws.cost if isinstance(way, ByDraws) else order.cost
+                common: dict[str, Any] = {"cost": cost, "least": scheme.least(order), "scale": self.scale}
+                forecasts.append(Forecast(method=method.name, way=way, values=values, **common))
+        return tuple(forecasts)
 
     def rehearsed(self, method: Method) -> tuple[Forecast, ...]:
         """Return the forecasts of a method after its samples have been rehearsed; of very large pools before."""
-        found, targets = self.forecasts(method), self.targets
+        forecasts, targets = self.forecasts(method), self.targets
         if targets[0].pool.n_items * len(targets) > MOST_ITEMS:
-            return found
-        return tuple(self._rehearsed(*one) for one in zip(found, self.designs(method), targets, strict=True))
+            return forecasts
+        return tuple(
+            self._rehearsed(*arguments) for arguments in zip(forecasts, self.designs(method), targets, strict=True)
+        )
 
     def _rehearsed(self, forecast: Forecast, design: Design, target: Target) -> Forecast:
-        told: dict[str, Any] = {"target": target, "held_out": self.held_out}
-        rehearsal = rehearse(design, self.beliefs, lambda budget: forecast.way.expect(budget)[0], **told)
+        arguments: dict[str, Any] = {"target": target, "held_out": self.held_out}
+        rehearsal = rehearse(design, self.beliefs, lambda budget: forecast.way.expect(budget)[0], **arguments)
         if self.held_out is None:
             return replace(forecast, rehearsal=rehearsal)
         scale = learned_scale(rehearsal.ratio, self.held_out.n_queries)
@@ -91,20 +93,20 @@ class Planner:
 
     def designs(self, method: Method) -> tuple[Design, ...]:
         """Return the design for each target: one for all by levels, each its own of draws with replacement."""
-        found: list[Design] = []
+        designs: list[Design] = []
         for group in self._groups(method):
-            part = self._part(method, group)
-            order, scheme = method.ordered(part, None, self.defensive_share)
-            own = replace(part, stage=method.stage)
-            found += [method.design_of(own, order, scheme, self.max_grade)] * len(group)
-        return tuple(found)
+            design_input = self._design_input(method, group)
+            order, scheme = method.ordered(design_input, None, self.defensive_share)
+            restaged = replace(design_input, stage=method.stage)
+            designs += [method.design_of(restaged, order, scheme, self.max_grade)] * len(group)
+        return tuple(designs)
 
     def _groups(self, method: Method) -> list[Sequence[Target]]:
         """Return which targets one sample of a method answers."""
         return [[target] for target in self.targets] if method.with_replacement else [self.targets]
 
     @cached_property
-    def beliefs(self) -> Beliefs:
+    def beliefs(self) -> GradeProbs:
         """The grade model with its query factor and what is known."""
         return self._beliefs_given(self.known)
 
@@ -118,8 +120,8 @@ class Planner:
             self._pilots[key] = Pilot.of(design, self.targets[which], self._beliefs_given(design.known))
         return self._pilots[key].lesson(selection, grades)
 
-    def _beliefs_given(self, known: Ints | None) -> Beliefs:
-        return Beliefs.of(self.targets[0].pool, **self.believed(METHODS["whole"]), known=known)
+    def _beliefs_given(self, known: Ints | None) -> GradeProbs:
+        return GradeProbs.of(self.targets[0].pool, **self.believed(METHODS["whole"]), known=known)
 
     @cached_property
     def values(self) -> tuple[Values, ...]:
@@ -127,41 +129,42 @@ class Planner:
         return tuple(Values.of(target, self.beliefs) for target in self.targets)
 
     def _way(
-        self, method: Method, part: Part, order: Order, scheme: Scheme, which: int, values: Values
+        self, method: Method, design_input: DesignInput, order: Order, scheme: Scheme, which: int, values: Values
     ) -> ByLevels | ByDraws:
         """Return how a method spends a budget on one of the targets of a part."""
         if isinstance(scheme, Replacement):
-            sizes = np.bincount(order.slot_queries, minlength=order.n_queries).astype(np.float64)
+            sizes = np.bincount(order.place_queries, minlength=order.n_queries).astype(np.float64)
             probs = scheme.sampling_probs
-            return ByDraws(deck=scheme.deck(order), sampling_probs=probs, values=values, sizes=sizes)
-        plan = self._plan(part, order, which, values)
-        return ByLevels(plan=plan, is_fitted=method.is_fitted, is_predicted=part.beliefs is not None)
+            return ByDraws(draws=scheme.draws_of(order), sampling_probs=probs, values=values, sizes=sizes)
+        plan = self._plan(design_input, order, which, values)
+        return ByLevels(plan=plan, is_fitted=method.is_fitted, is_predicted=design_input.beliefs is not None)
 
-    def _plan(self, part: Part, order: Order, which: int, values: Values) -> Plan:
+    def _plan(self, design_input: DesignInput, order: Order, which: int, values: Values) -> Plan:
         """Return the plan of a target; a method without a model predicts one value for all queries."""
-        if part.beliefs is not None:
-            return Plan.of_part(part, order, which)
-        nothing = np.zeros(part.places.open_costs.size)
+        if design_input.beliefs is not None:
+            return Plan.of_input(design_input, order, which)
+        nothing = np.zeros(design_input.places.open_costs.size)
         return Plan(
             order=order,
-            slots=np.flatnonzero(part.places.matters),
-            offsets=part.places.open_offsets,
+            places=np.flatnonzero(design_input.places.matters),
+            offsets=design_input.places.open_offsets,
             of_query=np.where(order.is_open, order.query_probs**2 * values.squares, 0.0),
             of_open=nothing,
-            query_roots=order.query_roots,
-            roots=order.roots[part.places.matters],
+            query_rates=order.query_rates,
+            place_rates=order.place_rates[design_input.places.matters],
         )
 
-    def _part(self, method: Method, targets: Sequence[Target]) -> Part:
+    def _design_input(self, method: Method, targets: Sequence[Target]) -> DesignInput:
         """Return the part of a method, the same for all that judge the same of a query and believe the same."""
         looks = method.is_optimal or method.stage.needs_model
         believes = (looks, method.ignores_model, method.ignores_factor)
         key = (method.stage.name, method.with_replacement, *believes, *map(id, targets))
-        if key not in self._parts:
+        if key not in self._design_inputs:
             known = None if method.with_replacement else self.known
-            own = dict(self.believed(method))
+            model = dict(self.believed(method))
             if looks and not method.ignores_model and not method.ignores_factor:
-                own = {"grade_probs": self.beliefs}
-            self._parts.clear()  # those of a large pool take gigabytes; methods that share one stand side by side
-            self._parts[key] = method.part(targets, **own, max_grade=self.max_grade, judged=known)
-        return self._parts[key]
+                model = {"grade_probs": self.beliefs}
+            # those of a large pool take gigabytes; methods that share one stand side by side
+            self._design_inputs.clear()
+            self._design_inputs[key] = method.design_input(targets, **model, max_grade=self.max_grade, judged=known)
+        return self._design_inputs[key]

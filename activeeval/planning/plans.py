@@ -78,8 +78,8 @@ class MeasurePlan:
     @property
     def chosen(self) -> tuple[PlannedRow, ...]:
         """The rows of the method to take at the goals' budgets, or at the largest one."""
-        own = self.rows_of({self.best})
-        return tuple(row for row in own if row.goal is not None) or (own[-1],)
+        rows = self.rows_of({self.best})
+        return tuple(row for row in rows if row.goal is not None) or (rows[-1],)
 
     def rows_of(self, methods: Collection[str]) -> tuple[PlannedRow, ...]:
         """Return the rows of some methods."""
@@ -108,25 +108,25 @@ class MeasurePlan:
         return [*taught, *advice, self._limits(self.chosen[0], confidence), self._floor(confidence)]
 
     def _advice(self, row: PlannedRow, confidence: float, seconds: float | None) -> str:
-        one, cost = row.prospect, self.forecasts[self.best].cost
-        whole = ", all there are," if one.budget >= cost * (1 - 1e-9) else ""
-        hours = "" if seconds is None else f" ({one.budget * seconds / 3600:.3g} hours)"
-        amount = f"{math.ceil(one.budget - 1e-6):,} {self.target.pool.cost_unit}{whole}{hours} by {self.best}"
-        taken = f"about {one.items:,.0f} items of {one.queries:,.0f} queries"
-        if not math.isfinite(one.half_width("pool", confidence)):
+        prospect, cost = row.prospect, self.forecasts[self.best].cost
+        whole = ", all there are," if prospect.budget >= cost * (1 - 1e-9) else ""
+        hours = "" if seconds is None else f" ({prospect.budget * seconds / 3600:.3g} hours)"
+        amount = f"{math.ceil(prospect.budget - 1e-6):,} {self.target.pool.cost_unit}{whole}{hours} by {self.best}"
+        taken = f"about {prospect.items:,.0f} items of {prospect.queries:,.0f} queries"
+        if not math.isfinite(prospect.half_width("pool", confidence)):
             return f"{amount} give no interval: {taken}, fewer than an estimate with a fit takes"
-        low, high = one.half_widths("pool", confidence)
+        low, high = prospect.half_widths("pool", confidence)
         between = f"± {low:.3g} to {high:.3g}"
         first = f"{amount}: {between}"
         if row.goal:
             least, most = row.goal.budgets(self.forecasts[self.best])
             first = f"{row.goal} takes {amount} ({least:,.0f} to {most:,.0f}), which give {between}"
         few = min(_FEW, self.target.pool.n_queries)
-        taken += f" (fewer than {few} make a rough interval)" if one.queries < few else ""
+        taken += f" (fewer than {few} make a rough interval)" if prospect.queries < few else ""
         passive = self.passive_budget(row, confidence)
         if passive is None:
             return f"{first}: {taken}; random queries judged whole are not as precise before all are judged"
-        times = f"{passive:,.0f}, {passive / one.budget:.1f} times that"
+        times = f"{passive:,.0f}, {passive / prospect.budget:.1f} times that"
         return f"{first}: {taken}; random queries judged whole would need {times}"
 
     def _limits(self, row: PlannedRow, confidence: float) -> str:
@@ -197,10 +197,10 @@ def plan_of(
     rows = []
     for name, forecast in forecasts.items():
         amounts = [(amount, None) for amount in set(budgets[name])]
-        wanted = [(amount, goal) for goal, own in needed.items() if (amount := own[name]) is not None]
-        for amount, goal in sorted([*amounts, *wanted], key=lambda one: one[0]):
+        wanted = [(amount, goal) for goal, budget_of in needed.items() if (amount := budget_of[name]) is not None]
+        for amount, goal in sorted([*amounts, *wanted], key=lambda pair: pair[0]):
             prospect = forecast.at(amount)
-            least = min(prospect.of_pool, *(one.least_variance(amount) for one in forecasts.values()))
+            least = min(prospect.of_pool, *(rival.least_variance(amount) for rival in forecasts.values()))
             rows.append(PlannedRow(prospect=prospect, least_variance=least, goal=goal))
     return MeasurePlan(
         target=target,
@@ -221,14 +221,14 @@ def needed_for(goal: Goal, forecasts: Sequence[Mapping[str, Forecast]], default:
     InputError
         Where no method gets there.
     """
-    found: dict[str, float | None] = {}
+    needed: dict[str, float | None] = {}
     for name in forecasts[0]:
-        budgets = [goal.budget(one[name]) for one in forecasts]
-        found[name] = None if None in budgets else max(budget for budget in budgets if budget is not None)
-    if all(budget is None for budget in found.values()):
-        lost = next(one[default] for one in forecasts if goal.budget(one[default]) is None)
+        budgets = [goal.budget(forecast_of[name]) for forecast_of in forecasts]
+        needed[name] = None if None in budgets else max(budget for budget in budgets if budget is not None)
+    if all(budget is None for budget in needed.values()):
+        lost = next(forecast_of[default] for forecast_of in forecasts if goal.budget(forecast_of[default]) is None)
         raise InputError(_out_of_reach(goal, lost))
-    return found
+    return needed
 
 
 def _best(rows: Sequence[PlannedRow], measure: SampledMeasure, default: str) -> str:
@@ -237,14 +237,14 @@ def _best(rows: Sequence[PlannedRow], measure: SampledMeasure, default: str) -> 
     The default where it is hardly worse.
     """
     robust = robust_methods(measure)
-    own = [row for row in rows if row.prospect.method in robust]
-    first = next((row.goal for row in own if row.goal is not None), None)
+    candidates = [row for row in rows if row.prospect.method in robust]
+    first = next((row.goal for row in candidates if row.goal is not None), None)
     if first is not None:
-        found = {row.prospect.method: row.prospect.budget for row in own if row.goal == first}
+        merit = {row.prospect.method: row.prospect.budget for row in candidates if row.goal == first}
     else:
-        last = max(row.prospect.budget for row in own)
-        found = {row.prospect.method: row.prospect.half_width() for row in own if row.prospect.budget == last}
-    return min(found, key=lambda name: (found[name] * (1.0 if name == default else _HARDLY), name))
+        last = max(row.prospect.budget for row in candidates)
+        merit = {row.prospect.method: row.prospect.half_width() for row in candidates if row.prospect.budget == last}
+    return min(merit, key=lambda name: (merit[name] * (1.0 if name == default else _HARDLY), name))
 
 
 def _out_of_reach(goal: Goal, forecast: Forecast) -> str:

@@ -70,9 +70,9 @@ class Prospect:
         if self.of_pool == 0 or not math.isfinite(variance):
             freedom = max(self.of_census, 1.0) if variance else math.inf
             return float(t_quantile(confidence, freedom)) * math.sqrt(variance)
-        own = Scale(spread=self.spread).nodes
-        halves = [self._half_widths(noise, own, scope, confidence) for _, noise in self._noises]
-        near = [np.quantile(one, chance, method="hazen") for one in halves]
+        nodes = Scale(spread=self.spread).nodes
+        halves = [self._half_widths(noise, nodes, scope, confidence) for _, noise in self._noises]
+        near = [np.quantile(of_noise, chance, method="hazen") for of_noise in halves]
         return math.exp(math.fsum(w * math.log(half) for (w, _), half in zip(self._noises, near, strict=True)))
 
     def half_widths(self, scope: str = "pool", confidence: float = 0.95) -> tuple[float, float]:
@@ -104,7 +104,7 @@ class Prospect:
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Of the t intervals, the median of samples; infinite where everything is judged."""
+        """Degrees of freedom of the t intervals, the median of samples; infinite where everything is judged."""
         return math.fsum(weight * float(np.median(self._degrees(noise))) for weight, noise in self._noises)
 
     def _degrees(self, noise: Noise) -> Floats:

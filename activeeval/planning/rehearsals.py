@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from activeeval.design import Beliefs, Design
+from activeeval.design import Design, GradeProbs
 from activeeval.measures import Target
 from activeeval.planning.held_out import HeldOut
 from activeeval.pool import Seed
@@ -33,7 +33,7 @@ MOST_ITEMS = 1_000_000
 """Of a larger pool a sample has so many queries that their degrees of freedom hardly matter: it is not rehearsed."""
 
 
-def drawn_labels(beliefs: Beliefs, rng: Seed) -> Ints:
+def drawn_labels(beliefs: GradeProbs, rng: Seed) -> Ints:
     """Return grades drawn from a model, shape (n_items,): a node for each query, then its items' grades given that."""
     random = np.random.default_rng(rng)
     offsets = beliefs.query_offsets
@@ -63,7 +63,7 @@ class Noise:
 
     @classmethod
     def of_degrees(cls, degrees_of_freedom: float) -> Noise:
-        """Return that of χ², all degrees of freedom alike, as a share of themselves."""
+        """Return the noise of a χ², all degrees of freedom alike, as a share of themselves."""
         return cls(ratios=_chi_square_ratios(degrees_of_freedom), shares=np.ones(_N_RATIOS))
 
 
@@ -104,13 +104,13 @@ class Rehearsal:
             return ()
         place = float(np.interp(math.log(budget), np.log(self.budgets), np.arange(self.budgets.size)))
         below, share = int(place), place % 1.0
-        own = (1.0 - share, self.noises[below])
-        return (own, (share, self.noises[below + 1])) if share else (own,)
+        lower = (1.0 - share, self.noises[below])
+        return (lower, (share, self.noises[below + 1])) if share else (lower,)
 
 
 def rehearse(
     design: Design,
-    beliefs: Beliefs,
+    beliefs: GradeProbs,
     expected: Callable[[float], float],
     rng: Seed = 0,
     *,
@@ -122,7 +122,7 @@ def rehearse(
     Parameters
     ----------
     design : Design
-    beliefs : Beliefs
+    beliefs : GradeProbs
         Of whose pool labels are drawn.
     expected : callable
         Of a budget in mean items the variance to expect.
@@ -140,17 +140,17 @@ def rehearse(
     for seed in np.random.SeedSequence(np.random.default_rng(rng).integers(2**31)).spawn(n_sets):
         labels = drawn_labels(beliefs, seed) if held_out is None else held_out.drawn_labels(beliefs, seed)
         runs.append(replicate(design, labels, budgets, _REPETITIONS, seed, target=target))
-    found = [(budget, *_noise(runs, which)) for which, budget in enumerate(budgets)]
+    noises = [(budget, *_noise(runs, which)) for which, budget in enumerate(budgets)]
     planned = [expected(budget) for budget in budgets]
-    told = [
-        (budget, noise, math.log(mean / own))
-        for (budget, noise, mean), own in zip(found, planned, strict=True)
-        if mean > 0 and 0 < own < math.inf
+    compared = [
+        (budget, noise, math.log(mean / variance))
+        for (budget, noise, mean), variance in zip(noises, planned, strict=True)
+        if mean > 0 and 0 < variance < math.inf
     ]
     return Rehearsal(
-        budgets=np.array([budget for budget, *_ in told]),
-        noises=tuple(noise for _, noise, _ in told),
-        ratio=math.exp(np.mean([ratio for *_, ratio in told])) if told else 1.0,
+        budgets=np.array([budget for budget, *_ in compared]),
+        noises=tuple(noise for _, noise, _ in compared),
+        ratio=math.exp(np.mean([ratio for *_, ratio in compared])) if compared else 1.0,
     )
 
 

@@ -40,14 +40,14 @@ class Scale:
             raise InputError(f"a scale must be positive, its spread not negative, got {self.value!r}, {self.spread!r}")
 
     def at(self, chance: float) -> float:
-        """Return what it stays below with a chance."""
+        """Return what the factor stays below with a chance."""
         from scipy.special import ndtri
 
         return self.value * math.exp(self.spread * float(ndtri(chance)))
 
     @property
     def nodes(self) -> Floats:
-        """Equally likely values of it, shape (n_nodes,)."""
+        """Equally likely values of the factor, shape (n_nodes,)."""
         return self.value * np.exp(self.spread * _normal_nodes()) if self.spread else np.array([self.value])
 
 

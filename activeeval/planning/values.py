@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activeeval.design import WHOLE, Beliefs
+from activeeval.design import WHOLE, GradeProbs
 from activeeval.measures import Target
 from activeeval.types import Floats
 
@@ -27,24 +27,24 @@ class Values:
     variances: Floats
 
     @classmethod
-    def of(cls, target: Target, beliefs: Beliefs) -> Values:
+    def of(cls, target: Target, beliefs: GradeProbs) -> Values:
         """Return what beliefs expect of a target."""
         moments = WHOLE.moments(target, beliefs)
         return cls(query_probs=target.pool.query_probs, means=moments.mean, variances=moments.variance)
 
     @property
     def performance(self) -> float:
-        """R_θ = Σ p m."""
+        """The performance that the model expects, R_θ = Σ p m."""
         return float(self.query_probs @ self.means)
 
     @property
     def squares(self) -> Floats:
-        """E[(L − R_θ)² | x], shape (n_queries,)."""
+        """Mean squared distance of each query's value from the performance, E[(L − R_θ)² | x], shape (n_queries,)."""
         return np.asarray(self.variances + (self.means - self.performance) ** 2)
 
     @property
     def spread(self) -> float:
-        """E[S²], S² = Σ p L² − R², how values differ between queries."""
+        """How much values are expected to differ between queries, E[S²] with S² = Σ p L² − R²."""
         return float(self.query_probs @ self.squares - self.query_probs**2 @ self.variances)
 
     @property
@@ -55,7 +55,7 @@ class Values:
 
     @property
     def size(self) -> float:
-        """1 / Σ p², the number of queries where all are equally frequent."""
+        """How many queries the pool counts as, 1 / Σ p²: all of them where they are equally frequent."""
         return 1.0 / float(self.query_probs @ self.query_probs)
 
     @property

@@ -100,6 +100,6 @@ def check_judged(missing: Sequence[tuple[str, str]], n_items: int, purpose: str)
     n_queries, (query, item) = len({query for query, _ in missing}), missing[0]
     raise InputError(
         f"{len(missing)} of {n_items} items {purpose} are not judged, in {n_queries} queries, the first is item "
-        f"{item!r} of query {query!r}: judge them, or have them count as grade 0 (--unjudged irrelevant, in Python "
-        "unjudged='irrelevant')"
+        f"{item!r} of query {query!r}: judge them, or have them count as grade 0 (`unjudged` irrelevant)",
+        field="unjudged",
     )

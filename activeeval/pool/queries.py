@@ -130,9 +130,9 @@ class QueryPool:
 
     def pairs_of(self, items: ArrayLike) -> list[tuple[str, str]]:
         """Return (query id, item id) of some items, given by index."""
-        own = np.asarray(items, dtype=np.int64)
-        queries = self.query_texts[self.item_queries[own]]
-        return list(zip(queries.tolist(), self.item_texts[own].tolist(), strict=True))
+        positions = np.asarray(items, dtype=np.int64)
+        queries = self.query_texts[self.item_queries[positions]]
+        return list(zip(queries.tolist(), self.item_texts[positions].tolist(), strict=True))
 
     def place(self, item: int) -> str:
         """Name an item of the flat axis for a message: ``item 'd7' of query 'q3'``."""
@@ -142,8 +142,8 @@ class QueryPool:
     def replace(self, **changes: Any) -> QueryPool:
         """Return a pool with some fields changed, validated anew."""
         names = ("query_offsets", "item_costs", "query_costs", "query_probs")
-        own = {"query_ids": self.query_texts, "item_ids": self.item_texts}
-        return QueryPool(**(own | {name: getattr(self, name) for name in names} | changes))
+        ids = {"query_ids": self.query_texts, "item_ids": self.item_texts}
+        return QueryPool(**(ids | {name: getattr(self, name) for name in names} | changes))
 
     def holds_the_same(self, other: QueryPool) -> bool:
         """Return whether another pool has the same queries and items in the same places."""

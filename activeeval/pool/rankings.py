@@ -101,7 +101,7 @@ class Rankings:
         [3, 2]
         """
         positions = pool.item_positions()
-        found: list[list[int]] = [[] for _ in range(pool.n_queries)]
+        ranked: list[list[int]] = [[] for _ in range(pool.n_queries)]
         query_index = {q: i for i, q in enumerate(pool.query_texts)}
         for query, ids in lists.items():
             if str(query) not in query_index:
@@ -110,9 +110,9 @@ class Rankings:
             for item in ids:
                 if (q, str(item)) not in positions:
                     raise InputError(f"query {str(query)!r} ranks item {str(item)!r}, which the pool does not hold")
-                found[q].append(positions[q, str(item)])
-        offsets = np.concatenate(([0], np.cumsum([len(f) for f in found])))
-        return cls(pool, offsets, np.array([z for f in found for z in f], dtype=np.int64))
+                ranked[q].append(positions[q, str(item)])
+        offsets = np.concatenate(([0], np.cumsum([len(f) for f in ranked])))
+        return cls(pool, offsets, np.array([z for f in ranked for z in f], dtype=np.int64))
 
     @classmethod
     def empty(cls, pool: QueryPool) -> Rankings:

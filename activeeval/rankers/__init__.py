@@ -11,25 +11,24 @@ RF_reg                ``ForestRegressionRanker()``
 Ranking SVM           ``RankingSVM()``
 ====================  ===============================================
 
-Those of Niu, Guo, Lan and Cheng (SIGIR 2012) are linear; a focused one orders the top of a list as the ranker of lists
-in its row does, and parts the top from the rest as the ranker of pairs does:
+The focused rankers of Niu, Guo, Lan and Cheng (SIGIR 2012) are linear; each orders the top of a list as the baseline of
+lists in its row does, and parts the top from the rest as the baseline of pairs does:
 
-================  ==============  ============  ================  ======================
-optimiser         lists           pairs         both, focused     what regularises
-================  ==============  ============  ================  ======================
-bundle method     ``SVMMAP``      ``RankSVM``   ``FocusedSVM``    ``C``
-boosting          ``AdaRank``     ``RankBoost`` ``FocusedBoost``  ``n_iter``
-gradient          ``ListNet``     ``RankNet``   ``FocusedNet``    ``n_iter``
-gradient          ``ListMLE``                                     ``n_iter``
-================  ==============  ============  ================  ======================
+================  ==============  ===============  ===============  ======================
+optimiser         focused         baseline, lists  baseline, pairs  what regularises
+================  ==============  ===============  ===============  ======================
+bundle method     FocusedSVM      SVMMAP           RankSVM          ``C``
+boosting          FocusedBoost    AdaRank          RankBoost        ``n_iter``
+gradient          FocusedNet      ListNet          RankNet          ``n_iter``
+gradient                          ListMLE                           ``n_iter``
+================  ==============  ===============  ===============  ======================
 """
 
-from activeeval.rankers.boosting import AdaRank, FocusedBoost, RankBoost
+from activeeval.rankers.baselines import SVMMAP, AdaRank, ListMLE, ListNet, RankBoost, RankNet, RankSVM
 from activeeval.rankers.choosing import Candidate, Choice, choose
+from activeeval.rankers.focused import FocusedBoost, FocusedNet, FocusedSVM
 from activeeval.rankers.items import ExpectedGradeRanker, ForestRegressionRanker
-from activeeval.rankers.nets import FocusedNet, ListMLE, ListNet, RankNet
 from activeeval.rankers.ranking_svm import RankingSVM
-from activeeval.rankers.svms import SVMMAP, FocusedSVM, RankSVM
 
 __all__ = [
     "SVMMAP",

@@ -1,4 +1,4 @@
-"""Boosted rankers: RankBoost on pairs, AdaRank on lists, FocusedBoost on the top of each list, as one body.
+"""The body of boosted rankers: RankBoost on pairs, AdaRank on lists, FocusedBoost on the top of each list.
 
 A weak ranker f has values from 0 to 1: a feature scaled by its range over all items of the fit, or an indicator that it
 is above a threshold, either of them in both directions, f and 1 − f. In each round the one of the largest edge
@@ -24,7 +24,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.checks import LARGEST_GRADE, closed_share, whole_number
+from activeeval.checks import LARGEST_GRADE, whole_number
 from activeeval.errors import InputError
 from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.lists import JudgedLists, Part, Spans
@@ -133,7 +133,7 @@ def boost(
     return np.array(path), np.array(taken)
 
 
-class _BoostedRanker(StagedRanker):
+class BoostedRanker(StagedRanker):
     """Base of the rankers that add up weak ones."""
 
     def __init__(self, n_iter: int = 100, max_repeats: int | None = None) -> None:
@@ -157,153 +157,3 @@ class _BoostedRanker(StagedRanker):
         weak = within_queries(columns, lists)
         path, self.edges_ = boost(weak, self._terms(weak, lists), int(self.n_iter), self.max_repeats)
         self._take_path(path)
-
-
-class RankBoost(_BoostedRanker):
-    """Rank by a sum of single features, or of thresholds on them, boosted on pairs.
-
-    Each round takes the weak ranker f of the largest edge ρ = Σ D(u, v) (f(x_u) − f(x_v)) over all pairs of items of
-    one query in which u has the higher grade, with α = ½ log((1 + ρ) / (1 − ρ)), and multiplies D by
-    exp(−α (f(x_u) − f(x_v))). The share of pairs in the wrong order, each query counting the same, is at most
-    Π √(1 − ρ²).
-
-    Parameters
-    ----------
-    n_iter : int
-        Rounds.
-    max_repeats : int, optional
-        A weak ranker that was taken so many times running is not taken again.
-    n_thresholds : int, optional
-        Weak rankers are indicators of x > θ for so many equal steps θ over the range of each feature. By default they
-        are the features themselves, scaled to [0, 1] by their range over all items of the fit.
-
-    Attributes
-    ----------
-    coef_ : ndarray, shape (n_weak,)
-        Weights of the scaled features; of thresholds: those of all features at the lowest one first.
-    path_ : ndarray, shape (n_iter_ + 1, n_weak)
-        The weights before the first round and after each; see `after`.
-    edges_ : ndarray, shape (n_iter_,)
-        ρ of each round.
-    n_iter_ : int
-        Rounds; fewer than `n_iter` where no weak ranker has an edge left.
-    n_features_in_ : int
-
-    References
-    ----------
-    Freund, Iyer, Schapire and Singer (2003). An efficient boosting algorithm for combining preferences. Journal of
-    Machine Learning Research 4.
-
-    Examples
-    --------
-    >>> X = [[1.0, 5.0], [2.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
-    >>> ranker = RankBoost(n_iter=5).fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
-    >>> ranker.predict(X).argsort()[::-1]
-    array([2, 0, 1, 3])
-    """
-
-    def __init__(self, n_iter: int = 100, max_repeats: int | None = None, n_thresholds: int | None = None) -> None:
-        super().__init__(n_iter, max_repeats)
-        self.n_thresholds = n_thresholds
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.n_thresholds is not None:
-            whole_number(self.n_thresholds, "n_thresholds", 1)
-
-    def _columns(self, features: NDArray[Any]) -> Floats:
-        scaled = super()._columns(features)
-        if self.n_thresholds is None:
-            return scaled
-        steps = np.arange(1, int(self.n_thresholds) + 1) / (int(self.n_thresholds) + 1)
-        return np.hstack([scaled > step for step in steps]).astype(np.float64)
-
-    def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
-        return ((1.0, PairEdges.of(weak, lists, "all")),)
-
-
-class AdaRank(_BoostedRanker):
-    """Rank by a sum of single features, boosted on the nDCG of whole lists.
-
-    Each round takes the feature f of the largest ρ = Σ D(i) nDCG(f, i) over queries, with α = ½ log((1 + ρ) / (1 − ρ)),
-    and then weighs queries by exp(−nDCG) of the sum so far.
-
-    Parameters
-    ----------
-    n_iter, max_repeats
-        As in `RankBoost`.
-
-    Attributes
-    ----------
-    coef_, path_, edges_, n_iter_, n_features_in_
-        As in `RankBoost` without thresholds.
-
-    Notes
-    -----
-    Features are scaled to [0, 1] by their range over all items of the fit; tied items are worth the mean over their
-    orders. A feature may be taken reversed. nDCG knows the order alone: where the second round takes the
-    feature of the first again, order and weights stay as they are and it is taken for ever. `max_repeats` then lets the
-    others come in.
-
-    References
-    ----------
-    Xu and Li (2007). AdaRank: a boosting algorithm for information retrieval. SIGIR.
-
-    Examples
-    --------
-    >>> X = [[1.0, 5.0], [2.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
-    >>> ranker = AdaRank(n_iter=5).fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
-    >>> ranker.coef_.round(2)
-    array([9.99, 0.  ])
-    """
-
-    def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
-        return ((1.0, ListEdges.of(weak, lists, "all")),)
-
-
-class FocusedBoost(_BoostedRanker):
-    """Rank by a sum of single features, boosted on nDCG within the top items and on pairs between them and the rest.
-
-    Each round takes the feature f of the largest
-
-        ρ = β Σ_i D(T_i) nDCG(f, T_i) + (1 − β) Σ D(u, v) (f(x_u) − f(x_v)),
-
-    T_i the items of a query of a grade above 0, (u, v) one of them and one of grade 0, with
-    α = ½ log((1 + ρ) / (1 − ρ)). D(T_i) becomes ∝ exp(−nDCG(T_i)) of the sum so far, D(u, v) is multiplied by
-    exp(−α (f(x_u) − f(x_v))). The two distributions sum to 1 each, which makes the terms comparable.
-
-    Parameters
-    ----------
-    beta : float
-        Weight of the order at the top, from 0 to 1.
-    n_iter, max_repeats
-        As in `RankBoost`.
-
-    Attributes
-    ----------
-    coef_, path_, edges_, n_iter_, n_features_in_
-        As in `RankBoost` without thresholds.
-
-    References
-    ----------
-    Niu, Guo, Lan and Cheng (2012). Top-k learning to rank: labeling, ranking and evaluation. SIGIR.
-
-    Examples
-    --------
-    >>> X = [[2.0, 5.0], [1.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
-    >>> ranker = FocusedBoost(n_iter=5).fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
-    >>> ranker.predict(X).argsort()[::-1]
-    array([2, 0, 1, 3])
-    """
-
-    def __init__(self, beta: float = 0.5, n_iter: int = 100, max_repeats: int | None = None) -> None:
-        super().__init__(n_iter, max_repeats)
-        self.beta = beta
-
-    def _check_parameters(self) -> None:
-        closed_share(self.beta, "beta")
-        super()._check_parameters()
-
-    def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
-        beta = float(self.beta)
-        return ((beta, ListEdges.of(weak, lists, "top")), (1.0 - beta, PairEdges.of(weak, lists, "top")))

@@ -1,4 +1,4 @@
-"""Checks that training items pass at the door of every ranker."""
+"""Checks of the items that rankers learn from."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was chosen.
+    """The ranker of the best parameters, and how every candidate did.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class JudgedQueries:
 
 
 def choose(ranker: Ranker, grid: Grid, *, train: Judged, validation: Judged, measure: Measure) -> Choice:
-    """Fit every candidate of a grid and return the best on the validation queries.
+    """Fit a ranker with all parameters of a grid, and return the best one on the validation queries.
 
     The stages of one fit serve all values of `n_iter`, so that they cost one fit.
 

@@ -85,8 +85,8 @@ class _PairLoss:
         """Return the loss of given pairs, wherever they come from."""
         from activeeval.kernels.learning import losses
 
-        given = (pairs.preferred, pairs.other, pairs.gaps, pairs.weights)
-        return KernelTerm(losses.pair_losses, (*given, getattr(losses, self.kind)))
+        pair_columns = (pairs.preferred, pairs.other, pairs.gaps, pairs.weights)
+        return KernelTerm(losses.pair_losses, (*pair_columns, getattr(losses, self.kind)))
 
 
 class PairHinge(_PairLoss):
@@ -157,8 +157,8 @@ class ListwiseAP:
         from activeeval.kernels.learning import losses
 
         starts, middles, stops = _relevance_cuts(lists) if self.part == "all" else _grade_cuts(lists)
-        _, own, n_cuts = np.unique(starts, return_inverse=True, return_counts=True)
-        weights = 1.0 / (n_cuts.size * n_cuts[own])
+        _, list_of_cut, n_cuts = np.unique(starts, return_inverse=True, return_counts=True)
+        weights = 1.0 / (n_cuts.size * n_cuts[list_of_cut])
         return KernelTerm(losses.ap_hinges, (starts, middles, stops, weights))
 
 
@@ -174,10 +174,10 @@ def _relevance_cuts(lists: JudgedLists) -> tuple[Ints, Ints, Ints]:
 def _grade_cuts(lists: JudgedLists) -> tuple[Ints, Ints, Ints]:
     spans = lists.spans("top")
     places = np.arange(lists.grades.size - 1)
-    own = np.searchsorted(spans.starts, places, side="right") - 1
-    inside = (own >= 0) & (places + 1 < spans.stops[own])
+    span_of_place = np.searchsorted(spans.starts, places, side="right") - 1
+    inside = (span_of_place >= 0) & (places + 1 < spans.stops[span_of_place])
     cuts = np.flatnonzero(inside & (lists.grades[:-1] > lists.grades[1:]))
-    return spans.starts[own[cuts]], cuts + 1, spans.stops[own[cuts]]
+    return spans.starts[span_of_place[cuts]], cuts + 1, spans.stops[span_of_place[cuts]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +299,7 @@ class WeightedSum:
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
         value, gradient = 0.0, np.zeros(scores.size)
         for term, weight in zip(self.terms, self.weights, strict=True):
-            own, slope = term(scores)
-            value += weight * own
+            term_value, slope = term(scores)
+            value += weight * term_value
             gradient += weight * slope
         return value, gradient

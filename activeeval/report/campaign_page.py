@@ -96,7 +96,7 @@ def _estimates(summary: Summary) -> list[Block]:
     about = f"The intervals are about {_SCOPES[summary['scope']]}."
     blocks += [Paragraph(f"{read} {about}"), Table(header, rows), *_at_once(found, confidence)]
     blocks += _whatever(found, confidence)
-    return [*blocks, *_cautions(found), *(Paragraph(note) for note in summary["notes"])]
+    return [*blocks, *_cautions(found), *(Paragraph(note["text"]) for note in summary["notes"])]
 
 
 def _whatever(found: Sequence[Summary], confidence: str) -> list[Block]:
@@ -125,8 +125,9 @@ def _at_once(found: Sequence[Summary], confidence: str) -> list[Block]:
 
 def _cautions(found: Sequence[Summary]) -> list[Block]:
     """Return what to be wary of; what is true of all questions once."""
-    shared = [text for text in found[0]["cautions"] if all(text in one["cautions"] for one in found)]
-    own = [(one, [text for text in one["cautions"] if text not in shared]) for one in found]
+    told = [(one, [f"{caution['level']}: {caution['text']}" for caution in one["cautions"]]) for one in found]
+    shared = [text for text in told[0][1] if all(text in texts for _, texts in told)]
+    own = [(one, [text for text in texts if text not in shared]) for one, texts in told]
     lines = [*shared, *(f"{name_of(one)}: {'; '.join(texts)}" for one, texts in own if texts)]
     return [Paragraph("What to be wary of:"), Lines(lines)] if lines else []
 
@@ -278,7 +279,7 @@ def _design(summary: Summary) -> list[Block]:
     blocks += [Table(header, rounds), *_blocks(own)]
     versions = [f"version {v['version']}: {v['reason']}, as of event {count(v['as_of'])}" for v in own["versions"]]
     blocks += [Lines(versions)] if len(versions) > 1 else []
-    return [*blocks, *(Paragraph(text, True) for text in own["cautions"])]
+    return [*blocks, *(Paragraph(caution["text"], True) for caution in own["cautions"])]
 
 
 def _policy(own: Summary) -> str:

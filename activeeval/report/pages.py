@@ -1,55 +1,43 @@
-"""Pages: headings, paragraphs, tables and charts, written as one HTML file or as markdown. All text is escaped."""
+"""Pages: headings, paragraphs, tables and charts, written as one HTML file or as markdown. All text is escaped.
+
+HTML is made by the templates beside this file alone, one for each kind of block.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
 
 from activeeval.errors import visible
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 _MARKDOWN = re.compile(r"([\\`*_\[\]|#~])")
-_STYLE = """\
-body { font: 15px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 62rem; margin: 2rem auto;
-  padding: 0 1.2rem; }
-h1 { font-size: 1.7rem; margin: 0 0 .3rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.25rem; margin: 2.4rem 0 .6rem; border-bottom: 1px solid #ccc; padding-bottom: .2rem; }
-h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
-p, ul { margin: .5rem 0; max-width: 50rem; }
-p.warning { border-left: 4px solid #d55e00; padding-left: .7rem; }
-nav { font-size: .9rem; margin: .8rem 0; }
-nav a { margin-right: .9rem; }
-a { color: #0060a0; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; margin: .7rem 0; font-size: .9rem; }
-th, td { padding: .22rem .7rem; border-bottom: 1px solid #e4e4e4; text-align: left; vertical-align: top;
-  overflow-wrap: anywhere; }
-thead th { border-bottom: 2px solid #888; font-weight: 600; vertical-align: bottom; overflow-wrap: normal; }
-td.number, th.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-tbody th { font-weight: 600; }
-.charts { display: flex; flex-wrap: wrap; gap: 1rem; }
-figure { margin: .4rem 0; max-width: 29rem; break-inside: avoid; }
-figcaption { font-size: .9rem; font-weight: 600; overflow-wrap: anywhere; }
-figure svg { width: 100%; height: auto; }
-@media print { body { font-size: 10.5pt; max-width: none; margin: 0; } nav { display: none; }
-  h2, h3 { break-after: avoid; } tr { break-inside: avoid; } thead { display: table-header-group; }
-  .wide { overflow-x: visible; } }
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
     """The heading of a section, or of a part of one."""
 
+    kind: ClassVar[str] = "heading"
     text: str
     is_part: bool = False
+
+    @property
+    def anchor(self) -> str:
+        """What links to a section end with."""
+        return re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-")
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
     """Some sentences; a warning stands out."""
 
+    kind: ClassVar[str] = "paragraph"
     text: str
     is_warning: bool = False
 
@@ -58,6 +46,7 @@ class Paragraph:
 class Lines:
     """Short texts, each on a line of its own."""
 
+    kind: ClassVar[str] = "lines"
     texts: Sequence[str]
 
 
@@ -65,8 +54,19 @@ class Lines:
 class Table:
     """Cells as text; with a header, a column whose cells all look like numbers is set to the right."""
 
+    kind: ClassVar[str] = "table"
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+    @property
+    def is_headed(self) -> bool:
+        """Whether any column has a name."""
+        return any(self.header)
+
+    @property
+    def are_numbers(self) -> list[bool]:
+        """Which columns are set to the right."""
+        return [self.is_headed and all(_is_number(row[k]) for row in self.rows) for k in range(len(self.header))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,7 @@ class Chart:
 class Charts:
     """Pictures side by side."""
 
+    kind: ClassVar[str] = "charts"
     charts: Sequence[Chart]
 
 
@@ -95,15 +96,24 @@ def html_page(title: str, blocks: Sequence[Block]) -> str:
     >>> "<p>1 &lt; 2</p>" in html_page("A page", [Paragraph("1 < 2")])
     True
     """
-    sections = [block.text for block in blocks if isinstance(block, Heading) and not block.is_part]
-    links = " ".join(f'<a href="#{_anchor(text)}">{_escaped(text)}</a>' for text in sections)
-    head = (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_escaped(title)}</title>\n<style>\n{_STYLE}</style>\n</head>\n<body>\n"
+    return _templates().get_template("page.html.j2").render(title=title, blocks=blocks)
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates of pages: what they show is escaped, unless a template says that it is safe."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # here, as only a report needs it
+
+    environment = Environment(
+        loader=PackageLoader("activeeval.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    body = "\n".join([f"<h1>{_escaped(title)}</h1>", f"<nav>{links}</nav>", *map(_html, blocks)])
-    return f"{head}{body}\n</body>\n</html>\n"
+    environment.filters["shown"] = _on_one_line
+    return environment
 
 
 def markdown_page(title: str, blocks: Sequence[Block]) -> str:
@@ -121,43 +131,9 @@ def markdown_page(title: str, blocks: Sequence[Block]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _anchor(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
-def _html(block: Block) -> str:
-    if isinstance(block, Heading):
-        text = _escaped(block.text)
-        return f"<h3>{text}</h3>" if block.is_part else f'<h2 id="{_anchor(block.text)}">{text}</h2>'
-    if isinstance(block, Paragraph):
-        return f"<p{' class=' + chr(34) + 'warning' + chr(34) if block.is_warning else ''}>{_escaped(block.text)}</p>"
-    if isinstance(block, Lines):
-        return "<ul>\n" + "\n".join(f"<li>{_escaped(text)}</li>" for text in block.texts) + "\n</ul>"
-    if isinstance(block, Table):
-        return _html_table(block)
-    figures = (f"<figure><figcaption>{_escaped(one.title)}</figcaption>{one.svg}</figure>" for one in block.charts)
-    return '<div class="charts">' + "\n".join(figures) + "</div>"
-
-
-def _escaped(text: str) -> str:
-    """Return a text as a page shows it as it is."""
-    return escape(visible(" ".join(text.split())))
-
-
-def _html_table(table: Table) -> str:
-    is_headed = any(table.header)
-    are_numbers = [is_headed and all(_is_number(row[k]) for row in table.rows) for k in range(len(table.header))]
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        parts = (
-            f"<{tag}{' class=' + chr(34) + 'number' + chr(34) if right else ''}>{_escaped(cell)}</{tag}>"
-            for cell, right in zip(cells, are_numbers, strict=True)
-        )
-        return f"<tr>{''.join(parts)}</tr>"
-
-    head = f"<thead>{line(table.header, 'th')}</thead>\n" if is_headed else ""
-    rows = "\n".join(line(row, "td") for row in table.rows)
-    return f'<div class="wide"><table>\n{head}<tbody>\n{rows}\n</tbody>\n</table></div>'
+def _on_one_line(text: str) -> str:
+    """Return a text on one line, what nobody would see spelt out."""
+    return visible(" ".join(text.split()))
 
 
 def _is_number(cell: str) -> bool:
@@ -184,5 +160,4 @@ def _markdown(block: Block) -> str:
 
 def _plain(text: str) -> str:
     """Return a text as markdown shows it as it is, on one line."""
-    one_line = visible(" ".join(text.split()))
-    return _MARKDOWN.sub(r"\\\1", one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    return _MARKDOWN.sub(r"\\\1", _on_one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))

@@ -91,8 +91,8 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
     order, n = design.order, design.order.n_queries
     pi, _ = design.inclusion_probs
     moments = None if design.beliefs is None else WHOLE.moments(design.target, design.beliefs)
-    open_costs = np.where(order.roots > 0, order.costs, 0.0)
-    whole = np.bincount(order.slot_queries, open_costs, minlength=n) + order.overheads
+    open_costs = np.where(order.place_rates > 0, order.costs, 0.0)
+    whole = np.bincount(order.place_queries, open_costs, minlength=n) + order.overheads
     return {
         "query_id": design.pool.query_ids,
         "query_prob": order.query_probs,
@@ -102,13 +102,13 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
         "variance": np.full(n, np.nan) if moments is None else moments.variance,
         "cost": whole,
         "expected_cost": _expected_costs(design),
-        "n_items": np.bincount(order.slot_queries, order.roots > 0, minlength=n),
+        "n_items": np.bincount(order.place_queries, order.place_rates > 0, minlength=n),
     }
 
 
 def _expected_costs(design: Design) -> NDArray[np.float64]:
     """Return what is spent on each query on average; turning to it is paid for where any of its items comes."""
-    order, owners, n = design.order, design.order.slot_queries, design.order.n_queries
+    order, owners, n = design.order, design.order.place_queries, design.order.n_queries
     pi, a = design.inclusion_probs
     inside = np.divide(a, pi[owners], out=np.zeros_like(a), where=a > 0)
     with np.errstate(divide="ignore"):

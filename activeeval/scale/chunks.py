@@ -58,7 +58,7 @@ class Chunk:
 
     @property
     def weights(self) -> Floats:
-        """p(x) in the unit of the traffic, shape (n_queries,)."""
+        """Traffic p(x) of each query in the unit that all chunks share, shape (n_queries,)."""
         traffic = float(self.pool.n_queries if self.traffic is None else self.traffic)
         if not (np.isfinite(traffic) and traffic > 0):
             raise InputError(f"traffic must be a positive number, got {self.traffic!r}")
@@ -132,11 +132,11 @@ def joined(parts: Sequence[Chunk]) -> Chunk:
         return parts[0]
     pools, weights = [part.pool for part in parts], np.concatenate([part.weights for part in parts])
     pool = QueryPool(
-        query_ids=joined_texts([own.query_texts for own in pools]),
-        item_ids=joined_texts([own.item_texts for own in pools]),
-        query_offsets=_end_to_end([own.query_offsets for own in pools]),
+        query_ids=joined_texts([source.query_texts for source in pools]),
+        item_ids=joined_texts([source.item_texts for source in pools]),
+        query_offsets=_end_to_end([source.query_offsets for source in pools]),
         query_probs=weights / weights.sum(),
-        **{name: np.concatenate([getattr(own, name) for own in pools]) for name in ("item_costs", "query_costs")},
+        **{name: np.concatenate([getattr(source, name) for source in pools]) for name in ("item_costs", "query_costs")},
     )
     return Chunk(
         _joined_rankings(pool, [part.ranking for part in parts]),
@@ -167,4 +167,4 @@ def _concatenated(arrays: list[ArrayLike | None], axis: int) -> Any:
 
 def _end_to_end(offsets: list[Ints]) -> Ints:
     """Return the offsets of segments that follow each other."""
-    return np.concatenate(([0], np.cumsum(np.concatenate([np.diff(own) for own in offsets]))))
+    return np.concatenate(([0], np.cumsum(np.concatenate([np.diff(segment) for segment in offsets]))))

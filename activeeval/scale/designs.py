@@ -1,7 +1,7 @@
 """The design of a pool that comes in chunks.
 
 Whether a query is judged depends on itself but for a few sums over the pool: the cost of its mean item, Σ p, and
-the mean and largest root (`activeeval.design.Sums`); of draws with replacement Σ p m and the normaliser of
+the mean and largest root (`activeeval.design.RateSums`); of draws with replacement Σ p m and the normaliser of
 q ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first time the chunks go by takes these sums and
 forgets the rest, but for q and λ where queries are drawn with replacement. The second time gathers what one sample
 needs: the queries below the level that its budget reaches. They make a design, and a campaign, like any other.
@@ -17,15 +17,15 @@ import numpy as np
 from activeeval.campaign import Campaign
 from activeeval.checks import closed_share
 from activeeval.design import (
-    Deck,
     Design,
-    Gathered,
+    DesignInput,
+    LargerPool,
     Levels,
-    Part,
-    PoolTotals,
+    PoolSums,
+    RateSums,
     Replacement,
+    ReplacementDraws,
     Scheme,
-    Sums,
     check_budget,
     equal_loss_weights,
 )
@@ -35,8 +35,8 @@ from activeeval.errors import InputError
 from activeeval.measures import SampledMeasure
 from activeeval.pool import Seed, key_of
 from activeeval.scale.chunks import Chunk, Chunks, Questions, asked_of, joined, mapped
-from activeeval.scale.gathering import Found, Gathering, found
-from activeeval.scale.surveys import Seen, Survey, seen
+from activeeval.scale.gathering import Gathering, PartitionResult, partition_result
+from activeeval.scale.surveys import PartitionSurvey, Survey, partition_survey
 from activeeval.types import Floats
 
 
@@ -66,12 +66,12 @@ class Recipe:
     share: float
     weights: tuple[float, ...]
 
-    def part(self, chunk: Chunk) -> Part:
+    def design_input(self, chunk: Chunk) -> DesignInput:
         """Return what the method makes of a chunk."""
         asked = self.questions(chunk)
         if any(target.within is not None for target in (asked if isinstance(asked, Sequence) else [asked])):
             raise InputError("a pool in chunks is asked about all of its queries, not about some: no `within`")
-        return self.method.part(
+        return self.method.design_input(
             asked,
             chunk.grade_probs,
             node_weights=chunk.node_weights,
@@ -83,24 +83,24 @@ class Recipe:
 
     def planned(self, _: int, chunk: Chunk) -> Floats:
         """Return what each target's own design plans, 0 for a single one, whose weight does not matter; then Σ p."""
-        part, weights = self.part(chunk), chunk.weights
-        planned = part.planned(weights) if len(part.targets) > 1 else np.zeros(1)
+        design_input, weights = self.design_input(chunk), chunk.weights
+        planned = design_input.planned(weights) if len(design_input.targets) > 1 else np.zeros(1)
         return np.append(planned, weights.sum())
 
-    def seen(self, _: int, chunk: Chunk) -> Seen:
+    def partition_survey(self, _: int, chunk: Chunk) -> PartitionSurvey:
         """Return what is left of a chunk once it has gone by."""
-        part = self.part(chunk)
-        sums = Sums.of(part.places, self.method.rates(part, self.weights).ratios, chunk.weights)
-        return seen(chunk, part, sums, with_columns=self.method.with_replacement)
+        design_input = self.design_input(chunk)
+        sums = RateSums.of(design_input.places, self.method.rates(design_input, self.weights).ratios, chunk.weights)
+        return partition_survey(chunk, design_input, sums, with_columns=self.method.with_replacement)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Drawable:
-    """What draws with replacement need of the whole pool: ``sampling_probs`` q (n_queries,), a deck, and totals."""
+    """What draws with replacement need of the whole pool: q (n_queries,), the draws, and sums over all queries."""
 
     sampling_probs: Floats
-    deck: Deck
-    totals: PoolTotals
+    draws: ReplacementDraws
+    pool_sums: PoolSums
 
     @classmethod
     def of(cls, recipe: Recipe, survey: Survey) -> Drawable:
@@ -108,7 +108,7 @@ class Drawable:
         weights, *columns = survey.columns
         p, unit = weights / survey.sums.weight, survey.sums.unit
         q = recipe.method.draw_probs(p, columns, survey.cheapest, unit, recipe.share)
-        totals = PoolTotals(
+        pool_sums = PoolSums(
             n_queries=p.size,
             n_open=p.size,
             population=np.array([1.0, float(p @ np.nan_to_num(columns[0]))]),
@@ -118,7 +118,9 @@ class Drawable:
             open_share=1.0,
             squares=float(p @ p),
         )
-        return cls(sampling_probs=q, deck=Deck.of(survey.hashes, q, columns[2] / unit), totals=totals)
+        return cls(
+            sampling_probs=q, draws=ReplacementDraws.of(survey.hashes, q, columns[2] / unit), pool_sums=pool_sums
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -202,13 +204,13 @@ class ChunkedDesign:
         gathering, method, offsets = Gathering(budget=budget), self.recipe.method, self.survey.chunk_offsets
         sums = self.survey.sums
 
-        def work(k: int, chunk: Chunk) -> Found:
+        def work(k: int, chunk: Chunk) -> PartitionResult:
             self.survey.check_again(k, chunk)
-            part = self.recipe.part(chunk)
-            rates, p = method.rates(part, self.recipe.weights), chunk.weights / sums.weight
-            order = method.order(part, rates, p, sums, self.recipe.share)
-            totals = tuple(reading.part_totals for reading in part.readings(order))
-            return found(chunk, int(offsets[k]), order, totals, key, gathering.horizon)
+            design_input = self.recipe.design_input(chunk)
+            rates, p = method.rates(design_input, self.recipe.weights), chunk.weights / sums.weight
+            order = method.order(design_input, rates, p, sums, self.recipe.share)
+            pool_sums = tuple(reading.part_sums for reading in design_input.readings(order))
+            return partition_result(chunk, int(offsets[k]), order, pool_sums, key, gathering.horizon)
 
         n_chunks = 0
         for new in mapped(work, chunks, self.n_jobs):
@@ -216,13 +218,13 @@ class ChunkedDesign:
             n_chunks += 1
         self.survey.check_complete(n_chunks)
         chosen = gathering.prune().chunk
-        return self._design(chosen, key, gathering.horizon, Levels(), gathering.totals)
+        return self._design(chosen, key, gathering.horizon, Levels(), gathering.pool_sums)
 
     def _drawn(self, chunks: Chunks, key: np.uint64, budget: float, whole: Drawable, *, expected: bool) -> Design:
-        deck, survey = whole.deck, self.survey
-        drawn, _, last = deck.run(key, budget, expected=expected)
-        others = [int(np.argmax(deck.costs)), *([] if last is None else [last])]
-        needed = np.union1d(drawn, others)
+        draws, survey = whole.draws, self.survey
+        drawn, _, last = draws.run(key, budget, expected=expected)
+        also_needed = [int(np.argmax(draws.costs)), *([] if last is None else [last])]
+        needed = np.union1d(drawn, also_needed)
 
         def work(k: int, chunk: Chunk) -> Chunk | None:
             survey.check_again(k, chunk)
@@ -232,23 +234,25 @@ class ChunkedDesign:
         parts = list(mapped(work, chunks, self.n_jobs))
         survey.check_complete(len(parts))
         scheme, chosen = (
-            Replacement(whole.sampling_probs[needed], deck.part(needed)),
+            Replacement(whole.sampling_probs[needed], draws.part(needed)),
             [p for p in parts if p is not None],
         )
-        return self._design(joined(chosen), key, np.inf, scheme, (whole.totals,))
+        return self._design(joined(chosen), key, np.inf, scheme, (whole.pool_sums,))
 
     def _design(
-        self, chosen: Chunk, key: np.uint64, horizon: float, scheme: Scheme, totals: tuple[PoolTotals, ...]
+        self, chosen: Chunk, key: np.uint64, horizon: float, scheme: Scheme, pool_sums: tuple[PoolSums, ...]
     ) -> Design:
         """Return the design of what was gathered, which knows what it needs of the rest."""
         recipe, sums = self.recipe, self.survey.sums
-        part = recipe.part(chosen)
-        rates = recipe.method.rates(part, recipe.weights)
-        order = recipe.method.order(part, rates, chosen.weights / sums.weight, sums, recipe.share)
-        order = replace(order, gathered=Gathered(key=int(key), horizon=horizon, cost=self.cost))
-        design = recipe.method.design_of(part, order, scheme, recipe.max_grade)
-        readings = zip(design.readings, totals, strict=True)
-        return replace(design, readings=tuple(replace(reading, gathered_totals=own) for reading, own in readings))
+        design_input = recipe.design_input(chosen)
+        rates = recipe.method.rates(design_input, recipe.weights)
+        order = recipe.method.order(design_input, rates, chosen.weights / sums.weight, sums, recipe.share)
+        order = replace(order, larger_pool=LargerPool(key=int(key), horizon=horizon, cost=self.cost))
+        design = recipe.method.design_of(design_input, order, scheme, recipe.max_grade)
+        readings = zip(design.readings, pool_sums, strict=True)
+        return replace(
+            design, readings=tuple(replace(reading, larger_pool_sums=of_pool) for reading, of_pool in readings)
+        )
 
 
 def chunked_design(
@@ -318,7 +322,7 @@ def chunked_design(
     )
     if weights is None and not isinstance(measure, SampledMeasure):
         recipe = replace(recipe, weights=_equal_loss(recipe, chunks, n_jobs))
-    survey = Survey.of(mapped(recipe.seen, chunks, n_jobs))
+    survey = Survey.of(mapped(recipe.partition_survey, chunks, n_jobs))
     drawable = Drawable.of(recipe, survey) if chosen.with_replacement else None
     return ChunkedDesign(recipe=recipe, survey=survey.without_columns(), drawable=drawable, n_jobs=n_jobs)
 
@@ -328,7 +332,7 @@ def _equal_loss(recipe: Recipe, chunks: Chunks, n_jobs: int) -> tuple[float, ...
     if not callable(chunks) and iter(chunks) is chunks:
         raise InputError("give weights, or chunks that can be gone through twice: a list, or a function")
     planned = list(mapped(recipe.planned, chunks, n_jobs))
-    if len({own.size for own in planned}) != 1:
+    if len({row.size for row in planned}) != 1:
         return ()  # the survey says what is wrong with the chunks
     *of_targets, weight = np.sum(planned, axis=0)
     return tuple(equal_loss_weights(np.array(of_targets) / weight))

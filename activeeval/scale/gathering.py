@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from activeeval.design import Levels, Order, PoolTotals
+from activeeval.design import Levels, Order, PoolSums
 from activeeval.design.replacement import ROUNDING
 from activeeval.scale.chunks import Chunk, joined
 from activeeval.types import Floats, Ints
@@ -58,18 +58,18 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
-    """What there is in a chunk: candidates, the levels and costs of their units, and totals of each target."""
+class PartitionResult:
+    """What there is in a chunk: candidates, the levels and costs of their units, and sums over it for each target."""
 
     candidates: Candidates
     unit_levels: Floats
     unit_costs: Floats
-    totals: tuple[PoolTotals, ...]
+    pool_sums: tuple[PoolSums, ...]
 
 
-def found(
-    chunk: Chunk, first: int, order: Order, totals: tuple[PoolTotals, ...], key: np.uint64, limit: float
-) -> Found:
+def partition_result(
+    chunk: Chunk, first: int, order: Order, pool_sums: tuple[PoolSums, ...], key: np.uint64, limit: float
+) -> PartitionResult:
     """Return what there is below a level in a chunk whose first query has the number ``first``."""
     queue = Levels().below(order, key, limit)
     lowest = np.full(order.n_queries, np.inf)
@@ -77,11 +77,13 @@ def found(
     dearest = order.dearest_units
     is_kept = lowest < np.inf
     is_kept[np.argsort(-dearest, kind="stable")[:_N_DEAREST]] = True
-    own = np.flatnonzero(is_kept)
+    kept = np.flatnonzero(is_kept)
     candidates = Candidates(
-        chunk=chunk.restricted_to(own), numbers=first + own, lowest=lowest[own], dearest=dearest[own]
+        chunk=chunk.restricted_to(kept), numbers=first + kept, lowest=lowest[kept], dearest=dearest[kept]
     )
-    return Found(candidates=candidates, unit_levels=queue.unit_levels, unit_costs=queue.unit_costs, totals=totals)
+    return PartitionResult(
+        candidates=candidates, unit_levels=queue.unit_levels, unit_costs=queue.unit_costs, pool_sums=pool_sums
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,7 +103,7 @@ class Gathering:
     unit_levels: Floats = field(default_factory=lambda: np.empty(0))
     unit_costs: Floats = field(default_factory=lambda: np.empty(0))
     held: list[Candidates] = field(default_factory=list)
-    totals: tuple[PoolTotals, ...] = ()
+    pool_sums: tuple[PoolSums, ...] = ()
     n_pruned: int = 0
 
     @property
@@ -109,7 +111,7 @@ class Gathering:
         """All units below it are held."""
         return self.level * (1 + _ROOM)
 
-    def take(self, new: Found) -> None:
+    def take(self, new: PartitionResult) -> None:
         """Take in what there is in the next chunk."""
         levels = np.concatenate((self.unit_levels, new.unit_levels))
         by_level = np.argsort(levels, kind="stable")
@@ -119,27 +121,29 @@ class Gathering:
             self.level = float(levels[n_paid])
         n = int(np.searchsorted(levels, self.horizon))
         self.unit_levels, self.unit_costs = levels[:n], costs[:n]
-        self.totals = tuple(a + b for a, b in zip(self.totals, new.totals, strict=True)) if self.held else new.totals
+        self.pool_sums = (
+            tuple(a + b for a, b in zip(self.pool_sums, new.pool_sums, strict=True)) if self.held else new.pool_sums
+        )
         self.held.append(new.candidates)
-        if sum(own.numbers.size for own in self.held) > 2 * self.n_pruned + _LEAST_PRUNED:
+        if sum(candidates.numbers.size for candidates in self.held) > 2 * self.n_pruned + _LEAST_PRUNED:
             self.prune()
 
     def prune(self) -> Candidates:
         """Return all candidates that may still be needed, and hold no other."""
         numbers, dearest = (
-            np.concatenate([getattr(own, name) for own in self.held]) for name in ("numbers", "dearest")
+            np.concatenate([getattr(candidates, name) for candidates in self.held]) for name in ("numbers", "dearest")
         )
         always = numbers[np.argsort(-dearest, kind="stable")[:_N_DEAREST]]
         kept = []
-        for own in self.held:
-            which = np.flatnonzero((own.lowest < self.horizon) | np.isin(own.numbers, always))
+        for candidates in self.held:
+            which = np.flatnonzero((candidates.lowest < self.horizon) | np.isin(candidates.numbers, always))
             if which.size:
-                kept.append(own.kept(which))
+                kept.append(candidates.kept(which))
         together = Candidates(
-            chunk=joined([own.chunk for own in kept]),
-            numbers=np.concatenate([own.numbers for own in kept]),
-            lowest=np.concatenate([own.lowest for own in kept]),
-            dearest=np.concatenate([own.dearest for own in kept]),
+            chunk=joined([candidates.chunk for candidates in kept]),
+            numbers=np.concatenate([candidates.numbers for candidates in kept]),
+            lowest=np.concatenate([candidates.lowest for candidates in kept]),
+            dearest=np.concatenate([candidates.dearest for candidates in kept]),
         )
         self.held, self.n_pruned = [together], together.numbers.size
         return together

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from activeeval.design import Part, Sums
+from activeeval.design import DesignInput, RateSums
 from activeeval.errors import InputError
 from activeeval.pool import known_digest, pool_hashes
 from activeeval.scale.chunks import Chunk
@@ -29,23 +29,23 @@ class Kind:
     questions: tuple[str, ...]
 
     @classmethod
-    def of(cls, chunk: Chunk, part: Part) -> Kind:
+    def of(cls, chunk: Chunk, design_input: DesignInput) -> Kind:
         """Return the kind of a chunk."""
-        beliefs = part.beliefs
+        beliefs = design_input.beliefs
         has_factor = beliefs is not None and beliefs.factor is not None
         return cls(
-            n_seen=int(np.flatnonzero(beliefs.given.any(axis=0)).max()) + 1 if beliefs and has_factor else None,
+            n_seen=int(np.flatnonzero(beliefs.grade_probs.any(axis=0)).max()) + 1 if beliefs and has_factor else None,
             n_grades=None if chunk.grade_probs is None else int(np.shape(chunk.grade_probs)[-1]),
             is_comparison=chunk.versus is not None,
             node_weights=None if chunk.node_weights is None else tuple(np.asarray(chunk.node_weights).tolist()),
-            questions=tuple(f"{t.measure} of {1 if t.versus is None else 2}" for t in part.targets),
+            questions=tuple(f"{t.measure} of {1 if t.versus is None else 2}" for t in design_input.targets),
         )
 
     def check_fits(self, first: Kind, k: int) -> None:
         """Raise InputError where chunk ``k`` is of another kind than the first."""
         if self.n_grades != first.n_grades:
-            own, wanted = self.n_grades or "no", first.n_grades or "no"
-            raise InputError(f"chunks[{k}] has probabilities of {own} grades, chunks[0] of {wanted}")
+            here, wanted = self.n_grades or "no", first.n_grades or "no"
+            raise InputError(f"chunks[{k}] has probabilities of {here} grades, chunks[0] of {wanted}")
         if self.n_seen != first.n_seen:
             text = f"chunks[{k}] gives a chance to {self.n_seen} grades, chunks[0] to {first.n_seen}"
             raise InputError(f"{text}: with a query factor they must agree")
@@ -59,13 +59,13 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Seen:
+class PartitionSurvey:
     """What is left of a chunk once it has gone by.
 
     Attributes
     ----------
     kind : Kind
-    sums : Sums
+    sums : RateSums
     cheapest : float
         What its cheapest place costs.
     digest : int
@@ -79,7 +79,7 @@ class Seen:
     """
 
     kind: Kind
-    sums: Sums
+    sums: RateSums
     cheapest: float
     digest: int
     hashes: Words
@@ -87,18 +87,18 @@ class Seen:
     columns: tuple[Floats, ...]
 
 
-def seen(chunk: Chunk, part: Part, sums: Sums, *, with_columns: bool) -> Seen:
+def partition_survey(chunk: Chunk, design_input: DesignInput, sums: RateSums, *, with_columns: bool) -> PartitionSurvey:
     """Return what is left of a chunk."""
     of_queries, of_items = pool_hashes(chunk.pool)
     weights = chunk.weights
-    return Seen(
-        kind=Kind.of(chunk, part),
+    return PartitionSurvey(
+        kind=Kind.of(chunk, design_input),
         sums=sums,
-        cheapest=part.places.cheapest,
-        digest=int(known_digest(of_items, part.known)),
+        cheapest=design_input.places.cheapest,
+        digest=int(known_digest(of_items, design_input.known)),
         hashes=of_queries,
         mark=_mark(of_queries, weights),
-        columns=(weights, *part.draw_columns) if with_columns else (),
+        columns=(weights, *design_input.draw_columns) if with_columns else (),
     )
 
 
@@ -113,36 +113,36 @@ class Survey:
     marks : tuple of (int, float)
         By which each chunk is known again: its query ids in a word, and its traffic.
     sums, cheapest, digest
-        As in `Seen`, over the whole pool.
+        As in `PartitionSurvey`, over the whole pool.
     hashes, columns
-        As in `Seen`, one after the other.
+        As in `PartitionSurvey`, one after the other.
     """
 
     chunk_offsets: Ints
     marks: tuple[tuple[int, float], ...]
-    sums: Sums
+    sums: RateSums
     cheapest: float
     digest: int
     hashes: Words
     columns: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, chunks: Iterable[Seen]) -> Survey:
+    def of(cls, chunks: Iterable[PartitionSurvey]) -> Survey:
         """Return what is left of all chunks, once they are seen to be of one kind and their query ids unique."""
         hashes, columns = array("Q"), tuple(array("d") for _ in range(4))  # they grow in place
         first, sums, digest = None, None, 0
         sizes, marks, cheapest = [0], [], np.inf
-        for k, own in enumerate(chunks):
-            first = first or own
-            own.kind.check_fits(first.kind, k)
-            hashes.frombytes(own.hashes.tobytes())
-            for column, values in zip(columns, own.columns, strict=False):
+        for k, of_chunk in enumerate(chunks):
+            first = first or of_chunk
+            of_chunk.kind.check_fits(first.kind, k)
+            hashes.frombytes(of_chunk.hashes.tobytes())
+            for column, values in zip(columns, of_chunk.columns, strict=False):
                 column.frombytes(values.tobytes())
-            sums = own.sums if sums is None else sums + own.sums
-            sizes.append(own.hashes.size)
-            marks.append(own.mark)
-            cheapest = min(cheapest, own.cheapest)
-            digest = (digest + own.digest) % 2**64
+            sums = of_chunk.sums if sums is None else sums + of_chunk.sums
+            sizes.append(of_chunk.hashes.size)
+            marks.append(of_chunk.mark)
+            cheapest = min(cheapest, of_chunk.cheapest)
+            digest = (digest + of_chunk.digest) % 2**64
         if sums is None:
             raise InputError("there is no chunk, so the pool is empty")
         offsets, words = np.cumsum(sizes), np.frombuffer(hashes, dtype=np.uint64)
@@ -189,8 +189,8 @@ def _check_unique(hashes: Words, offsets: Ints) -> None:
     if again.size:
         earliest = again[np.argmin(order[again + 1])]
         first, second = order[earliest : earliest + 2].tolist()
-        one, other = (int(np.searchsorted(offsets, query, side="right")) - 1 for query in (first, second))
+        of_first, of_second = (int(np.searchsorted(offsets, query, side="right")) - 1 for query in (first, second))
         raise InputError(
-            f"query ids must be unique over all chunks: query {second - offsets[other]} of chunks[{other}] "
-            f"has the id of query {first - offsets[one]} of chunks[{one}]"
+            f"query ids must be unique over all chunks: query {second - offsets[of_second]} of chunks[{of_second}] "
+            f"has the id of query {first - offsets[of_first]} of chunks[{of_first}]"
         )

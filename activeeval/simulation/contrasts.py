@@ -98,16 +98,16 @@ def simulate_contrasts(
     reference = {pair: run(design, targets[pair]) for pair, design in passive.items()}
     if progress is not None:
         progress("passive")
-    found: dict[str, dict[Pair, Replications]] = {}
+    runs: dict[str, dict[Pair, Replications]] = {}
     for name, design in designs.items():
-        found[name] = {pair: run(design, target) for pair, target in targets.items()}
+        runs[name] = {pair: run(design, target) for pair, target in targets.items()}
         if progress is not None:
             progress(name)
     kinds = {"passive": "t", **dict.fromkeys(designs, interval)}
     summaries = {
         pair: summarised(
             {"passive": alone, **designs},
-            {"passive": reference[pair], **{name: found[name][pair] for name in designs}},
+            {"passive": reference[pair], **{name: runs[name][pair] for name in designs}},
             grades,
             budgets,
             kinds,
@@ -116,29 +116,29 @@ def simulate_contrasts(
         for pair, alone in passive.items()
     }
     truths = {pair: of_pair[0].truth for pair, of_pair in summaries.items()}
-    told = [
-        _at_once(name, own, reference, truths, k, float(budget))
-        for name, own in found.items()
+    at_once = [
+        _at_once(name, runs_of, reference, truths, k, float(budget))
+        for name, runs_of in runs.items()
         for k, budget in enumerate(budgets)
         if interval == "t"
     ]
-    return summaries, told
+    return summaries, at_once
 
 
 def _at_once(
     name: str,
-    found: Mapping[Pair, Replications],
+    runs: Mapping[Pair, Replications],
     reference: Mapping[Pair, Replications],
     truths: Mapping[Pair, float],
     k: int,
     budget: float,
 ) -> AtOnce:
     pairs = list(truths)
-    errors = np.array([found[pair].values[:, k] - truths[pair] for pair in pairs])
-    degrees = np.array([found[pair].degrees_of_freedom[:, k] for pair in pairs])
-    n = max(max(pair) for pair in found) + 1
+    errors = np.array([runs[pair].values[:, k] - truths[pair] for pair in pairs])
+    degrees = np.array([runs[pair].degrees_of_freedom[:, k] for pair in pairs])
+    n = max(max(pair) for pair in runs) + 1
     variances = np.zeros((errors.shape[1], n, n))
-    for (i, j), run in found.items():
+    for (i, j), run in runs.items():
         variances[:, i, j] = variances[:, j, i] = run.variances[:, k]
     held = [hold_at_once(errors[:, r], variances[r], pairs, degrees[:, r]) for r in range(errors.shape[1])]
     of_passive = np.array([reference[pair].values[:, k] - truths[pair] for pair in pairs])
@@ -152,11 +152,11 @@ def _at_once(
     )
 
 
-def _mean_efficiency(passive: Floats, own: Floats) -> Figure:
+def _mean_efficiency(passive: Floats, shared: Floats) -> Figure:
     """Return the mean of the ratios of mean squares, shape (n_pairs, repetitions) each, with its standard error."""
-    means = own.mean(axis=1, keepdims=True)
+    means = shared.mean(axis=1, keepdims=True)
     if not means.all():
         return Figure(float("inf"))
     ratios = passive.mean(axis=1, keepdims=True) / means
-    moved = ((passive - ratios * own) / means).mean(axis=0)
+    moved = ((passive - ratios * shared) / means).mean(axis=0)
     return Figure(float(ratios.mean()), mean_figure(moved).se)

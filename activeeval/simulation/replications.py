@@ -18,9 +18,9 @@ from activeeval.estimation import (
     IntervalKind,
     Student,
     evaluated,
+    evidence_arrays,
     find_interval,
     half_widths,
-    judged_samples,
     looks_of,
 )
 from activeeval.kernels import estimates, replication
@@ -189,19 +189,25 @@ def _levelled(
     def run(keys: Keys) -> Floats:
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
         for which, paid in scheme.samples(design.order, np.array(keys), budgets, limit):
-            samples = [judged_samples(design, reading, judge, selections) for selections in paid]
-            for k, own in enumerate(samples):
-                counts = (own.n_queries, own.n_queries, own.n_items, own.costs, np.diff(own.starts))
+            samples = [evidence_arrays(design, reading, judge, selections) for selections in paid]
+            for k, evidence in enumerate(samples):
+                counts = (
+                    evidence.n_queries,
+                    evidence.n_queries,
+                    evidence.n_items,
+                    evidence.costs,
+                    np.diff(evidence.starts),
+                )
                 out[which, k, _COUNTED] = np.column_stack(counts)
                 if is_plain:
-                    out[which, k, _ESTIMATED] = evaluated(own)
+                    out[which, k, _ESTIMATED] = evaluated(evidence)
             if not is_plain:
                 shares = (budgets / budgets[-1]).tolist()
                 for row, r in enumerate(which.tolist()):
-                    looks = looks_of([own.sample(row) for own in samples], shares, scope)
-                    out[r, :, _ESTIMATED] = [_found(look.evaluated) for look in looks]
+                    looks = looks_of([evidence.of_selection(row) for evidence in samples], shares, scope)
+                    out[r, :, _ESTIMATED] = [_estimated_columns(look.evaluated) for look in looks]
                     ends = [kind.interval(looks[: k + 1], 0.95) for k in range(len(looks))]
-                    out[r, :, _ENDS] = [(one.low, one.high) for one in ends]
+                    out[r, :, _ENDS] = [(end.low, end.high) for end in ends]
         if is_plain:
             _add_half_widths(out)
         return out
@@ -209,8 +215,8 @@ def _levelled(
     return run
 
 
-def _found(own: Evaluated) -> tuple[float, ...]:
-    return own.value, own.variance, own.degrees_of_freedom, own.observed, own.planned
+def _estimated_columns(estimate: Evaluated) -> tuple[float, ...]:
+    return estimate.value, estimate.variance, estimate.degrees_of_freedom, estimate.observed, estimate.planned
 
 
 def _add_half_widths(out: Floats) -> None:
@@ -234,19 +240,19 @@ def _drawn(
     if not isinstance(kind, Student) or scope != "pool":
         raise InputError(f"draws with replacement are replayed for t intervals of the pool, not for {kind.name!r}")
     everything = whole(order, np.arange(order.n_queries), 0.0)
-    deck, values = scheme.deck(order), reading.judge(labels).totals(everything).totals[:, 0].copy()
-    by_hash, costs = deck.queries, deck.costs
+    draws, values = scheme.draws_of(order), reading.judge(labels).totals(everything).totals[:, 0].copy()
+    by_hash, costs = draws.queries, draws.costs
     limits = np.full(budgets.size, DRAWS_PER_QUERY * order.n_queries)
     bounds = budgets * (1 + ROUNDING)
     if expected:
-        limits = np.array([deck.n_draws(float(b)) for b in budgets], dtype=np.int64)
+        limits = np.array([draws.n_draws(float(b)) for b in budgets], dtype=np.int64)
         bounds = np.full(budgets.size, np.inf)
-    n_sampled = sum(expected or not deck.is_census(float(b)) for b in budgets)
+    n_sampled = sum(expected or not draws.is_census(float(b)) for b in budgets)
     truth = estimates.weighted_sum(order.query_probs, values)
     per_query = (order.query_probs / scheme.sampling_probs, costs, np.diff(order.offsets), values)
-    columns = (deck.cumulative, *(array[by_hash] for array in per_query))
+    columns = (draws.cumulative, *(array[by_hash] for array in per_query))
     arrays = (truth, *columns, bounds[:n_sampled], limits[:n_sampled])
-    guess = int(limits.max()) if expected else int(1.5 * budgets[-1] / max(deck.expected_cost, 1e-9)) + 50
+    guess = int(limits.max()) if expected else int(1.5 * budgets[-1] / max(draws.expected_cost, 1e-9)) + 50
     guess = min(guess, int(limits.max()))
 
     def run(keys: Keys) -> Floats:

@@ -190,8 +190,8 @@ def summarised(
     truth = estimates.weighted_sum(reading.query_probs, reading.values(np.asarray(grades, dtype=np.int64)))
     errors = {name: run.values - truth for name, run in runs.items()}
     asked = np.asarray(budgets, dtype=np.float64)
-    saved = {name: labels_saved_at(asked, own, errors["passive"]) for name, own in errors.items()}
-    at_least = {name: saved_above(asked, own, errors["passive"]) for name, own in errors.items()}
+    saved = {name: labels_saved_at(asked, of_method, errors["passive"]) for name, of_method in errors.items()}
+    at_least = {name: saved_above(asked, of_method, errors["passive"]) for name, of_method in errors.items()}
     plans = {name: Plan.of(design) for name, design in designs.items() if _has_plan(design)}
     is_comparison = reading.target.versus is not None
     return [
@@ -303,8 +303,8 @@ def labels_saved_at(budgets: Floats, errors: Floats, passive_errors: Floats) -> 
     counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_N_RESAMPLES) / n
     resampled = np.array(
         [
-            saved_at(budgets, own, passive)
-            for own, passive in zip(counts @ np.abs(errors), counts @ np.abs(passive_errors), strict=True)
+            saved_at(budgets, of_method, passive)
+            for of_method, passive in zip(counts @ np.abs(errors), counts @ np.abs(passive_errors), strict=True)
         ]
     )
     out: list[Figure | None] = []
@@ -328,20 +328,22 @@ def saved_above(budgets: Floats, errors: Floats, passive_errors: Floats) -> list
     return out
 
 
-def saved_at(budgets: Floats, own: Floats, passive: Floats) -> Floats:
-    """Interpolate log Λ over log error for each budget; NaN where passive's error lies outside the method's.
+def saved_at(budgets: Floats, errors: Floats, passive: Floats) -> Floats:
+    """Return the share of labels saved at each budget; NaN where passive's error lies outside the method's.
+
+    log Λ is interpolated over log error.
 
     Errors are made to fall with the budget: by their running minimum, and on its plateaus by a
     slope too small to see.
     """
     saved = np.full(budgets.size, np.nan)
-    known = (own > 0) & (passive > 0)
+    known = (errors > 0) & (passive > 0)
     if np.count_nonzero(known) < 2:
         return saved
     log_budget = np.log(budgets[known])
     falls = 1e-9 * log_budget
-    log_own, log_passive = (np.log(np.minimum.accumulate(error[known])) - falls for error in (own, passive))
-    within = (log_own[-1] <= log_passive) & (log_passive <= log_own[0])
-    shifted = np.interp(-log_passive, -log_own, log_budget) - log_budget
+    log_errors, log_passive = (np.log(np.minimum.accumulate(error[known])) - falls for error in (errors, passive))
+    within = (log_errors[-1] <= log_passive) & (log_passive <= log_errors[0])
+    shifted = np.interp(-log_passive, -log_errors, log_budget) - log_budget
     saved[known] = np.where(within, np.where(np.abs(shifted) < 1e-6, 0.0, 1 - np.exp(shifted)), np.nan)
     return saved

@@ -2,11 +2,9 @@
 
 from activeeval.store.address import address_of, checked_name, file_url, masked
 from activeeval.store.rows import (
-    KINDS,
     Acknowledged,
     CampaignRow,
     Claimed,
-    EventRow,
     PlaceRow,
     Said,
     SampleRow,
@@ -15,11 +13,9 @@ from activeeval.store.rows import (
 from activeeval.store.store import Store, is_made, open_store
 
 __all__ = [
-    "KINDS",
     "Acknowledged",
     "CampaignRow",
     "Claimed",
-    "EventRow",
     "PlaceRow",
     "Said",
     "SampleRow",

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, select, update
 
 from activeeval.errors import InputError, StateError, shown
+from activeeval.judgments.log import ANSWERS, Event
+from activeeval.judgments.state import MICROSECONDS
 from activeeval.store import tables
 from activeeval.store.claiming import hashed
-from activeeval.store.fold import ANSWERS, MICROSECONDS
 from activeeval.store.log import (
     LARGEST,
     MOST_OF_A_NAME,
@@ -26,7 +27,7 @@ from activeeval.store.log import (
     lock_log,
     with_key,
 )
-from activeeval.store.rows import Acknowledged, CampaignRow, EventRow, Said
+from activeeval.store.rows import Acknowledged, CampaignRow, Said
 
 slot, event = tables.slot, tables.event
 
@@ -68,7 +69,7 @@ def check_key(key: str | None) -> None:
         check_text("key", key, may_be_empty=False, most=MOST_OF_A_NAME)
 
 
-def claim_of(connection: Connection, campaign_id: int, token: str) -> EventRow:
+def claim_of(connection: Connection, campaign_id: int, token: str) -> Event:
     """Return the event in which an item was shown under a token; InputError where there is none."""
     found = with_key(connection, campaign_id, "shown:" + hashed(token))
     if found is None:
@@ -77,7 +78,7 @@ def claim_of(connection: Connection, campaign_id: int, token: str) -> EventRow:
 
 
 def submit(
-    connection: Connection, campaign_id: int, claimed: EventRow, answer: Answer, at: int, lease_s: int
+    connection: Connection, campaign_id: int, claimed: Event, answer: Answer, at: int, lease_s: int
 ) -> Acknowledged:
     """Store what was said of an item that was shown."""
     # a racing submit of the same token waits here, and finds that the token is no more
@@ -94,9 +95,9 @@ def submit(
     return _acknowledged(connection, campaign_id, said_event(claimed, answer.said, at, answer.key))
 
 
-def said_event(item: EventRow, said: Said, at: int, key: str | None, supersedes: int | None = None) -> EventRow:
+def said_event(item: Event, said: Said, at: int, key: str | None, supersedes: int | None = None) -> Event:
     """Return what was said of the item of another event as an event."""
-    return EventRow(
+    return Event(
         seq=0,
         kind=said.kind,
         at=at,
@@ -116,18 +117,18 @@ def said_event(item: EventRow, said: Said, at: int, key: str | None, supersedes:
     )
 
 
-def late_event(item: EventRow, said: Said, at: int, key: str | None, why: str) -> EventRow:
+def late_event(item: Event, said: Said, at: int, key: str | None, why: str) -> Event:
     """Return an answer that does not count as an event; its body keeps what was said."""
     event = said_event(item, said, at, key)
-    return EventRow(
-        **{name: getattr(event, name) for name in EventRow.__slots__ if name not in ("kind", "reason", "body")},
+    return Event(
+        **{name: getattr(event, name) for name in Event.__slots__ if name not in ("kind", "reason", "body")},
         kind="late",
         reason=why,
         body={"said": said.kind, "reason": said.reason} | ({"body": dict(said.body)} if said.body else {}),
     )
 
 
-def says_the_same(stored: EventRow, said: Said) -> bool:
+def says_the_same(stored: Event, said: Said) -> bool:
     """Whether an event is what somebody says."""
     body = stored.body
     then = (stored.kind, stored.reason, dict(body))
@@ -154,11 +155,11 @@ def retract(connection: Connection, campaign_id: int, seq: int, judge: str, reas
     connection.execute(update(slot).where(slot.c.id == held).values(FREED))
     names = ("query_id", "doc_id", "unit", "k")
     item = {name: getattr(answer, name) for name in names}
-    taken_back = EventRow(seq=0, kind="retracted", at=at, judge=judge, reason=reason, supersedes=seq, **item)
+    taken_back = Event(seq=0, kind="retracted", at=at, judge=judge, reason=reason, supersedes=seq, **item)
     return _acknowledged(connection, campaign_id, taken_back)
 
 
-def _repeated(stored: EventRow, item: EventRow, answer: Answer) -> Acknowledged:
+def _repeated(stored: Event, item: Event, answer: Answer) -> Acknowledged:
     is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (item.query_id, item.doc_id, item.judge)
     if not is_of_item or not says_the_same(stored, answer.said):
         is_own = not answer.key.startswith("token:")
@@ -167,15 +168,15 @@ def _repeated(stored: EventRow, item: EventRow, answer: Answer) -> Acknowledged:
     return Acknowledged(event=stored, is_repeated=True)
 
 
-def _late(connection: Connection, campaign_id: int, item: EventRow, answer: Answer, at: int, why: str) -> Acknowledged:
+def _late(connection: Connection, campaign_id: int, item: Event, answer: Answer, at: int, why: str) -> Acknowledged:
     return _acknowledged(connection, campaign_id, late_event(item, answer.said, at, answer.key, why))
 
 
-def _acknowledged(connection: Connection, campaign_id: int, happened: EventRow) -> Acknowledged:
+def _acknowledged(connection: Connection, campaign_id: int, happened: Event) -> Acknowledged:
     return Acknowledged(event=append(connection, campaign_id, [happened])[0])
 
 
-def _why_late(connection: Connection, campaign_id: int, claimed: EventRow) -> str:
+def _why_late(connection: Connection, campaign_id: int, claimed: Event) -> str:
     kinds = ("shown", "later", *ANSWERS)
     of_item = (event.c.unit == claimed.unit, event.c.doc_id == claimed.doc_id, event.c.k == claimed.k)
     after = events(connection, campaign_id, *of_item, event.c.seq > claimed.seq, event.c.kind.in_(kinds))
@@ -184,7 +185,7 @@ def _why_late(connection: Connection, campaign_id: int, claimed: EventRow) -> st
     return RECLAIMED if after[0].judge == claimed.judge else GONE
 
 
-def _slot_of(connection: Connection, campaign_id: int, answer: EventRow) -> int:
+def _slot_of(connection: Connection, campaign_id: int, answer: Event) -> int:
     place = tables.place
     of_item = (place.c.campaign_id == campaign_id, place.c.unit == answer.unit, place.c.doc_id == answer.doc_id)
     position = select(place.c.position).where(*of_item).scalar_subquery()

@@ -8,12 +8,13 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, exists, select, text
 
 from activeeval.errors import StateError
+from activeeval.judgments.log import ANSWERS, Event
+from activeeval.judgments.state import Assignment, State
 from activeeval.store import tables
 from activeeval.store.drawing import drawn, insert_slots
-from activeeval.store.fold import ANSWERS, Slot, slots_of
 from activeeval.store.log import breaks_of, digest_of, events, genesis, lock_log
 from activeeval.store.queries import samples_of, units_of
-from activeeval.store.rows import CampaignRow, EventRow, SampleRow, UnitRow
+from activeeval.store.rows import CampaignRow, SampleRow, UnitRow
 
 
 def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow) -> list[str]:
@@ -37,12 +38,18 @@ def rebuild(connection: Connection, campaign_id: int, campaign: CampaignRow) -> 
         connection.execute(text("LOCK TABLE slot IN EXCLUSIVE MODE"))
     lock_log(connection, campaign_id)
     log = events(connection, campaign_id)
-    slots, problems = slots_of(campaign, log)
-    problems = [*breaks_of(log, genesis(connection, campaign_id)), *problems]
+    state = _state_of(campaign, log)
+    problems = [*breaks_of(log, genesis(connection, campaign_id)), *state.problems]
     if problems:
         raise StateError(f"the log is not whole: {problems[0]}")
     connection.execute(delete(tables.slot).where(tables.slot.c.campaign_id == campaign_id))
-    insert_slots(connection, campaign_id, slots)
+    insert_slots(connection, campaign_id, state.assigned)
+
+
+def _state_of(campaign: CampaignRow, log: Sequence[Event]) -> State:
+    state = State(judges_per_item=campaign.judges_per_item, lease_s=campaign.lease_s)
+    state.apply_all(log)
+    return state
 
 
 def _file(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
@@ -99,7 +106,7 @@ def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[s
             yield f"event {event.seq} is of judge {event.judge!r}, who is not entered"
 
 
-def _references(log: Sequence[EventRow]) -> Iterator[str]:
+def _references(log: Sequence[Event]) -> Iterator[str]:
     by_seq = {event.seq: event for event in log}
     for event in log:
         if event.supersedes is not None:
@@ -126,7 +133,7 @@ def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator
 def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
     """Every version of the sample must be the one that the first event of it names."""
     log = events(connection, campaign_id, tables.event.c.kind.in_(("drawn", "ended")))
-    first: dict[int, EventRow] = {}
+    first: dict[int, Event] = {}
     for event in log:
         if "version" in event.body:
             first.setdefault(event.body["version"], event)
@@ -140,7 +147,7 @@ def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterat
             yield f"version {sample.version} of the sample is as of event {sample.seq}, its units as of {named.seq - 1}"
 
 
-def _is_as_drawn(unit: UnitRow, event: EventRow, sample: SampleRow) -> bool:
+def _is_as_drawn(unit: UnitRow, event: Event, sample: SampleRow) -> bool:
     expected = drawn(unit, event.at, sample.digest)
     return (dict(expected.body), expected.query_id) == (dict(event.body), event.query_id)
 
@@ -152,14 +159,14 @@ def _documents(campaign_id: int) -> Any:
 
 
 def _slots(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Iterator[str]:
-    expected, problems = slots_of(campaign, events(connection, campaign_id))
-    yield from problems
+    state = _state_of(campaign, events(connection, campaign_id))
+    yield from state.problems
     table = tables.slot
-    columns = [table.c[name] for name in Slot.__slots__]
+    columns = [table.c[name] for name in Assignment.__slots__]
     rows = connection.execute(select(*columns).where(table.c.campaign_id == campaign_id))
-    key: Callable[[Slot], tuple[int, int, int]] = lambda slot: (slot.unit, slot.position, slot.k)  # noqa: E731
-    there = {key(slot): slot for slot in (Slot(**row._mapping) for row in rows)}
-    for slot in expected:
+    key: Callable[[Assignment], tuple[int, int, int]] = lambda slot: (slot.unit, slot.position, slot.k)  # noqa: E731
+    there = {key(slot): slot for slot in (Assignment(**row._mapping) for row in rows)}
+    for slot in state.assigned:
         if there.pop(key(slot), None) != slot:
             yield f"slot {slot.k} of place {slot.position} of unit {slot.unit} is not what the log comes to"
     yield from (f"slot {k} of place {position} of unit {unit} is of nothing drawn" for unit, position, k in there)

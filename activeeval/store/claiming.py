@@ -27,11 +27,12 @@ from sqlalchemy import (
     update,
 )
 
+from activeeval.judgments.log import ANSWERS, Event
+from activeeval.judgments.state import MICROSECONDS
 from activeeval.store import tables
 from activeeval.store.drawing import insert_missing
-from activeeval.store.fold import ANSWERS, MICROSECONDS
 from activeeval.store.log import append, lock_log, parsed
-from activeeval.store.rows import CampaignRow, Claimed, EventRow
+from activeeval.store.rows import CampaignRow, Claimed
 
 slot, event, place = tables.slot, tables.event, tables.place
 _CANDIDATE, _OTHER = slot.alias("candidate"), slot.alias("other")
@@ -236,7 +237,7 @@ def _shown(connection: Connection, asked: Claim, taken: int, token: str) -> Clai
     of_item = {"of_campaign": asked.campaign_id, "of_judge": asked.judge}
     of_item |= {"of_unit": row.unit, "of_document": row.doc_id}
     was_put_off = connection.execute(_laters_of_item(), of_item).first() is not None
-    happened = EventRow(
+    happened = Event(
         seq=0,
         kind="shown",
         at=asked.now,

@@ -10,10 +10,11 @@ from sqlalchemy import Connection, Table, insert, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
 from activeeval.errors import InputError, StateError, shown
+from activeeval.judgments.log import Event
+from activeeval.judgments.state import Assignment, State
 from activeeval.store import tables
-from activeeval.store.fold import Slot, slots_of
 from activeeval.store.log import append, canonical, check_text, check_whole, chunks, digest_of, lock_log, tail
-from activeeval.store.rows import CampaignRow, EventRow, SampleRow, UnitRow
+from activeeval.store.rows import CampaignRow, SampleRow, UnitRow
 
 
 def create(
@@ -69,14 +70,14 @@ def insert_missing(connection: Connection, table: Table, rows: Iterable[dict[str
             connection.execute(_insert(connection, table).on_conflict_do_nothing(), missing)
 
 
-def insert_slots(connection: Connection, campaign_id: int, slots: Iterable[Slot]) -> None:
-    names = Slot.__slots__
+def insert_slots(connection: Connection, campaign_id: int, slots: Iterable[Assignment]) -> None:
+    names = Assignment.__slots__
     rows = [{"campaign_id": campaign_id, **{name: getattr(slot, name) for name in names}} for slot in slots]
     if rows:
         connection.execute(insert(tables.slot), rows)
 
 
-def drawn(unit: UnitRow, at: int, sample: str) -> EventRow:
+def drawn(unit: UnitRow, at: int, sample: str) -> Event:
     """Return the event of a unit that was drawn of the sample of an id; it says all of the unit, texts as a digest."""
     texts = [unit.query_text, *(dict(place.text) for place in unit.places)]
     members = [place.members for place in unit.places]
@@ -90,7 +91,7 @@ def drawn(unit: UnitRow, at: int, sample: str) -> EventRow:
         "sample": sample,
         "texts": digest_of(canonical(texts)),
     } | ({"members": members} if any(members) else {})
-    return EventRow(seq=0, kind="drawn", at=at, unit=unit.number, query_id=unit.query_id, body=body)
+    return Event(seq=0, kind="drawn", at=at, unit=unit.number, query_id=unit.query_id, body=body)
 
 
 def _add(
@@ -109,10 +110,12 @@ def _add(
     _insert_queries(connection, campaign_id, units)
     _insert_units(connection, campaign_id, units)
     new = [drawn(unit, at, sample.digest) for unit in units]
-    end = EventRow(seq=0, kind="ended", at=at, reason=ended, body={"sample": sample.digest, "version": sample.version})
+    end = Event(seq=0, kind="ended", at=at, reason=ended, body={"sample": sample.digest, "version": sample.version})
     new += [end] if ended else []
     stored = append(connection, campaign_id, new)
-    insert_slots(connection, campaign_id, slots_of(campaign, stored)[0])
+    state = State(judges_per_item=campaign.judges_per_item)
+    state.apply_all(stored)
+    insert_slots(connection, campaign_id, state.assigned)
     if connection.dialect.name == "postgresql":
         connection.execute(text("ANALYZE slot"))  # or it sorts all open slots for each claim until it has counted them
     return stored[-1].seq if stored else before

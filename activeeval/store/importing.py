@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, select, text, update
 
 from activeeval.errors import InputError, StateError, shown
+from activeeval.judgments.log import ANSWERS, Event
 from activeeval.store import tables
 from activeeval.store.answering import FREED, check_key, check_said, late_event, said_event, says_the_same
-from activeeval.store.fold import ANSWERS
 from activeeval.store.log import append, check_text, chunks, events, lock_log, tail
-from activeeval.store.rows import Acknowledged, CampaignRow, EventRow, Said
+from activeeval.store.rows import Acknowledged, CampaignRow, Said
 
 
 class Given(NamedTuple):
@@ -103,7 +103,7 @@ class _Before:
         self.late = {(e.query_id, e.doc_id): e for e in found if e.kind == "late"}
         self.keyed = {e.key: e for some in chunks(keys) for e in events(connection, campaign_id, event.c.key.in_(some))}
 
-    def add(self, new: EventRow) -> None:
+    def add(self, new: Event) -> None:
         if new.kind == "late":
             self.late[new.query_id, new.doc_id] = new
         else:
@@ -121,14 +121,14 @@ class _Desk:
     slots: _Slots
     before: _Before
     next_seq: int
-    new: list[EventRow] = field(default_factory=list)
+    new: list[Event] = field(default_factory=list)
     done: list[int] = field(default_factory=list)
 
     def take(self, line: Given) -> Acknowledged:
         query_id, doc_id, said, key, unit_number = line
         if key is not None and key in self.before.keyed:
             return self._repeated(self.before.keyed[key], line)
-        item = EventRow(seq=0, kind="", at=self.at, judge=self.judge, query_id=query_id, doc_id=doc_id)
+        item = Event(seq=0, kind="", at=self.at, judge=self.judge, query_id=query_id, doc_id=doc_id)
         drawn = self.slots.get((query_id, doc_id), [])
         if unit_number is None:
             stands = (self.before.answers[p.unit, doc_id, p.k] for p in drawn if self._is_answered(p))
@@ -150,25 +150,25 @@ class _Desk:
     def _is_answered(self, at: _Place) -> bool:
         return at.judge == self.judge and at.state == "done"
 
-    def _repeated(self, stored: EventRow, line: Given) -> Acknowledged:
+    def _repeated(self, stored: Event, line: Given) -> Acknowledged:
         query_id, doc_id, said, key, _ = line
         is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (query_id, doc_id, self.judge)
         if not is_of_item or not says_the_same(stored, said):
             raise StateError(f"the key {shown(key or '')} is that of event {stored.seq}, which says something else")
         return Acknowledged(event=stored, is_repeated=True)
 
-    def _again(self, stands: EventRow, said: Said, key: str | None) -> Acknowledged:
+    def _again(self, stands: Event, said: Said, key: str | None) -> Acknowledged:
         if says_the_same(stands, said):
             return Acknowledged(event=stands, is_repeated=True)
         return self._add(said_event(replace(stands, shown_at=None), said, self.at, key, supersedes=stands.seq))
 
-    def _late(self, item: EventRow, said: Said, key: str | None, why: str) -> Acknowledged:
+    def _late(self, item: Event, said: Said, key: str | None, why: str) -> Acknowledged:
         stored = self.before.late.get((item.query_id, item.doc_id))
         if stored is not None and says_the_same(stored, said):
             return Acknowledged(event=stored, is_repeated=True)
         return self._add(late_event(item, said, self.at, key, why))
 
-    def _add(self, happened: EventRow) -> Acknowledged:
+    def _add(self, happened: Event) -> Acknowledged:
         new = replace(happened, seq=self.next_seq + len(self.new))
         self.new.append(new)
         self.before.add(new)

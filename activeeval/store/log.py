@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
+from json.encoder import encode_basestring
 from operator import attrgetter
 from typing import Any
 
@@ -17,12 +18,13 @@ from sqlalchemy.engine import Row
 
 from activeeval.errors import InputError, StateError, shown
 from activeeval.io.judges import judge_name
+from activeeval.judgments.log import Event
 from activeeval.store import tables
-from activeeval.store.rows import EventRow
 
-_FIELDS = tuple(f.name for f in fields(EventRow))
+_FIELDS = tuple(f.name for f in fields(Event))
 _CHAINED = tuple(sorted(set(_FIELDS) - {"digest"}))
 _CHAINED_VALUES = attrgetter(*_CHAINED)
+_TEMPLATE = "{" + ",".join(f'"{name}":%s' for name in _CHAINED) + "}"
 _COLUMNS = [tables.event.c[name] for name in _FIELDS]
 # an encoder for each event takes as long as encoding it; every reading goes over all of them
 _ENCODED = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
@@ -86,14 +88,29 @@ def check_whole(name: str, value: object, largest: int = LARGEST, least: int = 0
         raise InputError(f"{name} must be a whole number from {least} to {largest}, got {value!r}")
 
 
-def chained(event: EventRow, before: str) -> str:
+def chained(event: Event, before: str) -> str:
     """Return the digest of an event that follows one with the digest ``before``."""
-    return digest_of(before + canonical(dict(zip(_CHAINED, _CHAINED_VALUES(event), strict=True))))
+    return digest_of(before + _TEMPLATE % tuple(map(_json, _CHAINED_VALUES(event))))
 
 
-def breaks_of(log: Sequence[EventRow], start: str) -> Iterator[str]:
-    """Yield where a log from its first event on is not what was written; ``start`` is its `genesis`."""
-    before, seq = start, 0
+def _json(value: Any) -> str:
+    """Return a value as `canonical` does, numbers and texts without the way round by an encoder."""
+    if value is None:
+        return "null"
+    if type(value) is int:
+        return str(value)
+    return encode_basestring(value) if type(value) is str else canonical(value) if value else "{}"
+
+
+def breaks_of(log: Sequence[Event], start: str, after: int = 0) -> Iterator[str]:
+    """Yield where a log is not what was written, from the event that follows event ``after`` on.
+
+    Parameters
+    ----------
+    start : str
+        The digest of that event, or the log's `genesis`.
+    """
+    before, seq = start, after
     for event in log:
         if event.seq != seq + 1:
             yield f"event {seq + 1} is missing: after {seq} comes {event.seq}"
@@ -103,7 +120,7 @@ def breaks_of(log: Sequence[EventRow], start: str) -> Iterator[str]:
         before, seq = event.digest, event.seq
 
 
-def append(connection: Connection, campaign_id: int, events: Iterable[EventRow]) -> list[EventRow]:
+def append(connection: Connection, campaign_id: int, events: Iterable[Event]) -> list[Event]:
     """Put events at the end of a log, which is the caller's until the commit; return them as they are stored."""
     seq, digest = tail(connection, campaign_id)
     stored = []
@@ -140,10 +157,10 @@ def genesis(connection: Connection, campaign_id: int) -> str:
     return digest_of(canonical(said))
 
 
-def events(connection: Connection, campaign_id: int, *conditions: Any) -> list[EventRow]:
+def events(connection: Connection, campaign_id: int, *conditions: Any) -> list[Event]:
     """Return the events of a campaign for which all conditions hold, in their order."""
     chosen = select(*_COLUMNS).where(tables.event.c.campaign_id == campaign_id, *conditions)
-    return [_event(row) for row in connection.execute(chosen.order_by(tables.event.c.seq))]
+    return [_event(row) for row in connection.execute(chosen.order_by(tables.event.c.seq)).fetchall()]
 
 
 def digest_at(connection: Connection, campaign_id: int, seq: int) -> str | None:
@@ -153,7 +170,7 @@ def digest_at(connection: Connection, campaign_id: int, seq: int) -> str | None:
     return connection.execute(chosen).scalar()
 
 
-def with_key(connection: Connection, campaign_id: int, key: str) -> EventRow | None:
+def with_key(connection: Connection, campaign_id: int, key: str) -> Event | None:
     row = connection.execute(_WITH_KEY, {"of_campaign": campaign_id, "of_key": key}).first()
     return None if row is None else _event(row)
 
@@ -166,12 +183,13 @@ def parsed(text: str, what: str) -> Any:
         raise StateError(f"{what} is damaged: {shown(text)} is no JSON") from None
 
 
-def _event(row: Row[Any]) -> EventRow:
+def _event(row: Row[Any]) -> Event:
     values = dict(zip(_FIELDS, row, strict=True))
-    return EventRow(**{**values, "body": parsed(values["body"], f"event {values['seq']}")})
+    values["body"] = {} if values["body"] == "{}" else parsed(values["body"], f"event {values['seq']}")
+    return Event(**values)
 
 
-def _record(campaign_id: int, event: EventRow) -> dict[str, Any]:
+def _record(campaign_id: int, event: Event) -> dict[str, Any]:
     values = {name: getattr(event, name) for name in _FIELDS}
     return {**values, "campaign_id": campaign_id, "body": canonical(dict(event.body))}
 

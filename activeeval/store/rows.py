@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-KINDS = ("drawn", "shown", "judged", "preferred", "cannot", "later", "retracted", "late", "ended")
-"""What can happen. ``late`` is an answer that is kept and does not count; its reason says why."""
+from activeeval.judgments.log import Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,56 +121,6 @@ class UnitRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventRow:
-    """Something that happened; never changed, never deleted.
-
-    Attributes
-    ----------
-    seq : int
-        1, 2, 3 … without a gap within a campaign, in the order of the commits.
-    kind : str
-        One of `KINDS`.
-    at : int
-        When it was received: UTC, microseconds.
-    judge, query_id, doc_id : str
-        Empty where there is none.
-    unit, k : int or None
-        The unit of the item, and the how manieth judge's slot of it (from 1).
-    grade : int or None
-    reason : str
-        Why it cannot be judged, is late, was retracted or has ended.
-    body : mapping
-        What else belongs to it: the items of a unit that was drawn, strength and sides of a preference.
-    shown_at, active_ms, idle_ms : int or None
-        The judge's clock.
-    supersedes : int or None
-        The event that this one takes the place of, or takes back.
-    key : str or None
-        No two events of a campaign have the same: whoever sends one again gets the stored answer.
-    digest : str
-        Of this event and of the digest of the one before: a chain.
-    """
-
-    seq: int
-    kind: str
-    at: int
-    judge: str = ""
-    query_id: str = ""
-    doc_id: str = ""
-    unit: int | None = None
-    k: int | None = None
-    grade: int | None = None
-    reason: str = ""
-    body: Mapping[str, Any] = field(default_factory=dict)
-    shown_at: int | None = None
-    active_ms: int | None = None
-    idle_ms: int | None = None
-    supersedes: int | None = None
-    key: str | None = None
-    digest: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
     """What a judge says of an item.
 
@@ -229,11 +178,11 @@ class Acknowledged:
 
     Attributes
     ----------
-    event : EventRow
+    event : Event
         As it is stored; of kind ``late`` where it does not count.
     is_repeated : bool
         It was there already.
     """
 
-    event: EventRow
+    event: Event
     is_repeated: bool = False

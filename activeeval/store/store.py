@@ -11,6 +11,7 @@ from typing import Any, Self
 from sqlalchemy import Connection
 
 from activeeval.errors import InputError, StateError, shown
+from activeeval.judgments.log import Event
 from activeeval.store import answering, checking, drawing, importing, schema, tables
 from activeeval.store import queries as reading
 from activeeval.store.claiming import Claim, claim, hashed, lock_judge, lock_own
@@ -25,7 +26,7 @@ from activeeval.store.log import (
     genesis,
     tail,
 )
-from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, EventRow, Said, SampleRow, UnitRow
+from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, Said, SampleRow, UnitRow
 
 Clock = Callable[[], int]
 
@@ -157,8 +158,17 @@ class Store:
         """Return all units of a campaign by number."""
         return self._read(name, lambda connection, number, _: reading.units_of(connection, number))
 
-    def events(self, name: str, until: int | None = None) -> list[EventRow]:
+    def events(
+        self, name: str, until: int | None = None, *, since: Event | None = None, unit: int | None = None
+    ) -> list[Event]:
         """Return the log, up to and with event ``until``.
+
+        Parameters
+        ----------
+        since : Event, optional
+            The events after this one, which was read before; what came before it is not looked at again.
+        unit : int, optional
+            Of a unit alone: their chain has gaps and is not checked.
 
         Raises
         ------
@@ -167,14 +177,20 @@ class Store:
         StateError
             Where the log is not what was written, with the first event that is not.
         """
+        first = 0 if since is None else since.seq
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> list[EventRow]:
+        def work(connection: Connection, number: int, _: CampaignRow) -> list[Event]:
             last = tail(connection, number)[0]
-            if until is not None and not 0 <= until <= last:
+            if until is not None and not first <= until <= last:
                 raise InputError(f"the last event is {last}, got {until}")
-            conditions = () if until is None else (tables.event.c.seq <= until,)
-            log = events(connection, number, *conditions)
-            broken = next(breaks_of(log, genesis(connection, number)), None)
+            conditions = [] if until is None else [tables.event.c.seq <= until]
+            if unit is not None:
+                return events(connection, number, *conditions, tables.event.c.unit == unit)
+            log = events(connection, number, *conditions, tables.event.c.seq > first)
+            start = genesis(connection, number) if since is None else since.digest
+            broken = next(breaks_of(log, start, first), None)
+            if since is not None and digest_at(connection, number, first) != since.digest:
+                broken = f"event {first} is not what was written: its digest is another"
             if broken is not None:
                 raise StateError(f"campaign {shown(name)}: {broken}; campaign verify says all that is wrong")
             return log

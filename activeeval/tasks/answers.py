@@ -17,7 +17,7 @@ from activeeval.estimation import pair_roots, simultaneous_confidence
 from activeeval.estimation.significance import holm
 from activeeval.io.tables.segments import read_segments
 from activeeval.measures import Target
-from activeeval.results import Estimate, Interval
+from activeeval.results import Estimate, Interval, Note
 from activeeval.tasks.samples import Sample
 
 FEWEST = 10
@@ -90,7 +90,7 @@ def answers(
     kind: str = "t",
     confidence: float = 0.95,
     segments: str | None = None,
-) -> tuple[list[Answer], list[str]]:
+) -> tuple[list[Answer], list[Note]]:
     """Return the answer to each question, and what to know of the segments.
 
     Parameters
@@ -133,18 +133,18 @@ def answers(
         return together(sample, [answer(*result, 1) for result in results], kind), ends
     members, notes = read_segments(segments).of(campaign.design.pool)
     found: list[Answer] = []
-    small: dict[str, list[str]] = {}
+    small: dict[tuple[str, ...], list[str]] = {}
     for one, _ in results:
         read = _by_segment(sample, one.target, members, scope)
-        missing = ", ".join(name for name in members if name not in read)
+        missing = tuple(name for name in members if name not in read)
         small.setdefault(missing, []).append(f"{one.target.name} ({one.title})")
         found += [answer(one._replace(target=part), own, len(read), name) for name, (part, own) in read.items()]
     if not found:
         raise InputError(f"{segments}: no segment has {FEWEST} judged queries: there is nothing to read")
     for missing, of in small.items():
         if missing:
-            whose = "" if len(small) == 1 else f" for {', '.join(of)}"
-            notes.append(f"fewer than {FEWEST} judged queries, not read{whose}: {missing}")
+            whose = () if len(small) == 1 else tuple(of)
+            notes.append(Note("small segments", {"fewest": FEWEST, "questions": whose, "segments": missing}))
     return together(sample, found, kind), ends + notes
 
 
@@ -196,10 +196,10 @@ def _pair_variances(sample: Sample, family: Sequence[Answer]) -> NDArray[np.floa
     return found
 
 
-def cut_notes(sample: Sample, asked: Sequence[Asked]) -> list[str]:
+def cut_notes(sample: Sample, asked: Sequence[Asked]) -> list[Note]:
     """Return what is to be said where a question counts all ranks of lists that were cut."""
     cut = [one.target.name for one in asked if one.target.measure.cutoff == sample.depth is not None]
-    return [f"the lists of the sample end at rank {sample.depth}, so does {cut[0]}"] if cut else []
+    return [Note("lists end", {"depth": sample.depth, "measure": cut[0]})] if cut else []
 
 
 def _is_certain(sample: Sample, target: Target, found: Estimate) -> bool:

@@ -24,7 +24,7 @@ from activeeval.io.loading import load_run
 from activeeval.judgments import labels_of
 from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.pool import Seed, check_judged
-from activeeval.results import Estimate
+from activeeval.results import Estimate, Note
 
 DEFENSIVE_SHARE = 0.1
 Judge = Callable[[str, list[str]], Sequence[int]]
@@ -219,7 +219,7 @@ def _scored(target: Target, workload: Workload, method: str, scope: str) -> Esti
     )
 
 
-def _nothing(method: str, scope: str, notes: tuple[str, ...]) -> Estimate:
+def _nothing(method: str, scope: str, notes: tuple[Note, ...]) -> Estimate:
     """Return the difference of two rankings that no label can change: 0, and nothing is judged."""
     return Estimate(
         value=0.0,

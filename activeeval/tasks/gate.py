@@ -16,7 +16,7 @@ from activeeval.io.loading import load_run, pool_from_tables
 from activeeval.judgments import labels_of
 from activeeval.measures import Target
 from activeeval.pool import Rankings
-from activeeval.results import Estimate, Interval
+from activeeval.results import Estimate, Interval, Note
 from activeeval.tasks.answers import cut_notes
 from activeeval.tasks.evaluate import compare
 from activeeval.tasks.samples import Sample
@@ -83,15 +83,13 @@ class Decision:
         return self.bounds[0] >= -self.margin
 
     @property
-    def obstacle(self) -> str:
+    def obstacle(self) -> Note:
         """Why nothing is named that would decide it."""
         if self.is_open_by_cannot:
-            return "the items that could not be judged leave it open"
+            return Note("open by cannot")
         if not math.isfinite(self.interval.high):
-            return "these judgments bound nothing: more queries have to be judged"
-        if self.estimate.n_open and self.half_width_wanted:
-            return "what was judged does not tell how much more would decide it"
-        return "with a difference this near to 0 only a --margin can decide it"
+            return Note("nothing bounded")
+        return Note("outlook unknown" if self.estimate.n_open and self.half_width_wanted else "margin needed")
 
     @property
     def half_width_wanted(self) -> float:
@@ -145,7 +143,7 @@ def by_judgments(
         try:
             found.append((measure, compare(judgments, first, second, measure=measure, scope=scope, **given, **options)))
         except BudgetError as problem:
-            raise InputError(f"{text}: --{problem}") from None
+            raise InputError(f"{text}: {problem}", field="budget") from None
     decisions = _decided([(str(measure), estimate) for measure, estimate in found], margin, confidence)
     return [_with_queries(one) for one in decisions] if budget is None else decisions
 
@@ -160,7 +158,7 @@ def by_sample(
     confidence: float = 0.95,
     scope: str = "population",
     ties: str = "id",
-) -> tuple[list[Decision], list[str]]:
+) -> tuple[list[Decision], list[Note]]:
     """Return the decision of each measure by a judged sample, and what to know of its lists.
 
     Parameters

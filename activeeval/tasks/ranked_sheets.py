@@ -72,7 +72,7 @@ def check_one_truth(judged: Mapping[str, Judged], policy: str) -> None:
     by_query: dict[str, tuple[str, Truth]] = {}
     truths = {path: held for path, held in judged.items() if not isinstance(held, Draws)}
     if truths and policy != "refuse":
-        raise InputError(f"--policy {policy} is for grades: of ranks give one judge's")
+        raise InputError(f"`policy` {policy} is for grades: of ranks give one judge's", field="policy")
     for path, held in truths.items():
         for query, truth in held.items():
             first, known = by_query.setdefault(query, (path, truth))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.campaign.labels import Progress
 from activeeval.campaign.rounds import Believe, read_together, round_weights
-from activeeval.campaign.sheet import Progress
 from activeeval.cases.inputs import Workload
 from activeeval.cases.modelling import believe
 from activeeval.design.methods import Method
@@ -17,6 +17,7 @@ from activeeval.errors import InputError
 from activeeval.io.arrays import is_arrays
 from activeeval.io.suffixes import SPREADSHEETS, bare_suffix
 from activeeval.judgments.policies import Agreement
+from activeeval.results import Note
 from activeeval.tasks.answers import Answer, cut_notes
 from activeeval.tasks.samples import Sample, judged
 from activeeval.types import Ints
@@ -89,7 +90,7 @@ def round_answers(
     scope: str = "pool",
     confidence: float = 0.95,
     is_campaign: bool = False,
-) -> tuple[list[Answer], list[str]]:
+) -> tuple[list[Answer], list[Note]]:
     """Return what rounds answer together to each question, and what to know of it.
 
     Parameters
@@ -105,7 +106,8 @@ def round_answers(
     asked = [sample.asked(measures, questions, contrasts) for sample in samples]
     named = [[(question.title, str(question.target.measure)) for question in of_sample] for of_sample in asked]
     if any(of_sample != named[0] for of_sample in named):
-        raise InputError("the rounds were made for different questions: name one with --measure and --question")
+        problem = "the rounds were made for different questions: name one with `measures` and `questions`"
+        raise InputError(problem, field="questions")
     campaigns = [sample.campaign for sample in samples]
     answers, notes = [], cut_notes(samples[0], asked[0])
     for k, question in enumerate(asked[0]):
@@ -125,6 +127,6 @@ def round_answers(
                 versus=question.versus,
             )
         )
-        weights = ", ".join(f"{w:.3f}" for w in round_weights(campaigns, question.target))
-        notes.append(f"{question.target.name} ({question.title}): {len(samples)} rounds, planned weights {weights}")
+        weights = tuple(map(float, round_weights(campaigns, question.target)))
+        notes.append(Note("rounds", {"measure": question.target.name, "question": question.title, "weights": weights}))
     return answers, notes

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign
+from activeeval.campaign.labels import Progress
 from activeeval.campaign.sample import Arrays, id_of, lists_of, read_campaign, to_arrays, unpacked_campaign
-from activeeval.campaign.sheet import Progress, sheet_of, take
+from activeeval.campaign.sheet import sheet_of, take
 from activeeval.cases.budgets import Budget, check_open
 from activeeval.cases.case import Case
 from activeeval.cases.inputs import ending_at, on_scale, sampled_measure
@@ -25,6 +26,7 @@ from activeeval.io.writing import Together
 from activeeval.judgments.policies import Agreement
 from activeeval.measures import SampledMeasure, Target, judged_k
 from activeeval.pool import Rankings
+from activeeval.results import Caution, Note, Told
 from activeeval.tasks.ranked_sheets import check_one_truth, read_judged, sheet_in
 
 _FEW = 30
@@ -134,7 +136,8 @@ class Sample:
         """
         design, top = self.campaign.design, self.campaign.design.max_grade
         if contrasts is not None and not self.systems:
-            raise InputError("--contrasts is of several systems: the sample was made for one, or for two")
+            problem = "`contrasts` is of several systems: the sample was made for one, or for two"
+            raise InputError(problem, field="contrasts")
         if not measures and not questions and contrasts is None:
             return self.made_for
         chosen = [sampled_measure(text) for text in measures]
@@ -175,50 +178,44 @@ class Sample:
                 )
         return Target(measure, runs[own], runs[others[0]] if others else None)
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Note | Caution]:
         """Return what whoever has drawn it should know: first what is to be judged."""
         design = self.campaign.design
-        found = self._extent()
-        names = ", ".join(dict.fromkeys(target.name for target in design.targets))
+        found: list[Note | Caution] = [*self._extent()]
+        names = tuple(dict.fromkeys(target.name for target in design.targets))
         k = judged_k([target.measure for target in design.targets])
         if k is not None:
-            found.append(f"for {names}, judges find the {k} best of every query, two items at a time")
+            found.append(Note("judges compare", {"measures": names, "k": k}))
         elif design.max_grade is not None:
-            found.append(f"for {names}, judges give grades 0 … {design.max_grade}")
+            found.append(Note("judges grade", {"measures": names, "max_grade": design.max_grade}))
         if k is None and any(target.measure.needs_all_items for target in design.targets):
-            found.append(
-                f"nDCG, R and AP compare with the best order of all {design.pool.n_items} items of the pool, which "
-                "--pool-depth bounds: relevant ones outside are not counted, so they are larger than with all "
-                "judgments of a collection"
-            )
+            found.append(Note("ideal of the pool", {"n_items": design.pool.n_items}))
         return [*found, *design.cautions]
 
-    def _extent(self) -> list[str]:
+    def _extent(self) -> list[Note]:
         """Return how much is to be judged, and how far that goes."""
         design, units = self.campaign.design, self.campaign.planned[self.n_before :]
         n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
-        everything = n_items == int((design.order.roots > 0).sum())
+        everything = n_items == int((design.order.place_rates > 0).sum())
         sizes = [sum(len(u.items) for u in units if u.block == k + 1) for k in range(len(design.blocks))]
         sizes = [size for size in sizes if size]
-        spent, budget = sum(u.cost for u in self.campaign.planned), f"{design.budget:.6g}"
-        met = " (met on average)" if design.expected else ""
-        paid = f"cost {spent:.6g} of {budget}{met}; 1 is the judging of one mean item"
-        if design.pool.cost_unit == "judgments":
-            paid = f"{spent:.6g} of {budget} judgments{met}"
         if not units and not self.n_before:
-            return ["nothing is to be judged: all that can change an answer is known"]
-        what = "everything is to be judged, " if everything else ""
-        which = (
-            f"{n_items} new items of {n_queries} queries; with those before"
-            if self.n_before
-            else (f"{n_items} items of {n_queries} queries,")
-        )
-        found = [f"{what}{which} {paid}"]
+            return [Note("nothing to judge")]
+        extent: dict[str, Told] = {
+            "n_items": n_items,
+            "n_queries": n_queries,
+            "n_before": self.n_before,
+            "everything": int(everything),
+            "spent": float(sum(u.cost for u in self.campaign.planned)),
+            "budget": design.budget,
+            "expected": int(design.expected),
+            "unit": design.pool.cost_unit,
+        }
+        found = [Note("to judge", extent)]
         if len(sizes) > 1:
-            blocks = f"{len(sizes)} blocks of {', '.join(map(str, sizes))} items"
-            found.append(f"{blocks}: the sample may be read once one is complete")
+            found.append(Note("blocks", {"n": len(sizes), "n_items": tuple(sizes)}))
         if not everything and n_queries < min(_FEW, design.pool.n_queries) and not self.n_before:
-            found.append(f"{n_queries} judged queries make a rough interval; with {_FEW} or more it can be relied on")
+            found.append(Note("few queries", {"n_queries": n_queries, "enough": _FEW}))
         return found
 
 
@@ -319,8 +316,8 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
     check_one_truth(judgments, policy)
     sample, own = read_sample(path)
     found = {sheet: sheet_in(one, sheet, sample.campaign, own) for sheet, one in judgments.items()}
-    campaign, progress, agreement = take(sample.campaign, found, (own, *sample.earlier), policy)
-    return replace(sample, campaign=campaign), progress, agreement
+    campaign = take(sample.campaign, found, (own, *sample.earlier), policy)
+    return replace(sample, campaign=campaign), campaign.progress, campaign.agreement
 
 
 def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Sample]:
@@ -342,7 +339,7 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Samp
         elif isinstance(one, Draws):
             found[name] = one
         else:
-            raise InputError(f"{name}: ranks name no sample, expected one --pilot with them")
+            raise InputError(f"{name}: ranks name no sample, expected one of `pilots` with them", field="pilots")
     ids = {path: (own, *sample.earlier) for path, (sample, own) in drawn.items()}
     for name, sheet in found.items():
         if not any(sheet.sample in own for own in ids.values()):
@@ -351,6 +348,6 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Samp
     for path, (sample, _) in drawn.items():
         own = {name: sheet for name, sheet in found.items() if sheet.sample in ids[path]}
         if not own:
-            raise InputError(f"{path}: the pilot has no sheet, expected its judgments (--sheet)")
-        pilots[path] = replace(sample, campaign=take(sample.campaign, own, ids[path], "median")[0])
+            raise InputError(f"{path}: the pilot has no sheet, expected its judgments (`sheets`)", field="sheets")
+        pilots[path] = replace(sample, campaign=take(sample.campaign, own, ids[path], "median"))
     return pilots

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-Told = tuple[int, int, int | None]
+ComparedPair = tuple[int, int, int | None]
 """Two items and the preferred one, None for a tie."""
 
 
-def tied_groups(best: Sequence[int], below: Sequence[int], answers: Iterable[Told]) -> list[list[int]]:
+def tied_groups(best: Sequence[int], below: Sequence[int], answers: Iterable[ComparedPair]) -> list[list[int]]:
     """Return the best items in groups of those that are alike, best group first.
 
     Neighbours are alike where ties lead from one to the other, past nothing but items that were thrown out, unless an
@@ -39,8 +39,8 @@ def tied_groups(best: Sequence[int], below: Sequence[int], answers: Iterable[Tol
     alike: dict[int, set[int]] = defaultdict(set)
     apart: dict[int, set[int]] = defaultdict(set)
     for first, second, preferred in answers:
-        for one, other in ((first, second), (second, first)):
-            (alike if preferred is None else apart)[one].add(other)
+        for item, other in ((first, second), (second, first)):
+            (alike if preferred is None else apart)[item].add(other)
     left, groups = {*best, *below}, list[list[int]]()
     for item in best:
         if groups and item in _joining(groups[-1], left, alike, apart):

@@ -30,7 +30,7 @@ TIME_SPREAD = 0.6
 prints one; means over hundreds of judgments do not depend on it."""
 
 
-class Told(NamedTuple):
+class TimedAnswer(NamedTuple):
     """What a person said of a pair, the preferred one or None, and the seconds it took."""
 
     preferred: int | None
@@ -101,13 +101,14 @@ class Assessor:
     kind: Assessors
     random: np.random.Generator
 
-    def compare(self, relevance: ArrayLike, first: int, second: int) -> Told:
+    def compare(self, relevance: ArrayLike, first: int, second: int) -> TimedAnswer:
         """Tell which of two items is seen as the better one."""
         x = np.asarray(relevance, dtype=np.float64)
         draw = self.random.standard_normal if self.kind.noise == "thurstone" else self.random.logistic
         seen = x[first] - x[second] + self.kind.comparison_scale * draw()
         tied = abs(seen) < self.kind.tie_margin or seen == 0
-        return Told(None if tied else first if seen > 0 else second, float(self._seconds(SECONDS_A_COMPARISON, 1)[0]))
+        preferred = None if tied else first if seen > 0 else second
+        return TimedAnswer(preferred, float(self._seconds(SECONDS_A_COMPARISON, 1)[0]))
 
     def grade(self, relevance: ArrayLike) -> tuple[Ints, Floats]:
         """Return a grade for every item and the seconds that each took."""
@@ -120,9 +121,9 @@ class Assessor:
         """Answer a labelling to its end."""
         seconds = 0.0
         while (pair := labelling.ask()) is not None:
-            told = self.compare(relevance, *pair)
-            labelling.tell(told.preferred)
-            seconds += told.seconds
+            answer = self.compare(relevance, *pair)
+            labelling.tell(answer.preferred)
+            seconds += answer.seconds
         return Labelled(labelling, seconds)
 
     def _seconds(self, mean: float, n: int) -> Floats:

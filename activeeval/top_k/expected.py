@@ -99,8 +99,8 @@ def _chain_moments(k: int, n_replaced: int, transitive: bool) -> tuple[Floats, F
     """Return E C_j and E C_j² for j = 0 … n_replaced."""
     from activeeval.kernels.top_k import chain_comparisons
 
-    own = 1 + k * max(1, k.bit_length()) * (k if transitive else 1)
-    n_chains = int(np.clip(_STEPS / (own * (n_replaced + 1)), _FEWEST, _MOST))
+    comparisons_a_step = 1 + k * max(1, k.bit_length()) * (k if transitive else 1)
+    n_chains = int(np.clip(_STEPS / (comparisons_a_step * (n_replaced + 1)), _FEWEST, _MOST))
     random = np.random.default_rng((_SEED, k, n_replaced))
     orders = random.permuted(np.tile(np.arange(k), (n_chains, 1)), axis=1)
     ranks = random.integers(k, size=(n_chains, n_replaced))
@@ -125,13 +125,13 @@ def likely_values(known: KnownOrder, left: list[int], k: int, random: np.random.
     out = sorted((n_better[item], noise[row], item) for row, item in enumerate(met) if n_better[item] >= k)
     ranked = [*_filled(known, heap, random)[::-1], *(item for *_, item in out)]
     values = dict(zip(left, random.random(len(left)).tolist(), strict=True))
-    own = sorted((values[item] for item in met), reverse=True)
-    return values | dict(zip(ranked, own, strict=True))
+    met_values = sorted((values[item] for item in met), reverse=True)
+    return values | dict(zip(ranked, met_values, strict=True))
 
 
 def _filled(known: KnownOrder, heap: list[int], random: np.random.Generator) -> list[int]:
     """Return an order of the items, worst first."""
-    open_ones, found = list(heap), []
+    open_ones, filled = list(heap), []
     while open_ones:
         kept = bits(open_ones)
         n_worse = [(known.worse(item) & kept).bit_count() for item in open_ones]
@@ -140,5 +140,5 @@ def _filled(known: KnownOrder, heap: list[int], random: np.random.Generator) -> 
         weights = np.cumsum([1 + (known.better(item) & kept).bit_count() for item in least])
         chosen = least[int(np.searchsorted(weights, random.random() * weights[-1], side="right"))]
         open_ones.remove(chosen)
-        found.append(chosen)
-    return found
+        filled.append(chosen)
+    return filled

@@ -86,9 +86,9 @@ class KnownOrder:
 
     def implied(self, first: int, second: int) -> bool | None:
         """Return what answers on other pairs say too; None where they say nothing, or both as they contradict."""
-        own = self.standing(first, second)
+        direct = self.standing(first, second)
         above, below = bool(self._worse[first] >> second & 1), bool(self._better[first] >> second & 1)
-        return own if own is not None else None if above == below else above
+        return direct if direct is not None else None if above == below else above
 
     def pairs(self) -> list[Pair]:
         """Return the pairs that have an answer, in the order in which they got it."""

@@ -1,29 +1,29 @@
 """Top-k labelling: the k best of n items in order, out of comparisons of two (Niu, Guo, Lan, Cheng, SIGIR 2012).
 
-Algorithm 1 of the paper stands below as a generator: it yields a pair, is sent whether the first is the better one,
-and returns the k best. A labelling is a fold over its events, the answers and the items that were discarded: the
-generator is run over the items that are left, what is known answers it, and the first pair that nothing is known of is
-the next question. So a person can stop, resume, take an answer back or throw an item out, all in the same way.
+`algorithm_1` is the paper's as a generator: it yields a pair, is sent whether the first is the better one, and returns
+the k best. A labelling is a fold over its events, the answers and the items that were discarded: the generator is run
+over the items that are left, what is known answers it, and the first pair that nothing is known of is the next
+question. So a person can stop, resume, take an answer back or throw an item out, all in the same way.
 """
 
 from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from activeeval.checks import whole_number
 from activeeval.errors import InputError
+from activeeval.top_k.algorithm import algorithm_1
 from activeeval.top_k.alike import tied_groups
 from activeeval.top_k.expected import Remaining, likely_values
 from activeeval.top_k.known_order import KnownOrder, Pair
 from activeeval.types import Ints
 
 Seed = np.random.Generator | int | None
-Steps = Generator[Pair, bool, list[int]]
 
 
 class Answer(NamedTuple):
@@ -43,38 +43,8 @@ class Discard(NamedTuple):
 Event = Answer | Discard
 
 
-def algorithm_1(arrival: Sequence[int], k: int) -> Steps:
-    """Yield the pairs that Algorithm 1 compares, take whether the first is the better, and return the best, best first.
-
-    The first k items form a min-heap, its least relevant item at the root; every other item meets the root and takes
-    its place when it is better; at last the heap is popped.
-    """
-    heap = list(arrival[:k])
-    for place in reversed(range(len(heap) // 2)):
-        yield from _sift(heap, place, len(heap))
-    for item in arrival[k:]:
-        if (yield item, heap[0]):
-            heap[0] = item
-            yield from _sift(heap, 0, len(heap))
-    for size in reversed(range(1, len(heap))):
-        heap[0], heap[size] = heap[size], heap[0]
-        yield from _sift(heap, 0, size)
-    return heap
-
-
-def _sift(heap: list[int], place: int, size: int) -> Generator[Pair, bool, None]:
-    """Let an item sink until both of its children are better."""
-    while (child := 2 * place + 1) < size:
-        if child + 1 < size and (yield heap[child], heap[child + 1]):
-            child += 1
-        if (yield heap[child], heap[place]):
-            return
-        heap[place], heap[child] = heap[child], heap[place]
-        place = child
-
-
 class TopKLabelling:
-    """The k best of n items, one comparison at a time.
+    """Find the k best of n items, one comparison at a time.
 
     A tie leaves things as they stand: of two tied items the one that arrived earlier counts as the better, so it keeps
     its place in the heap and stands before the other in `top`. The truth leaves such items unordered: `groups` and
@@ -269,11 +239,11 @@ class TopKLabelling:
             Items that are alike share the label of the first of them, as `groups` has them; so κ-NDCG and κ-ERR count
             the mean over their orders. Without it each of the top has a label of its own, by the order of arrival.
         """
-        found, rank = np.zeros(self.n_items, dtype=np.int64), 1
+        labels, rank = np.zeros(self.n_items, dtype=np.int64), 1
         for group in self.groups() if share_ties else [[item] for item in self.top()]:
-            found[group] = self.k + 1 - rank
+            labels[group] = self.k + 1 - rank
             rank += len(group)
-        return found
+        return labels
 
     @property
     def n_overruled(self) -> int:
@@ -356,8 +326,8 @@ def _arrival(n_items: int, order: str | Sequence[int], random: np.random.Generat
     if isinstance(order, str):
         if order not in ("random", "given"):
             raise InputError(f"order must be 'random', 'given' or a list of all items, got {order!r}")
-        found: list[int] = random.permutation(n_items).tolist() if order == "random" else list(range(n_items))
-        return found
+        arrival: list[int] = random.permutation(n_items).tolist() if order == "random" else list(range(n_items))
+        return arrival
     listed = [whole_number(item, f"order[{place}]", 0, n_items - 1) for place, item in enumerate(order)]
     if len(listed) != n_items:
         raise InputError(f"order must hold each of the {n_items} items once, got {len(listed)}")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
+from activeeval.report.words import line_of
 
 
 def told(grades, method="random", budget=30.0, n=60):
@@ -19,7 +20,7 @@ def told(grades, method="random", budget=30.0, n=60):
         judged.append(query)
         return [grades(len(judged))] * len(items)
 
-    return [str(caution) for caution in campaign.run(judge).cautions], judged
+    return [line_of(caution) for caution in campaign.run(judge).cautions], judged
 
 
 @pytest.mark.parametrize(

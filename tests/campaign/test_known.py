@@ -20,7 +20,7 @@ from naive import (
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, Additive, Campaign, Cascade, InputError, Precision, Target
 from activeeval.campaign.sample import from_arrays, to_arrays
-from activeeval.design import Beliefs
+from activeeval.design import GradeProbs
 from activeeval.grade_models.query_factor import QueryFactor
 
 pytestmark = pytest.mark.kernel
@@ -56,8 +56,8 @@ def test_what_is_known_of_a_query_tells_its_nodes_apart(n_nodes):
     nodes /= nodes.sum(axis=2, keepdims=True)
     prior = random.dirichlet(np.ones(n_nodes))
     known = np.array([2, -1, 0, -1, -1, 3, 1])
-    beliefs = Beliefs.of(pool, nodes, prior, known=known)
-    plain = Beliefs.of(pool, nodes, prior)
+    beliefs = GradeProbs.of(pool, nodes, prior, known=known)
+    plain = GradeProbs.of(pool, nodes, prior)
     grades = ({0: 2, 2: 0}, {}, {5: 3, 6: 1})
     for q, own in enumerate(grades):
         weights = [likelihood([one], [w], own) for w, one in zip(prior, plain.nodes, strict=True)]
@@ -69,9 +69,9 @@ def test_what_is_known_of_a_query_tells_its_nodes_apart(n_nodes):
 
 def test_a_known_grade_that_the_model_excludes_says_nothing():
     nodes = np.array([[[1.0, 0.0], [0.5, 0.5]], [[1.0, 0.0], [0.1, 0.9]]])
-    beliefs = Beliefs.of(pool_of([2]), nodes, [0.25, 0.75], known=[1, -1])
+    beliefs = GradeProbs.of(pool_of([2]), nodes, [0.25, 0.75], known=[1, -1])
     assert beliefs.weights.tolist() == [[0.25, 0.75]]
-    assert Beliefs.of(pool_of([2]), nodes, [0.25, 0.75], known=[1, 1]).weights == pytest.approx(
+    assert GradeProbs.of(pool_of([2]), nodes, [0.25, 0.75], known=[1, 1]).weights == pytest.approx(
         np.array([[0.125, 0.675]]) / 0.8
     )
 
@@ -80,7 +80,7 @@ def test_a_defended_model_learns_from_what_is_known_too():
     """A uniform model, three of four items of a query known to be irrelevant: the pessimistic nodes gain weight."""
     pool = pool_of([4, 4])
     known = np.array([0, 0, 0, -1, -1, -1, -1, -1])
-    plain, informed = (Beliefs.of(pool, np.full((8, 5), 0.2), known=one).defended() for one in (None, known))
+    plain, informed = (GradeProbs.of(pool, np.full((8, 5), 0.2), known=one).defended() for one in (None, known))
     assert informed.weights[1] == pytest.approx(plain.weights[1])
     weights = [w * nodes[:3, 0].prod() for w, nodes in zip(plain.prior, plain.nodes, strict=True)]
     assert informed.weights[0] == pytest.approx(np.array(weights) / sum(weights))
@@ -99,7 +99,7 @@ def test_predictions_are_expectations_given_what_is_known(method, compare):
     factor = QueryFactor(1.5)
     design = METHODS[method].design(target, random_probs(random, 10, 3), factor=factor, judged=known)
     beliefs, pool = design.beliefs, target.pool
-    plain = Beliefs.of(pool, beliefs.given, factor=factor)
+    plain = GradeProbs.of(pool, beliefs.grade_probs, factor=factor)
     plain = plain.defended() if method == "depth_plain" else plain
     for q in range(4):
         own = slice(*pool.query_offsets[q : q + 2])
@@ -132,8 +132,10 @@ def test_known_items_are_never_asked_for_and_cost_nothing(method, compare):
     known[pool.item_queries < 3] = labels[pool.item_queries < 3]
     design = METHODS[method].design(target, random_probs(random, pool.n_items, 4), judged=known)
     order = design.order
-    assert not order.roots[known[order.items] >= 0].any()
-    assert set(order.items[order.roots > 0].tolist()) == set(np.flatnonzero(target.matters & (known < 0)).tolist())
+    assert not order.place_rates[known[order.items] >= 0].any()
+    assert set(order.items[order.place_rates > 0].tolist()) == set(
+        np.flatnonzero(target.matters & (known < 0)).tolist()
+    )
     assert order.overheads[:3].tolist() == [0, 0, 0]
     assert not order.is_open[:3].any()
     assert design.cost == pytest.approx(
@@ -206,9 +208,9 @@ def test_known_values_are_known_squares_in_the_variance_between_queries():
     near, wide = campaign.estimate(), campaign.estimate(scope="population")
     p, values = pool.query_probs, target.values(labels)
     level = Campaign(design, 0.99 * design.cost, rng=2).planned[len(campaign.units)].level
-    is_known = ~design.order.is_open | (level * design.order.query_roots >= 1)
+    is_known = ~design.order.is_open | (level * design.order.query_rates >= 1)
     drawn = [unit.query for unit in campaign.units if not is_known[unit.query]]
-    weights = p[drawn] / np.minimum(1, level * design.order.query_roots[drawn])
+    weights = p[drawn] / np.minimum(1, level * design.order.query_rates[drawn])
     squares = p[is_known] @ values[is_known] ** 2
     squares += (1 - p[is_known].sum()) * (weights @ values[drawn] ** 2) / weights.sum()
     spread = squares - (near.value**2 - near.std_error**2)

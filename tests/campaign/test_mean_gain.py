@@ -91,7 +91,8 @@ def test_everything_judged_is_the_mean_gain_by_hand(method, measure, rule):
     one, _, probs, ann, bob = case_of()
     target = Target(measure, one)
     design = METHODS[method].design(target, probs, max_grade=TOP, budget=1e6)
-    campaign, progress, agreement = read(design, {"ann": ann, "bob": bob})
+    campaign = read(design, {"ann": ann, "bob": bob})
+    progress, agreement = campaign.progress, campaign.agreement
     found = campaign.estimate()
     assert (found.std_error, progress.waiting) == (0, 0)
     assert found.value == pytest.approx(mean_values(rule, target, ann, bob).mean(), rel=1e-12)
@@ -107,8 +108,8 @@ def test_of_plain_sums_the_estimate_is_the_mean_of_the_judges_own(method, measur
     """Linear in the gains: with the model taken at its word, and without a factor that learns."""
     one, other, probs, ann, bob = case_of(2, compare=compare)
     design = replace(METHODS[method].design(Target(measure, one, other), probs, budget=30), is_fitted=False)
-    both = read(design, {"ann": ann, "bob": bob})[0].estimate()
-    each = [read(design, {name: grades})[0].estimate() for name, grades in (("ann", ann), ("bob", bob))]
+    both = read(design, {"ann": ann, "bob": bob}).estimate()
+    each = [read(design, {name: grades}).estimate() for name, grades in (("ann", ann), ("bob", bob))]
     assert both.value == pytest.approx((each[0].value + each[1].value) / 2, rel=1e-12)
     assert both.std_error not in (each[0].std_error, each[1].std_error)
 
@@ -117,22 +118,21 @@ def test_of_plain_sums_the_estimate_is_the_mean_of_the_judges_own(method, measur
 def test_judges_who_agree_change_nothing_and_one_who_cannot_is_not_counted(method):
     one, _, probs, ann, _ = case_of(3)
     design = METHODS[method].design(Target(DCG(), one), probs, factor=QueryFactor(sigma=1.0), budget=40)
-    alone = read(design, {"ann": ann})[0].estimate()
-    assert read(design, {"ann": ann, "bob": ann})[0].estimate() == alone
+    alone = read(design, {"ann": ann}).estimate()
+    assert read(design, {"ann": ann, "bob": ann}).estimate() == alone
     unable = np.where(np.arange(ann.size) % 3 == 0, CANNOT, ann)
-    assert read(design, {"ann": ann, "bob": unable})[0].estimate() == alone
+    assert read(design, {"ann": ann, "bob": unable}).estimate() == alone
 
 
 @pytest.mark.parametrize("method", ["items", "depth"])
 def test_the_sample_is_the_same_and_answers_other_questions_too(method):
     one, other, probs, ann, bob = case_of(4, compare=True)
     design = METHODS[method].design([Target(DCG(), one, other), Target(DCG(), one)], probs, budget=30)
-    campaign = read(design, {"ann": ann, "bob": bob})[0]
+    campaign = read(design, {"ann": ann, "bob": bob})
     assert campaign.planned == Campaign(design).planned
     question = Target(Precision(2), one)
     low, high = (
-        read(design, {"x": grades})[0].estimate(question).value
-        for grades in (np.minimum(ann, bob), np.maximum(ann, bob))
+        read(design, {"x": grades}).estimate(question).value for grades in (np.minimum(ann, bob), np.maximum(ann, bob))
     )
     assert low < campaign.estimate(question).value < high
     assert campaign.estimate(Target(Precision(2), one, within=np.arange(25) < 20)).n_queries < 20 + 1
@@ -146,7 +146,7 @@ def test_mean_gains_are_unbiased_in_the_mean_over_samples():
     truth = (
         mean_values("exp", Target(DCG(), one), ann, bob) - mean_values("exp", Target(DCG(), other), ann, bob)
     ).mean()
-    values = np.array([read(design, {"a": ann, "b": bob}, rng=seed)[0].estimate().value for seed in range(120)])
+    values = np.array([read(design, {"a": ann, "b": bob}, rng=seed).estimate().value for seed in range(120)])
     assert abs(values.mean() - truth) < 4 * values.std(ddof=1) / np.sqrt(values.size)
 
 
@@ -154,8 +154,8 @@ def test_a_measure_without_gains_between_is_refused():
     one, _, probs, ann, bob = case_of(6)
     design = METHODS["depth"].design(Target(AP(), one), probs, budget=40)
     with pytest.raises(InputError, match=r"AP\(rel=1\) knows no gain between relevant and not"):
-        read(design, {"ann": ann, "bob": bob})[0].estimate()
-    assert read(design, {"ann": ann, "bob": bob}, "median")[0].estimate().n_items > 0
+        read(design, {"ann": ann, "bob": bob}).estimate()
+    assert read(design, {"ann": ann, "bob": bob}, "median").estimate().n_items > 0
 
 
 def test_three_judges_weigh_alike():
@@ -163,7 +163,7 @@ def test_three_judges_weigh_alike():
     design = METHODS["whole"].design(Target(DCG(), one), probs, max_grade=TOP, budget=1e6)
     cid = np.where(np.arange(ann.size) % 3 == 0, bob, ann)  # no copy of another's: that would be one judge
     orders = itertools.permutations({"ann": ann, "bob": bob, "cid": cid}.items())
-    values = {read(design, dict(order))[0].estimate().value for order in orders}
+    values = {read(design, dict(order)).estimate().value for order in orders}
     gains = sum(2.0**grades - 1 for grades in (ann, bob, cid)) / 3
     expected = np.zeros(25)
     np.add.at(expected, one.pool.item_queries[one.items], gains[one.items] / np.log2(1 + one.ranks))
@@ -179,7 +179,7 @@ def test_a_known_grade_is_never_taken_for_one_that_stands_for_judges():
     for method in ("random", "whole"):
         probs = None if method == "random" else random_probs(np.random.default_rng(1), ann.size, 7)
         design = METHODS[method].design(Target(DCG(), one), probs, judged=known, budget=1e6)
-        found = read(design, {"ann": ann, "bob": bob})[0].estimate()
+        found = read(design, {"ann": ann, "bob": bob}).estimate()
         gains = np.where(known >= 0, 2.0**5 - 1, ((2.0**ann - 1) + (2.0**bob - 1)) / 2)
         expected = np.zeros(25)
         np.add.at(expected, one.pool.item_queries[one.items], gains[one.items] / np.log2(1 + one.ranks))
@@ -189,7 +189,7 @@ def test_a_known_grade_is_never_taken_for_one_that_stands_for_judges():
 def test_a_question_beside_one_without_mean_gains_is_answered():
     one, _, probs, ann, bob = case_of(9)
     design = METHODS["depth"].design([Target(AP(), one), Target(DCG(), one)], probs, budget=1e6)
-    campaign = read(design, {"ann": ann, "bob": bob})[0]
+    campaign = read(design, {"ann": ann, "bob": bob})
     expected = mean_values("exp", Target(DCG(), one), ann, bob).mean()
     assert campaign.estimate(design.targets[1]).value == pytest.approx(expected, rel=1e-12)
     for asked in (None, design.targets[0]):
@@ -202,12 +202,12 @@ def test_bounds_of_what_cannot_be_judged_are_at_grades_of_the_scale(measure):
     """One item that nobody can judge: its bounds are the estimates with each grade in its place."""
     one, _, probs, ann, bob = case_of(10)
     design = METHODS["depth"].design(Target(measure, one), probs, factor=QueryFactor(sigma=1.0), budget=60)
-    lost = read(design, {"ann": ann, "bob": bob})[0].units[5].items[0]
+    lost = read(design, {"ann": ann, "bob": bob}).units[5].items[0]
     sheets = {name: np.where(np.arange(ann.size) == lost, CANNOT, g) for name, g in (("ann", ann), ("bob", bob))}
-    bounds = read(design, sheets)[0].estimate().cannot
+    bounds = read(design, sheets).estimate().cannot
     values = []
     for grade in range(TOP + 1):
         full = {name: np.where(np.arange(ann.size) == lost, grade, g) for name, g in (("ann", ann), ("bob", bob))}
-        values.append(read(design, full)[0].estimate().value)
-    own = read(design, sheets)[0].estimate().value
+        values.append(read(design, full).estimate().value)
+    own = read(design, sheets).estimate().value
     assert (bounds.low, bounds.high) == (pytest.approx(min([own, *values])), pytest.approx(max([own, *values])))

@@ -13,6 +13,7 @@ from activeeval import DCG, ERR, METHODS, Campaign, Estimate, InputError, StateE
 from activeeval.campaign.rounds import N_FOLDS, Rounds, combined, planned_weights, read_together
 from activeeval.grade_models import QueryFactor
 from activeeval.pool import pool_hashes
+from activeeval.results import Note
 
 GAINS, N = [0.0, 1.0, 3.0], 60
 
@@ -114,13 +115,13 @@ def test_planned_weights_are_what_each_round_adds_to_the_information():
 
 
 def test_rounds_add_up():
-    one, two = estimate_of(1.0, 0.3, 10.0), replace(estimate_of(2.0, 0.4, 20.0), notes=("careful",))
+    one, two = estimate_of(1.0, 0.3, 10.0), replace(estimate_of(2.0, 0.4, 20.0), notes=(Note("rounded"),))
     found = combined([one, two], [0.25, 0.75])
     parts = np.array([0.25 * 0.3, 0.75 * 0.4]) ** 2
     assert found.value == 1.75
     assert found.std_error == pytest.approx(math.sqrt(parts.sum()))
     assert found.degrees_of_freedom == pytest.approx(parts.sum() ** 2 / (parts**2 @ [1 / 10, 1 / 20]))
-    assert (found.n_items, found.cost, found.notes) == (40, 40.0, ("careful",))
+    assert (found.n_items, found.cost, found.notes) == (40, 40.0, (Note("rounded"),))
     assert combined([one, replace(two, std_error=math.inf)], [0.25, 0.75]).std_error == math.inf
     assert combined([replace(one, std_error=math.inf), two], [0.0, 1.0]).std_error == pytest.approx(0.4)
     assert combined([replace(one, std_error=0.0)], [1.0]).interval(0.9).low == 1.0

@@ -14,6 +14,7 @@ from cli_files import json_rows
 from scipy import stats
 
 from activeeval.estimation.significance import holm, holm_confidences
+from activeeval.report.words import text_of
 from activeeval.results import Cannot, Estimate, Interval
 from activeeval.tasks.gate import Decision, _with_queries, exit_code
 from activeeval.tasks.samples import judged
@@ -191,7 +192,10 @@ def test_what_waits_and_what_is_to_be_added_is_told(call, sampled):
     early = call("compare", "b.run", "a.run", *sampled, "-o", "jsonl")
     assert "1 of" in early.err
     assert "wait for a grade" in early.err
-    assert any("an early reading" in told for told in json_rows(early.out)[0]["cautions"])
+    assert any(
+        (told["code"], told["level"]) == ("early", "note") and "an early reading" in told["text"]
+        for told in json_rows(early.out)[0]["cautions"]
+    )
 
 
 def test_draws_with_replacement_are_not_told_to_grow(call):
@@ -337,4 +341,4 @@ def test_a_verdict_holds_whatever_is_worth_what_could_not_be_judged(low, high, v
     one = replace(sure, estimate=replace(sure.estimate, cannot=cannot))
     assert (one.verdict, exit_code([one])) == (verdict, code)
     assert one.is_open_by_cannot == (verdict == "undecided")
-    assert ("could not be judged" in one.obstacle) == one.is_open_by_cannot
+    assert ("could not be judged" in text_of(one.obstacle)) == one.is_open_by_cannot

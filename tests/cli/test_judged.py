@@ -12,6 +12,7 @@ from cli_files import csv_rows, write_csv, write_lines
 from activeeval import Campaign
 from activeeval.campaign.sample import from_arrays
 from activeeval.io.arrays import read_arrays
+from activeeval.results import Note
 
 NEW = ("--out", "s.sample", "--sheet", "s.csv")
 COMPARED = (*RUN, "--versus-run", "b.run")
@@ -149,7 +150,7 @@ def test_known_grades_that_differ_are_resolved_by_name(call, folder):
     for policy, expected in (("majority", 2), ("median", 2)):
         case = case_of(runs=("a.run",), max_grade=3, judged=judged, judged_policy=policy)
         assert case.known.max() == expected
-        assert f"1 known items have several grades, 0 of them alike (policy: {policy})" in case.notes
+        assert Note("several grades", {"n": 1, "n_alike": 0, "policy": policy}) in case.notes
     more = [x for name in judged for x in ("--judged", name)]
     options = ("--measure", "DCG@5", "--budget", "30%", "--judged-policy", "median")
     assert call("sample", *RUN, *options, *more, *files("d.csv")).code == 0

@@ -12,6 +12,7 @@ from cli_files import csv_rows, write_csv, write_lines
 from activeeval import METHODS, Rankings
 from activeeval.campaign.rounds import planned_weights, read_together
 from activeeval.grade_models import average_probabilities, run_features
+from activeeval.report.words import text_of
 from activeeval.tasks.samples import judged
 
 SMALL = ("--measure", "DCG@5", "--budget", "30%", "--repetitions", 20, "-o", "jsonl")
@@ -77,7 +78,7 @@ def test_probabilities_of_several_without_labels_are_averaged(folder):
         write_lines(folder / f"{name}.csv", ["qid,docid,p0,p1,p2,p3", *table])
     case = case_of(runs=("a.run",), model=("probs=x.csv", "probs=y.csv"), max_grade=3)
     assert case.beliefs.probs == pytest.approx(np.tile([0.5, 0, 0.25, 0.25], (case.workload.pool.n_items, 1)))
-    assert case.beliefs.notes == ("the mean of 2 grade models: too few labels to weigh them",)
+    assert list(map(text_of, case.beliefs.notes)) == ["the mean of 2 grade models: too few labels to weigh them"]
 
 
 def test_a_sample_of_several_models_is_read_as_it_was_drawn(call, folder):

@@ -69,9 +69,9 @@ def test_what_a_file_says_is_the_campaign_to_the_last_bit(folder, given, measure
     grades = [grade for pair in zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), strict=True)
               for grade in answer(pair[0], [pair[1]])]  # fmt: skip
     sheet = replace(sheet, grade=np.array(grades))
-    restored, progress, _ = take(restored, {"x.csv": sheet}, [id_of(arrays)])
+    restored = take(restored, {"x.csv": sheet}, [id_of(arrays)])
     expected = live.run(answer)
-    assert progress == (expected.n_items, 0, 0)
+    assert restored.progress == (expected.n_items, 0, 0)
     for scope in ("pool", "population"):
         assert restored.estimate(scope=scope) == live.estimate(scope=scope)
     if method != "items_plain":

@@ -10,9 +10,9 @@ import pytest
 from naive import pool_of, random_probs, rankings_of
 
 from activeeval import ERR, METHODS, Rankings, Target, replicate
-from activeeval.design import DEPTH, Beliefs
+from activeeval.design import DEPTH, GradeProbs
 from activeeval.design.beliefs import SHARE, SHIFTS
-from activeeval.design.expectations import path_of
+from activeeval.design.expectations import expectations_of
 from activeeval.generated import generate_pool
 
 
@@ -28,7 +28,7 @@ def test_every_node_is_a_distribution(n_nodes, n_grades):
     nodes[0, 0] = np.eye(n_grades)[0]
     nodes[:, 1] = np.eye(n_grades)[-1]
     weights = random.dirichlet(np.ones(n_nodes))
-    own = Beliefs.of(pool_of([200]), nodes, weights)
+    own = GradeProbs.of(pool_of([200]), nodes, weights)
     more = own.defended()
     assert more.nodes.shape == (n_nodes + 3, 200, n_grades)
     assert more.nodes.min() >= 0
@@ -43,7 +43,7 @@ def test_every_node_is_a_distribution(n_nodes, n_grades):
 def test_shifts_are_those_of_cumulative_logits_of_the_whole_model():
     """By the formula, one item and one grade at a time: −4, −2, 2 on the logit of p(y > k)."""
     random = np.random.default_rng(2)
-    own = Beliefs.of(pool_of([5]), random.dirichlet(np.full(4, 2.0), (2, 5)), np.array([0.3, 0.7]))
+    own = GradeProbs.of(pool_of([5]), random.dirichlet(np.full(4, 2.0), (2, 5)), np.array([0.3, 0.7]))
     more = own.defended()
     assert SHIFTS == (-4.0, -2.0, 2.0)
     for shift, shifted in zip(SHIFTS, more.nodes[2:], strict=True):
@@ -74,9 +74,11 @@ def test_a_few_labels_tell_which_node_it_is():
     n = 20
     pool = pool_of([n])
     target = Target(ERR(4), rankings_of(pool, [list(range(n))]))
-    uniform = Beliefs.of(pool, np.full((n, 5), 0.2))
+    uniform = GradeProbs.of(pool, np.full((n, 5), 0.2))
     labels = np.zeros(n, dtype=np.int64)
-    plain, wary = (path_of(target, one, *target.judging_lists(), labels)[1] for one in (uniform, uniform.defended()))
+    plain, wary = (
+        expectations_of(target, one, *target.judging_lists(), labels)[1] for one in (uniform, uniform.defended())
+    )
     assert wary[3] < 0.3 * plain[3]
 
 

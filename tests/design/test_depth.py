@@ -30,9 +30,9 @@ from naive import (
 from scipy.optimize import brentq
 
 from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Cascade, Recall, Success, Target
-from activeeval.design import DEPTH, Beliefs, Design, Levels
-from activeeval.design.expectations import path_of
-from activeeval.estimation import evaluate, judged_sample
+from activeeval.design import DEPTH, Design, GradeProbs, Levels
+from activeeval.design.expectations import expectations_of
+from activeeval.estimation import evaluate, evidence_of
 from activeeval.kernels import rates
 
 FAMILIES = {"additive": (Additive, additive_value), "cascade": (Cascade, cascade_value)}
@@ -55,7 +55,7 @@ def model_of(random, n_nodes, n_items, n_grades):
 
 def design_of(target, nodes, weights, random=None):
     """Return a plain design that takes a model at its word, with rates of its own that never rise within a query."""
-    beliefs = Beliefs.of(target.pool, nodes, weights)
+    beliefs = GradeProbs.of(target.pool, nodes, weights)
     places = DEPTH.places([target], beliefs, beliefs.known)
     n = places.open_costs.size
     shares = np.ones(n) if random is None else random.uniform(0.3, 1, n)
@@ -120,7 +120,7 @@ def test_the_value_after_each_label_is_the_posterior_expectation(seed, family, c
     target = Target(make(worth, discounts, cutoff), *(rankings_of(pool, [one]) for one in (first, second)))
     design = design_of(target, nodes, weights)
     beliefs, order = design.beliefs, design.order.items.tolist()
-    is_wanted = design.order.roots > 0
+    is_wanted = design.order.place_rates > 0
 
     def delta(grades):
         c = discounts[:cutoff]
@@ -281,9 +281,9 @@ def spreads_of(measure, n_copies, first, second, nodes, weights):
     n_items = nodes.shape[1]
     pool = pool_of([n_items] * n_copies)
     target = Target(measure, *(rankings_of(pool, [one] * n_copies) for one in (first, second)))
-    beliefs = Beliefs.of(pool, np.tile(nodes, (1, n_copies, 1)), weights)
+    beliefs = GradeProbs.of(pool, np.tile(nodes, (1, n_copies, 1)), weights)
     places = DEPTH.places([target], beliefs, beliefs.known)
-    return DEPTH.spread(target, places, beliefs).of_open.reshape(n_copies, -1)
+    return DEPTH.variances(target, places, beliefs).of_open.reshape(n_copies, -1)
 
 
 def enumerated_spreads(design):
@@ -332,13 +332,13 @@ def test_spreads_of_independent_additive_items_are_exact():
     pool = pool_of([4, 3])
     gains, c = np.array([0, 1, 3.0]), [1.0, 0.7, 0.5, 0.2]
     target = Target(Additive(gains, c), rankings_of(pool, [[2, 0, 1], [0, 1]]), rankings_of(pool, [[0, 2, 3], [1]]))
-    beliefs = Beliefs.of(pool, random_probs(random, 7, 3))
+    beliefs = GradeProbs.of(pool, random_probs(random, 7, 3))
     places = DEPTH.places([target], beliefs, beliefs.known)
     (probs,) = beliefs.nodes
     variance = probs @ gains**2 - (probs @ gains) ** 2
     weight = {2: 1 - 0.7, 0: 0.7 - 1, 1: 0.5, 3: -0.5, 4: 1.0, 5: 0.7 - 1}
     assert places.items.tolist() == [2, 0, 1, 3, 4, 5]
-    found = DEPTH.spread(target, places, beliefs).of_open
+    found = DEPTH.variances(target, places, beliefs).of_open
     assert found == pytest.approx([weight[z] ** 2 * variance[z] for z in places.items.tolist()], rel=1e-12)
 
 
@@ -399,7 +399,7 @@ def test_value_and_variance_are_unbiased_at_a_level_for_any_labels(name, compare
         for chance, selection in samples:
             value, own = float(pool.query_probs @ reading.predictions), 0.0
             if selection.queries.size:
-                sample = judged_sample(design, reading, judge, selection)
+                sample = evidence_of(design, reading, judge, selection)
                 omega, residuals = sample.importance_weights, sample.values - reading.predictions[selection.queries]
                 found, value = evaluate(sample), value + omega @ residuals
                 assert found.value == pytest.approx(value, rel=1e-12, abs=1e-13)
@@ -435,7 +435,7 @@ def test_totals_are_those_of_plain_loops(name):
     shown = judge.totals(selection)
     for q in range(3):
         first = order.offsets[q]
-        g = np.minimum(1, level * order.roots[first:]) / min(1, level * order.query_roots[q])
+        g = np.minimum(1, level * order.place_rates[first:]) / min(1, level * order.query_rates[q])
         own = slice(first, first + selection.counts[q])
         path = [reading.predictions[q], *judge.f[own]]
         low = [reading.predictions[q], *reading.lowest[own]]
@@ -459,7 +459,7 @@ def test_a_query_that_is_in_is_unbiased_over_depths_and_so_is_its_control():
     target = Target(ERR(2), rankings_of(pool, [[0, 1, 2]]), rankings_of(pool, [[2, 1]]))
     design = design_of(target, *model_of(random, 2, 3, 3), random)
     order, (reading,) = design.order, design.readings
-    level = 1 / order.query_roots[0]
+    level = 1 / order.query_rates[0]
     law = {own: chance for (own, at), chance in query_law(roots_of(order)[0], level * (1 - 1e-15)).items() if not at}
     depths = [own for own in law if own]
     chances = np.array([law[own] for own in depths])
@@ -541,18 +541,19 @@ def test_rates_of_a_depth_design_never_rise_and_keep_their_floors(name):
     pool = pool_of(lengths, query_costs=random.choice([0, 2.0], 12), query_probs=random.dirichlet(np.full(12, 5.0)))
     target = Target(MEASURES[name], rankings_of(pool, random_lists(random, lengths, least=1)))
     order = METHODS["depth"].design(target, random_probs(random, pool.n_items, 3)).order
-    per_query = order.query_roots / pool.query_probs
-    costs = np.bincount(order.slot_queries, order.costs * (order.roots > 0), minlength=12) + order.overheads
+    per_query = order.query_rates / pool.query_probs
+    costs = np.bincount(order.place_queries, order.costs * (order.place_rates > 0), minlength=12) + order.overheads
     mean = (
-        np.bincount(order.slot_queries, order.costs * order.roots, minlength=12) + order.overheads * order.query_roots
+        np.bincount(order.place_queries, order.costs * order.place_rates, minlength=12)
+        + order.overheads * order.query_rates
     )
     floor = 0.1 * mean.sum() / (pool.query_probs * costs).sum()
     assert per_query.min() >= 0.99 * floor
     assert per_query.max() > 2 * per_query.min()
     for first, last in itertools.pairwise(order.offsets.tolist()):
-        own = order.roots[first:last]
+        own = order.place_rates[first:last]
         own = own[own > 0]
-        assert own[0] == order.query_roots[order.slot_queries[first]]
+        assert own[0] == order.query_rates[order.place_queries[first]]
         assert np.all(np.diff(own) <= 0)
         least = 0.35 if name in ("nDCG@2", "AP@2") else 0.01
         assert own.min() >= least * own[0] * (1 - 1e-5)
@@ -566,7 +567,7 @@ def test_a_measure_without_discounts_has_nothing_to_judge():
     probs = random_probs(np.random.default_rng(0), 5, 3)
     for measure in MEASURES.values():
         design = METHODS["depth"].design(Target(measure, ranking, ranking), probs)
-        assert not design.order.roots.any()
+        assert not design.order.place_rates.any()
         assert design.cost == 0
         assert design.readings[0].predictions.tolist() == [0, 0]
 
@@ -580,8 +581,8 @@ def test_identical_rankings_differ_by_exactly_nothing_all_along(name):
         pool = pool_of([6])
         ranking = rankings_of(pool, [random.permutation(6).tolist()])
         target = Target(MEASURES[name], ranking, ranking)
-        beliefs = Beliefs.of(pool, *model_of(random, n_nodes, 6, 3))
+        beliefs = GradeProbs.of(pool, *model_of(random, n_nodes, 6, 3))
         for _ in range(20):
-            f0, f = path_of(target, beliefs, *target.judging_lists(), random.integers(0, 3, 6))
+            f0, f = expectations_of(target, beliefs, *target.judging_lists(), random.integers(0, 3, 6))
             assert not f0.any()
             assert not f.any()

@@ -10,7 +10,7 @@ from naive import PAPER, pool_of, random_lists, random_probs, rankings_of
 from scipy import optimize
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, BudgetError, InputError, Rankings, Target, optimal_sampling_probs
-from activeeval.design import Beliefs, defended
+from activeeval.design import GradeProbs, defended
 from activeeval.design.methods import find_method
 
 
@@ -77,7 +77,7 @@ def test_without_any_spread_only_cost_decides():
 
 def seen(target, probs):
     """Return what a model says of a target, rounded to 32 bits as it is stored."""
-    return target.moments(Beliefs.of(target.pool, probs).nodes[0])
+    return target.moments(GradeProbs.of(target.pool, probs).nodes[0])
 
 
 @pytest.mark.parametrize("measure", [DCG(), ERR(4, cutoff=3)])
@@ -88,7 +88,7 @@ def test_active_is_corollary_1(measure, compare):
     design = METHODS["active"].design(target, probs)
     overall = pool.query_probs @ moments.mean
     spread = moments.second - 2 * overall * moments.mean + overall**2
-    expected = pool.query_probs * np.sqrt(spread / design.scheme.deck(design.order).costs)
+    expected = pool.query_probs * np.sqrt(spread / design.scheme.draws_of(design.order).costs)
     assert design.scheme.sampling_probs == pytest.approx(expected / expected.sum(), rel=1e-9)
     assert design.scheme.sampling_probs.sum() == pytest.approx(1, abs=1e-12)
     assert design.readings[0].predictions == pytest.approx(moments.mean, rel=1e-12)
@@ -111,7 +111,7 @@ def test_unic_is_active_on_a_pool_without_costs_but_pays_them():
     spread = moments.variance + (moments.mean - target.pool.query_probs @ moments.mean) ** 2
     expected = target.pool.query_probs * np.sqrt(spread)
     assert blind.scheme.sampling_probs == pytest.approx(expected / expected.sum(), rel=1e-9)
-    np.testing.assert_array_equal(blind.scheme.deck(blind.order).costs, active.scheme.deck(active.order).costs)
+    np.testing.assert_array_equal(blind.scheme.draws_of(blind.order).costs, active.scheme.draws_of(active.order).costs)
 
 
 def test_unid_is_active_with_the_uniform_model():
@@ -140,17 +140,17 @@ def test_a_query_factor_reaches_the_design():
     design = METHODS["whole"].design(target, nodes, node_weights=[0.3, 0.7], defensive_share=0)
     moments = target.moments(nodes, [0.3, 0.7])
     assert design.readings[0].predictions == pytest.approx(moments.mean)
-    costs = np.bincount(design.order.slot_queries, design.order.costs)
+    costs = np.bincount(design.order.place_queries, design.order.costs)
     expected = target.pool.query_probs * np.sqrt(moments.variance / costs)
-    assert design.order.query_roots == pytest.approx(expected, rel=1e-5)
+    assert design.order.query_rates == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_bias_is_guarded_against():
     target, probs = random_target(4, ERR(4))
     order = METHODS["whole"].design(target, probs, bias=0.5).order
     spread = seen(target, probs).variance + 0.25
-    expected = target.pool.query_probs * np.sqrt(spread / np.bincount(order.slot_queries, order.costs))
-    assert order.query_roots[order.is_open] == pytest.approx(expected[order.is_open], rel=1e-5)
+    expected = target.pool.query_probs * np.sqrt(spread / np.bincount(order.place_queries, order.costs))
+    assert order.query_rates[order.is_open] == pytest.approx(expected[order.is_open], rel=1e-5)
 
 
 def test_a_model_is_asked_for_by_name():
@@ -182,17 +182,17 @@ def test_a_defensive_share_is_a_floor_under_the_rates(method):
         order = METHODS[method].design(target, probs, defensive_share=share).order
         plain = METHODS[method].design(target, probs, defensive_share=0.0).order
         p, is_open = target.pool.query_probs, order.is_open
-        costs = np.bincount(order.slot_queries, order.costs * (order.roots > 0), minlength=12)
+        costs = np.bincount(order.place_queries, order.costs * (order.place_rates > 0), minlength=12)
         top = (
-            np.bincount(plain.slot_queries, plain.costs * plain.roots, minlength=12)
-            + plain.overheads * plain.query_roots
+            np.bincount(plain.place_queries, plain.costs * plain.place_rates, minlength=12)
+            + plain.overheads * plain.query_rates
         )
         mean = top.sum() / (p * (costs + order.overheads)).sum()
-        per_query = (order.query_roots / p)[is_open]
+        per_query = (order.query_rates / p)[is_open]
         assert per_query.min() >= 0.97 * share * mean
         assert share > 0 or per_query.min() < 0.5 * mean
         if order.is_nested:  # whoever turns to a query judges its first item
-            np.testing.assert_array_equal(order.roots[order.offsets[:-1][is_open]], order.query_roots[is_open])
+            np.testing.assert_array_equal(order.place_rates[order.offsets[:-1][is_open]], order.query_rates[is_open])
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, np.nan])
@@ -252,7 +252,7 @@ def test_an_order_of_prefixes_is_by_better_rank(measure):
                 for rank, z in enumerate(own[: None if measure.needs_all_items else measure.cutoff]):
                     place[z] = min(place.get(z, (rank, side)), (rank, side))
             own = order.items[order.offsets[q] : order.offsets[q + 1]]
-            wanted = own[order.roots[order.offsets[q] : order.offsets[q + 1]] > 0].tolist()
+            wanted = own[order.place_rates[order.offsets[q] : order.offsets[q + 1]] > 0].tolist()
             ranked = [z for z in wanted if z in place]
             assert ranked == sorted(ranked, key=place.get)
             assert wanted[: len(ranked)] == ranked  # what no list holds comes last
@@ -271,16 +271,16 @@ def test_costs_are_those_of_the_items_to_judge_and_the_overhead_in_mean_items():
     mean = 63 / 6
     target = Target(DCG(), first, second)
     design = METHODS["passive"].design(target)
-    assert design.scheme.deck(design.order).costs * mean == pytest.approx([7.5, 8.25, 0.0])
+    assert design.scheme.draws_of(design.order).costs * mean == pytest.approx([7.5, 8.25, 0.0])
     assert np.diff(design.order.offsets).tolist() == [3, 1, 0]
-    assert design.scheme.deck(design.order).expected_cost * mean == pytest.approx(15.75 / 3)
+    assert design.scheme.draws_of(design.order).expected_cost * mean == pytest.approx(15.75 / 3)
     for method in ("random", "whole", "depth", "items"):
         own = METHODS[method].design(target, np.full((6, 3), 1 / 3))
         assert own.cost * mean == pytest.approx(15.75)
         assert own.order.overheads * mean == pytest.approx([0.5, 0.25, 0])
         assert own.order.dearest_units * mean == pytest.approx([7.5, 8.25, 0])
     cut = METHODS["passive"].design(Target(DCG(cutoff=1), first))
-    assert cut.scheme.deck(cut.order).costs * mean == pytest.approx([1.5, 8.25, 0.0])
+    assert cut.scheme.draws_of(cut.order).costs * mean == pytest.approx([1.5, 8.25, 0.0])
 
 
 def test_costs_in_another_unit_make_the_same_design():
@@ -292,7 +292,7 @@ def test_costs_in_another_unit_make_the_same_design():
     for method in METHODS:
         one, other = (METHODS[method].design(each, probs) for each in (target, again))
         assert one.cost == other.cost
-        np.testing.assert_array_equal(one.order.roots, other.order.roots)
+        np.testing.assert_array_equal(one.order.place_rates, other.order.place_rates)
         np.testing.assert_array_equal(one.order.costs, other.order.costs)
 
 
@@ -316,8 +316,8 @@ def budgeted():
 @pytest.mark.parametrize(("budget", "n"), [(3.5, 1), (6.99, 1), (7.0, 2), (35.0, 10), (36.0, 10)])
 def test_the_number_of_draws_is_the_budget_over_the_expected_cost(budget, n):
     design = budgeted()
-    assert design.scheme.deck(design.order).expected_cost == pytest.approx((0.5 + 1.2 + 1.8) * 3 / 7)
-    assert design.scheme.deck(design.order).n_draws(budget * 3 / 7) == n
+    assert design.scheme.draws_of(design.order).expected_cost == pytest.approx((0.5 + 1.2 + 1.8) * 3 / 7)
+    assert design.scheme.draws_of(design.order).n_draws(budget * 3 / 7) == n
 
 
 def test_an_expected_budget_below_one_draw_is_refused_with_numbers():
@@ -337,8 +337,8 @@ def test_a_hard_budget_below_the_dearest_query_is_refused_with_numbers():
 
 def test_a_census_is_what_pays_for_every_query():
     design = budgeted()
-    assert design.scheme.deck(design.order).is_census(6.0)
-    assert not design.scheme.deck(design.order).is_census(5.99)
+    assert design.scheme.draws_of(design.order).is_census(6.0)
+    assert not design.scheme.draws_of(design.order).is_census(5.99)
 
 
 @pytest.mark.parametrize("method", PAPER)
@@ -346,7 +346,7 @@ def test_draws_come_with_their_probabilities(method):
     """By the hash of the ids: cumulated probabilities in that order, each query its own q."""
     target, probs = random_target(8, ERR(4))
     design = METHODS[method].design(target, probs)
-    deck = design.scheme.deck(design.order)
+    deck = design.scheme.draws_of(design.order)
     by_hash, cumulative = deck.queries, deck.cumulative
     assert sorted(by_hash.tolist()) == list(range(12))
     assert np.all(np.diff(design.order.query_hashes[by_hash].astype(object)) > 0)
@@ -362,8 +362,8 @@ def test_inclusion_probs_are_those_of_the_level_that_costs_the_budget_on_average
         pi, a = own.inclusion_probs
         order, level = own.order, own.order.level_for(own.budget)
         assert order.expected_cost(level) == pytest.approx(own.budget, rel=1e-9)
-        assert pi == pytest.approx(np.minimum(1, level * order.query_roots))
-        assert a == pytest.approx(np.minimum(1, level * order.roots))
+        assert pi == pytest.approx(np.minimum(1, level * order.query_rates))
+        assert a == pytest.approx(np.minimum(1, level * order.place_rates))
         drawn = pi > 0
         assert own.largest_weight == pytest.approx((order.query_probs[drawn] / pi[drawn]).max() * pi.sum())
     pi, a = design.with_budget(2 * design.cost).inclusion_probs

@@ -25,9 +25,9 @@ from naive_estimates import n_regressors
 from activeeval import DCG, ERR, METHODS, RBP, Additive, InputError, Precision, Target, replicate
 from activeeval.design import ITEMS, Levels
 from activeeval.design.orders import Places
-from activeeval.design.rates import Spread, pooled
-from activeeval.estimation import evaluate, judged_sample
-from activeeval.estimation.effective import spread_of
+from activeeval.design.rates import Variances, pooled
+from activeeval.estimation import evaluate, evidence_of
+from activeeval.estimation.effective import value_variance
 from activeeval.kernels import rates
 from activeeval.pool import key_of
 
@@ -51,8 +51,8 @@ def case_of(seed, n_nodes=2, compare=False, zeros=False, lists=None, method="ite
     nodes, weights = model_of(random, n_nodes, 5, zeros)
     design = METHODS[method].design(target, nodes, node_weights=weights)
     of_query, n = random.uniform(0.3, 0.9, 2), design.order.items.size
-    own = np.where(design.order.roots > 0, of_query[design.order.slot_queries] * random.uniform(0.2, 1, n), 0)
-    order = replace(design.order, query_roots=of_query, roots=own)
+    own = np.where(design.order.place_rates > 0, of_query[design.order.place_queries] * random.uniform(0.2, 1, n), 0)
+    order = replace(design.order, query_rates=of_query, place_rates=own)
     reading = design.stage.reading(target, order, design.beliefs, design.known)
     return random, replace(design, order=order, readings=(reading,), is_fitted=False)
 
@@ -91,7 +91,7 @@ def test_totals_are_those_of_plain_loops(n_nodes, zeros, method, compare):
         for query, n in ((0, 2), (1, 3)):
             first = order.offsets[query]
             own = slice(first, first + n)
-            g = np.minimum(1, level * order.roots[own]) / (level * order.query_roots[query])
+            g = np.minimum(1, level * order.place_rates[own]) / (level * order.query_rates[query])
             gains = [GAINS[y] for y in grades[order.items[own]]]
             c, prior = reading.contrast[own], reading.means[own]
             for chosen in subsets(n):
@@ -124,18 +124,18 @@ def test_the_spread_between_queries_is_unbiased_at_a_level_for_any_labels(level,
         order, known = design.order, np.full(5, -1)
         if is_known:
             known[order.items[order.offsets[1]]] = labels[order.items[order.offsets[1]]]
-            order = replace(order, roots=np.where(known[order.items] >= 0, 0.0, order.roots))
+            order = replace(order, place_rates=np.where(known[order.items] >= 0, 0.0, order.place_rates))
         reading = design.stage.reading(design.target, order, design.beliefs, known)
         own, p, m = replace(design, order=order, readings=(reading,)), order.query_probs, reading.predictions
         truth, judge = reading.target.values(np.array(labels)), reading.judge(np.array(labels))
         mean = 0.0
         for chance, below in fixed_samples(roots_of(order), level):
             selection = selection_of(order, below, level)
-            sample = judged_sample(own, reading, judge, selection)
+            sample = evidence_of(own, reading, judge, selection)
             if sample.n_queries == 0 and not sample.is_census:
                 found = p @ (m - p @ m) ** 2
             else:
-                found = spread_of(sample, evaluate(sample), reading, selection).value
+                found = value_variance(sample, evaluate(sample), reading, selection).value
             mean += chance * found
         assert mean == pytest.approx(p @ (truth - p @ truth) ** 2, rel=1e-9, abs=1e-12)
 
@@ -157,7 +157,7 @@ def test_value_and_variance_are_unbiased_at_a_level_for_any_labels(n_nodes, comp
         for chance, selection in samples:
             value, own = float(p @ m), 0.0
             if selection.queries.size:
-                sample = judged_sample(design, reading, judge, selection)
+                sample = evidence_of(design, reading, judge, selection)
                 omega, residuals = sample.importance_weights, sample.totals @ [1, 0, -1]
                 found, value = evaluate(sample), value + omega @ residuals
                 assert found.value == pytest.approx(value, rel=1e-12, abs=1e-13)
@@ -198,14 +198,14 @@ def test_items_that_no_list_weighs_are_never_judged():
     lists = [[[1, 0], [2, 0, 1]], [[1], [2, 1, 0]]]
     _, design = case_of(4, compare=True, lists=lists)
     order, (reading,) = design.order, design.readings
-    is_wanted = order.roots > 0
+    is_wanted = order.place_rates > 0
     assert sorted(order.items[is_wanted].tolist()) == [0, 2, 3]
-    assert order.slot_queries[is_wanted].tolist() == [0, 1, 1]
+    assert order.place_queries[is_wanted].tolist() == [0, 1, 1]
     weight = {0: 0.6, 2: 0.6 - 0.3, 3: 0.3 - 0.6}
     assert reading.contrast[is_wanted] == pytest.approx([weight[z] for z in order.items[is_wanted].tolist()])
     probs = random_probs(np.random.default_rng(0), 4, 2)
     cut = METHODS["items"].design(Target(Precision(2), rankings_of(pool_of([4]), [[3, 0, 1, 2]])), probs).order
-    assert set(cut.items[cut.roots > 0].tolist()) == {0, 3}
+    assert set(cut.items[cut.place_rates > 0].tolist()) == {0, 3}
     larger = max((0, 3), key=lambda z: probs[z, 0] * probs[z, 1])
     assert cut.items[0] == larger
 
@@ -217,7 +217,7 @@ def test_spreads_are_between_what_one_node_and_what_no_label_leaves(n_nodes):
     _, design = case_of(5, n_nodes, compare=True)
     beliefs, (reading,) = design.beliefs, design.readings
     places = ITEMS.places([reading.target], beliefs, design.known)
-    spread = ITEMS.spread(reading.target, places, beliefs)
+    spread = ITEMS.variances(reading.target, places, beliefs)
     gains = np.array(GAINS)
     assert places.matters.all()
     for i, z in enumerate(places.items.tolist()):
@@ -280,7 +280,7 @@ def test_a_query_comes_by_what_its_items_leave_of_its_variance(n_nodes):
     design = METHODS["items"].design(target, nodes, node_weights=weights, defensive_share=0)
     order, beliefs = design.order, design.beliefs
     places = ITEMS.places([target], beliefs, design.known)
-    spread = ITEMS.spread(target, places, beliefs)
+    spread = ITEMS.variances(target, places, beliefs)
     n_left = n_joined = 0
     for q in range(10):
         own = slice(*places.open_offsets[q : q + 2])
@@ -290,7 +290,7 @@ def test_a_query_comes_by_what_its_items_leave_of_its_variance(n_nodes):
         for i in sorted(range(b.size), key=lambda i: -b[i] / costs[i]):
             if b[i] / costs[i] > top / bottom:
                 top, bottom, n_joined = top + b[i], bottom + costs[i], n_joined + 1
-        assert order.query_roots[q] == pytest.approx(pool.query_probs[q] * math.sqrt(top / bottom), rel=1e-5)
+        assert order.query_rates[q] == pytest.approx(pool.query_probs[q] * math.sqrt(top / bottom), rel=1e-5)
     assert n_joined > 5
     assert (n_left > 0) == (n_nodes > 1)
 
@@ -302,7 +302,7 @@ def test_without_an_overhead_items_come_on_their_own(beside):
     costs, variances = np.array([1.0, 2.0, 0.5, 1.0]), np.array([4.0, 2.0, 0.1, 6.0])
     pool = pool_of([3, 1], item_costs=costs, query_costs=[0.0, beside])
     places = Places.of(pool, pool.query_offsets, np.arange(4), np.ones(4, np.bool_))
-    spread = Spread(of_query=np.array([9.0, 6.0]), of_open=variances, least_shares=np.zeros(4))
+    spread = Variances(of_query=np.array([9.0, 6.0]), of_open=variances, least_shares=np.zeros(4))
     found = pooled(places, spread, is_nested=False)
     assert found.of_open[:3] == pytest.approx(np.sqrt(variances / costs)[:3])
     assert found.of_query[0] == 2.0
@@ -321,12 +321,12 @@ def test_roots_of_an_item_design_keep_their_bounds(overhead):
     nodes, weights = model_of(random, 2, pool.n_items, False)
     order = METHODS["items"].design(target, nodes, node_weights=weights).order
     for q, (first, last) in enumerate(itertools.pairwise(order.offsets.tolist())):
-        own = order.roots[first:last][order.roots[first:last] > 0]
-        assert own.max() <= order.query_roots[q]
+        own = order.place_rates[first:last][order.place_rates[first:last] > 0]
+        assert own.max() <= order.query_rates[q]
         assert own.min() >= 0.01 * own.max() * (1 - 1e-5)
-        assert math.isinf(order.query_roots[q]) == (overhead == 0)
-    assert np.all(order.roots[order.items == 0] >= 0)
-    assert (order.roots > 0).sum() == target.ranking.items.size
+        assert math.isinf(order.query_rates[q]) == (overhead == 0)
+    assert np.all(order.place_rates[order.items == 0] >= 0)
+    assert (order.place_rates > 0).sum() == target.ranking.items.size
 
 
 def test_a_cascade_has_no_item_design():
@@ -376,14 +376,14 @@ def test_the_fitted_form_is_least_squares_over_what_was_seen():
     for seed in range(30):
         queue = Levels().queue(order, key_of(seed), budget)
         selection = queue.selection(int(queue.paid(np.array([budget]))[0]))
-        sample = judged_sample(design, reading, judge, selection)
+        sample = evidence_of(design, reading, judge, selection)
         omega, pi, level = sample.importance_weights, sample.inclusion_probs, selection.level
-        is_settled = ~reading.is_open | (level * reading.least_roots >= 1)
+        is_settled = ~reading.is_open | (level * reading.least_rates >= 1)
         rows = [o * math.sqrt(1 - one) * t for o, one, t in zip(omega, pi, sample.totals, strict=True)]
-        for slot in selection.slots:
-            q, c = order.slot_queries[slot], reading.contrast[slot]
-            one = min(1, level * order.query_roots[q])
-            g = min(1, level * order.roots[slot]) / one
+        for slot in selection.places:
+            q, c = order.place_queries[slot], reading.contrast[slot]
+            one = min(1, level * order.query_rates[q])
+            g = min(1, level * order.place_rates[slot]) / one
             if not is_settled[q]:
                 own = np.array([GAINS[grades[order.items[slot]]], 1.0, reading.means[slot]])
                 rows.append(pool.query_probs[q] / one * math.sqrt(one * (1 - g)) * c / g * own)
@@ -418,14 +418,14 @@ def test_with_corrected_grades_of_known_items_all_samples_together_give_the_trut
     then, now = np.full(5, -1), np.full(5, -1)
     then[order.items[order.offsets[1]]], now[order.items[order.offsets[1]]] = 0, 2
     labels[order.items[order.offsets[1]]] = 2
-    order = replace(order, roots=np.where(then[order.items] >= 0, 0.0, order.roots))
+    order = replace(order, place_rates=np.where(then[order.items] >= 0, 0.0, order.place_rates))
     old = design.stage.reading(design.target, order, design.beliefs, then)
     known = replace(design, order=order, known=then, readings=(old,)).corrected(now)
     (reading,) = known.readings
     truth, judge, mean = order.query_probs @ reading.target.values(labels), reading.judge(labels), 0.0
     for chance, below in fixed_samples(roots_of(order), level):
         selection = selection_of(order, below, level)
-        sample = judged_sample(known, reading, judge, selection)
+        sample = evidence_of(known, reading, judge, selection)
         is_told = sample.n_queries > 0 or sample.is_census
         mean += chance * (evaluate(sample).value if is_told else order.query_probs @ reading.predictions)
     assert mean == pytest.approx(truth, rel=1e-10)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from activeeval import METHODS, Target, parse_measure
-from activeeval.design import Beliefs, Part, Plan, stages
-from activeeval.design.inputs import joint_spread
-from activeeval.design.label_values import worths
+from activeeval.design import DesignInput, GradeProbs, Plan, stages
+from activeeval.design.inputs import joint_variances
+from activeeval.design.label_values import label_values
 from activeeval.design.stages import DEPTH
 from activeeval.measures.target import common_lists
 from tests import naive
@@ -26,7 +26,7 @@ def target_of(text, seed=0, n_grades=3, is_compared=True):
     lists = [naive.rankings_of(pool, naive.random_lists(random, lengths, least=1)) for _ in range(2)]
     probs = naive.random_probs(random, pool.n_items, n_grades)
     target = Target(parse_measure(text), lists[0], lists[1] if is_compared else None)
-    return target, Beliefs.of(pool, probs)
+    return target, GradeProbs.of(pool, probs)
 
 
 def expected_value(target, means, relevant):
@@ -77,7 +77,7 @@ def test_worths_are_the_squares_of_what_a_label_moves(text, is_compared):
         m, spread = n[q] / ideal[q], (slopes[own] ** 2 * variances[own]).sum() / ideal[q] ** 2
         side = (slopes[item] - m * discount[q]) ** 2 + spread * discount[q] ** 2
         expected.append(variances[item] * side / ideal[q] ** 2)
-    assert worths(target, beliefs, items) == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert label_values(target, beliefs, items) == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("text", MEASURES)
@@ -85,7 +85,7 @@ def test_what_tells_most_comes_first(text):
     target, beliefs = target_of(text, seed=1)
     order = METHODS["depth"].design(target, beliefs.nodes[0]).order
     offsets, items = common_lists([target])
-    told = dict(zip(items.tolist(), worths(target, DEPTH.model(beliefs), items).tolist(), strict=True))
+    told = dict(zip(items.tolist(), label_values(target, DEPTH.model(beliefs), items).tolist(), strict=True))
     for q in range(target.pool.n_queries):
         own = order.items[order.offsets[q] : order.offsets[q + 1]].tolist()
         values = [told[item] for item in own if target.matters[item]]
@@ -104,31 +104,31 @@ def test_one_question_without_an_ideal_keeps_the_order_of_ranks():
 def test_items_that_no_label_can_move_are_worth_nothing():
     target, beliefs = target_of("nDCG@3")
     certain = np.tile([1.0, 0.0, 0.0], (target.pool.n_items, 1))
-    found = worths(target, Beliefs.of(target.pool, certain), np.arange(target.pool.n_items))
+    found = label_values(target, GradeProbs.of(target.pool, certain), np.arange(target.pool.n_items))
     assert found.tolist() == [0.0] * target.pool.n_items
     mixed = beliefs.nodes[0].copy()
     mixed[0] = [0.0, 1.0, 0.0]
-    assert worths(target, Beliefs.of(target.pool, mixed), np.arange(target.pool.n_items))[0] == 0.0
+    assert label_values(target, GradeProbs.of(target.pool, mixed), np.arange(target.pool.n_items))[0] == 0.0
 
 
 def part_of(text):
     target, beliefs = target_of(text, seed=3)
     known = np.full(target.pool.n_items, -1)
     places = DEPTH.places([target], beliefs, known)
-    return Part(stage=DEPTH, targets=(target,), beliefs=beliefs, known=known, places=places)
+    return DesignInput(stage=DEPTH, targets=(target,), beliefs=beliefs, known=known, places=places)
 
 
 def test_a_share_of_a_query_s_variance_lies_on_all_of_its_places_by_cost():
     part = part_of("nDCG@3")
-    (spread,) = part.spreads
-    places, found = part.places, stages._as_doubted(part.places, part.spreads[0])
+    (spread,) = part.target_variances
+    places, found = part.places, stages._as_doubted(part.places, part.target_variances[0])
     assert spread.misplaced == stages.MISPLACED_SHARE > 0
     for q in range(part.targets[0].pool.n_queries):
         own = places.open_queries == q
         costs = places.open_costs[own]
         even = spread.of_open[own].sum() * costs / costs.sum() if own.any() else costs
         assert found[own] == pytest.approx(0.75 * spread.of_open[own] + 0.25 * even)
-    assert part_of("ERR(max_rel=2)@3").spreads[0].misplaced == 0.0
+    assert part_of("ERR(max_rel=2)@3").target_variances[0].misplaced == 0.0
 
 
 def test_several_questions_are_doubted_as_the_most_doubted_one():
@@ -136,8 +136,8 @@ def test_several_questions_are_doubted_as_the_most_doubted_one():
     other = Target(parse_measure("ERR(max_rel=2)@3"), target.ranking, target.versus)
     known = np.full(target.pool.n_items, -1)
     places = DEPTH.places([target, other], beliefs, known)
-    part = Part(stage=DEPTH, targets=(target, other), beliefs=beliefs, known=known, places=places)
-    assert joint_spread(part.spreads, [1.0, 2.0], places).misplaced == stages.MISPLACED_SHARE
+    part = DesignInput(stage=DEPTH, targets=(target, other), beliefs=beliefs, known=known, places=places)
+    assert joint_variances(part.target_variances, [1.0, 2.0], places).misplaced == stages.MISPLACED_SHARE
     assert part.rates([1.0, 2.0], alike=False).is_doubted
 
 
@@ -147,9 +147,9 @@ def test_no_place_of_such_a_query_falls_below_what_the_least_query_gets():
     sure = beliefs.nodes[0].copy()
     sure[:6] = [[0.0, 0.0, 1.0]] + 5 * [[1 - 1e-9, 1e-9, 0.0]]
     order = METHODS["depth"].design(target, sure).order
-    least = order.query_roots.min()
-    own = order.roots[: order.offsets[1]]
-    assert order.query_roots[0] == pytest.approx(least)
+    least = order.query_rates.min()
+    own = order.place_rates[: order.offsets[1]]
+    assert order.query_rates[0] == pytest.approx(least)
     assert own[own > 0] == pytest.approx(least)
 
 
@@ -158,9 +158,11 @@ def test_the_limit_is_of_the_variances_as_the_model_sees_them():
     design = METHODS["depth"].design(target, beliefs.nodes[0])
     plan, budget = Plan.of(design), 0.4 * design.cost
     part = part_of("nDCG@3")
-    pure = DEPTH.pooled(part.places, replace(part.spreads[0], misplaced=0.0))
-    doubted = DEPTH.pooled(part.places, part.spreads[0])
-    assert plan.least(budget) <= plan.own(budget)
+    pure = DEPTH.pooled(part.places, replace(part.target_variances[0], misplaced=0.0))
+    doubted = DEPTH.pooled(part.places, part.target_variances[0])
+    assert plan.least(budget) <= plan.at_budget(budget)
     assert not np.allclose(pure.of_open, doubted.of_open)
     owners = part.places.open_queries
-    assert Plan.of_part(part, design.order).roots == pytest.approx(design.order.query_probs[owners] * pure.of_open)
+    assert Plan.of_input(part, design.order).place_rates == pytest.approx(
+        design.order.query_probs[owners] * pure.of_open
+    )

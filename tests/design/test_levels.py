@@ -33,6 +33,7 @@ from scipy.stats import chi2
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, BudgetError, InputError, Target
 from activeeval.design import Levels, schemes
 from activeeval.pool import key_of
+from activeeval.report.words import text_of
 
 pytestmark = pytest.mark.kernel
 
@@ -72,7 +73,7 @@ def by_hand(order, random):
         if own.any() and not order.is_nested and order.overheads[q] == 0:
             query_roots[q] = np.inf
         roots[first:last] = own
-    return replace(order, roots=roots, query_roots=query_roots)
+    return replace(order, place_rates=roots, query_rates=query_roots)
 
 
 def numbers_of(order, key):
@@ -84,7 +85,7 @@ def numbers_of(order, key):
 
 
 def entered_below(order, key, level):
-    roots = zip(order.query_roots.tolist(), numbers_of(order, key), strict=True)
+    roots = zip(order.query_rates.tolist(), numbers_of(order, key), strict=True)
     return [q for q, (root, (u, _)) in enumerate(roots) if root > 0 and u / root < level]
 
 
@@ -146,7 +147,7 @@ def test_the_queue_is_that_of_the_definition():
             assert queue.unit_levels.tolist() == [level for level, *_ in expected]
             assert queue.unit_queries.tolist() == [q for _, q, *_ in expected]
             assert queue.unit_costs == pytest.approx([cost for *_, cost in expected], rel=1e-12)
-            found = [tuple((queue.slots_of(k) - order.offsets[q]).tolist()) for k, (_, q, *_) in enumerate(expected)]
+            found = [tuple((queue.places_of(k) - order.offsets[q]).tolist()) for k, (_, q, *_) in enumerate(expected)]
             assert found == [places for _, _, places, _ in expected]
             n_joined += sum(len(places) > 1 for places in found)
     assert n_joined > 30
@@ -161,7 +162,7 @@ def test_looking_below_a_limit_finds_the_beginning_of_the_queue(limit):
         assert part.unit_levels.tolist() == whole.unit_levels[:n].tolist()
         assert part.unit_costs.tolist() == whole.unit_costs[:n].tolist()
         for k in range(n):
-            assert part.slots_of(k).tolist() == whole.slots_of(k).tolist()
+            assert part.places_of(k).tolist() == whole.places_of(k).tolist()
         assert set(part.unit_queries.tolist()) <= set(entered_below(order, key, limit))
 
 
@@ -169,15 +170,15 @@ def test_levels_never_fall_along_a_nested_query_and_equal_roots_make_one_unit():
     n_equal = 0
     for number, order in enumerate(orders()):
         queue = Levels().below(order, key_of(number), math.inf)
-        level = dict(zip(queue.slots.tolist(), queue.slot_levels.tolist(), strict=True))
+        level = dict(zip(queue.places.tolist(), queue.place_levels.tolist(), strict=True))
         for q, (first, last) in enumerate(itertools.pairwise(order.offsets.tolist())):
-            own = [level[i] for i in range(first, last) if order.roots[i] > 0]
+            own = [level[i] for i in range(first, last) if order.place_rates[i] > 0]
             if order.is_nested:
                 assert own == sorted(own)
-            at_once = [level[i] for i in range(first, last) if 0 < order.roots[i] == order.query_roots[q]]
+            at_once = [level[i] for i in range(first, last) if 0 < order.place_rates[i] == order.query_rates[q]]
             assert len(set(at_once)) <= 1
             n_equal += len(at_once) > 1
-        assert set(level) == set(np.flatnonzero(order.roots > 0).tolist())
+        assert set(level) == set(np.flatnonzero(order.place_rates > 0).tolist())
     assert n_equal > 10
 
 
@@ -192,13 +193,13 @@ def test_a_budget_takes_the_lowest_units_up_to_the_first_it_cannot_pay(share):
         chosen = queue.selection(n)
         below = sorted(int(order.offsets[q]) + i for _, q, places, _ in units for i in places)
         assert chosen.level == level == queue.level_after(n)
-        assert chosen.slots.tolist() == below
+        assert chosen.places.tolist() == below
         assert chosen.cost == pytest.approx(sum(cost for *_, cost in units), rel=1e-12)
         assert chosen.cost <= budget * (1 + 1e-12)
         assert chosen.queries.tolist() == sorted({q for _, q, *_ in units})
         assert set(chosen.queries.tolist()) <= set(entered_below(order, key, level))
         owners = np.repeat(chosen.queries, chosen.counts)
-        assert owners.tolist() == order.slot_queries[chosen.slots].tolist()
+        assert owners.tolist() == order.place_queries[chosen.places].tolist()
         if share >= 1:
             assert level == math.inf
 
@@ -224,11 +225,11 @@ def test_an_overhead_is_paid_once_with_the_first_unit_of_a_query(method):
         queue = Levels().below(order, key_of(seed), math.inf)
         turned_to = set()
         for k, q in enumerate(queue.unit_queries.tolist()):
-            own = order.costs[queue.slots_of(k)].sum() + (order.overheads[q] if q not in turned_to else 0.0)
+            own = order.costs[queue.places_of(k)].sum() + (order.overheads[q] if q not in turned_to else 0.0)
             assert queue.unit_costs[k] == pytest.approx(own, rel=1e-12)
             n_later += q in turned_to
             turned_to.add(q)
-        assert queue.cost == pytest.approx(order.costs[queue.slots].sum() + order.overheads[sorted(turned_to)].sum())
+        assert queue.cost == pytest.approx(order.costs[queue.places].sum() + order.overheads[sorted(turned_to)].sum())
     assert n_later > 5 or method in ("random", "whole")
 
 
@@ -249,7 +250,7 @@ def test_a_lower_level_of_a_sampled_unit_does_not_move_the_threshold(method):
             return queue.selection(int(queue.paid(np.array([budget]))[0]))
 
         before = taken(order)
-        for name, places in (("query_hashes", before.queries), ("hashes", before.slots)):
+        for name, places in (("query_hashes", before.queries), ("hashes", before.places)):
             for i in places.tolist():
                 hashes = getattr(order, name).copy()
                 old = number_of(key, int(hashes[i]))
@@ -259,7 +260,7 @@ def test_a_lower_level_of_a_sampled_unit_does_not_move_the_threshold(method):
                 hashes[i] = lower[len(lower) // 2]
                 after = taken(replace(order, **{name: hashes}))
                 assert after.level == before.level
-                assert set(after.slots.tolist()) >= set(before.slots.tolist())
+                assert set(after.places.tolist()) >= set(before.places.tolist())
                 n_tried += 1
     assert n_tried > 10
 
@@ -273,12 +274,12 @@ def test_samples_of_many_keys_follow_the_law(nested):
     """
     method = "depth_plain" if nested else "items_plain"
     order = case_of(5, method, lengths=(3,), overheads=(1.0,))[0].order
-    order = replace(order, query_roots=np.array([1.0]), roots=np.array([0.9, 0.5, 0.3]))
+    order = replace(order, query_rates=np.array([1.0]), place_rates=np.array([0.9, 0.5, 0.3]))
     counts = {level: {} for level in (0.7, 1.4)}
     for key in range(1500):
         queue = Levels().below(order, np.uint64(key), math.inf)
         for level, found in counts.items():
-            own = tuple(queue.slots[queue.slot_levels < level].tolist())
+            own = tuple(queue.places[queue.place_levels < level].tolist())
             found[own] = found.get(own, 0) + 1
     for level, found in counts.items():
         law = {own: p for (own, at), p in query_law(roots_of(order)[0], level).items() if not at and p > 0}
@@ -351,7 +352,7 @@ def test_hard_budgets_of_many_keys_end_as_the_integral_says(method):
     for key in range(1500):
         queue = Levels().queue(order, key_of(key), budget)
         chosen = queue.selection(int(queue.paid(np.array([budget]))[0]))
-        taken = set(chosen.slots.tolist())
+        taken = set(chosen.places.tolist())
         spans = itertools.pairwise(order.offsets.tolist())
         found[tuple(tuple(i - a for i in range(a, b) if i in taken) for a, b in spans)] += 1
         levels.append(1 / (1 + chosen.level))
@@ -398,7 +399,8 @@ def test_a_budget_below_any_two_units_is_warned_of(method, overheads):
         units += costs.tolist() if method == "items_plain" and not overhead else [costs.sum() + overhead]
     two = sum(sorted(units)[-2:])
     (caution,) = design.with_budget(0.999 * two, ()).cautions
-    assert caution.startswith(f"budget {0.999 * two:g} is below what two units may take together, {two:g}: the error")
+    told = text_of(caution)
+    assert told.startswith(f"budget {0.999 * two:g} is below what two units may take together, {two:g}: the error")
     assert design.with_budget(1.001 * two, ()).cautions == ()
     assert design.with_budget(2 * design.cost, ()).cautions == ()
 
@@ -442,7 +444,7 @@ def test_the_expected_cost_of_a_level_is_that_of_all_its_samples(method):
 def test_the_level_of_a_cost_is_found_however_large_the_roots_are(scale):
     """A level of 0 would be doubled for ever where it pays for too little."""
     order = case_of(4, "items")[0].order
-    scaled = replace(order, roots=order.roots * scale, query_roots=order.query_roots * scale)
+    scaled = replace(order, place_rates=order.place_rates * scale, query_rates=order.query_rates * scale)
     level, cost = order.level_for(order.cost / 3), order.cost / 3
     assert scaled.level_for(cost) == pytest.approx(level / scale, rel=1e-9)
 
@@ -471,6 +473,6 @@ def test_many_keys_at_once_take_what_each_takes_alone(monkeypatch, limit):
                     assert found.queries[own].tolist() == alone.queries.tolist()
                     assert found.counts[own].tolist() == alone.counts.tolist()
                     assert set(found.levels[own].tolist()) <= {alone.level}
-                    assert found.slots[np.repeat(own, found.counts)].tolist() == alone.slots.tolist()
+                    assert found.places[np.repeat(own, found.counts)].tolist() == alone.places.tolist()
                     assert found.costs[row] == alone.cost
         assert sorted(seen) == list(range(7))

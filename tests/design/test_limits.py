@@ -39,7 +39,7 @@ def optimised(plan, budget, is_whole=False):
     """Return the least variance that a general optimiser finds, over ρ and a / ρ, from several starts."""
     order, n = plan.order, plan.of_query.size
     owners = np.repeat(np.arange(n), np.diff(plan.offsets))
-    costs = order.costs[plan.slots]
+    costs = order.costs[plan.places]
     is_first = np.isin(np.arange(owners.size), plan.offsets[:-1])
 
     def chances(x):
@@ -117,7 +117,7 @@ def test_no_design_plans_less_than_the_least(name, overhead):
         for share in (0.0, 0.1, 1.0):
             plan = Plan.of(METHODS[name].design(target, **model, defensive_share=share))
             for part in (0.2, 0.5, 0.9):
-                own, least = plan.own(part * plan.order.cost), plan.least(part * plan.order.cost)
+                own, least = plan.at_budget(part * plan.order.cost), plan.least(part * plan.order.cost)
                 assert own >= least * (1 - 1e-9)
                 assert plan.excess(part * plan.order.cost) == pytest.approx(own / least)
 
@@ -136,7 +136,7 @@ def test_what_is_judged_whole_at_a_higher_price_leaves_more():
     budgets = [share * plan.order.cost for share in (0.1, 0.3, 0.6, 0.99)]
     left = [plan.least(budget) for budget in budgets]
     assert left == sorted(left, reverse=True)
-    assert plan.least(plan.order.cost) == plan.own(plan.order.cost) == 0
+    assert plan.least(plan.order.cost) == plan.at_budget(plan.order.cost) == 0
     assert plan.excess(plan.order.cost) == 1
 
 

@@ -36,7 +36,7 @@ from activeeval import (
     Target,
 )
 from activeeval.design import DEPTH, ITEMS, WHOLE, Items, Levels, Replacement
-from activeeval.design.inputs import joint_spread
+from activeeval.design.inputs import joint_variances
 from activeeval.design.methods import default_method, find_method
 from activeeval.design.rates import variance_left, weighed
 
@@ -206,9 +206,9 @@ def test_a_model_that_is_sure_leaves_its_items_a_tenth_of_the_mean_rate(sure, ov
     probs[:10] = [1 - sure, sure]
     order = METHODS["items"].design(target, probs).order
     mean = (
-        order.roots.sum() + order.overheads @ np.where(np.isinf(order.query_roots), 0, order.query_roots)
+        order.place_rates.sum() + order.overheads @ np.where(np.isinf(order.query_rates), 0, order.query_rates)
     ) / order.cost
-    assert order.roots[order.slot_queries == 0].min() > 0.08 * mean
+    assert order.place_rates[order.place_queries == 0].min() > 0.08 * mean
 
 
 def test_floors_of_a_query_are_those_of_the_targets_that_vary_there():
@@ -219,11 +219,14 @@ def test_floors_of_a_query_are_those_of_the_targets_that_vary_there():
     scores[1, :40] = scores[0, :40]  # in queries 0 to 4 the first two lists are one
     one, two, three = (Rankings.from_scores(pool, own) for own in scores)
     targets = [Target(ERR(2), one, two), Target(ERR(2), two, three)]
-    part = METHODS["depth"].part(targets, random_probs(random, 96, 3))
-    first, second = (spread.least_shares for spread in part.spreads)
-    floors, owners = joint_spread(part.spreads, [2.0, 5.0], part.places).least_shares, part.places.open_queries
+    part = METHODS["depth"].design_input(targets, random_probs(random, 96, 3))
+    first, second = (spread.least_shares for spread in part.target_variances)
+    floors, owners = (
+        joint_variances(part.target_variances, [2.0, 5.0], part.places).least_shares,
+        part.places.open_queries,
+    )
     assert floors[owners < 5] == pytest.approx(second[owners < 5])
-    varies = [w * np.bincount(owners, s.of_open) for w, s in zip((2, 5), part.spreads, strict=True)]
+    varies = [w * np.bincount(owners, s.of_open) for w, s in zip((2, 5), part.target_variances, strict=True)]
     expected = (varies[0][owners] * first + varies[1][owners] * second) / (varies[0] + varies[1])[owners]
     assert floors == pytest.approx(expected)
     assert all((np.diff(floors[owners == q]) <= 1e-15).all() for q in range(12))
@@ -238,13 +241,13 @@ def test_minimax_weights_lose_no_more_than_any_others(method, overhead):
     one, other = (Rankings.from_scores(pool, random.random(720)) for _ in range(2))
     measure = DCG([0, 1, 3], cutoff=5)
     targets = [Target(DCG([0, 1, 3]), one), Target(measure, one, other)]
-    part = METHODS[method].part(targets, random_probs(random, 720, 3))
+    part = METHODS[method].design_input(targets, random_probs(random, 720, 3))
     p, is_nested = pool.query_probs, METHODS[method].stage.is_nested
 
     def losses(weights):
-        ratios = part.stage.pooled(part.places, joint_spread(part.spreads, weights, part.places))
+        ratios = part.stage.pooled(part.places, joint_variances(part.target_variances, weights, part.places))
         cost = weighed(part.places, ratios, p)[0].sum()
-        left = [variance_left(part.places, spread, ratios, p, is_nested=is_nested) for spread in part.spreads]
+        left = [variance_left(part.places, spread, ratios, p, is_nested=is_nested) for spread in part.target_variances]
         return cost * np.array(left) / part.planned(p) ** 2
 
     found, alone = losses(part.minimax_weights(p)).max(), 1 / part.planned(p) ** 2
@@ -301,7 +304,7 @@ def test_active_draws_by_equations_16_and_17(measure, compare):
 
     design = METHODS["active"].design(target, probs)
     assert design.scheme.sampling_probs == pytest.approx(optimal(probs, lam), rel=1e-7)
-    assert design.scheme.deck(design.order).costs == pytest.approx(lam)
+    assert design.scheme.draws_of(design.order).costs == pytest.approx(lam)
     assert design.cost == pytest.approx(lam.sum())
     blind = METHODS["active_uniC"].design(target, probs)
     assert blind.scheme.sampling_probs == pytest.approx(optimal(probs, np.ones_like(lam)), rel=1e-7)
@@ -318,7 +321,7 @@ def test_passive_draws_by_traffic_and_random_does_so_without_repeats():
     assert METHODS["passive"].design(target).scheme.sampling_probs == pytest.approx(p)
     design = METHODS["random"].design(target)
     assert isinstance(design.scheme, Levels)
-    open_roots = design.order.query_roots[design.order.is_open]
+    open_roots = design.order.query_rates[design.order.is_open]
     assert open_roots / open_roots[0] == pytest.approx(p[design.order.is_open] / p[design.order.is_open][0], rel=_ROOTS)
 
 
@@ -345,15 +348,17 @@ def test_whole_queries_come_at_p_times_the_root_of_variance_over_cost(measure, c
     design = METHODS["whole"].design(target, probs, defensive_share=0.0, bias=bias)
     _, variance = moments_by_hand(target, probs)
     lam = np.zeros(24)  # a label that cannot matter is not paid for
-    np.add.at(lam, design.order.slot_queries[design.order.roots > 0], design.order.costs[design.order.roots > 0])
+    np.add.at(
+        lam, design.order.place_queries[design.order.place_rates > 0], design.order.costs[design.order.place_rates > 0]
+    )
     lam += design.order.overheads
     is_open = lam > 0
     expected = target.pool.query_probs[is_open] * np.sqrt((variance[is_open] + bias**2) / lam[is_open])
-    found = design.order.query_roots[is_open]
+    found = design.order.query_rates[is_open]
     assert found / found.max() == pytest.approx(expected / expected.max(), rel=_ROOTS)
-    owners = design.order.slot_queries
-    wanted = design.order.roots > 0
-    np.testing.assert_array_equal(design.order.roots[wanted], design.order.query_roots[owners[wanted]])
+    owners = design.order.place_queries
+    wanted = design.order.place_rates > 0
+    np.testing.assert_array_equal(design.order.place_rates[wanted], design.order.query_rates[owners[wanted]])
 
 
 def test_a_defensive_share_keeps_every_query_at_a_share_of_the_mean_root():
@@ -368,9 +373,9 @@ def test_a_defensive_share_keeps_every_query_at_a_share_of_the_mean_root():
     mean = (p * lam * roots).sum() / (p * lam).sum()
     for share in (0.1, 0.5):
         design = METHODS["whole"].design(target, probs, defensive_share=share)
-        found = design.order.query_roots / p
+        found = design.order.query_rates / p
         assert found / found.max() == pytest.approx(np.maximum(roots, share * mean) / roots.max(), rel=_ROOTS)
-    least = METHODS["whole"].design(target, probs, defensive_share=0.0).order.query_roots / p
+    least = METHODS["whole"].design(target, probs, defensive_share=0.0).order.query_rates / p
     assert least[0] == pytest.approx(1e-6 * least.max(), rel=_ROOTS)
 
 
@@ -381,16 +386,16 @@ def test_without_an_overhead_items_come_on_their_own():
     target = Target(DCG([0, 1, 3]), rankings_of(pool, [[0, 1, 2, 3, 4], [2, 0, 1], [3, 2, 1, 0]]))
     nodes, weights = random.dirichlet(np.full(3, 2.0), (2, 12)), np.array([0.3, 0.7])
     order = METHODS["items"].design(target, nodes, node_weights=weights, defensive_share=0.0).order
-    assert np.all(np.isinf(order.query_roots))
+    assert np.all(np.isinf(order.query_rates))
     gains = np.array([0, 1, 3])
     expected = []
-    for z, q, cost in zip(order.items, order.slot_queries, order.costs, strict=True):
+    for z, q, cost in zip(order.items, order.place_queries, order.costs, strict=True):
         rank = listed(target, q)[0].index(int(z - pool.query_offsets[q]))
         of_nodes = nodes[:, z] @ gains
         inside = sum(w * (probs @ (gains - m) ** 2) for w, probs, m in zip(weights, nodes[:, z], of_nodes, strict=True))
         between = weights @ (of_nodes - weights @ of_nodes) ** 2
         expected.append(pool.query_probs[q] / math.log2(rank + 2) * math.sqrt((inside + 0.5 * between) / cost))
-    assert order.roots / order.roots.max() == pytest.approx(np.array(expected) / max(expected), rel=_ROOTS)
+    assert order.place_rates / order.place_rates.max() == pytest.approx(np.array(expected) / max(expected), rel=_ROOTS)
 
 
 @pytest.mark.parametrize("share", [0.15, 0.6])
@@ -398,8 +403,8 @@ def test_rates_of_depths_are_the_numerical_optimum(share):
     """Minimise Σ p² E[D²] / a at a given cost, a never rising along a query and at most 1; before any floor."""
     target, probs, _ = case("ERR", compare=True, n_queries=4)
     method = METHODS["depth"]
-    part = method.part(target, probs)
-    places, (spread,) = part.places, part.spreads
+    part = method.design_input(target, probs)
+    places, (spread,) = part.places, part.target_variances
     owners, offsets = places.open_queries, places.open_offsets
     p = target.pool.query_probs
     roots = p[owners] * method.rates(part, ()).ratios.of_open
@@ -420,8 +425,8 @@ def test_rates_of_items_are_the_numerical_optimum(share):
     """Minimise Σ p² (A − ΣB) / π + Σ p² B / a at the cost Σ λ_0 π + Σ λ a, a ≤ π ≤ 1; before any floor."""
     target, probs, _ = case("DCG", n_queries=4, overhead=3.0)
     method = METHODS["items"]
-    part = method.part(target, probs)
-    places, (spread,) = part.places, part.spreads
+    part = method.design_input(target, probs)
+    places, (spread,) = part.places, part.target_variances
     owners, p = places.open_queries, target.pool.query_probs
     ratios = method.rates(part, ()).ratios
     roots = np.concatenate((p * ratios.of_query, p[owners] * ratios.of_open))
@@ -450,8 +455,8 @@ def test_questions_are_weighed_so_that_all_lose_alike(method):
         METHODS[method].design(each, probs) for each in ([target, other], [target, large], [target, other, nothing])
     ]
     for design in designs[1:]:
-        np.testing.assert_allclose(design.order.roots, designs[0].order.roots, rtol=1e-4)
+        np.testing.assert_allclose(design.order.place_rates, designs[0].order.place_rates, rtol=1e-4)
     alone = METHODS[method].design(target, probs).order
     given = METHODS[method].design([target, large], probs, weights=[1.0, 0.0]).order
-    np.testing.assert_allclose(given.roots, alone.roots, rtol=1e-5)
+    np.testing.assert_allclose(given.place_rates, alone.place_rates, rtol=1e-5)
     assert replace(designs[0], readings=designs[0].readings[:1]).reading(target).target is target

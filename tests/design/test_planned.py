@@ -9,9 +9,10 @@ import pytest
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, ERR, METHODS, NDCG, Additive, Campaign, Rankings, Target
-from activeeval.design import WHOLE, Beliefs, Plan
+from activeeval.design import WHOLE, GradeProbs, Plan
 from activeeval.design.planned import Planned
-from activeeval.estimation import evaluate, judged_sample, supported
+from activeeval.estimation import evaluate, evidence_of, supported
+from activeeval.report.words import line_of
 from activeeval.results import FEW_DEGREES, LESS_SPREAD, MORE_SPREAD, Estimate
 from activeeval.simulation import replicate
 
@@ -66,7 +67,7 @@ def test_a_reading_plans_what_the_plan_of_its_design_expects(method, measure, ov
 def test_the_plan_of_whole_queries_is_their_variance_under_the_model():
     target, probs = target_of(ERR(2), compare=False)
     design = METHODS["whole"].design(target, probs)
-    variances = WHOLE.moments(target, Beliefs.of(target.pool, probs)).variance
+    variances = WHOLE.moments(target, GradeProbs.of(target.pool, probs)).variance
     for share in (0.1, 0.5):
         level = design.order.level_for(share * design.cost)
         pi, _ = design.order.inclusion_probs(level)
@@ -130,9 +131,9 @@ def test_a_sample_without_spread_rests_on_what_was_planned_and_says_so():
     assert found.std_error == pytest.approx(math.sqrt(stand_in), rel=1e-12)
     assert (found.degrees_of_freedom, found.observed_error) == (3.0, math.inf)
     assert found.cautions[0].level == "do not use"
-    assert "the interval rests on what was expected before anything was judged" in str(found.cautions[0])
+    assert "the interval rests on what was expected before anything was judged" in line_of(found.cautions[0])
     assert math.isfinite(found.interval().high)
-    sample = judged_sample(design, reading, reading.judge(campaign.grades), campaign.selection)
+    sample = evidence_of(design, reading, reading.judge(campaign.grades), campaign.selection)
     assert evaluate(sample, "population").variance >= evaluate(sample).variance
 
 
@@ -143,7 +144,7 @@ def test_all_grades_equally_likely_plan_for_more_than_a_model_that_is_sure():
     uniform = METHODS["whole"].design(target, np.full_like(probs, 1 / 3)).reading()
     level = np.array(3.0)
     assert float(reading.planned_blindly.at(level)) > 20 * float(reading.planned.at(level))
-    same_rates = Planned.of(reading.order.query_roots, target.pool.query_probs**2 * moments_of(uniform))
+    same_rates = Planned.of(reading.order.query_rates, target.pool.query_probs**2 * moments_of(uniform))
     assert float(reading.planned_blindly.at(level)) == pytest.approx(float(same_rates.at(level)), rel=1e-9)
 
 

@@ -49,12 +49,12 @@ def test_one_target_in_a_list_is_the_target_and_twice_the_same_is_once(method):
     for targets in ([target, target], [target, Target(DCG(), one, other)]):
         joint = METHODS[method].design(targets, probs)
         assert joint.order.items.tolist() == alone.order.items.tolist()
-        share = joint.order.roots.max() / alone.order.roots.max()
-        assert joint.order.roots == pytest.approx(share * alone.order.roots, rel=1e-5)
-        assert joint.order.query_roots == pytest.approx(share * alone.order.query_roots, rel=1e-5)
+        share = joint.order.place_rates.max() / alone.order.place_rates.max()
+        assert joint.order.place_rates == pytest.approx(share * alone.order.place_rates, rel=1e-5)
+        assert joint.order.query_rates == pytest.approx(share * alone.order.query_rates, rel=1e-5)
     single = METHODS[method].design([target], probs)
-    assert single.order.roots.tolist() == alone.order.roots.tolist()
-    assert single.order.query_roots.tolist() == alone.order.query_roots.tolist()
+    assert single.order.place_rates.tolist() == alone.order.place_rates.tolist()
+    assert single.order.query_rates.tolist() == alone.order.query_rates.tolist()
 
 
 @pytest.mark.parametrize("method", ["whole", "depth", "items"])
@@ -68,7 +68,7 @@ def test_scales_of_targets_do_not_matter_where_all_are_to_lose_alike(method):
     def roots(second, weights=None):
         order = METHODS[method].design([first, second], probs, weights=weights).order
         found = np.zeros(one.pool.n_items)
-        found[order.items] = order.roots
+        found[order.items] = order.place_rates
         return found / found.max()
 
     assert roots(small) == pytest.approx(roots(large), rel=1e-5)
@@ -85,7 +85,7 @@ def test_items_of_several_targets_come_by_what_all_vary_by_together():
     variance = probs @ gains**2 - (probs @ gains) ** 2
     together = sum(w * target.contrast**2 * variance for w, target in zip(weights, targets, strict=True))
     roots = np.zeros(9)
-    roots[order.items] = order.roots
+    roots[order.items] = order.place_rates
     costs = pool.item_costs / pool.item_costs.mean()
     expected = pool.query_probs[pool.item_queries] * np.sqrt(together / costs)
     assert np.array_equal(roots > 0, together > 0)
@@ -100,8 +100,8 @@ def test_what_matters_to_any_target_may_be_judged_and_nothing_else(method):
     targets = [Target(DCG(cutoff=2), one), Target(Precision(1), other), Target(DCG(cutoff=1), one, other)]
     order = METHODS[method].design(targets, probs).order
     wanted = np.logical_or.reduce([target.matters for target in targets])
-    assert sorted(order.items[order.roots > 0].tolist()) == np.flatnonzero(wanted).tolist()
-    assert (order.roots > 0).sum() < one.pool.n_items
+    assert sorted(order.items[order.place_rates > 0].tolist()) == np.flatnonzero(wanted).tolist()
+    assert (order.place_rates > 0).sum() < one.pool.n_items
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="takes minutes without the compiler")
@@ -251,7 +251,7 @@ def test_known_items_need_not_be_reached_but_stand_on_a_prefix():
     for method in ("items", "whole"):
         design = METHODS[method].design(Target(DCG(cutoff=2), ranking), probs, judged=known)
         reading = design.reading(deeper)
-        assert not np.isin([2, 5], design.order.items[design.order.roots > 0]).any()
+        assert not np.isin([2, 5], design.order.items[design.order.place_rates > 0]).any()
         labels = np.array([1, 0, 2, 2, 1, 1])
         census = Campaign(design, design.cost)
         for unit in iter(census.ask, None):

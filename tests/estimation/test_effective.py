@@ -11,9 +11,10 @@ from naive import pool_of, rankings_of
 
 from activeeval import DCG, METHODS, NDCG, Additive, Campaign, Estimate, QueryPool, Rankings, Target
 from activeeval.cli.output import say_sizes
-from activeeval.estimation import effective, effective_sample_size, evaluate, judged_sample
-from activeeval.estimation.effective import spread_of
+from activeeval.estimation import effective, effective_sample_size, evaluate, evidence_of
+from activeeval.estimation.effective import value_variance
 from activeeval.generated import generate_pool, ranked_by_expected_grade
+from activeeval.report.words import text_of
 
 pytestmark = pytest.mark.kernel
 GAINS = [0.0, 1.0, 3.0, 7.0, 15.0]
@@ -56,7 +57,7 @@ def taken(design, grades, budget, seed=0):
     campaign, _ = judged(design, grades, budget, seed)
     selection = campaign._drawing.selection(len(campaign.log) and campaign._drawing.block_ends[-1])
     reading = design.reading()
-    return judged_sample(design, reading, reading.judge(grades), selection), reading, selection
+    return evidence_of(design, reading, reading.judge(grades), selection), reading, selection
 
 
 # Exact
@@ -84,7 +85,7 @@ def test_whole_values_by_plain_loops(whole, method):
     squares = [(y - result.value) ** 2 - s for y, s in zip(sample.values, sample.within[:, 0], strict=True)]
     mean = sum(w * d for w, d in zip(omega, squares, strict=True)) / sum(omega)
     expected = known + sample.open_share * mean + result.plain_variance
-    assert spread_of(sample, result, reading, selection).value == pytest.approx(expected, rel=1e-9)
+    assert value_variance(sample, result, reading, selection).value == pytest.approx(expected, rel=1e-9)
     size, _ = effective_sample_size(sample, reading, selection)
     assert size == pytest.approx(expected / result.variance, rel=1e-9)
 
@@ -111,7 +112,7 @@ def test_by_items_known_grades_and_certain_queries_count_with_what_they_are(whol
     squares = p * sum(m[q] ** 2 if is_open[q] else values[q] ** 2 for q in range(pool.n_queries))
     squares += sample.importance_weights @ (2 * m[rows] * e + e**2 - s)
     expected = squares + result.plain_variance - result.value**2
-    assert spread_of(sample, result, reading, selection).value == pytest.approx(expected, rel=1e-9)
+    assert value_variance(sample, result, reading, selection).value == pytest.approx(expected, rel=1e-9)
 
 
 def test_queries_of_equal_weight_are_worth_their_own_variance():
@@ -125,7 +126,7 @@ def test_queries_of_equal_weight_are_worth_their_own_variance():
     result = evaluate(sample)
     mean = sample.values.mean()
     expected = ((sample.values - mean) ** 2).mean() + (mean - result.value) ** 2 + result.plain_variance
-    assert spread_of(sample, result, reading, selection).value == pytest.approx(expected, rel=1e-9)
+    assert value_variance(sample, result, reading, selection).value == pytest.approx(expected, rel=1e-9)
 
 
 # Laws
@@ -179,7 +180,7 @@ def test_few_queries_do_not_tell_and_say_so(whole, method):
     assert found.effective_sample_size is None
     if math.isfinite(found.observed_error):
         assert found.size_unknown
-        assert found.cautions[-1].text == f"no effective sample size: {found.size_unknown}"
+        assert text_of(found.cautions[-1]).startswith("no effective sample size: ")
 
 
 def test_a_query_that_makes_all_of_the_spread_is_not_believed(whole):
@@ -202,7 +203,7 @@ def test_each_bar_withholds_it(whole, monkeypatch, name, value):
     assert judged(design, grades, 0.4 * design.cost)[1].effective_sample_size is not None
     monkeypatch.setattr(effective, name, value)
     found = judged(design, grades, 0.4 * design.cost)[1]
-    assert (found.effective_sample_size, "how queries differ" in found.size_unknown) == (None, True)
+    assert (found.effective_sample_size, found.size_unknown) == (None, "too few")
 
 
 # By chance
@@ -223,7 +224,7 @@ def test_the_mean_of_many_samples_is_the_spread_of_the_pool(whole, method, bias)
     truth, found = values.var(), []
     for seed in range(150):
         sample, reading, selection = taken(design, grades, 0.2 * design.cost, seed)
-        found.append(spread_of(sample, evaluate(sample), reading, selection).value)
+        found.append(value_variance(sample, evaluate(sample), reading, selection).value)
     error = np.std(found, ddof=1) / math.sqrt(len(found))
     assert abs(np.mean(found) - truth) < 4.5 * error + bias * truth
     assert np.mean((np.array(found) > truth / 1.5) & (np.array(found) < truth * 1.5)) > 0.9

@@ -29,9 +29,10 @@ from activeeval import (
     Target,
 )
 from activeeval.design import Selection
-from activeeval.estimation import JudgedSample, estimate, evaluate, judged_sample, population_variance
+from activeeval.estimation import Evidence, estimate, evaluate, evidence_of, population_variance
 from activeeval.estimation.significance import mean_interval
 from activeeval.kernels import estimates
+from activeeval.report.words import line_of
 from activeeval.simulation import replicate
 
 P = np.array([0.4, 0.1, 0.3, 0.2])
@@ -59,7 +60,7 @@ def sample_of(queries, probs, *, p=P, values=L, means=M, certain=(), with_replac
         "n_items": drawn.size + len(certain),
         "cost": float(drawn.size),
     }
-    return JudgedSample(
+    return Evidence(
         with_replacement=with_replacement,
         is_fitted=is_fitted and not with_replacement,
         query_probs=p[drawn],
@@ -335,7 +336,7 @@ def test_value_and_variance_are_unbiased_over_all_samples_of_a_level(method, mea
         level = design.order.level_for(share * design.cost)
         total = mean = spread = planned = 0.0
         for chance, selection in selections(design.order, level):
-            sample = judged_sample(design, design.reading(), judge, selection)
+            sample = evidence_of(design, design.reading(), judge, selection)
             if sample.n_queries:
                 found = evaluate(sample)
                 value, variance = found.value, found.plain_variance
@@ -511,21 +512,21 @@ def test_what_a_level_settles_is_certain_and_what_it_leaves_is_open(method):
     target, given, labels = small(measure, False, True, overhead=0.03)
     design = METHODS[method].design(target, **given)
     reading, p, values = design.reading(), target.pool.query_probs, target.values(labels)
-    levels, n_entered = 1 / np.unique(design.order.roots[design.order.roots > 0]), 0
+    levels, n_entered = 1 / np.unique(design.order.place_rates[design.order.place_rates > 0]), 0
     for level in np.concatenate((levels * (1 - 1e-9), levels * (1 + 1e-9))):
         _, a = design.order.inclusion_probs(level)
-        owners = design.order.slot_queries
+        owners = design.order.place_queries
         for _, selection in selections(design.order, level):
-            sample = judged_sample(design, reading, reading.judge(labels), selection)
-            partly = [q for q in range(4) if np.any((a < 1) & (design.order.roots > 0) & (owners == q))]
+            sample = evidence_of(design, reading, reading.judge(labels), selection)
+            partly = [q for q in range(4) if np.any((a < 1) & (design.order.place_rates > 0) & (owners == q))]
             seen_open = [q for q in selection.queries[selection.counts > 0].tolist() if q in partly]
             assert sample.query_probs.tolist() == p[seen_open].tolist()
             n_entered = max(n_entered, selection.queries.size - np.count_nonzero(selection.counts))
             assert sample.open_share == pytest.approx(p[partly].sum())
             certain = [q for q in range(4) if q not in partly]
             assert sample.certain_squares == pytest.approx(p[certain] @ values[certain] ** 2)
-            known = reading.sums[partly] @ p[partly] if partly else 0.0
-            assert sample.open_squares == pytest.approx(p[partly] @ reading.sums[partly] ** 2, abs=1e-15)
+            known = reading.known_values[partly] @ p[partly] if partly else 0.0
+            assert sample.open_squares == pytest.approx(p[partly] @ reading.known_values[partly] ** 2, abs=1e-15)
             np.testing.assert_allclose(sample.population, p[partly] @ reading.regressors[partly], atol=1e-15)
             assert sample.base == pytest.approx(p[certain] @ values[certain] + known)
             assert sample.is_census == (not partly)
@@ -535,10 +536,10 @@ def test_what_a_level_settles_is_certain_and_what_it_leaves_is_open(method):
 def taken_whole(design):
     """Return the selection of everything that is wanted."""
     order = design.order
-    slots = np.flatnonzero(order.roots > 0)
-    counts = np.bincount(order.slot_queries[slots], minlength=order.n_queries)
+    slots = np.flatnonzero(order.place_rates > 0)
+    counts = np.bincount(order.place_queries[slots], minlength=order.n_queries)
     queries = np.flatnonzero(counts)
-    return Selection(queries=queries, counts=counts[queries], slots=slots, level=math.inf, cost=order.cost)
+    return Selection(queries=queries, counts=counts[queries], places=slots, level=math.inf, cost=order.cost)
 
 
 @pytest.mark.kernel
@@ -549,7 +550,7 @@ def test_a_census_is_exact(method, known):
     target, given, labels = small(measure, True, known)
     design = METHODS[method].design(target, **given)
     reading = design.reading()
-    found = evaluate(judged_sample(design, reading, reading.judge(labels), taken_whole(design)))
+    found = evaluate(evidence_of(design, reading, reading.judge(labels), taken_whole(design)))
     assert found.value == pytest.approx(target.pool.query_probs @ target.values(labels), rel=1e-12)
     assert (found.variance, found.plain_variance, found.degrees_of_freedom) == (0, 0, math.inf)
 
@@ -587,12 +588,14 @@ def said_of(degrees_of_freedom, **fields):
 def test_an_estimate_that_few_queries_decide_says_so():
     assert said_of(4.0).cautions == ()
     (caution,) = said_of(3.9).cautions
-    assert str(caution) == "note: few of the 100 judged queries decide the estimate (3.9 effective degrees of freedom)"
+    assert (
+        line_of(caution) == "note: few of the 100 judged queries decide the estimate (3.9 effective degrees of freedom)"
+    )
     assert said_of(math.inf, n_open=0, std_error=0.0).cautions == ()
     (caution,) = said_of(1.0, std_error=math.inf).cautions
-    assert str(caution) == "do not use: the judged queries show no spread: they bound nothing, judge more"
+    assert line_of(caution) == "do not use: the judged queries show no spread: they bound nothing, judge more"
     (caution,) = said_of(99.0, share=0.25).cautions
-    assert str(caution) == "note: an early reading, of 25% of the planned budget"
+    assert line_of(caution) == "note: an early reading, of 25% of the planned budget"
 
 
 def test_a_sample_of_one_large_residual_is_decided_by_it():

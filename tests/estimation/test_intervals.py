@@ -13,8 +13,8 @@ from activeeval import DCG, ERR, METHODS, Campaign, InputError, Precision, Targe
 from activeeval.estimation import (
     INTERVALS,
     Evaluated,
+    Evidence,
     GroupSequential,
-    JudgedSample,
     Logit,
     Look,
     Skewed,
@@ -57,7 +57,7 @@ def look(contributions, keep=None, *, with_replacement=True, share=1.0, **fields
     u = np.asarray(contributions, dtype=float)
     n = u.size
     rates = np.full(n, 0.5) if keep is None else 1 - np.asarray(keep)
-    sample = JudgedSample(
+    evidence = Evidence(
         with_replacement=with_replacement,
         is_fitted=False,
         query_probs=np.full(n, 0.01),
@@ -78,12 +78,12 @@ def look(contributions, keep=None, *, with_replacement=True, share=1.0, **fields
     centred = u - u.mean() if with_replacement else u
     variance = float(centred @ centred) * n / (n - 1) if with_replacement else float((1 - rates) @ u**2)
     found = {"variance": variance, "degrees": n - 1.0} | fields
-    return Look(sample=sample, evaluated=evaluated(**found, contributions=u), share=share)
+    return Look(evidence=evidence, evaluated=evaluated(**found, contributions=u), share=share)
 
 
 def looks(*pairs):
     """Return looks of given shares and variances."""
-    return [Look(sample=look([1.0, 2.0]).sample, evaluated=evaluated(v, 1e9), share=share) for share, v in pairs]
+    return [Look(evidence=look([1.0, 2.0]).evidence, evaluated=evaluated(v, 1e9), share=share) for share, v in pairs]
 
 
 # Every kind
@@ -141,7 +141,7 @@ def test_queries_that_are_in_for_sure_vary_by_what_is_unseen_within_them():
     """V̂ is what is unseen within, shared out by the squares: keep = 4 / Σ u² of each."""
     u = np.random.default_rng(0).normal(size=50)
     one = look(u, np.zeros(50), with_replacement=False, variance=4.0, degrees=48.0)
-    _, keep = intervals._parts(one.sample, one.evaluated)
+    _, keep = intervals._parts(one.evidence, one.evaluated)
     assert keep == pytest.approx(np.full(50, 4 / (u @ u)))
     t = Student().interval([one], 0.95)
     interval = Skewed().interval([one], 0.95)
@@ -151,13 +151,13 @@ def test_queries_that_are_in_for_sure_vary_by_what_is_unseen_within_them():
 def test_what_is_unseen_within_queries_adds_to_their_share():
     u, keep = np.array([1.0, -2.0, 0.5]), np.array([0.5, 0.2, 0.9])
     one = look(u, keep, with_replacement=False)
-    assert intervals._parts(one.sample, one.evaluated)[1] == pytest.approx(keep)
+    assert intervals._parts(one.evidence, one.evaluated)[1] == pytest.approx(keep)
     more = look(u, keep, with_replacement=False, variance=float(keep @ u**2) + 1.0)
-    raised = intervals._parts(more.sample, more.evaluated)[1]
+    raised = intervals._parts(more.evidence, more.evaluated)[1]
     assert raised @ u**2 == pytest.approx(more.evaluated.variance)
     assert (raised - keep) / (1 - keep) == pytest.approx(np.full(3, 1 / ((1 - keep) @ u**2)))
     most = look(u, keep, with_replacement=False, variance=1e6)
-    assert intervals._parts(most.sample, most.evaluated)[1] == pytest.approx(np.ones(3))
+    assert intervals._parts(most.evidence, most.evaluated)[1] == pytest.approx(np.ones(3))
 
 
 # Skewed contributions
@@ -307,7 +307,7 @@ def test_a_look_takes_the_boundary_of_its_place_in_the_timetable():
         assert own == pytest.approx(bounds[k - 1], rel=1e-9)  # a look does not depend on later ones
         half = own * math.sqrt(seen[k - 1].evaluated.variance)
         assert (at.low, at.high) == pytest.approx((1 - half, 1 + half), rel=1e-6)
-    few = Look(sample=seen[0].sample, evaluated=evaluated(1.0, 5.0), share=1.0)
+    few = Look(evidence=seen[0].evidence, evaluated=evaluated(1.0, 5.0), share=1.0)
     wide = kind.interval([*seen[:2], few], 0.95).high - 1
     assert stats.t.sf(wide, 5.0) == pytest.approx(stats.norm.sf(bounds[2]), rel=1e-6)
 
@@ -327,7 +327,10 @@ def test_a_timetable_keeps_its_looks_apart():
 
 def test_a_look_that_knew_nothing_leaves_what_it_might_have_spent_to_the_next():
     kind, later = GroupSequential(), looks((0.5, 2.0), (1.0, 1.0))
-    for nothing in (looks((0.25, math.inf)), [Look(sample=later[0].sample, evaluated=evaluated(1.0, 0.0), share=0.25)]):
+    for nothing in (
+        looks((0.25, math.inf)),
+        [Look(evidence=later[0].evidence, evaluated=evaluated(1.0, 0.0), share=0.25)],
+    ):
         assert kind.interval(nothing, 0.95).high == math.inf
         assert kind.interval([*nothing, *later], 0.95) == kind.interval(later, 0.95)
     assert kind.interval([*later, *looks((1.0, math.inf))], 0.95).low == -math.inf

@@ -15,8 +15,8 @@ from activeeval import DCG, ERR, METHODS, Campaign, InputError, Rankings, Target
 from activeeval.estimation import (
     certainly_better,
     evaluate,
+    evidence_of,
     hold_at_once,
-    judged_sample,
     pair_roots,
     rank_ranges,
     simultaneous_confidence,
@@ -56,7 +56,7 @@ def test_covariances_of_differences_are_exactly_unbiased(method, measure):
     for chance, below, level in threshold_samples(roots_of(design.order), design.order.two_dearest * 1.001, 8):
         selection = selection_of(design.order, below, level)
         for reading, judge in readings:
-            sample = judged_sample(design, reading, judge, selection)
+            sample = evidence_of(design, reading, judge, selection)
             if sample.values.size or sample.is_census:
                 found = evaluate(sample)
                 rows.append((chance, found.value, found.plain_variance))

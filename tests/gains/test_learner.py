@@ -26,7 +26,7 @@ from sklearn.exceptions import NotFittedError
 from activeeval import Additive
 from activeeval.errors import InputError
 from activeeval.gains import GainDiscountLearner, PreferenceData, UndeterminedWarning, choosing, similarity
-from activeeval.gains.pair_summary import take_census
+from activeeval.gains.pair_summary import summarize_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore::activeeval.gains.UndeterminedWarning")
 
@@ -51,7 +51,7 @@ def test_weights_are_the_program_s_and_anchored(shape):
     np.testing.assert_array_equal(fitted.weights_[:, 0], 0)
     assert (fitted.C_, fitted.C_ties_, fitted.choices_) == (5.0, 0.5, ())
     assert (fitted.n_ranks_, fitted.n_levels_) == (4, 3)
-    assert fitted.census_ == take_census(data)
+    assert fitted.pair_summary_ == summarize_pairs(data)
     values = utilities(fitted.weights_, data.preferred) - utilities(fitted.weights_, data.other)
     assert fitted.n_violated_ == np.sum(values[~data.ties] <= 1e-6 * values.max()) > 0
     assert learner(C=5.0).fit(data).C_ties_ == 5.0
@@ -298,7 +298,7 @@ def test_order_of_pairs_and_twice_at_half_the_cost(shape):
     np.testing.assert_allclose(moved.weights_, fitted.weights_, rtol=0, atol=1e-6)
     twice = learner(shape=shape, C=1.5).fit(data.subset(np.tile(np.arange(60), 2)))
     np.testing.assert_allclose(twice.weights_, fitted.weights_, rtol=0, atol=1e-6)
-    assert twice.census_.duplicates == fitted.census_.duplicates + 60
+    assert twice.pair_summary_.duplicates == fitted.pair_summary_.duplicates + 60
 
 
 def test_without_grades_lists_are_learned_as_well():
@@ -433,7 +433,7 @@ def test_contradictions_are_refused_unless_kept():
     others = [[0, 1], [1, 0], [0, 1]]
     data = PreferenceData(lists, others, places=["a:1", "a:2", "a:3"])
     strict = GainDiscountLearner(C=1.0)
-    text = "a:2 prefers the lists of a:1 the other way round, one of 1 such contradictions; conflicts='keep' "
+    text = "a:2 prefers the lists of a:1 the other way round, one of 1 such contradictions; with .conflicts. keep "
     with pytest.raises(InputError, match=text):
         strict.fit(data)
     with pytest.raises(InputError, match="pair 2 prefers the lists of pair 1 the other way round"):
@@ -441,7 +441,7 @@ def test_contradictions_are_refused_unless_kept():
     strict.fit(PreferenceData(lists, others, queries=["q", "r", "q"]))
     strict.fit(PreferenceData(lists, others, ties=[False, True, False]))
     kept = learner().fit(data)
-    assert kept.census_.contradictory == 1
+    assert kept.pair_summary_.contradictory == 1
     assert kept.n_violated_ >= 1
 
 

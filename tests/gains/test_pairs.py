@@ -22,7 +22,7 @@ from naive_learning import (
 from activeeval import Rankings
 from activeeval.errors import InputError
 from activeeval.gains import PreferenceData
-from activeeval.gains.pair_summary import both_ways, dominance, take_census
+from activeeval.gains.pair_summary import both_ways, dominance, summarize_pairs
 
 BAD, FAIR, GOOD, EXCELLENT, PERFECT = range(5)
 
@@ -212,14 +212,14 @@ def test_queries_group_pairs_where_there_are_two():
     assert plain.groups().tolist() == [0, 1, 2, 3, 4]
 
 
-# The census
+# The summary of pairs
 
 
 @given(small_data())
 @settings(deadline=None)
 def test_the_census_counts_as_plain_loops_do(data):
-    census = take_census(data)
-    assert {name: getattr(census, name) for name in census.__slots__} == count_pairs(data)
+    summary = summarize_pairs(data)
+    assert {name: getattr(summary, name) for name in summary.__slots__} == count_pairs(data)
 
 
 def test_a_census_by_hand():
@@ -229,13 +229,13 @@ def test_a_census_by_hand():
         ties=[0, 0, 0, 0, 0, 0, 1, 1],
         queries=["q", "q", "q", "r", "q", "q", "q", "q"],
     )
-    census = take_census(data)
-    assert (census.pairs, census.ties) == (6, 2)
-    assert census.duplicates == 2  # the third pair, and the second tie, in which the order says nothing
-    assert census.contradictory == 1
-    assert census.indistinguishable == 1
-    assert census.decided == 4
-    assert census.unexplainable == 1
+    summary = summarize_pairs(data)
+    assert (summary.pairs, summary.ties) == (6, 2)
+    assert summary.duplicates == 2  # the third pair, and the second tie, in which the order says nothing
+    assert summary.contradictory == 1
+    assert summary.indistinguishable == 1
+    assert summary.decided == 4
+    assert summary.unexplainable == 1
 
 
 def test_both_ways_names_the_first_of_each():
@@ -382,6 +382,6 @@ def test_wrong_documents_are_named(preferred, other, text):
 
 def test_large_data_are_counted_in_no_time():
     data = random_pairs(0, 100_000, depth=10, n_levels=5)
-    census = take_census(data)
-    assert census.pairs == 100_000
+    summary = summarize_pairs(data)
+    assert summary.pairs == 100_000
     assert data.differences().nnz == 2 * data.distances("grades").sum()

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from activeeval import ERR, METHODS, NDCG, Additive, Campaign, InputError, Target, replicate
 from activeeval.campaign.sample import from_arrays, to_arrays
-from activeeval.estimation import judged_sample
+from activeeval.estimation import evidence_of
 from activeeval.grade_models import average_probabilities, expected_grade, learned_weights, worth_fitting
 
 GAINS = [0.5, 1.0, 3.0]
@@ -51,7 +51,7 @@ def test_estimate_and_variance_are_unbiased_over_all_samples_for_any_coefficient
         for share in (0.3, 0.7):
             mean = second = variance = 0.0
             for chance, selection in selections(design.order, design.order.level_for(share * design.cost)):
-                sample = judged_sample(design, reading, judge, selection)
+                sample = evidence_of(design, reading, judge, selection)
                 omega, keep = sample.importance_weights, 1 - sample.inclusion_probs
                 e = sample.totals @ [1, *(-x for x in b)]
                 s = np.array([quadratic(own, b) for own in sample.within])
@@ -83,16 +83,16 @@ def test_an_item_that_cannot_be_judged_brings_nothing():
     nothing = design.reading().judge(np.full(7, -1))
     _, selection = max(selections(design.order, design.order.level_for(0.6 * design.cost)), key=lambda one: one[0])
     shown = nothing.totals(selection)
-    assert selection.slots.size
+    assert selection.places.size
     assert not shown.totals[:, [0, 1, 3, 4]].any()
     assert not shown.within.any()
 
 
 def test_methods_that_take_a_model_at_its_word_and_those_of_the_paper_leave_others_out():
     design, further = designed("items")
-    given = {"grade_probs": design.beliefs.given, "node_weights": design.beliefs.given_weights, "further": further}
+    given = {"grade_probs": design.beliefs.grade_probs, "node_weights": design.beliefs.node_weights, "further": further}
     assert METHODS["items_plain"].design(design.target, **given).reading().regressors.shape[1] == 2
-    assert len(METHODS["active"].design(design.target, **given).beliefs.further) == 0
+    assert len(METHODS["active"].design(design.target, **given).beliefs.extra_probs) == 0
     assert METHODS["random"].design(design.target, **given).beliefs is None
 
 
@@ -141,8 +141,8 @@ def test_a_sample_on_file_keeps_the_models_that_its_estimate_is_fitted_to():
     stored = from_arrays(to_arrays(campaign))
     read = Campaign.replay(stored.design, campaign.log, key=int(stored.key))
     assert read.estimate() == campaign.estimate()
-    assert np.array_equal(stored.design.beliefs.further, design.beliefs.further)
-    without = replace(design.beliefs, further=design.beliefs.further[:0])
+    assert np.array_equal(stored.design.beliefs.extra_probs, design.beliefs.extra_probs)
+    without = replace(design.beliefs, extra_probs=design.beliefs.extra_probs[:0])
     plain = design.stage.reading(target, design.order, without, design.known)
     assert Campaign.replay(replace(design, readings=(plain,)), campaign.log, rng=5).estimate() != campaign.estimate()
 

@@ -140,8 +140,8 @@ def wide_lines_packed(path):
     path.write_bytes(gzip.compress(b"1 qid:1 900000:1\n" * 600))
 
 
-UNPACKS, QRELS, RUN = "unpacks to ", b"query_id,doc_id,relevance\n", "tables.load_run(PATH)"
-LOAD, SCORES = "tables.load_qrels(PATH)", "scores.read_scores(PATH).size"
+UNPACKS, QRELS, RUN = "unpacks to ", b"query_id,doc_id,relevance\n", "loading.load_run(PATH)"
+LOAD, SCORES = "loading.load_qrels(PATH)", "scores.read_scores(PATH).size"
 TOO_FAR = b'<row r="9999999"><c r="A9999999"><v>1</v></c></row>'
 ENDLESS = "is a device that does not end, expected a file"
 CASES = {
@@ -207,10 +207,10 @@ CASES = {
     "an id of 130 KB in CSV": (
         one_long_id,
         "a.csv",
-        "tables.load_qrels(PATH)",
+        "loading.load_qrels(PATH)",
         "a.csv:9: column doc_id: holds an id of",
     ),
-    "an id of 130 KB in parquet": (one_long_id_packed, "a.parquet", "tables.load_qrels(PATH)", "row 8, column doc_id"),
+    "an id of 130 KB in parquet": (one_long_id_packed, "a.parquet", "loading.load_qrels(PATH)", "row 8, column doc_id"),
     "a gzip file of 900 MB": (repetitive_lines, "a.txt.gz", "letor.read_letor(PATH)", "unpacks to more than"),
     "a gzip file within bounds": (
         repetitive_within_bounds,
@@ -218,9 +218,9 @@ CASES = {
         "letor.read_letor(PATH).n_items",
         str(MOST_UNPACKED // 20),
     ),
-    "parquet of 30 million rows": (many_rows_packed, "a.parquet", "tables.load_qrels(PATH)", "unpacks to more than"),
-    "parquet of long texts": (repeated_long_texts, "a.parquet", "tables.load_qrels(PATH)", "unpacks to more than"),
-    "parquet of a single text": (single_vast_text, "a.parquet", "tables.load_qrels(PATH)", "unpacks to more than"),
+    "parquet of 30 million rows": (many_rows_packed, "a.parquet", "loading.load_qrels(PATH)", "unpacks to more than"),
+    "parquet of long texts": (repeated_long_texts, "a.parquet", "loading.load_qrels(PATH)", "unpacks to more than"),
+    "parquet of a single text": (single_vast_text, "a.parquet", "loading.load_qrels(PATH)", "unpacks to more than"),
 }
 
 

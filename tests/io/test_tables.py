@@ -19,6 +19,7 @@ from activeeval.io.text.trec import Qrels, Run, read_qrels, read_run
 from activeeval.kernels.text import keys as kernel_keys
 from activeeval.pool import QueryPool, Rankings
 from activeeval.pool.texts import Texts
+from activeeval.report.words import text_of
 
 VOCABULARIES = [
     ("query_id", "doc_id", "relevance"),
@@ -203,7 +204,7 @@ def test_rows_of_a_table_without_ranks_may_stand_in_any_order(tmp_path):
     (tmp_path / "a.csv").write_text("qid,docno,score\nq,a,1\nq,b,2\n")
     assert load_run(tmp_path / "a.csv").notes == load_run({"q": {"a": 1, "b": 2}}).notes == ()
     (tmp_path / "b.csv").write_text("qid,docno,score,rank\nq,a,1,1\nq,b,2,2\n")
-    assert "the scores rise with the ranks" in load_run(tmp_path / "b.csv").notes[0]
+    assert "the scores rise with the ranks" in text_of(load_run(tmp_path / "b.csv").notes[0])
 
 
 def test_a_table_with_blanks_after_commas_is_the_table_without(tmp_path):
@@ -317,7 +318,8 @@ def test_more_than_six_columns_of_a_run_are_ignored_and_said(tmp_path):
     (tmp_path / "a.run").write_text("q Q0 a 1 2 my run\nq Q0 b 2 1 my\n# x\nq Q0 c 3 0 my run 1.5\n")
     run = load_run(tmp_path / "a.run")
     assert (run.doc_ids.tolist(), run.scores.tolist(), run.name) == (["a", "b", "c"], [2, 1, 0], "my")
-    assert run.notes == (f"{tmp_path}/a.run: 2 lines have more than six columns, the rest is ignored",)
+    (note,) = run.notes
+    assert text_of(note) == f"{tmp_path}/a.run: 2 lines have more than six columns, the rest is ignored"
     (tmp_path / "b.run").write_text("q Q0 a 1 2 r\nq Q0 b 2 1\n")
     with pytest.raises(InputError, match=r"b.run:2: 5 columns in 'q Q0 b 2 1', expected 6: "):
         load_run(tmp_path / "b.run")

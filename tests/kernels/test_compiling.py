@@ -12,7 +12,7 @@ import pytest
 CALL = """
 import sys
 import numpy as np
-from activeeval.kernels import text_numbers
+from activeeval.kernels.text import numbers as text_numbers
 if sys.argv[1:]:
     def full(*_): raise OSError(28, "No space left on device")
     import numba.core.caching as caching

@@ -86,7 +86,7 @@ def test_published_vector(vector):
 
 
 @st.composite
-def worths(draw, n_grades, certain=True):
+def label_values(draw, n_grades, certain=True):
     """Stop probabilities or gains within [0, 1]; 0 and (unless ruled out) 1 come up often."""
     edges = [0.0, 0.5, 1.0] if certain else [0.0, 0.5]
     top = 1.0 if certain else 0.95
@@ -114,7 +114,7 @@ def cases(draw, max_items, max_grades, max_queries=2, certain=True):
     sizes = draw(st.lists(st.integers(1, max_items), min_size=1, max_size=max_queries))
     longest = max(sizes)
     return {
-        "worth": draw(worths(n_grades, certain)),
+        "worth": draw(label_values(n_grades, certain)),
         "discounts": draw(st.lists(st.floats(0.05, 2.0), min_size=1, max_size=longest + 1)),
         "cutoff": draw(st.one_of(st.none(), st.integers(1, longest + 1))),
         "probs": [draw(grade_probs(n, n_grades)) for n in sizes],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from activeeval.report import (
     render,
     summary_rows,
 )
+from activeeval.report.pages import Chart, Charts, Heading, Lines, Paragraph, Table, html_page
 from activeeval.simulation import Summary
 from benchmarks.paper.pictures import STYLES
 
@@ -263,3 +265,29 @@ def test_a_panel_has_six_lines_at_most_and_one_legend(tmp_path, monkeypatch):
         assert axis.get_legend() is None
     (legend,) = figures[0].legends
     assert sorted(text.get_text() for text in legend.get_texts()) == sorted(best)
+
+
+def test_pages_escape_what_they_show_and_keep_pictures():
+    hostile = "<script>alert('{{ 7 * 7 }}')</script> & \"so on\"\x1b[2J\u202e"
+    blocks = [Heading(hostile), Heading(hostile, is_part=True), Paragraph(hostile), Lines([hostile])]
+    blocks += [Table([hostile, "n"], [[hostile, "1.5"]]), Charts([Chart('<svg id="a"></svg>', hostile)])]
+    page = html_page(hostile, blocks)
+    shown = r"<script>alert('{{ 7 * 7 }}')</script> & " + r'"so on"\x1b[2J\u202e'
+    parser = _Texts()
+    parser.feed(page)
+    assert parser.texts.count(shown) == 10
+    assert "<script" not in page
+    assert '<svg id="a"></svg>' in page
+    assert '<td class="number">1.5</td>' in page
+    assert "49" not in page
+
+
+class _Texts(HTMLParser):
+    """What a reader of a page sees."""
+
+    def __init__(self):
+        super().__init__()
+        self.texts = []
+
+    def handle_data(self, data):
+        self.texts.append(data)

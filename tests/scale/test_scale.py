@@ -38,6 +38,7 @@ from activeeval import (
     replicate,
 )
 from activeeval.campaign.sample import from_arrays, to_arrays
+from activeeval.report.words import line_of
 
 N_QUERIES = 60
 EDGES = [1, 3, 9, 10, 31, 33]
@@ -146,7 +147,7 @@ def assert_same_sample(found, wanted, labels):
             assert one.size_unknown == two.size_unknown
             assert (one.effective_sample_size or 0) == pytest.approx(two.effective_sample_size or 0, rel=1e-9)
         # of which queries chance leaves out most is not known of a part of the pool
-        assert not any("of what chance leaves out" in str(caution) for caution in one.cautions)
+        assert not any("of what chance leaves out" in line_of(caution) for caution in one.cautions)
 
 
 def measure_of(method):

@@ -86,7 +86,7 @@ def budgets_of(design):
     """Return a small, a middling and a large budget, and one for everything."""
     dearest = design.order.dearest_units.max()
     if isinstance(design.scheme, Replacement):
-        dearest = design.scheme.deck(design.order).costs.max()
+        dearest = design.scheme.draws_of(design.order).costs.max()
     return [max(0.2 * design.cost, 1.001 * dearest), 0.5 * design.cost, 0.97 * design.cost, 1.1 * design.cost]
 
 
@@ -191,7 +191,7 @@ def test_intervals_of_a_repetition_are_the_campaigns(method, interval):
 def test_the_papers_draws_are_the_campaigns_bit_for_bit(method, expected):
     designs, labels = labelled()
     design = designs[method]
-    costs = design.scheme.deck(design.order).costs
+    costs = design.scheme.draws_of(design.order).costs
     budgets = [costs.max(), 0.2 * costs.sum(), 0.7 * costs.sum(), 0.95 * costs.sum(), 1.5 * costs.sum()]
     run = replicate(design, labels, budgets, 4, rng=3, expected=expected)
     for r, seed in enumerate(repetition_seeds(3, 4)):
@@ -377,7 +377,7 @@ def test_an_expected_budget_is_that_many_draws():
     """n* = Λ / E_q[λ], rounded down; a budget of several equal costs pays for them all though 3 × 0.1 is not 0.3."""
     designs, labels = labelled(2, 100)
     design = designs["active"]
-    costs = design.scheme.deck(design.order).costs
+    costs = design.scheme.draws_of(design.order).costs
     mean = float(design.scheme.sampling_probs @ costs)
     run = replicate(design, labels, [mean * 20.5, mean * 40.01], 400, rng=0, expected=True)
     assert run.n_draws.tolist() == [[20, 40]] * 400
@@ -385,7 +385,7 @@ def test_an_expected_budget_is_that_many_draws():
     pool = pool_of([3] * 40, item_costs=np.full(120, 0.1))
     flat = METHODS["passive"].design(Target(DCG(), rankings_of(pool, [[0, 1, 2]] * 40)))
     for n in range(1, 30):
-        assert flat.scheme.deck(flat.order).n_draws(n * 3) == n
+        assert flat.scheme.draws_of(flat.order).n_draws(n * 3) == n
         assert replicate(flat, np.zeros(120, dtype=int), [n * 3], 1, n).n_queries.tolist() == [[n]]
 
 
@@ -473,7 +473,9 @@ def test_the_estimated_variance_is_that_of_the_estimates():
     """
     designs, labels = labelled(2, 400, 14, compare=False, measure=DCG())
     for design in designs.values():
-        run = replicate(design, labels, [design.scheme.deck(design.order).expected_cost * 60.5], 4000, 0, expected=True)
+        run = replicate(
+            design, labels, [design.scheme.draws_of(design.order).expected_cost * 60.5], 4000, 0, expected=True
+        )
         assert run.n_draws.tolist() == [[60]] * 4000
         assert run.variances.mean() / run.values.var(ddof=1) == pytest.approx(1, abs=0.1)
 
@@ -658,7 +660,7 @@ def test_a_tie_is_half_a_wrong_choice():
     ranking, other = rankings_of(pool, [[0, 1]] * 3), rankings_of(pool, [[1, 0], [0, 1], [0, 1]])
     design = METHODS["passive"].design(Target(DCG([0, 1], cutoff=1), ranking, other))
     grades = np.array([1, 0, 0, 0, 0, 0])
-    budget = float(design.scheme.deck(design.order).costs.max())
+    budget = float(design.scheme.draws_of(design.order).costs.max())
     run = replicate(design, grades, [budget], 200, 0)
     (summary,) = simulate({"passive": design}, grades, [budget], 200, 0)
     assert summary.selection_error.value == pytest.approx(0.5 * (run.values[:, 0] == 0).mean())

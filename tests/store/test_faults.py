@@ -17,7 +17,7 @@ from activeeval.store.tables import APPEND_ONLY
 from tests.databases import free_port
 
 
-def path_of(url):
+def expectations_of(url):
     return Path(url.removeprefix("sqlite:///"))
 
 
@@ -33,7 +33,7 @@ def run_sql(url, *statements):
 
 def test_a_file_that_is_not_there(sqlite_url):
     assert "there is no such file" in complaint(InputError, lambda: open_store(sqlite_url))
-    assert not path_of(sqlite_url).exists()
+    assert not expectations_of(sqlite_url).exists()
 
 
 def test_a_folder_that_is_not_there(tmp_path):
@@ -44,18 +44,18 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 
 def test_a_database_without_campaigns(postgresql_url, sqlite_url):
-    path_of(sqlite_url).touch()
+    expectations_of(sqlite_url).touch()
     for url in (postgresql_url, sqlite_url):
         assert "no campaigns are kept there" in complaint(InputError, lambda url=url: open_store(url))
 
 
 def test_a_database_of_something_else_is_left_alone(sqlite_url):
-    with contextlib.closing(sqlite3.connect(path_of(sqlite_url))) as connection:
+    with contextlib.closing(sqlite3.connect(expectations_of(sqlite_url))) as connection:
         connection.execute("CREATE TABLE songs (name TEXT)")
-    before = path_of(sqlite_url).read_bytes()
+    before = expectations_of(sqlite_url).read_bytes()
     assert "holds tables of something else" in complaint(InputError, lambda: open_store(sqlite_url, create=True))
     assert "no campaigns are kept there" in complaint(InputError, lambda: open_store(sqlite_url))
-    assert path_of(sqlite_url).read_bytes() == before
+    assert expectations_of(sqlite_url).read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def full_file(url):
         make_campaign(store, make_units(40, 4))
         work_off(store, "ann")
         log = store.events("night")
-    return path_of(url).read_bytes(), log
+    return expectations_of(url).read_bytes(), log
 
 
 def read_all(url):
@@ -139,18 +139,18 @@ def test_a_file_cut_short_is_noticed(sqlite_url):
     rng = random.Random(1)
     lengths = [0, 1, 15, 16, 99, 100, 1023, 4095, 4096, 4097, len(whole) - 4096, len(whole) - 1]
     for length in lengths + [rng.randrange(len(whole)) for _ in range(20)]:
-        path_of(sqlite_url).write_bytes(whole[:length])
+        expectations_of(sqlite_url).write_bytes(whole[:length])
         for more in ("-wal", "-shm"):
-            path_of(sqlite_url + more).unlink(missing_ok=True)
+            expectations_of(sqlite_url + more).unlink(missing_ok=True)
         said = read_all(sqlite_url)
         assert said != log
         assert "\n" not in said if isinstance(said, str) else all("\n" not in line for line in said)
-    path_of(sqlite_url).write_bytes(whole)
+    expectations_of(sqlite_url).write_bytes(whole)
     assert read_all(sqlite_url) == log
 
 
 def test_random_bytes_are_no_database(sqlite_url):
-    path_of(sqlite_url).write_bytes(random.Random(2).randbytes(20_000))
+    expectations_of(sqlite_url).write_bytes(random.Random(2).randbytes(20_000))
     for create in (False, True):
         says = complaint(InputError, lambda create=create: open_store(sqlite_url, create=create))
         assert "is no database" in says
@@ -164,7 +164,7 @@ def test_bytes_changed_anywhere_end_in_one_line(sqlite_url):
         start = rng.randrange(len(whole))
         damaged = bytearray(whole)
         damaged[start : start + 64] = rng.randbytes(64)
-        path_of(sqlite_url).write_bytes(damaged[: len(whole)])
+        expectations_of(sqlite_url).write_bytes(damaged[: len(whole)])
         read_all(sqlite_url)
 
 
@@ -174,7 +174,7 @@ def test_bytes_changed_anywhere_end_in_one_line(sqlite_url):
 def test_a_database_that_another_process_writes(sqlite_url):
     with open_store(sqlite_url, create=True, wait_s=0.2) as store:
         make_campaign(store)
-        with contextlib.closing(sqlite3.connect(path_of(sqlite_url), isolation_level=None)) as other:
+        with contextlib.closing(sqlite3.connect(expectations_of(sqlite_url), isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             says = complaint(StateError, lambda: store.claim("night", "ann"))
             assert "another process has been writing to it for 0.2 s" in says

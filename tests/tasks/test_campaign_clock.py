@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from activeeval.errors import InputError
-from activeeval.store import EventRow, PlaceRow, UnitRow
+from activeeval.judgments.log import Event
+from activeeval.store import PlaceRow, UnitRow
 from activeeval.tasks.campaigns.seconds import PRIOR_ITEMS, CostModel, fitted
 
 
@@ -25,7 +26,7 @@ def timed(n, rng, noise, seconds):
             grade, is_first = int(rng.integers(0, 4)), z == 0
             rows.append([1.0, letters[z] / 1000, grade, is_first])
             took = float(np.dot(rows[-1], seconds)) * (1 + noise * rng.normal())
-            event = EventRow(
+            event = Event(
                 seq=len(events) + 1, kind="judged", at=0, judge="a", query_id=f"q{q}", doc_id=f"d{q}-{z}", grade=grade,
                 active_ms=round(1000 * took),
             )  # fmt: skip
@@ -81,14 +82,14 @@ def test_documents_of_about_one_length_tell_nothing_of_letters():
 
 def test_who_left_without_stopping_the_clock_counts_for_ten_medians():
     units, events, _ = timed(200, np.random.default_rng(2), 0.0, (10.0, 0, 0, 0))
-    hours = EventRow(**{name: getattr(events[7], name) for name in EventRow.__slots__} | {"active_ms": 9_000_000})
+    hours = Event(**{name: getattr(events[7], name) for name in Event.__slots__} | {"active_ms": 9_000_000})
     found = fitted(units, [*events[:7], hours, *events[8:]])
     assert found.item + found.query / 2 < 15
 
 
 def test_nothing_is_fitted_to_no_times():
     with pytest.raises(InputError, match="no judgment has a time"):
-        fitted([], [EventRow(seq=1, kind="judged", at=0, grade=1)])
+        fitted([], [Event(seq=1, kind="judged", at=0, grade=1)])
 
 
 def test_no_cost_is_negative():

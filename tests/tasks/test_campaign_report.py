@@ -190,7 +190,7 @@ def test_rounds_are_read_together():
     case.judge("ann", upto=4)
     between = report_of(case)
     assert (between["head"]["rounds"], between["head"]["rounds_read"]) == (2, 1)
-    assert between["notes"] == ["read from the first round alone: 1 more wait for judgments"]
+    assert [note["text"] for note in between["notes"]] == ["read from the first round alone: 1 more wait for judgments"]
     case.judge("ann")
     found = report_of(case)
     assert [row["rounds"] for row in found["readings"]][-2:] == [1, 2]
@@ -419,7 +419,7 @@ def test_reasons_and_items_that_cannot_be_judged_are_counted():
     n = sum(e.kind == "cannot" for e in case.store.events("week"))
     assert found["head"]["cannot"] == n > 0
     assert found["skipped"]["reasons"] == [{"judge": "ann", "kind": "cannot", "reason": NASTY, "n": n}]
-    assert any("could not be judged" in text for text in found["estimates"][0]["cautions"])
+    assert any("could not be judged" in caution["text"] for caution in found["estimates"][0]["cautions"])
 
 
 # Text of others

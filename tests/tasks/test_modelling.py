@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 from activeeval import METHODS, QueryPool, Rankings, Target, default_method, generate_pool, parse_measure, replicate
 from activeeval.cases.inputs import Training, Workload
 from activeeval.cases.modelling import UNTRAINED_FACTOR, believe, uniform_beliefs
-from activeeval.design import Beliefs
+from activeeval.design import GradeProbs
 from activeeval.generated import noisy_scores
 from activeeval.planning import Planner
 from activeeval.tasks.demonstration import recipe_beliefs
@@ -24,7 +24,7 @@ def test_the_uniform_model_by_hand():
     """p(y ≤ k | u) = s(c · logit((k + 1)/5) − 1.2 u) with c² = 1 + 0.346 · 1.2², up to the smoothing of 1e-4."""
     given = uniform_beliefs(3, 4).for_method(METHODS["items"], 5)
     assert np.array_equal(given["grade_probs"], np.full((3, 5), 0.2))
-    beliefs = Beliefs.of(pool_of([2, 1]), **given)
+    beliefs = GradeProbs.of(pool_of([2, 1]), **given)
     nodes, weights = beliefs.nodes, beliefs.weights[0]
     assert (nodes.shape, beliefs.weights.shape) == ((9, 3, 5), (2, 9))
     u, omega = np.polynomial.hermite_e.hermegauss(9)

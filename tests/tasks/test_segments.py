@@ -184,7 +184,7 @@ def test_a_target_about_few_queries_gets_its_share_of_a_joint_design(method):
     order = METHODS[method].design(targets, probs).order
     of_queries, of_places = order.inclusion_probs(order.level_for(0.2 * order.cost))
     chances = of_queries if method == "whole" else of_places
-    owners = few if method == "whole" else few[order.slot_queries]
+    owners = few if method == "whole" else few[order.place_queries]
     assert chances[owners].mean() > 1.5 * chances[~owners].mean()
 
 

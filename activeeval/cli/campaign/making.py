@@ -10,7 +10,6 @@ import click
 from activeeval.cli.campaign.options import check_free, of_campaign, opened, place_of, tell_made
 from activeeval.cli.drawing import (
     budget_option,
-    budget_told,
     documents_option,
     drawing_options,
     drawn,
@@ -18,12 +17,13 @@ from activeeval.cli.drawing import (
     target_options,
 )
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP
-from activeeval.cli.output import emit, output_option, say, warn_of_weights
+from activeeval.cli.output import emit, output_option, say, say_notes, warn_of_weights
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
     from activeeval.cases.known import KnownGrades
+    from activeeval.results import Note
     from activeeval.store import Store
 
 _MINUTES = 60
@@ -95,9 +95,10 @@ def create(
     activeeval campaign create week1 --db postgresql://team@db/judging --letor S2.txt --scores ranker.S2 \\
                                --train S1.txt --budget 10% --judges-per-item 3 --policy median
     """
+    from activeeval.campaign import Rules
     from activeeval.cases.texts import texts_of
     from activeeval.store import checked_name
-    from activeeval.tasks.campaigns.making import Rules, check_rules
+    from activeeval.tasks.campaigns.making import check_rules
     from activeeval.tasks.campaigns.making import create as make
 
     checked_name(name)
@@ -110,8 +111,7 @@ def create(
     _, sample = drawn(options)
     check_rules(sample, rules)
     texts, notes = texts_of(sample.pairs, name, documents, queries)
-    for note in [*sample.notes(), *notes]:
-        say(note)
+    say_notes([*sample.notes(), *notes])
     with opened(name, db, create=True) as store:
         seq = make(
             store, name, sample, rules, texts=texts, beside={"seed": sample.seed, "half_width": options["half_width"]}
@@ -151,7 +151,7 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     from activeeval.cases.texts import texts_of
     from activeeval.tasks.campaigns.making import top_up as grow
 
-    told: list[str] = []
+    told: list[Note] = []
 
     def texts(pairs: Any) -> Any:
         found, notes = texts_of(pairs, name, documents, queries)
@@ -159,11 +159,10 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
         return found
 
     tell("topping up")
-    with opened(name, db) as store, budget_told():
+    with opened(name, db) as store:
         sample, seq = grow(store, name, budget, texts)
         version = store.samples(name)[-1].version
-    for note in [*sample.notes(), *told]:
-        say(note)
+    say_notes([*sample.notes(), *told])
     say(f"campaign {name} is topped up as of event {seq}")
     tell_made(name, db, sample, seq, version, form)
 
@@ -199,8 +198,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
         by_clock = _by_clock(store, name, documents)
     _, sample = drawn(options | by_clock | {"judged": (*options["judged"], _labels(name, db))})
     texts, notes = texts_of(sample.pairs, name, documents, queries)
-    for note in [*sample.notes(), *notes]:
-        say(note)
+    say_notes([*sample.notes(), *notes])
     with opened(name, db) as store:
         check_next_round(standing(store, name), sample)
         seq = grow(store, name, sample, texts)

@@ -21,10 +21,12 @@ from activeeval.cli.output import (
     places_option,
     say,
     say_cautions,
+    say_notes,
     say_progress,
     say_sizes,
 )
 from activeeval.cli.waiting import settle, tell
+from activeeval.cli.wording import complaint
 from activeeval.errors import ActiveEvalError, StateError, visible
 
 _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
@@ -54,7 +56,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
     try:
         now, told = intervals(found, confidence), [reached(found)]
     except ActiveEvalError as problem:  # what is spent and what waits is known all the same
-        told = [str(problem)]
+        told = [complaint(problem, click.get_current_context().command)]
     if form == "text":
         settle()
         for label, value in row.items():
@@ -129,8 +131,7 @@ def estimate(
     say_cautions([(one.title, one.estimate) for one in told])
     say_progress(found.progress, found.agreement, found.policy, expected_at_end(told, kind))
     say_if_few(told)
-    for note in notes:
-        say(note)
+    say_notes(notes)
     if form == "text":
         where = f"up to level {found.level:.4g}" if by_level else f"block {found.block} of {found.n_blocks}"
         say(f"as of event {found.as_of}, {where}")

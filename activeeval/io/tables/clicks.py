@@ -68,8 +68,8 @@ class ClickLog:
             raise InputError(f"{self.source}: clicks[{row}] {problem}")
         if (again := _first_repeated(self.query_ids, self.doc_ids, self.positions)) is not None:
             at, row = f"positions[{again[0]}]", again[1]
-            told = _told_repeated(self.query_ids, self.doc_ids, self.positions, row)
-            raise InputError(f"{self.source}: positions[{row}]: {told}, first at {at}; expected it once")
+            repeat = _repeat_text(self.query_ids, self.doc_ids, self.positions, row)
+            raise InputError(f"{self.source}: positions[{row}]: {repeat}, first at {at}; expected it once")
 
     @property
     def n_rows(self) -> int:
@@ -105,8 +105,8 @@ def clicks_of(sheet: Sheet) -> ClickLog:
     if (row := _first_excess(impressions, clicks)) >= 0:
         sheet.fail(row, "clicks", f"holds {clicks[row]}, expected at most the {impressions[row]} impressions")
     if (again := _first_repeated(query_ids, doc_ids, positions)) is not None:
-        told = _told_repeated(query_ids, doc_ids, positions, again[1])
-        sheet.fail(again[1], "position", f"{told}, first at {sheet.place(again[0])}; expected it once")
+        repeat = _repeat_text(query_ids, doc_ids, positions, again[1])
+        sheet.fail(again[1], "position", f"{repeat}, first at {sheet.place(again[0])}; expected it once")
     return ClickLog(query_ids, doc_ids, positions, impressions, clicks, sheet.source)
 
 
@@ -127,10 +127,10 @@ def pooled_clicks(logs: Sequence[ClickLog]) -> ClickLog:
         np.concatenate([getattr(log, name) for log in logs]) for name in ("positions", "impressions", "clicks")
     )
     documents = first_places(distinct_texts(queries)[1], docs)
-    _, rows, own = np.unique(np.stack((documents, positions)), axis=1, return_index=True, return_inverse=True)
+    _, rows, pooled_rows = np.unique(np.stack((documents, positions)), axis=1, return_index=True, return_inverse=True)
     shown_there, clicked = (np.zeros(rows.size, dtype=np.int64) for _ in range(2))
-    np.add.at(shown_there, own.ravel(), impressions)
-    np.add.at(clicked, own.ravel(), clicks)
+    np.add.at(shown_there, pooled_rows.ravel(), impressions)
+    np.add.at(clicked, pooled_rows.ravel(), clicks)
     names, documents_of = (Texts.from_list([column[row] for row in rows.tolist()]) for column in (queries, docs))
     source = " + ".join(log.source for log in logs)
     return ClickLog(names, documents_of, positions[rows], shown_there, clicked, source)
@@ -174,6 +174,6 @@ def _first_repeated(query_ids: Texts, doc_ids: Texts, positions: Ints) -> tuple[
     return int(order[place]), int(order[place + 1])
 
 
-def _told_repeated(query_ids: Texts, doc_ids: Texts, positions: Ints, row: int) -> str:
+def _repeat_text(query_ids: Texts, doc_ids: Texts, positions: Ints, row: int) -> str:
     of = f"document {shown(doc_ids[row])} of query {shown(query_ids[row])}"
     return f"position {positions[row]} of {of} is there twice"

@@ -72,8 +72,8 @@ def read_pairs(paths: Sequence[PathLike]) -> PairTable:
         raise FormatError(os.fspath(without), None, "no query column, where another file has one")
     return PairTable(
         [query for part in parts for query in part.queries or []] if has_queries == {True} else None,
-        [one for part in parts for one in part.first],
-        [one for part in parts for one in part.second],
+        [pair_list for part in parts for pair_list in part.first],
+        [pair_list for part in parts for pair_list in part.second],
         np.concatenate([part.answers for part in parts]),
         np.concatenate(moved) if len(moved := [m for p in parts if (m := p.moved) is not None]) == len(parts) else None,
         [place for part in parts for place in part.places],
@@ -98,7 +98,7 @@ def _place(sheet: Sheet, row: int) -> str:
 
 def _lists(sheet: Sheet, name: str) -> list[Any]:
     """Return the cells of a column: lists, or text, of which one of numbers alone is a list too."""
-    found = []
+    lists = []
     for row, cell in enumerate(sheet.columns[name]):
         value = cell.tolist() if hasattr(cell, "tolist") else cell
         if value is None or value == "":
@@ -110,8 +110,8 @@ def _lists(sheet: Sheet, name: str) -> list[Any]:
             sheet.fail(row, name, f"holds {shown(str(value))}, expected a list of grades or the name of a run")
         if not isinstance(value, str) and (large := next(filter(_is_too_large, value), None)) is not None:
             sheet.fail(row, name, f"holds {shown(str(large))}, expected grades of at most {LARGEST_GRADE}")
-        found.append(value)
-    return found
+        lists.append(value)
+    return lists
 
 
 def _is_too_large(grade: Any) -> bool:
@@ -123,15 +123,15 @@ def _moved(sheet: Sheet, names: Sequence[str]) -> Ints | None:
     columns = [f"{name}_docs" for name in names]
     if not all(column in sheet.columns for column in columns):
         return None
-    found = []
+    counts = []
     for row, sides in enumerate(zip(*(sheet.columns[column] for column in columns), strict=True)):
         texts = [_documents(sheet, row, column, side) for column, side in zip(columns, sides, strict=True)]
         if len(texts[0]) != len(texts[1]):
             sheet.fail(
                 row, columns[1], f"holds {len(texts[1])} documents, {columns[0]} {len(texts[0])}, expected as many"
             )
-        found.append(sum(map(ne, *texts)))
-    return np.array(found, dtype=np.int64)
+        counts.append(sum(map(ne, *texts)))
+    return np.array(counts, dtype=np.int64)
 
 
 def _documents(sheet: Sheet, row: int, column: str, cell: Any) -> list[Any]:
@@ -146,14 +146,14 @@ def pair_answers(sheet: Sheet, is_asked: bool) -> Ints:
     if column not in sheet.columns:
         return np.full(sheet.n_rows, UNANSWERED if is_asked else 1)
     read: Callable[[Any], int | None] = _answer if is_asked else _tie
-    found = []
+    answers = []
     for row, cell in enumerate(sheet.columns[column]):
         value = read(cell)
         if value is None:
             expected = "first, second, tie or nothing" if is_asked else "true or false"
             sheet.fail(row, column, f"holds {shown(str(cell))}, expected {expected}")
-        found.append(value)
-    return np.array(found, dtype=np.int64)
+        answers.append(value)
+    return np.array(answers, dtype=np.int64)
 
 
 def _answer(cell: Any) -> int | None:

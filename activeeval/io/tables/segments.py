@@ -15,6 +15,7 @@ from activeeval.io.tables.sheets import read_sheet
 from activeeval.io.text.columns import read_columns
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts
+from activeeval.results import Note
 from activeeval.types import Bools
 
 
@@ -33,7 +34,7 @@ class Segments:
     names: Texts
     source: str
 
-    def of(self, pool: QueryPool) -> tuple[dict[str, Bools], list[str]]:
+    def of(self, pool: QueryPool) -> tuple[dict[str, Bools], list[Note]]:
         """Return which queries of a pool each segment holds, shape (n_queries,), in the order of the file, and notes.
 
         Segments of which the pool holds no query are left out.
@@ -44,18 +45,18 @@ class Segments:
             Where the pool holds none of the queries.
         """
         places = {query: place for place, query in enumerate(pool.query_texts)}
-        found: dict[str, Bools] = {}
+        members: dict[str, Bools] = {}
         for query, name in zip(self.query_ids.tolist(), self.names.tolist(), strict=True):
             if query in places:
-                found.setdefault(name, np.zeros(pool.n_queries, dtype=np.bool_))[places[query]] = True
-        if not found:
+                members.setdefault(name, np.zeros(pool.n_queries, dtype=np.bool_))[places[query]] = True
+        if not members:
             unseen = unseen_difference(self.query_ids.tolist(), places)
             n = self.query_ids.size
             raise FormatError(self.source, None, f"none of its {n} queries is in the sample's pool{unseen}")
-        lost = [name for name in dict.fromkeys(self.names.tolist()) if name not in found]
-        notes = [f"{self.source}: the pool holds no query of segment {', '.join(lost)}"] if lost else []
-        n_outside = int(np.count_nonzero(~np.any(list(found.values()), axis=0)))
-        return found, notes + ([f"{n_outside} queries of the pool are in no segment"] if n_outside else [])
+        lost = [name for name in dict.fromkeys(self.names.tolist()) if name not in members]
+        notes = [Note("lost segments", {"source": self.source, "segments": tuple(lost)})] if lost else []
+        n_outside = int(np.count_nonzero(~np.any(list(members.values()), axis=0)))
+        return members, notes + ([Note("outside segments", {"n": n_outside})] if n_outside else [])
 
 
 def read_segments(path: PathLike) -> Segments:
@@ -72,15 +73,15 @@ def read_segments(path: PathLike) -> Segments:
         queries, names = sheet.texts(sheet.column("query", QUERY)), sheet.texts(column)
         again = first_repeated_pair(queries, names)
         if again is not None:
-            sheet.fail(again[1], column, _told(queries, names, again[1]))
+            sheet.fail(again[1], column, _repeat_text(queries, names, again[1]))
     else:
         columns = read_columns(path, "tt", "query segment")
         queries, names = columns.texts
         again = first_repeated_pair(queries, names)
         if again is not None:
-            columns.fail(again[1], _told(queries, names, again[1]))
+            columns.fail(again[1], _repeat_text(queries, names, again[1]))
     return Segments(queries, names, os.fspath(path))
 
 
-def _told(queries: Texts, names: Texts, row: int) -> str:
+def _repeat_text(queries: Texts, names: Texts, row: int) -> str:
     return f"query {shown(queries[row])} is in segment {shown(names[row])} already, expected it once"

@@ -69,7 +69,7 @@ class Sheet:
         held = ", ".join(self.columns) or "no columns"
         # nearly the same alone: a doc_id is no misspelt q_id
         meant = ((name, did_you_mean(name, names, likeness=0.75)) for name in islice(self.columns, _HINTED))
-        hint = next((f"{shown(name)}: {found}" for name, found in meant if found), "")
+        hint = next((f"{shown(name)}: {likely}" for name, likely in meant if likely), "")
         raise FormatError(self.source, line, f"no {what} column in: {held}; {hint}expected {' or '.join(names)}")
 
     def fail(self, row: int, name: str, problem: str) -> NoReturn:

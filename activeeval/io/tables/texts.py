@@ -27,8 +27,8 @@ QUERIES = Vocabulary(ids=("id", "_id", "query_id", "qid", "q_id"), texts=("text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FoundTexts:
-    """What a table says of the ids that are wanted.
+class TextsById:
+    """Texts of the ids that are wanted, as a table has them.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class FoundTexts:
     first_id: str
 
 
-def read_texts(path: PathLike, vocabulary: Vocabulary, wanted: Collection[str]) -> FoundTexts:
+def read_texts(path: PathLike, vocabulary: Vocabulary, wanted: Collection[str]) -> TextsById:
     """Read the texts of some ids: .jsonl, .csv, .tsv (each also .gz), .parquet, .xlsx or .ods.
 
     The table comes by and by; what is kept of the rows that are not wanted is their ids.
@@ -66,17 +66,17 @@ def read_texts(path: PathLike, vocabulary: Vocabulary, wanted: Collection[str]) 
         key = sheet.column("id", vocabulary.ids)
         held = [name for name in vocabulary.texts if name in sheet.columns]
         names.update(held)
-        for row, own in enumerate(sheet.texts(key).tolist()):
-            if own in seen:
-                sheet.fail(row, key, f"{shown(own)} is there twice, expected it once")
-            seen.add(own)
-            first_id = first_id or own
-            if own in wanted:
-                by_id[own] = {name: text for name in held if (text := _text(sheet, row, name))}
+        for row, row_id in enumerate(sheet.texts(key).tolist()):
+            if row_id in seen:
+                sheet.fail(row, key, f"{shown(row_id)} is there twice, expected it once")
+            seen.add(row_id)
+            first_id = first_id or row_id
+            if row_id in wanted:
+                by_id[row_id] = {name: text for name in held if (text := _text(sheet, row, name))}
     if not names:
         sheet.column("text", vocabulary.texts)
-    found = tuple(name for name in vocabulary.texts if name in names)
-    return FoundTexts(names=found, by_id=by_id, n_rows=len(seen), first_id=first_id)
+    column_names = tuple(name for name in vocabulary.texts if name in names)
+    return TextsById(names=column_names, by_id=by_id, n_rows=len(seen), first_id=first_id)
 
 
 def _text(sheet: Sheet, row: int, name: str) -> str:

@@ -42,9 +42,9 @@ def read_scores(
         raise InputError("read_scores was given no file")
     counts = [n_expected] if isinstance(n_expected, int) else n_expected
     wholes = [of] if isinstance(of, str) else of
-    for what, given in (("n_expected", counts), ("of", wholes)):
-        if given is not None and len(given) != len(names):
-            raise InputError(f"{what} must hold one entry for each of the {len(names)} score files, got {len(given)}")
+    for what, entries in (("n_expected", counts), ("of", wholes)):
+        if entries is not None and len(entries) != len(names):
+            raise InputError(f"{what} must hold one entry for each of the {len(names)} score files, got {len(entries)}")
     parts = []
     for i, path in enumerate(names):
         scores = read_columns(path, "n", "one score a line").floats(0)

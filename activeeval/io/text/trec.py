@@ -14,6 +14,7 @@ from activeeval.io.suffixes import PathLike
 from activeeval.io.text.columns import close_columns, read_columns
 from activeeval.io.writing import write_atomically
 from activeeval.pool.texts import Texts
+from activeeval.results import Note
 from activeeval.types import Floats, Ints
 
 _QRELS = "query iteration document grade"
@@ -59,7 +60,7 @@ class Run:
         The tag of the first line.
     source : str
         What messages call it, as the name of its file.
-    notes : tuple of str
+    notes : tuple of Note
         What its reader found odd.
     """
 
@@ -69,7 +70,7 @@ class Run:
     ranks: Ints
     name: str = ""
     source: str = "the run"
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
         close_columns(self, {"query_ids": "U", "doc_ids": "U", "scores": "f", "ranks": "i"})
@@ -129,28 +130,26 @@ def read_run(path: PathLike) -> Run:
     scores = columns.floats(1)
     notes = order_notes(columns.path, query_ids, scores, ranks)
     if columns.n_longer:
-        more = f"{columns.path}: {columns.n_longer} lines have more than six columns, the rest is ignored"
-        notes = (more, *notes)
+        notes = (Note("long lines", {"source": columns.path, "n": columns.n_longer}), *notes)
     return Run(query_ids, doc_ids, scores, ranks, name, columns.path, notes)
 
 
-def order_notes(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[str, ...]:
+def order_notes(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[Note, ...]:
     """Return what is odd about a run's scores: that all are equal, rise with its ranks, or may have been others."""
     return (*_turned(source, query_ids, scores, ranks), *_collapsed(source, query_ids, scores))
 
 
-def _collapsed(source: str, query_ids: Texts, scores: Floats) -> tuple[str, ...]:
+def _collapsed(source: str, query_ids: Texts, scores: Floats) -> tuple[Note, ...]:
     """Return what is to be said of whole numbers that are too large for a float to tell from their neighbours."""
     if max(scores.max(initial=0.0), -scores.min(initial=0.0)) <= _LARGEST_WHOLE:
         return ()
     vast = np.flatnonzero(np.abs(scores) > _LARGEST_WHOLE)
     owners = distinct_texts(query_ids)[1][vast]
     n_equal = vast.size - np.unique(np.stack((owners.astype(np.float64), scores[vast])), axis=1).shape[1]
-    told = f"{source}: {n_equal} scores beyond 2^53 equal another of their query, maybe once rounded alone"
-    return (f"{told}: whole numbers of that size are not told apart",) if n_equal else ()
+    return (Note("vast scores", {"source": source, "n": n_equal}),) if n_equal else ()
 
 
-def _turned(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[str, ...]:
+def _turned(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[Note, ...]:
     """Return what is odd about the order of scores."""
     follows = follows_its_query(query_ids)[1:]
     # nearly always the first rows tell that nothing is
@@ -159,9 +158,9 @@ def _turned(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple
         if (steps < 0).any():
             return ()
     if (steps > 0).any():
-        return (f"{source}: the scores rise with the ranks, and the highest counts as the best: is it turned round?",)
+        return (Note("rising scores", {"source": source}),)
     if (scores == scores[0]).all() and follows.any():
-        return (f"{source}: all {scores.size} scores are equal, the order of ties alone makes its lists",)
+        return (Note("equal scores", {"source": source, "n": scores.size}),)
     return ()
 
 

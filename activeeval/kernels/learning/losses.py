@@ -61,13 +61,13 @@ def margin_loss(margin, kind):
 
 
 @_jit
-def pair_losses(scores, preferred, other, gaps, weights, kind, gradient):
+def pair_losses(scores, preferred, rejected, gaps, weights, kind, gradient):
     """Return the weighted loss of pairs.
 
     Parameters
     ----------
     scores : array of float64, shape (n_items,)
-    preferred, other : arrays of int64, shape (n_pairs,)
+    preferred, rejected : arrays of int64, shape (n_pairs,)
         Items u and v.
     gaps, weights : arrays of float64, shape (n_pairs,)
         g, and what each pair counts.
@@ -82,13 +82,13 @@ def pair_losses(scores, preferred, other, gaps, weights, kind, gradient):
     if kind == EXPONENTIAL:
         least = math.inf
         for p in range(preferred.size):
-            least = min(least, gaps[p] * (scores[preferred[p]] - scores[other[p]]))
+            least = min(least, gaps[p] * (scores[preferred[p]] - scores[rejected[p]]))
         for p in range(preferred.size):
-            total += weights[p] * math.exp(least - gaps[p] * (scores[preferred[p]] - scores[other[p]]))
+            total += weights[p] * math.exp(least - gaps[p] * (scores[preferred[p]] - scores[rejected[p]]))
         scale = 1.0 / total
         total = math.log(total) - least
     for p in range(preferred.size):
-        margin = gaps[p] * (scores[preferred[p]] - scores[other[p]])
+        margin = gaps[p] * (scores[preferred[p]] - scores[rejected[p]])
         if kind == EXPONENTIAL:
             slope = math.exp(least - margin) * scale
         else:
@@ -96,7 +96,7 @@ def pair_losses(scores, preferred, other, gaps, weights, kind, gradient):
             total += weights[p] * loss
         pull = weights[p] * gaps[p] * slope
         gradient[preferred[p]] -= pull
-        gradient[other[p]] += pull
+        gradient[rejected[p]] += pull
     return total
 
 
@@ -116,13 +116,13 @@ def ap_hinges(scores, starts, middles, stops, weights, gradient):
     total = 0.0
     for q in range(starts.size):
         relevant = _by_score(scores, starts[q], middles[q])
-        others = _by_score(scores, middles[q], stops[q])
+        irrelevant = _by_score(scores, middles[q], stops[q])
         n_relevant = relevant.size
-        step = 2.0 / (n_relevant * others.size)
+        step = 2.0 / (n_relevant * irrelevant.size)
         chosen = np.zeros(n_relevant, np.int64)  # how many of the others come in just before each relevant item
         loss = 0.0
-        for j in range(1, others.size + 1):
-            below = scores[others[j - 1]]
+        for j in range(1, irrelevant.size + 1):
+            below = scores[irrelevant[j - 1]]
             value = 0.0
             best = 0.0
             first = n_relevant
@@ -134,7 +134,7 @@ def ap_hinges(scores, starts, middles, stops, weights, gradient):
                     best = value
                     first = i
             loss += best
-            gradient[others[j - 1]] += weights[q] * step * (n_relevant - first)
+            gradient[irrelevant[j - 1]] += weights[q] * step * (n_relevant - first)
             if first < n_relevant:
                 chosen[first] += 1
         before = 0
@@ -199,10 +199,10 @@ def permutation_cross_entropies(scores, starts, stops, weights, probs, probs_sta
     shares = np.empty(1 << longest)
     pulls = np.empty(1 << longest)
     for q in range(starts.size):
-        own = scores[starts[q] : stops[q]]
-        n = own.size
-        _subset_log_sums(own, sums, shares)
-        loss = -own.sum()
+        values = scores[starts[q] : stops[q]]
+        n = values.size
+        _subset_log_sums(values, sums, shares)
+        loss = -values.sum()
         pulls[0] = 0.0
         for s in range(1, 1 << n):
             pulls[s] = probs[probs_starts[q] + s]
@@ -224,11 +224,11 @@ def first_places(scores, starts, stops, depths, weights, gradient):
         longest = max(longest, stops[q] - starts[q])
     sums = np.empty(longest)
     for q in range(starts.size):
-        own = scores[starts[q] : stops[q]]
-        n = own.size
-        sums[n - 1] = own[n - 1]
+        values = scores[starts[q] : stops[q]]
+        n = values.size
+        sums[n - 1] = values[n - 1]
         for j in range(n - 2, -1, -1):
-            sums[j] = _log_add(own[j], sums[j + 1])
+            sums[j] = _log_add(values[j], sums[j + 1])
         loss = 0.0
         pull = 0.0
         for j in range(n):
@@ -236,9 +236,9 @@ def first_places(scores, starts, stops, depths, weights, gradient):
                 pull *= math.exp(sums[j] - sums[j - 1])
             if j < depths[q]:
                 pull += 1.0
-                loss += sums[j] - own[j]
+                loss += sums[j] - values[j]
                 gradient[starts[q] + j] -= weights[q]
-            gradient[starts[q] + j] += weights[q] * pull * math.exp(own[j] - sums[j])
+            gradient[starts[q] + j] += weights[q] * pull * math.exp(values[j] - sums[j])
         total += weights[q] * loss
     return total
 
@@ -279,12 +279,12 @@ def _by_score(scores, start, stop):
         return start + np.argsort(-scores[start:stop])
     items = np.arange(start, stop)
     for i in range(1, items.size):
-        own = items[i]
+        item = items[i]
         j = i
-        while j and scores[items[j - 1]] < scores[own]:
+        while j and scores[items[j - 1]] < scores[item]:
             items[j] = items[j - 1]
             j -= 1
-        items[j] = own
+        items[j] = item
     return items
 
 
@@ -314,11 +314,11 @@ def _subset_log_sums(values, sums, shares):
     """Fill ``sums[S]`` with log Σ_{i ∈ S} e^{values_i} and ``shares[S]`` with the lowest item's share of it."""
     for s in range(1, 1 << values.size):
         rest = s & (s - 1)
-        own = values[_lowest(s)]
-        sums[s] = own
+        value = values[_lowest(s)]
+        sums[s] = value
         shares[s] = 1.0
         if rest:
-            ahead = own - sums[rest]
+            ahead = value - sums[rest]
             small = math.exp(-abs(ahead))
             sums[s] += max(0.0, -ahead) + math.log1p(small)
             shares[s] = (1.0 if ahead > 0.0 else small) / (1.0 + small)

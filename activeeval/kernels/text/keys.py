@@ -75,8 +75,8 @@ def places_of(offsets, data, texts, sought_offsets, sought_data, sought_texts):
         _seek(table, data, texts, start, hashes, data, texts, start, stop, hashes, True, places)
         first, last = sought_offsets[q], sought_offsets[q + 1]
         hash_texts(sought_data, sought_texts, first, last, sought_hashes)
-        own = out[first:last]
-        _seek(table, data, texts, start, hashes, sought_data, sought_texts, first, last, sought_hashes, False, own)
+        segment = out[first:last]
+        _seek(table, data, texts, start, hashes, sought_data, sought_texts, first, last, sought_hashes, False, segment)
     return out
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.campaign.labels import WHOLE
 from activeeval.errors import InputError
 from activeeval.io.tables.draws import EMPTY, TEXTS, Draws, write_draws
 from activeeval.judgments import Judgment, Judgments, read
 from activeeval.pool.texts import Texts
 from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
-from activeeval.tasks.campaigns.making import WHOLE
 from activeeval.tasks.campaigns.standing import Standing, standing
 from activeeval.tasks.ranked_sheets import check_held
 
@@ -39,7 +39,7 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None, jud
     """
     state = standing(store, name)
     _check_takes_sheets(state, judge)
-    waits = state.waiting - {place for place, judges in state.ledger.by_unit.items() if judge in judges}
+    waits = state.waiting - {place for place, judges in state.state.judgments.items() if judge in judges}
     rows = [(u, p) for u in store.units(name) for p in u.places if (u.number, p.doc_id) in waits]
     if not rows:
         done = "all is judged" if judge is None else f"all is judged, or waits for others than {judge}"
@@ -58,7 +58,8 @@ def _check_takes_sheets(state: Standing, judge: str | None) -> None:
         raise InputError(f"campaign {row.name}: goes strictly by level: items are claimed one at a time, not by sheets")
     if judge is None and row.judges_per_item > 1:
         raise InputError(
-            f"campaign {row.name}: each item has {row.judges_per_item} judges: say with --judge whose sheet it is"
+            f"campaign {row.name}: each item has {row.judges_per_item} judges: say with `judge` whose sheet it is",
+            field="judge",
         )
 
 
@@ -198,7 +199,7 @@ def _answers(path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answ
     for row, judgment, unit in drawn.placed(judgments):
         name, place, grade = judgment.judge.name or judge, judgments.place(row), judgment.value
         if name is None:
-            raise InputError(f"{place}: names no judge: say with --judge whose judgments they are")
+            raise InputError(f"{place}: names no judge: say with `judge` whose judgments they are", field="judge")
         if judgment.judge.is_machine:
             raise InputError(f"{place}: {name!r} is a machine, whose judgments are no labels")
         if drawn.max_grade is not None and grade > drawn.max_grade:
@@ -226,7 +227,7 @@ def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None)
     for (who, query), truth in judgments.truths_by_judge().items():
         name = who.name or judge
         if name is None:
-            raise InputError(f"{path}: names no judge: say with --judge whose judgments they are")
+            raise InputError(f"{path}: names no judge: say with `judge` whose judgments they are", field="judge")
         check_held(path, query, truth, docs, k)
         body = {part: list(names) for part, names in truth._asdict().items()}
         answers.setdefault(name, []).append((query, WHOLE, Said(kind="judged", body=body), None, None))

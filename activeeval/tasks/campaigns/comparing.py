@@ -12,7 +12,8 @@ from typing import Any
 from activeeval.errors import InputError
 from activeeval.io.comparisons import Truth
 from activeeval.io.labelling import Told
-from activeeval.store import Acknowledged, Claimed, EventRow, Said, Store
+from activeeval.judgments.state import State
+from activeeval.store import Acknowledged, Claimed, Said, Store
 from activeeval.tasks.label import Question, sided, truth_of
 from activeeval.top_k import Remaining, TopKLabelling
 
@@ -143,7 +144,10 @@ class Comparing:
         """Go on where this judge has left the query in hand."""
         assert self.item is not None
         self._docs = [document["doc_id"] for document in self.item.text["documents"]]
-        self._bodies = bodies_of(self._store.events(self._name), self._judge, self.item.unit)
+        state = State()
+        state.apply_all(self._store.events(self._name, unit=self.item.unit))
+        before = state.preferences.get((self.item.unit, self._judge), [])
+        self._bodies = [dict(event.body) for event in before]
         self._labelling = self._replayed(self._bodies)
 
     def _replayed(self, bodies: list[dict[str, Any]]) -> TopKLabelling:
@@ -151,19 +155,6 @@ class Comparing:
         for body in bodies:
             _take(labelling, self._docs, body)
         return labelling
-
-
-def bodies_of(events: list[EventRow], judge: str, unit: int) -> list[dict[str, Any]]:
-    """Return what a judge has said of a query since it was last taken back."""
-    found: list[dict[str, Any]] = []
-    for event in events:
-        if event.unit != unit:
-            continue
-        if event.kind == "retracted":
-            found = []
-        elif event.kind == "preferred" and event.judge == judge:
-            found.append(dict(event.body))
-    return found
 
 
 def compare_all(

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from activeeval.errors import StateError
-from activeeval.io.comparisons import write_truth
+from activeeval.io.comparisons import Truth, write_truth
 from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.io.tables.export import write_columns
 from activeeval.io.text.trec import Prels, Qrels, write_prels, write_qrels
 from activeeval.io.writing import write_atomically
+from activeeval.judgments.log import Event
+from activeeval.judgments.policies import POLICIES
 from activeeval.pool.texts import Texts
-from activeeval.store import EventRow, Store
-from activeeval.tasks.campaigns.ledger import truth_of
-from activeeval.tasks.campaigns.making import POLICIES, item_probabilities
+from activeeval.store import Store
+from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.standing import Standing, grades_of, round_grades
 
 _METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciprocal_rank", "R": "recall"}
@@ -56,17 +57,17 @@ def _prels(state: Standing, store: Store, path: PathLike) -> list[str]:
     for unit in campaign.units:
         grades[list(unit.items)] = [graded.get((unit.query_id, doc), -1) for doc in unit.item_ids]
     rows = np.flatnonzero((grades >= 0) & ((known >= 0) | (block <= state.block)))
-    method = 0 if state.campaign.judges_per_item == 1 else 1 + POLICIES.index(state.policy)
+    method = 0 if state.campaign.judges_per_item == 1 else POLICIES.index(state.policy)
     queries, docs = pool.query_texts[pool.item_queries[rows]], pool.item_texts[rows]
     write_prels(Prels(queries, docs, grades[rows], np.full(rows.size, method, dtype=np.int64), probs[rows]), path)
     n_known, n_later = int((known >= 0).sum()), int((grades >= 0).sum()) - rows.size
     notes = [f"{rows.size - n_known} judgments of blocks 1 to {state.block}, {n_known} grades known before"]
     notes += [f"{n_later} judgments of blocks that are not complete are left out"] if n_later else []
-    names = ", ".join(f"{k + 1} {name}" for k, name in enumerate(POLICIES))
+    names = ", ".join(f"{k} {name}" for k, name in enumerate(POLICIES) if k)
     return [*notes, *([] if method == 0 else [f"the fourth column is the policy: {names}"])]
 
 
-def event_record(event: EventRow) -> dict[str, Any]:
+def event_record(event: Event) -> dict[str, Any]:
     """Return an event as the log is written out: what is empty is null."""
     values = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "key"}
     return {name: None if value in ("", {}) else value for name, value in values.items()}
@@ -83,7 +84,7 @@ def _csv(state: Standing, store: Store, path: PathLike) -> list[str]:
     """Write what every judge said of every item, a row each, for a spreadsheet; of whole queries the ranks."""
     if state.campaign.config.get("top_k") is not None:
         return _ranks(state, path)
-    events = sorted((pair, e.judge, e) for pair, by_judge in state.ledger.standing.items() for e in by_judge.values())
+    events = sorted((pair, e.judge, e) for pair, by_judge in state.judgments_by_item.items() for e in by_judge.values())
     rows = [event for *_, event in events]
     columns: dict[str, Any] = {
         name: [getattr(e, name) or None for e in rows] for name in ("query_id", "doc_id", "judge")
@@ -97,8 +98,8 @@ def _csv(state: Standing, store: Store, path: PathLike) -> list[str]:
 
 def _ranks(state: Standing, path: PathLike) -> list[str]:
     """Write the truth of every settled query, as `activeeval estimate` and `score` take it."""
-    events = {query: event for (query, _), by_judge in state.ledger.standing.items() for event in by_judge.values()}
-    truths = {query: truth_of(event.body) for query, event in sorted(events.items()) if event.kind == "judged"}
+    events = {query: event for (query, _), by_judge in state.judgments_by_item.items() for event in by_judge.values()}
+    truths = {query: _truth_of(event.body) for query, event in sorted(events.items()) if event.kind == "judged"}
     write_truth(truths, path)
     return [f"the truths of {len(truths)} queries"]
 
@@ -217,3 +218,8 @@ def export(state: Standing, store: Store, form: str, path: PathLike) -> list[str
     counted = "lower median (estimates take the mean gain)" if state.policy == "mean-gain" else state.policy
     policy = [f"an item's grade is the {counted} of its {state.campaign.judges_per_item} judges"]
     return [f"as of event {state.as_of}: {notes[0]}", *notes[1:], *(policy if several else [])]
+
+
+def _truth_of(body: Mapping[str, Any]) -> Truth:
+    """Return the truth that the event of a settled query holds."""
+    return Truth(*(tuple(body.get(part, ())) for part in Truth._fields))

@@ -13,13 +13,14 @@ import numpy as np
 from activeeval.errors import InputError
 from activeeval.judgments import Coefficient, Judge, Judgment, Judgments, grade_agreement
 from activeeval.judgments.coefficients import confusion
+from activeeval.judgments.log import Event
 from activeeval.judgments.seconds import SecondsTaken
 from activeeval.judgments.skipping import skipping_of
-from activeeval.store import EventRow, UnitRow
-from activeeval.tasks.campaigns.ledger import Ledger, Pair
+from activeeval.judgments.state import State
+from activeeval.store import UnitRow
 from activeeval.tasks.campaigns.over_time import date_of, finite
 from activeeval.tasks.campaigns.seconds import fitted
-from activeeval.tasks.campaigns.standing import Standing, grades_of
+from activeeval.tasks.campaigns.standing import Pair, Standing, grades_of
 
 RESAMPLES = 500
 """Of the queries, for the intervals of agreement: their ends then vary by a twentieth of the width."""
@@ -27,7 +28,7 @@ Row = dict[str, Any]
 ANSWERS = ("judged", "cannot")
 
 
-def work_of(ledger: Ledger, events: Sequence[EventRow]) -> list[Row]:
+def work_of(state: State, events: Sequence[Event]) -> list[Row]:
     """Return a row for each judge, by name: what counts of the answers, what does not, and how long they took."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     seconds: dict[str, list[float]] = defaultdict(list)
@@ -38,7 +39,7 @@ def work_of(ledger: Ledger, events: Sequence[EventRow]) -> list[Row]:
             spent[event.judge] += event.active_ms or 0
             if event.kind in ANSWERS and event.active_ms is not None:
                 seconds[event.judge].append(event.active_ms / 1000)
-    stands = Counter((e.judge, e.kind) for e in ledger.answers)
+    stands = Counter((e.judge, e.kind) for e in state.standing)
     return [
         {
             "judge": judge,
@@ -60,13 +61,13 @@ def seconds_of(taken: Sequence[float]) -> Row:
     return {"timed": seconds.n, "seconds_median": seconds.median, "seconds_mean": seconds.mean}
 
 
-def days_of(events: Sequence[EventRow]) -> list[Row]:
+def days_of(events: Sequence[Event]) -> list[Row]:
     """Return how many answers each judge gave on each day, UTC."""
     counts = Counter((date_of(e.at)[:10], e.judge) for e in events if e.kind in ANSWERS)
     return [{"day": day, "judge": judge, "answers": n} for (day, judge), n in sorted(counts.items())]
 
 
-def cost_model_of(units: Sequence[UnitRow], events: Sequence[EventRow]) -> Row | None:
+def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> Row | None:
     """Return the seconds that judgments take as the judges' clocks tell; None where no time was taken."""
     try:
         model = fitted(units, events)
@@ -83,14 +84,14 @@ def judgments_of(state: Standing) -> Judgments:
     """Return the grades that judges gave, by judge; with one judge an item also what came late of others."""
     grades = {
         (judge, pair): event.grade
-        for pair, by_judge in state.ledger.standing.items()
+        for pair, by_judge in state.judgments_by_item.items()
         for judge, event in by_judge.items()
         if event.grade is not None
     }
     if state.campaign.judges_per_item == 1:
-        standing = state.ledger.standing
+        standing = state.judgments_by_item
         drawn = {(unit.query_id, doc) for unit in state.units for doc in unit.item_ids}
-        for event in state.ledger.late:
+        for event in state.state.late:
             pair = event.query_id, event.doc_id
             if event.grade is not None and pair in drawn and event.judge not in standing.get(pair, {}):
                 grades[event.judge, pair] = event.grade
@@ -144,7 +145,7 @@ def _pairs(judgments: Iterable[Judgment], judges: Sequence[str], grades: Sequenc
     return pairs
 
 
-def skipped_by(state: Standing, events: Sequence[EventRow]) -> Row:
+def skipped_by(state: Standing, events: Sequence[Event]) -> Row:
     """Return what judges put off and could not judge, with reasons, and who skips relevant items more than others.
 
     An item is relevant where the grade that counts of it is above 0; one that has none says nothing.

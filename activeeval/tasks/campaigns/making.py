@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.campaign import Campaign
+from activeeval.campaign import Campaign, Rules
+from activeeval.campaign.labels import WHOLE
 from activeeval.cases.budgets import Budget
 from activeeval.design import Replacement
 from activeeval.errors import InputError, StateError
@@ -18,43 +19,9 @@ from activeeval.store import CampaignRow, PlaceRow, SampleRow, Store, UnitRow, c
 from activeeval.tasks.label import arrival_number
 from activeeval.tasks.samples import Sample, unpacked_sample
 
-POLICIES = ("majority", "median", "mean-gain")
-"""What several judges' grades of an item count as; see `activeeval.judgments.policies`."""
-WHOLE = "*"
-"""The document of a query that is judged as a whole."""
 REDRAWN = "redrawn"
 """Why there is a version that is a round of its own."""
 Texts = Mapping[str, Sequence[str]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """How a campaign is judged.
-
-    Attributes
-    ----------
-    judges_per_item : int
-        An item waits until so many have judged it.
-    policy : {"majority", "median", "mean-gain"}
-        What their grades count as.
-    lease_s : int
-        Seconds for which an item belongs to the judge who has it.
-    by_level : bool
-        Items go out strictly in their order and nobody passes one over, so that the sample may be read at any time,
-        below the lowest that waits; otherwise in any order within a block, and it is read at the ends of blocks.
-    """
-
-    judges_per_item: int = 1
-    policy: str = "majority"
-    lease_s: int = 900
-    by_level: bool = False
-
-    def __post_init__(self) -> None:
-        if self.policy not in POLICIES:
-            raise InputError(f"the policy must be one of {', '.join(POLICIES)}, got {self.policy!r}")
-        for name in ("judges_per_item", "lease_s"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be 1 or more, got {getattr(self, name)}")
 
 
 def create(
@@ -101,6 +68,8 @@ def check_rules(sample: Sample, rules: Rules) -> int | None:
     """Raise InputError where a sample cannot be judged so; return the k of top-k judging, None of grades."""
     design = sample.campaign.design
     k = judged_k([target.measure for target in design.targets])
+    if rules.policy == "refuse":
+        raise InputError("several judges of a campaign may differ: the policy must say what counts, got 'refuse'")
     if k is not None and rules.judges_per_item > 1:
         raise InputError("of ranks one judge's count: a query of top-k judging has one judge, not several")
     if rules.by_level and not design.scheme.can_be_topped_up:
@@ -230,7 +199,7 @@ def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArra
     selection = campaign.whole_selection
     if isinstance(design.scheme, Replacement):
         missed = (1 - design.scheme.sampling_probs) ** selection.queries.size
-        found[design.order.items] = (1 - missed)[design.order.slot_queries]
+        found[design.order.items] = (1 - missed)[design.order.place_queries]
     else:
         found[design.order.items] = design.order.inclusion_probs(selection.level if level is None else level)[1]
     found[design.known >= 0] = 1.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,15 +14,13 @@ from activeeval.campaign.reading import carried
 from activeeval.campaign.rounds import round_weights
 from activeeval.errors import InputError, StateError
 from activeeval.measures import Target
-from activeeval.store import EventRow
 from activeeval.tasks.answers import Answer
-from activeeval.tasks.campaigns.standing import History, Standing, answered, grades_of
+from activeeval.tasks.campaigns.standing import Standing, answered, grades_of
 from activeeval.tasks.campaigns.status import progress_of
 
 MOST_QUERIES = 15
 """Of those that matter most to an estimate."""
 Row = dict[str, Any]
-_Place = tuple[int | None, str]
 
 
 def date_of(microseconds: int) -> str:
@@ -41,67 +39,26 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def block_ends(events: Iterable[EventRow], judges_per_item: int) -> dict[int, int]:
-    """Return by block the first event as of which it and all before it were complete; a block of no items is not there.
-
-    One fold of the log: an item counts once enough judges have answered it, and no longer when one takes it back.
-    """
-    blocks: dict[int | None, int] = {}
-    left: dict[int, int] = {}
-    answers: dict[_Place, dict[str, int]] = {}
-    said: dict[int, tuple[_Place, str]] = {}
-    ends: dict[int, int] = {}
-    for event in events:
-        place = event.unit, event.doc_id
-        if event.kind == "drawn":
-            block = blocks[event.unit] = int(event.body["block"])
-            left[block] = left.get(block, 0) + len(event.body["items"])
-        elif event.kind in ("judged", "cannot"):
-            said[event.seq] = place, event.judge
-            own = answers.setdefault(place, {})
-            is_done = len(own) >= judges_per_item
-            own[event.judge] = event.seq
-            if not is_done and len(own) >= judges_per_item:
-                left[blocks[event.unit]] -= 1
-                _close(ends, left, event.seq)
-        elif event.kind == "retracted" and event.supersedes in said:
-            place, judge = said[event.supersedes]
-            was_done = len(answers[place]) >= judges_per_item
-            answers[place].pop(judge, None)
-            if was_done and len(answers[place]) < judges_per_item:
-                left[blocks[event.unit]] += 1
-    return ends
-
-
-def _close(ends: dict[int, int], left: dict[int, int], seq: int) -> None:
-    """Note which blocks have just become complete, with all before them."""
-    for block in sorted(left):
-        if left[block]:
-            return
-        ends.setdefault(block, seq)
-
-
-def readings_of(history: History, scope: str, confidence: float) -> list[Row]:
+def readings_of(found: Standing, scope: str, confidence: float) -> list[Row]:
     """Return a reading for each event at which more could be read, and one as of the last where that says another.
 
     Each has the values of all questions the campaign was made for, in the order of `estimate_rows`.
     """
-    seqs = sorted(set(block_ends(history.events, history.campaign.judges_per_item).values()))
-    found: list[Row] = []
-    for seq in [*seqs, len(history.events)]:
-        row = _reading(history, seq, scope, confidence)
-        if row is not None and not (found and _says_the_same(found[-1], row)):
-            found.append(row)
-    return found
+    past, rows = found.before(), list[Row]()
+    for seq in sorted({*found.state.complete_at.values(), found.as_of}):
+        past.apply(found.log[past.as_of : seq])
+        row = _reading(past, scope, confidence)
+        if row is not None and not (rows and _says_the_same(rows[-1], row)):
+            rows.append(row)
+    return rows
 
 
 def _says_the_same(one: Row, other: Row) -> bool:
     return [(a["value"], a["low"]) for a in one["answers"]] == [(b["value"], b["low"]) for b in other["answers"]]
 
 
-def _reading(history: History, seq: int, scope: str, confidence: float) -> Row | None:
+def _reading(found: Standing, scope: str, confidence: float) -> Row | None:
     """Return what could be read as of an event; None where nothing could."""
-    found = history.at(seq)
     try:
         told, _ = answered(found, scope=scope, confidence=confidence)
     except StateError:
@@ -112,8 +69,8 @@ def _reading(history: History, seq: int, scope: str, confidence: float) -> Row |
         always = None
     progress = progress_of(found)
     return {
-        "as_of": seq,
-        "date": date_of(history.events[seq - 1].at),
+        "as_of": found.as_of,
+        "date": date_of(found.log[-1].at),
         "block": progress["block"],
         "blocks": progress["blocks"],
         "rounds": len(found.read),

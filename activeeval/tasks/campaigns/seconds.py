@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from activeeval.errors import InputError
 from activeeval.io.loading import Costs
 from activeeval.io.tables.texts import DOCUMENTS, read_texts
-from activeeval.store import EventRow, Store, UnitRow
+from activeeval.judgments.log import Event
+from activeeval.store import Store, UnitRow
 from activeeval.tasks.samples import unpacked_sample
 from activeeval.types import Floats
 
@@ -78,7 +79,7 @@ class Clocked:
         return self.model.query / float(self.costs.values.mean())
 
 
-def fitted(units: Iterable[UnitRow], events: Iterable[EventRow], prior: CostModel | None = None) -> CostModel:
+def fitted(units: Iterable[UnitRow], events: Iterable[Event], prior: CostModel | None = None) -> CostModel:
     """Return the cost model of judgments whose time was taken, shrunk to a prior.
 
     Least squares of the active seconds s on (1, letters / 1000, grade, first of its query for its judge), with a normal
@@ -147,7 +148,7 @@ def clocked(store: Store, name: str, documents: str | None = None) -> Clocked:
     return Clocked(model=model, costs=Costs(seconds, queries, items, "the judges' clocks"))
 
 
-def is_timed(events: Iterable[EventRow]) -> bool:
+def is_timed(events: Iterable[Event]) -> bool:
     """Whether the time of a judgment was taken."""
     return bool(_observations((), events)[1].size)
 
@@ -165,7 +166,7 @@ def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool
     return solution, errors
 
 
-def _observations(units: Iterable[UnitRow], events: Iterable[EventRow]) -> tuple[Floats, Floats]:
+def _observations(units: Iterable[UnitRow], events: Iterable[Event]) -> tuple[Floats, Floats]:
     """Return what was known of each timed judgment, shape (n, 4), and its active seconds."""
     letters = _letters(units)
     met: set[tuple[str, str]] = set()

@@ -1,54 +1,169 @@
-"""What a campaign's log comes to: who said what of each item, as of any event, and what that says of the questions."""
+"""A stored campaign and what its log comes to: its rounds with all that counts, as of any event; what it answers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import replace
+from typing import Self
 
 import numpy as np
 
-from activeeval.campaign import Campaign, Unit
+from activeeval.campaign import Campaign, Rules, Unit
+from activeeval.campaign.labels import Progress
 from activeeval.campaign.rounds import check_rounds
-from activeeval.campaign.sheet import Progress, heard
 from activeeval.errors import InputError, StateError
+from activeeval.judgments.log import Event
 from activeeval.judgments.policies import Agreement, one_grade
-from activeeval.store import CampaignRow, EventRow, SampleRow, Store
+from activeeval.judgments.state import Place, State
+from activeeval.results import Note
+from activeeval.store import CampaignRow, SampleRow, Store
 from activeeval.tasks.answers import Answer, answers
 from activeeval.tasks.campaigns.corrections import asked_again, check_known, known_now
-from activeeval.tasks.campaigns.ledger import Ledger, Pair
 from activeeval.tasks.campaigns.making import rounds_of
 from activeeval.tasks.rounds import round_answers
 from activeeval.tasks.samples import Sample, unpacked_sample
 
+Pair = tuple[str, str]
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+
 class Standing:
-    """A campaign as of an event.
+    """A campaign as of an event; it goes on event by event, and nothing but what is new is looked at again.
+
+    Parameters
+    ----------
+    campaign : CampaignRow
+    versions : list of SampleRow
+        Of its sample.
 
     Attributes
     ----------
-    campaign : CampaignRow
-    rounds : tuple of Sample
+    log : list of Event
+        What has been looked at, from the first event on.
+    state : State
+        What that comes to.
+    rounds : list of Sample
         Each with all that counts of what was judged; one, unless it was redrawn.
-    version : int
-        Of the sample.
-    as_of : int
-        The number of the last event that is looked at.
-    progress : Progress
-    agreement : Agreement
-    ledger : Ledger
-    n_corrected : int
-        Grades that a later round took for known and that are others now.
     """
 
-    campaign: CampaignRow
-    rounds: tuple[Sample, ...]
-    version: int
-    as_of: int
-    progress: Progress
-    agreement: Agreement
-    ledger: Ledger
-    n_corrected: int = 0
+    def __init__(self, campaign: CampaignRow, versions: Sequence[SampleRow]) -> None:
+        self.campaign = campaign
+        self.versions = list(versions)
+        self.log: list[Event] = []
+        self.state = State(judges_per_item=campaign.judges_per_item, lease_s=campaign.lease_s)
+        self.rounds: list[Sample] = []
+        self._samples: dict[int, Sample] = {}
+        self._versions: list[int] = []
+        self._n_before: list[int] = []
+
+    @classmethod
+    def of(cls, store: Store, name: str) -> Self:
+        """Return a campaign as it was before its first event; raises InputError where there is none of that name."""
+        return cls(store.campaign(name), store.samples(name))
+
+    def before(self) -> Self:
+        """Return the campaign as it was before its first event, with the samples that were unpacked already."""
+        start = type(self)(self.campaign, self.versions)
+        start._samples = self._samples
+        return start
+
+    def refresh(self, store: Store, as_of: int | None = None) -> Self:
+        """Take in what has happened since it was looked at last; return itself.
+
+        Raises
+        ------
+        InputError
+            Where there is no event ``as_of``.
+        StateError
+            Where the log is not what was written, or nothing had been drawn yet.
+        """
+        name = self.campaign.name
+        events = store.events(name, as_of, since=self.log[-1] if self.log else None)
+        if any(event.kind == "drawn" for event in events) and self.log:
+            self.versions = store.samples(name)
+        return self.apply(events)
+
+    def apply(self, events: Sequence[Event]) -> Self:
+        """Take in events that follow those so far; return itself; raises StateError where nothing is drawn yet."""
+        self.log.extend(events)
+        places = self.state.apply_all(events)
+        drawn = [row for row in self.versions if row.seq < self.as_of]
+        if not drawn:
+            raise StateError(f"campaign {self.campaign.name}: nothing had been drawn as of event {self.as_of}")
+        if [row.version for row in drawn] != self._versions:
+            self._draw(drawn)
+        else:
+            self._settle(places)
+        return self
+
+    def _draw(self, drawn: Sequence[SampleRow]) -> None:
+        """Make every round anew: there is a new version of a sample."""
+        self._versions, self.rounds, self._n_before = [row.version for row in drawn], [], []
+        for versions in rounds_of(drawn):
+            self._add_round(versions[-1])
+
+    def _add_round(self, row: SampleRow) -> None:
+        if row.version not in self._samples:
+            self._samples[row.version] = _unpacked(row, self.campaign.name)
+        sample = self._samples[row.version]
+        known = known_now(sample.campaign.design, self.rounds)
+        is_as_drawn = known is sample.campaign.design.known
+        design = sample.campaign.design if is_as_drawn else sample.campaign.design.corrected(known)
+        rules = Rules(judges_per_item=self.campaign.judges_per_item, policy=self.policy)
+        campaign = Campaign(design, key=int(sample.campaign.key), rules=rules)
+        self._n_before.append(sum(len(before.campaign.units) for before in self.rounds))
+        campaign.follow(self.log, self.state, self._n_before[-1])
+        self.rounds.append(replace(sample, campaign=campaign))
+
+    def _settle(self, places: set[Place]) -> None:
+        """Take in other judgments of places; rounds after one that changes are drawn with what it says now."""
+        of_round: dict[int, list[Place]] = {}
+        for place in places:
+            of_round.setdefault(int(np.searchsorted(self._n_before, place[0], side="left")) - 1, []).append(place)
+        for number, changed in of_round.items():
+            self.rounds[number].campaign.settle(changed)
+        if of_round and min(of_round) < len(self.rounds) - 1:
+            self._draw([row for row in self.versions if row.version in self._versions])
+
+    @property
+    def as_of(self) -> int:
+        """The number of the last event that is looked at."""
+        return self.state.seq
+
+    @property
+    def version(self) -> int:
+        """Of the sample."""
+        return self._versions[-1]
+
+    @property
+    def progress(self) -> Progress:
+        """How far all rounds are; what an earlier one could not judge and a later one asks for counts there."""
+        judged, waiting, cannot = map(sum, zip(*(sample.campaign.progress for sample in self.rounds), strict=True))
+        return Progress(judged=judged, waiting=waiting, cannot=cannot - asked_again(self.rounds))
+
+    @property
+    def agreement(self) -> Agreement:
+        """How many items several judges have judged, and on how many of these they agree."""
+        return Agreement(*map(sum, zip(*(sample.campaign.agreement for sample in self.rounds), strict=True)))
+
+    @property
+    def n_corrected(self) -> int:
+        """How many grades that a later round took for known are others now."""
+        taken = (self._samples[versions[-1].version] for versions in rounds_of(self._drawn_versions))
+        pairs = zip(taken, self.rounds, strict=True)
+        return sum(int((then.campaign.design.known != now.campaign.design.known).sum()) for then, now in pairs)
+
+    @property
+    def _drawn_versions(self) -> list[SampleRow]:
+        return [row for row in self.versions if row.version in self._versions]
+
+    @property
+    def judgments_by_item(self) -> dict[Pair, dict[str, Event]]:
+        """What stands by item, a query and a document, and judge: the last of what rounds have asked."""
+        by_item: dict[Pair, dict[str, Event]] = {}
+        for event in self.state.standing:
+            by_item.setdefault((event.query_id, event.doc_id), {})[event.judge] = event
+        return by_item
 
     @property
     def sample(self) -> Sample:
@@ -56,13 +171,13 @@ class Standing:
         return self.rounds[-1]
 
     @property
-    def closed(self) -> tuple[Sample, ...]:
+    def closed(self) -> list[Sample]:
         """The rounds that are judged to their end, up to the first that is not."""
-        is_open = (bool(one.campaign.waiting) for one in self.rounds)
+        is_open = (bool(sample.campaign.waiting) for sample in self.rounds)
         return self.rounds[: next((k for k, waits in enumerate(is_open) if waits), len(self.rounds))]
 
     @property
-    def read(self) -> tuple[Sample, ...]:
+    def read(self) -> list[Sample]:
         """What an estimate is read from: the rounds that are judged to their end, or the first as far as it is."""
         return self.closed or self.rounds[:1]
 
@@ -95,11 +210,14 @@ class Standing:
         if not self.campaign.by_level:
             raise InputError(
                 f"{name}: judges may pass items over, so that it is read at the ends of blocks; one made with "
-                "--by-level may be read below the lowest item that waits"
+                "`by_level` may be read below the lowest item that waits",
+                field="by_level",
             )
         if len(self.rounds) > 1:
             raise InputError(f"{name}: rounds are read once they are judged to their ends")
-        return replace(self, rounds=(replace(self.sample, campaign=self.sample.campaign.by_level()),))
+        strict = copy(self)
+        strict.rounds = [replace(self.sample, campaign=self.sample.campaign.by_level())]
+        return strict
 
     @property
     def policy(self) -> str:
@@ -124,76 +242,6 @@ class Standing:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class History:
-    """A campaign's log and its samples, at hand to be read as of any event.
-
-    Attributes
-    ----------
-    campaign : CampaignRow
-    versions : list of SampleRow
-    events : list of EventRow
-        From the first on, without a gap.
-    samples : dict of int to Sample
-        Of the versions that have been looked at, not yet judged.
-    """
-
-    campaign: CampaignRow
-    versions: list[SampleRow]
-    events: list[EventRow]
-    samples: dict[int, Sample] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, store: Store, name: str, as_of: int | None = None) -> History:
-        """Return a campaign up to an event; raises InputError where there is no such campaign or event."""
-        return cls(campaign=store.campaign(name), versions=store.samples(name), events=store.events(name, as_of))
-
-    def at(self, as_of: int) -> Standing:
-        """Return the campaign as of an event; raises StateError where nothing had been drawn yet."""
-        versions = [one for one in self.versions if one.seq < as_of]
-        if not versions:
-            raise StateError(f"campaign {self.campaign.name}: nothing had been drawn as of event {as_of}")
-        ledger = Ledger.of(self.events[:as_of])
-        found: list[tuple[Sample, Progress, Agreement]] = []
-        for own in rounds_of(versions):
-            found.append(self._judged(own[-1], ledger, [sample for sample, *_ in found]))
-        return Standing(
-            campaign=self.campaign,
-            rounds=tuple(sample for sample, *_ in found),
-            version=versions[-1].version,
-            as_of=as_of,
-            progress=_progress(found),
-            agreement=Agreement(*(sum(counts) for counts in zip(*(own for *_, own in found), strict=True))),
-            ledger=ledger,
-            n_corrected=self._n_corrected(versions, [sample for sample, *_ in found]),
-        )
-
-    def _n_corrected(self, versions: Sequence[SampleRow], rounds: Sequence[Sample]) -> int:
-        drawn = (self.samples[own[-1].version].campaign.design.known for own in rounds_of(versions))
-        return sum(int((then != one.campaign.design.known).sum()) for then, one in zip(drawn, rounds, strict=True))
-
-    def _judged(self, kept: SampleRow, ledger: Ledger, before: list[Sample]) -> tuple[Sample, Progress, Agreement]:
-        """Return a round with what its judges say, and what they say now of items it takes for known."""
-        row = self.campaign
-        if kept.version not in self.samples:
-            self.samples[kept.version] = _unpacked(kept, row.name)
-        sample = self.samples[kept.version]
-        n_before = sum(len(one.campaign.units) for one in before)
-        design = sample.campaign.design
-        known = known_now(design, before)
-        if known is not design.known:
-            design = design.corrected(known)
-        campaign = Campaign(design, key=int(sample.campaign.key))
-        while campaign.ask() is not None:
-            pass
-        said: dict[int, dict[str, int]] = {}
-        k = int(row.config.get("top_k") or 0)
-        for unit in campaign.units:
-            said |= ledger.ranked(unit, k) if k else ledger.said(unit, n_before, row.judges_per_item)
-        judged, progress, agreement = heard(campaign, said, str(row.config["policy"]))
-        return replace(sample, campaign=judged), progress, agreement
-
-
 def _unpacked(kept: SampleRow, name: str) -> Sample:
     sample, digest = unpacked_sample(kept.payload, f"campaign {name}")
     if digest != kept.digest:
@@ -202,12 +250,6 @@ def _unpacked(kept: SampleRow, name: str) -> Sample:
             f"store says {kept.digest}; campaign verify says all that is wrong"
         )
     return sample
-
-
-def _progress(found: Sequence[tuple[Sample, Progress, Agreement]]) -> Progress:
-    """Return how far all rounds are; what an earlier one could not judge and a later one asks for counts there."""
-    judged, waiting, cannot = (sum(counts) for counts in zip(*(own for _, own, _ in found), strict=True))
-    return Progress(judged=judged, waiting=waiting, cannot=cannot - asked_again([sample for sample, *_ in found]))
 
 
 def standing(store: Store, name: str, as_of: int | None = None) -> Standing:
@@ -220,8 +262,7 @@ def standing(store: Store, name: str, as_of: int | None = None) -> Standing:
     StateError
         Where nothing had been drawn yet.
     """
-    history = History.of(store, name, as_of)
-    return history.at(len(history.events))
+    return Standing.of(store, name).refresh(store, as_of)
 
 
 def grades_of(found: Standing) -> dict[Pair, int]:
@@ -276,7 +317,7 @@ def answered(
     scope: str = "pool",
     kind: str = "t",
     confidence: float = 0.95,
-) -> tuple[list[Answer], list[str]]:
+) -> tuple[list[Answer], list[Note]]:
     """Return what a campaign answers to each question, and what to know of it.
 
     Raises
@@ -295,13 +336,12 @@ def answered(
             read, measures, questions, contrasts, scope=scope, confidence=confidence, is_campaign=True
         )
         n = found.n_corrected
-        corrected = f"{n} grades were corrected since a later round was drawn, and count as now"
-        return told, notes + ([corrected] if n else [])
+        return told, notes + ([Note("corrected grades", {"n": n})] if n else [])
     told, notes = answers(
         read[0], read[0].asked(measures, questions, contrasts), scope=scope, kind=kind, confidence=confidence
     )
     n_later = len(found.rounds) - 1
-    return told, notes + ([f"read from the first round alone: {n_later} more wait for judgments"] if n_later else [])
+    return told, notes + ([Note("first round alone", {"n": n_later})] if n_later else [])
 
 
 def check_next_round(found: Standing, sample: Sample) -> None:

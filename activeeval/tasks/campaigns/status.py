@@ -29,7 +29,7 @@ def progress_of(found: Standing) -> dict[str, Any]:
     campaigns = [one.campaign for one in found.rounds]
     costs = [unit.cost for unit in found.units]
     spent = sum(spent_by_block(found).values())
-    clock = found.ledger.clock_ms
+    clock = found.state.active_ms
     return {
         "campaign": found.campaign.name,
         "as_of": found.as_of,
@@ -42,9 +42,9 @@ def progress_of(found: Standing) -> dict[str, Any]:
         "judged": found.progress.judged,
         "waiting": found.progress.waiting,
         "cannot": found.progress.cannot,
-        "late": len(found.ledger.late),
-        "put_off": len(found.ledger.put_off),
-        "judges": len({event.judge for event in found.ledger.answers}),
+        "late": len(found.state.late),
+        "put_off": len(found.state.put_off),
+        "judges": len({event.judge for event in found.state.standing}),
         "hours": sum(clock) / 3.6e6 if clock else None,
     }
 

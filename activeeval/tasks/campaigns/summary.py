@@ -7,19 +7,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from activeeval.campaign import drawing_of
 from activeeval.design import Replacement
-from activeeval.store import EventRow, Store, UnitRow
+from activeeval.judgments.log import Event
+from activeeval.report.words import worded
+from activeeval.results import Note
+from activeeval.store import Store, UnitRow
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns.calibrating import calibrations
 from activeeval.tasks.campaigns.judges import agreement_of, cost_model_of, days_of, seconds_of, skipped_by, work_of
 from activeeval.tasks.campaigns.making import item_probabilities
-from activeeval.tasks.campaigns.over_time import block_ends, date_of, finite, queries_that_matter, readings_of
-from activeeval.tasks.campaigns.standing import History, Standing, answered
+from activeeval.tasks.campaigns.over_time import date_of, finite, queries_that_matter, readings_of
+from activeeval.tasks.campaigns.standing import Standing, answered, standing
 from activeeval.tasks.campaigns.status import progress_of, reached, spent_by_block
 from activeeval.tasks.samples import Sample
 
@@ -45,33 +49,32 @@ def summary(
         Of numbers, text, None, lists and dicts: `json.dumps` takes it. What is not known is None; no number is NaN or
         infinite. ``seq`` numbers are those of the log, costs are in the pool's mean items.
     """
-    history, units = History.of(store, name, as_of), store.units(name)
-    events = history.events
-    found = history.at(len(events))
+    found, units = standing(store, name, as_of), store.units(name)
+    events = found.log
     texts = {unit.query_id: unit.query_text for unit in units}
     told: list[Answer] = []
-    notes: list[str] = []
+    notes: list[Note] = []
     if found.block:
         told, notes = answered(found, scope=scope, confidence=confidence)
     return {
         "format": FORMAT,
-        "head": _head(found, history),
+        "head": _head(found),
         "scope": scope,
         "confidence": confidence,
         "estimates": [_estimate(one, confidence) for one in told],
-        "notes": notes,
-        "readings": readings_of(history, scope, confidence) if told else [],
+        "notes": [asdict(worded(note)) for note in notes],
+        "readings": readings_of(found, scope, confidence) if told else [],
         "queries": queries_that_matter(found, texts) if told else [],
         "cost": _cost(found, events, units),
         "calibration": calibrations(found),
         "agreement": agreement_of(found, confidence),
         "skipped": skipped_by(found, events),
-        "design": _design(found, history),
+        "design": _design(found),
         "log": _log(found, events),
     }
 
 
-def _head(found: Standing, history: History) -> Row:
+def _head(found: Standing) -> Row:
     """Return how far the campaign is, and as of when that is true."""
     waiting = Counter[int]()
     before = 0
@@ -80,8 +83,8 @@ def _head(found: Standing, history: History) -> Row:
             waiting[before + unit.block] += len(set(unit.items) - one.campaign.settled)
         before += len(one.campaign.design.blocks)
     return progress_of(found) | {
-        "date": date_of(history.events[found.as_of - 1].at),
-        "created": date_of(history.campaign.created_at),
+        "date": date_of(found.log[-1].at),
+        "created": date_of(found.campaign.created_at),
         "rounds": len(found.rounds),
         "rounds_read": len(found.read) if found.block else 0,
         "block_read": sum(one.campaign.complete_block[0] for one in found.read),
@@ -114,25 +117,25 @@ def _estimate(one: Answer, confidence: float) -> Row:
         "queries": one.estimate.n_queries,
         "items": one.estimate.n_items,
         "effective_sample_size": one.estimate.effective_sample_size,
-        "cautions": list(map(str, one.estimate.cautions)),
+        "cautions": [asdict(worded(caution)) for caution in one.estimate.cautions],
     }
     at_once = None if one.shared is None else one.estimate.bounds(one.shared.interval)
     return found | {"low_at_once": at_once and finite(at_once[0]), "high_at_once": at_once and finite(at_once[1])}
 
 
-def _cost(found: Standing, events: Sequence[EventRow], units: Sequence[UnitRow]) -> Row:
+def _cost(found: Standing, events: Sequence[Event], units: Sequence[UnitRow]) -> Row:
     answers = [event for event in events if event.kind in ("judged", "cannot")]
     return {
-        "judges": work_of(found.ledger, events),
+        "judges": work_of(found.state, events),
         "days": days_of(events),
         "all": seconds_of([e.active_ms / 1000 for e in answers if e.active_ms is not None]),
         "model": cost_model_of([unit for unit in units if unit.version <= found.version], events),
     }
 
 
-def _design(found: Standing, history: History) -> Row:
+def _design(found: Standing) -> Row:
     """Return what was drawn, and how."""
-    campaign, versions = found.sample.campaign, [row for row in history.versions if row.version <= found.version]
+    campaign, versions = found.sample.campaign, [row for row in found.versions if row.version <= found.version]
     design = campaign.design
     return {
         "method": design.name,
@@ -148,15 +151,15 @@ def _design(found: Standing, history: History) -> Row:
         "versions": [{"version": v.version, "sample": v.digest, "as_of": v.seq, "reason": v.reason} for v in versions],
         "queries": design.pool.n_queries,
         "items": design.pool.n_items,
-        "open_items": int((design.order.roots > 0).sum()),
+        "open_items": int((design.order.place_rates > 0).sum()),
         "known": _known(found.rounds[0]),
         "rounds": [_round(one) for one in found.rounds],
-        "blocks": _blocks(found, history.events),
+        "blocks": _blocks(found),
         "judges_per_item": found.campaign.judges_per_item,
         "policy": found.policy,
         "lease_s": found.campaign.lease_s,
         "ends": campaign.planned_end,
-        "cautions": list(design.cautions),
+        "cautions": [asdict(worded(caution)) for caution in design.cautions],
     }
 
 
@@ -174,9 +177,9 @@ def _known(one: Sample) -> int:
     return int((one.campaign.design.known >= 0).sum())
 
 
-def _blocks(found: Standing, events: Sequence[EventRow]) -> list[Row]:
+def _blocks(found: Standing) -> list[Row]:
     """Return every block, of all rounds one after another."""
-    spent, ends, rows = spent_by_block(found), block_ends(events, found.campaign.judges_per_item), list[Row]()
+    spent, ends, rows = spent_by_block(found), found.state.complete_at, list[Row]()
     for k, one in enumerate(found.rounds):
         campaign, drawing = one.campaign, drawing_of(one.campaign.design, one.campaign.key)
         levels = [drawing.selection(end).level for end in drawing.block_ends]
@@ -197,14 +200,14 @@ def _blocks(found: Standing, events: Sequence[EventRow]) -> list[Row]:
                     "cost": sum(unit.cost for unit in own),
                     "spent": spent[block],
                     "complete_as_of": complete,
-                    "date": None if complete is None else date_of(events[complete - 1].at),
+                    "date": None if complete is None else date_of(found.log[complete - 1].at),
                 }
             )
     return rows
 
 
-def _log(found: Standing, events: Sequence[EventRow]) -> Row:
-    late = Counter((event.judge, event.reason) for event in found.ledger.late)
+def _log(found: Standing, events: Sequence[Event]) -> Row:
+    late = Counter((event.judge, event.reason) for event in found.state.late)
     return {
         "events": len(events),
         "kinds": [{"kind": kind, "n": n} for kind, n in sorted(Counter(event.kind for event in events).items())],

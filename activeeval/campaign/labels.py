@@ -1,0 +1,182 @@
+"""The label of every item of a sample: what the judgments that stand come to by a policy, item by item."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from activeeval.campaign.rules import Rules
+from activeeval.campaign.units import Unit
+from activeeval.design import Design
+from activeeval.io.tables.draws import CANNOT
+from activeeval.judgments.log import Event
+from activeeval.judgments.policies import Agreement, agreement_of, given_grades, one_grade
+from activeeval.measures import judged_k
+from activeeval.types import Ints
+
+Group = tuple[int, ...]
+
+
+WHOLE = "*"
+"""The document of a query that is judged as a whole."""
+
+
+class Progress(NamedTuple):
+    """How many items of a sample have a grade, wait for one, and cannot be judged."""
+
+    judged: int
+    waiting: int
+    cannot: int
+
+
+class Labels:
+    """The label of every item of the units that were drawn, and what waits; kept up item by item.
+
+    Parameters
+    ----------
+    design : Design
+    rules : Rules
+    """
+
+    def __init__(self, design: Design, rules: Rules) -> None:
+        self._plain, self._rules = design, rules
+        self._units: list[Unit] = []
+        self._unit_of: dict[int, Unit] = {}
+        self._grades = np.full(design.pool.n_items, -1, dtype=np.int64)
+        self._given: dict[int, Mapping[str, int]] = {}
+        self._cannot: set[int] = set()
+        self._groups: dict[int, Group] = {}
+        self._n_open = Counter[int]()
+        self._n_open_of_block = Counter[int]()
+        self._averaged: tuple[tuple[Group, ...], int, Design] | None = None
+
+    def add(self, unit: Unit) -> None:
+        """Take in a unit that was drawn, of which every item waits."""
+        self._units.append(unit)
+        self._unit_of |= dict.fromkeys(unit.items, unit)
+        self._n_open[unit.number] = len(unit.items)
+        self._n_open_of_block[unit.block] += len(unit.items)
+
+    def judge(self, item: int, grades: Mapping[str, int]) -> None:
+        """Take in what judges say of an item, `CANNOT` of one who could not; it waits where they are too few."""
+        unit, was_settled = self._unit_of[item], item in self._given
+        is_settled = len(grades) >= self._rules.judges_per_item
+        self._grades[item] = -1
+        for held in (self._given, self._groups):
+            held.pop(item, None)
+        self._cannot.discard(item)
+        if is_settled:
+            self._given[item] = dict(grades)
+            self._settle(item, given_grades(grades))
+        if was_settled != is_settled:
+            more = -1 if is_settled else 1
+            self._n_open[unit.number] += more
+            self._n_open_of_block[unit.block] += more
+
+    def _settle(self, item: int, given: Group) -> None:
+        if not given:
+            self._cannot.add(item)
+        elif self._rules.policy == "mean-gain" and len(set(given)) > 1:
+            self._groups[item] = given
+        else:
+            self._grades[item] = one_grade(given, self._rules.policy)
+
+    @property
+    def units(self) -> list[Unit]:
+        """All units that were drawn, in their order."""
+        return self._units
+
+    def unit_of(self, item: int) -> Unit | None:
+        """Return the unit of an item that was drawn; None of others."""
+        return self._unit_of.get(item)
+
+    def waits(self, unit: Unit) -> bool:
+        """Whether an item of a unit that was drawn waits for somebody."""
+        return self._n_open[unit.number] > 0
+
+    def is_complete(self, block: int, end: int) -> bool:
+        """Whether a block, from 1, and all before it, ``end`` units, are drawn and nothing of them waits."""
+        return len(self._units) >= end and not any(self._n_open_of_block[k] for k in range(1, block + 1))
+
+    @property
+    def n_below_lowest(self) -> int:
+        """How many units lie below the lowest that waits."""
+        waits = (k for k, unit in enumerate(self._units) if self._n_open[unit.number])
+        return next(waits, len(self._units))
+
+    @property
+    def settled(self) -> frozenset[int]:
+        """Positions of the items that are judged, or cannot be."""
+        return frozenset(self._given)
+
+    @property
+    def cannot(self) -> list[int]:
+        """Positions of the items that cannot be judged, ascending."""
+        return sorted(self._cannot)
+
+    @property
+    def progress(self) -> Progress:
+        """How many items of the units so far are judged, wait, and cannot be judged."""
+        n_settled, n_cannot = len(self._given), len(self._cannot)
+        return Progress(n_settled - n_cannot, len(self._unit_of) - n_settled, n_cannot)
+
+    @property
+    def agreement(self) -> Agreement:
+        """How many items several judges have judged, and on how many of these they agree."""
+        return agreement_of(self._given.values())
+
+    @property
+    def design(self) -> Design:
+        """The design, with a grade above its scale for each group of grades that counts by its mean gain."""
+        return self._by_mean_gain()[2] if self._groups else self._plain
+
+    @property
+    def grades(self) -> Ints:
+        """The grade that counts of each item, shape (n_items,), −1 where none does; for a group that of `design`."""
+        grades = self._grades.copy()
+        if self._groups:
+            groups, top, _ = self._by_mean_gain()
+            codes = {group: top + 1 + k for k, group in enumerate(groups)}
+            for item, group in self._groups.items():
+                grades[item] = codes[group]
+        return grades
+
+    def _by_mean_gain(self) -> tuple[tuple[Group, ...], int, Design]:
+        """Return the groups of grades, the largest grade that is none of a group, and the design that knows them."""
+        groups, top = tuple(sorted(set(self._groups.values()))), self._plain.max_grade
+        if top is None:  # the scale is open: no grade that somebody gave may be taken for one that stands for a group
+            given = (grade for grades in self._given.values() for grade in grades.values())
+            top = max(int(self._plain.known.max(initial=1)), *given)
+        if self._averaged is None or (self._averaged[0], self._averaged[1]) != (groups, top):
+            design = self._plain.averaging(groups, top)
+            self._averaged = groups, top, design
+        groups, _, design = self._averaged
+        return groups, design.max_grade or 0, design
+
+
+def grades_by_judge(
+    unit: Unit, doc: str, judgments: Mapping[str, Event], design: Design
+) -> Iterator[tuple[int, dict[str, int]]]:
+    """Yield each item of a unit that judgments of a document are about, with the grade that each judge gives it.
+
+    The judgments of a query as a whole are orders: its items get κ-grades k, k − 1, … of them, and 0 below.
+    """
+    if doc != WHOLE:
+        item = unit.items[unit.item_ids.index(doc)]
+        yield item, {judge: CANNOT if event.grade is None else event.grade for judge, event in judgments.items()}
+        return
+    k = judged_k([target.measure for target in design.targets]) or 0
+    ranked = {judge: _ranked(event.body, k) if event.kind == "judged" else {} for judge, event in judgments.items()}
+    for item, item_id in zip(unit.items, unit.item_ids, strict=True):
+        yield item, {judge: grades.get(item_id, CANNOT) for judge, grades in ranked.items()}
+
+
+def _ranked(body: Mapping[str, Any], k: int) -> dict[str, int]:
+    """Return the κ-grades of the documents that an order names."""
+    top = list(body.get("top", ()))
+    ranks = body.get("ranks") or range(1, len(top) + 1)
+    below = dict.fromkeys((*body.get("below", ()), *body.get("bad", ())), 0)
+    return below | {doc: max(k + 1 - rank, 0) for doc, rank in zip(top, ranks, strict=True)}

@@ -1,0 +1,279 @@
+"""The record of a campaign: what was asked for, what was judged, in an append-only log, and what that comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from activeeval.campaign.drawing import Drawing, drawing_of
+from activeeval.campaign.labels import Labels, Progress, grades_by_judge
+from activeeval.campaign.rules import Rules
+from activeeval.campaign.units import Unit
+from activeeval.design import Design
+from activeeval.errors import InputError, StateError
+from activeeval.judgments.log import ANSWERS, Event
+from activeeval.judgments.policies import Agreement
+from activeeval.judgments.state import Place, State
+from activeeval.types import Ints
+
+
+class Record:
+    """The units of a drawing that were asked for, and what judges said of them.
+
+    Parameters
+    ----------
+    design : Design
+        With a budget.
+    key : uint64
+        Of the sample.
+    rules : Rules
+    """
+
+    def __init__(self, design: Design, key: np.uint64, rules: Rules) -> None:
+        self.key, self.rules = key, rules
+        self._plain = design
+        self._drawing: Drawing = drawing_of(design, key)
+        self._log: list[Event] = []
+        self._state = State(judges_per_item=rules.judges_per_item)
+        self._n_before = 0
+        self._labels = Labels(design, rules)
+
+    @property
+    def design(self) -> Design:
+        """What the sample was drawn by; where grades count by their mean gain it knows what these are worth."""
+        return self._labels.design
+
+    @property
+    def log(self) -> tuple[Event, ...]:
+        """Everything that happened, in order; `replay` makes the same campaign of it."""
+        return tuple(self._log)
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """All units drawn so far."""
+        return tuple(self._labels.units)
+
+    @property
+    def planned(self) -> tuple[Unit, ...]:
+        """All units of the sample, drawn or not."""
+        return self._drawing.units
+
+    @property
+    def planned_end(self) -> str:
+        """Why the sample ends where it does."""
+        return self._drawing.ended
+
+    @property
+    def waiting(self) -> tuple[Unit, ...]:
+        """Units that were drawn and wait for a grade."""
+        return tuple(unit for unit in self._labels.units if self._labels.waits(unit))
+
+    @property
+    def spent(self) -> float:
+        """What the units so far cost, in mean items."""
+        return sum(unit.cost for unit in self._labels.units)
+
+    @property
+    def ended(self) -> str:
+        """Why there will be no further unit; empty while there may be one."""
+        return self._state.ended
+
+    @property
+    def grades(self) -> Ints:
+        """Grades that count so far, shape (n_items,); −1 where there is none."""
+        return self._labels.grades
+
+    @property
+    def settled(self) -> frozenset[int]:
+        """Positions of the items that are judged, or cannot be."""
+        return self._labels.settled
+
+    @property
+    def progress(self) -> Progress:
+        """How many items of the units so far are judged, wait, and cannot be judged."""
+        return self._labels.progress
+
+    @property
+    def agreement(self) -> Agreement:
+        """How many items several judges have judged, and on how many of these they agree."""
+        return self._labels.agreement
+
+    def ask(self) -> Unit | None:
+        """Return the next unit that somebody has to judge, lowest level first; None when there is none left.
+
+        Several units may be asked for before any is told.
+        """
+        if self._state.ended:
+            return None
+        k = len(self._labels.units)
+        if k == self._drawing.block_ends[-1]:
+            self._append(self._event("ended", reason=self._drawing.ended))
+            return None
+        unit = self._drawing.units[k]
+        self._append(self._drawn(unit))
+        return unit
+
+    def ask_all(self) -> None:
+        """Ask for all units that there are."""
+        while self.ask() is not None:
+            pass
+
+    def tell(self, unit: Unit, grades: Sequence[int | None], *, judge: str = "", at: int = 0) -> None:
+        """Record the grades of a unit's items, in the order of ``unit.items``.
+
+        Parameters
+        ----------
+        grades : sequence of int or None
+            None for an item that cannot be judged.
+        judge : str
+            Who said so.
+        at : int
+            When: UTC, microseconds.
+
+        Raises
+        ------
+        StateError
+            Where the unit does not wait for grades.
+        InputError
+            Where the number of grades is wrong or a grade is not one of the scale.
+        """
+        if not isinstance(unit, Unit):
+            raise InputError(f"tell takes a unit that ask returned, got {unit!r}")
+        k, units = unit.number - 1, self._labels.units
+        if not 0 <= k < len(units) or units[k] != unit or not self._labels.waits(unit):
+            raise StateError(f"unit {unit.number} of query {unit.query_id!r} does not wait for grades")
+        is_list = isinstance(grades, Sequence) or (isinstance(grades, np.ndarray) and grades.ndim == 1)
+        if not is_list or isinstance(grades, str | bytes):
+            raise InputError(f"the grades of query {unit.query_id!r} must be a list, one for each item, got {grades!r}")
+        if len(grades) != len(unit.items):
+            raise InputError(f"unit {unit.number} has {len(unit.items)} items to judge, got {len(grades)} grades")
+        for item, grade in zip(unit.items, grades, strict=True):
+            self._check_grade(item, grade)
+        for item, grade in zip(unit.items, grades, strict=True):
+            self.judge(item, grade, judge=judge, at=at)
+
+    def judge(self, item: int, grade: int | None, *, judge: str = "", at: int = 0) -> None:
+        """Record the grade of one item, None where it cannot be judged.
+
+        It takes the place of what this judge has said of it before and, where one judge is enough, of anybody's.
+
+        Raises
+        ------
+        StateError
+            Where the item belongs to no unit drawn so far.
+        InputError
+            Where the grade is not one of the scale.
+        """
+        unit = self._drawn_unit(item)
+        self._check_grade(item, grade)
+        before = self._state.judgments.get((unit.number, unit.item_ids[unit.items.index(item)]), {})
+        is_enough = self.rules.judges_per_item == 1 and self.rules.policy != "refuse"
+        stands = before.get(judge) or (next(iter(before.values()), None) if is_enough else None)
+        self.add(item, grade, judge=judge, at=at, supersedes=None if stands is None else stands.seq)
+
+    def add(self, item: int, grade: int | None, *, judge: str = "", at: int = 0, supersedes: int | None = None) -> None:
+        """Record what one of several judges says of an item that was drawn; the grade is one of the scale."""
+        kind = "cannot" if grade is None else "judged"
+        value = None if grade is None else int(grade)
+        self._append(self._of_item(kind, item, grade=value, judge=judge, at=at, supersedes=supersedes))
+
+    def retract(self, item: int, *, judge: str = "", at: int = 0) -> None:
+        """Take back what was said of an item: it waits again; raises as `judge` does."""
+        unit = self._drawn_unit(item)
+        for before in list(
+            self._state.judgments.get((unit.number, unit.item_ids[unit.items.index(item)]), {}).values()
+        ):
+            self._append(self._of_item("retracted", item, judge=judge, at=at, supersedes=before.seq))
+
+    def follow(self, log: list[Event], state: State, n_before: int = 0) -> None:
+        """Go by a log that is kept elsewhere, and what it comes to; all units count as asked for.
+
+        Parameters
+        ----------
+        n_before : int
+            How many units of earlier rounds the log numbers before these.
+        """
+        self._log, self._state, self._n_before = log, state, n_before
+        for unit in self._drawing.units[len(self._labels.units) :]:
+            self._labels.add(unit)
+        self.settle(place for place in state.judgments if place[0] - n_before in range(1, len(self._drawing.units) + 1))
+
+    def settle(self, places: Iterable[Place]) -> None:
+        """Take in what stands now of places of these units."""
+        for place in places:
+            unit = self._drawing.units[place[0] - self._n_before - 1]
+            for item, grades in grades_by_judge(unit, place[1], self._state.judgments[place], self._plain):
+                self._labels.judge(item, grades)
+
+    def audit(self) -> None:
+        """Raise StateError where a drawn unit is not the one that this design and key give."""
+        drawn = (event for event in self._log if event.kind == "drawn")
+        for k, event in enumerate(drawn):
+            self._check_unit(k, event)
+
+    def _check_unit(self, k: int, event: Event) -> None:
+        unit = next(islice(self._drawing.units, k, None), None)
+        if unit is None or (event.query_id, list(event.body["items"])) != (unit.query_id, list(unit.item_ids)):
+            raise StateError(f"the log says {event}, but this design and key give {unit}")
+
+    def _check_event(self, event: Event) -> None:
+        if not isinstance(event, Event):
+            raise InputError(f"a log holds what happened in a campaign, got {event!r}")
+        if event.kind == "drawn":
+            if self._state.ended:
+                raise StateError(f"the log goes on after its end: unit {event.unit}")
+            self._check_unit(len(self._labels.units), event)
+        elif event.kind in (*ANSWERS, "retracted"):
+            item = self._item_of(event)
+            if event.kind == "judged":
+                self._check_grade(item, event.grade)
+
+    def _item_of(self, event: Event) -> int:
+        """Return the position of the item that an event is of; raises StateError where it was not drawn."""
+        k = (event.unit or 0) - 1
+        unit = self._labels.units[k] if 0 <= k < len(self._labels.units) else None
+        if unit is None or event.doc_id not in unit.item_ids:
+            raise StateError(f"item {event.doc_id!r} of query {event.query_id!r} belongs to no unit that was drawn")
+        return unit.items[unit.item_ids.index(event.doc_id)]
+
+    def _drawn_unit(self, item: int) -> Unit:
+        unit = self._labels.unit_of(int(item)) if isinstance(item, Integral) else None
+        if unit is None:
+            raise StateError(f"item position {item} belongs to no unit that was drawn")
+        return unit
+
+    def _check_grade(self, item: int, grade: object) -> None:
+        """Raise InputError where a grade is not one of the scale; None says that the item cannot be judged."""
+        top = self._plain.max_grade
+        is_number = isinstance(grade, Real) and not isinstance(grade, bool) and float(grade).is_integer()
+        if grade is None or (is_number and 0 <= float(grade) <= (np.inf if top is None else top)):  # type: ignore[arg-type]
+            return
+        scale = "0, 1, 2 …" if top is None else f"0 … {top}"
+        raise InputError(
+            f"the grade of {self._plain.pool.place(item)} must be one of {scale}, "
+            f"or None where it cannot be judged, got {grade!r}"
+        )
+
+    def _event(self, kind: str, **fields: Any) -> Event:
+        return Event(seq=len(self._log) + 1, kind=kind, **{"at": 0, **fields})
+
+    def _drawn(self, unit: Unit) -> Event:
+        body = {"block": unit.block, "items": list(unit.item_ids)}
+        return self._event("drawn", query_id=unit.query_id, unit=unit.number, body=body)
+
+    def _of_item(self, kind: str, item: int, **fields: Any) -> Event:
+        unit = self._drawn_unit(item)
+        doc = unit.item_ids[unit.items.index(item)]
+        return self._event(kind, query_id=unit.query_id, doc_id=doc, unit=unit.number, **fields)
+
+    def _append(self, event: Event) -> None:
+        self._log.append(event)
+        place = self._state.apply(event)
+        if event.kind == "drawn":
+            self._labels.add(self._drawing.units[len(self._labels.units)])
+        elif place is not None:
+            self.settle([place])

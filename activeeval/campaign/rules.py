@@ -1,0 +1,38 @@
+"""Rules: how the items of a campaign are judged, and what several judgments of one come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from activeeval.checks import whole_number
+from activeeval.errors import InputError
+from activeeval.judgments.policies import POLICIES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How a campaign is judged.
+
+    Attributes
+    ----------
+    judges_per_item : int
+        An item waits until so many have judged it.
+    policy : {"refuse", "majority", "median", "mean-gain"}
+        What their grades count as; see `activeeval.judgments.policies`.
+    lease_s : int
+        Seconds for which an item belongs to the judge who has it.
+    by_level : bool
+        Items go out strictly in their order and nobody passes one over, so that the sample may be read at any time,
+        below the lowest that waits; otherwise in any order within a block, and it is read at the ends of blocks.
+    """
+
+    judges_per_item: int = 1
+    policy: str = "majority"
+    lease_s: int = 900
+    by_level: bool = False
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise InputError(f"the policy must be one of {', '.join(POLICIES)}, got {self.policy!r}")
+        for name in ("judges_per_item", "lease_s"):
+            whole_number(getattr(self, name), name, 1)

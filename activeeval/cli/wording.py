@@ -1,0 +1,80 @@
+"""The library names parameters, the command line options: one is put in the place of the other here alone."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from activeeval.errors import ActiveEvalError
+
+_PARAMETER = re.compile("`([A-Za-z]\\w*)`")
+
+
+def option_of(name: str, command: click.Command | None = None) -> str:
+    """Return how the command line writes a parameter of the library: an option, or what stands in its place.
+
+    Parameters
+    ----------
+    name : str
+        By the library's name, ``max_grade``.
+    command : click.Command, optional
+        The one that was called, whose options go first.
+
+    Examples
+    --------
+    >>> option_of("max_grade")
+    '--max-grade'
+    """
+    for parameter in [] if command is None else command.params:
+        if parameter.name == name and isinstance(parameter, click.Option):
+            return max(parameter.opts, key=len)
+        if parameter.name == name:
+            return parameter.human_readable_name
+    return "--" + {"runs": "run", "pool_runs": "pool-run"}.get(name, name).replace("_", "-")
+
+
+def command_here() -> click.Command | None:
+    """Return the command that runs, None outside of one."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.command
+
+
+def option_here(name: str) -> str:
+    """Return how the command that runs writes a parameter of the library."""
+    return option_of(name, command_here())
+
+
+def in_options(text: str, command: click.Command | None = None) -> str:
+    """Return a text of the library with options in the place of the parameters that stand in backticks in it.
+
+    Examples
+    --------
+    >>> print(in_options("`train_fraction` needs `qrels`: labels to train on"))
+    --train-fraction needs --qrels: labels to train on
+    """
+    return _PARAMETER.sub(lambda match: option_of(match[1], command), text)
+
+
+def complaint(problem: ActiveEvalError, command: click.Command | None = None) -> str:
+    """Return what an error says in the words of the command line; the option that is wrong is always named.
+
+    An error without a field says nothing of parameters: its text, which may quote a file, stays as it is.
+
+    Examples
+    --------
+    >>> from activeeval.errors import InputError
+    >>> complaint(InputError("max_grade must be positive, got 0", field="max_grade"))
+    '--max-grade must be positive, got 0'
+    >>> complaint(InputError("nothing can be learned from one grade", field="judged"))
+    '--judged: nothing can be learned from one grade'
+    """
+    text = str(problem)
+    if problem.field is None:
+        return text
+    option = option_of(problem.field, command)
+    if f"`{problem.field}`" in text:
+        return in_options(text, command)
+    named = re.compile(f"(^|: ){re.escape(problem.field)}(?= )")
+    told, n = named.subn(lambda match: match[1] + option, in_options(text, command), count=1)
+    return told if n else f"{option}: {told}"

@@ -1,0 +1,62 @@
+"""The log of a campaign: everything that happened, in the order in which it did; nothing in it is ever changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+KINDS = ("drawn", "shown", "judged", "preferred", "cannot", "later", "retracted", "late", "ended")
+"""What can happen. ``late`` is a judgment that is kept and does not count; its reason says why."""
+ANSWERS = ("judged", "cannot")
+"""Kinds after which nobody waits for an item."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened; never changed, never deleted.
+
+    Attributes
+    ----------
+    seq : int
+        1, 2, 3 … without a gap within a campaign, in the order in which they were kept.
+    kind : str
+        One of `KINDS`.
+    at : int
+        When it was received: UTC, microseconds; 0 where nobody looked at a clock.
+    judge, query_id, doc_id : str
+        Empty where there is none.
+    unit, k : int or None
+        The unit of the item, and the how manieth judge's place at it (from 1).
+    grade : int or None
+    reason : str
+        Why it cannot be judged, is late, was retracted or has ended.
+    body : mapping
+        What else belongs to it: the items of a unit that was drawn, the sides of a preference.
+    shown_at, active_ms, idle_ms : int or None
+        The judge's clock.
+    supersedes : int or None
+        The event that this one takes the place of, or takes back.
+    key : str or None
+        No two events of a campaign have the same: whoever sends one again gets the stored answer.
+    digest : str
+        Of this event and of the digest of the one before: a chain; empty in a log that is not stored.
+    """
+
+    seq: int
+    kind: str
+    at: int
+    judge: str = ""
+    query_id: str = ""
+    doc_id: str = ""
+    unit: int | None = None
+    k: int | None = None
+    grade: int | None = None
+    reason: str = ""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    shown_at: int | None = None
+    active_ms: int | None = None
+    idle_ms: int | None = None
+    supersedes: int | None = None
+    key: str | None = None
+    digest: str = ""

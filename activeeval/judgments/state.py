@@ -1,0 +1,187 @@
+"""What a log comes to: the one fold over its events, one after another.
+
+Whoever looks again applies what is new; whoever looks at an earlier moment stops earlier. Three things are kept, of
+places (a document of a unit) and judges: who has which place in hand, which judgment of which judge stands, and which
+blocks are complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from activeeval.judgments.log import ANSWERS, Event
+
+MICROSECONDS = 1_000_000
+Place = tuple[int, str]
+"""The number of a unit, and a document of it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Assignment:
+    """A place for one judge.
+
+    Attributes
+    ----------
+    state : {"free", "leased", "done"}
+    judge, token_hash, lease_until : None where there is none
+    """
+
+    block: int
+    unit: int
+    position: int
+    k: int
+    state: str = "free"
+    judge: str | None = None
+    token_hash: str | None = None
+    lease_until: int | None = None
+
+    def take(self, event: Event, lease_s: int) -> None:
+        """Take in what happened to the place."""
+        if event.kind == "preferred":
+            self.lease_until = event.at + lease_s * MICROSECONDS
+            return
+        self.state = {"shown": "leased", "judged": "done", "cannot": "done"}.get(event.kind, "free")
+        self.judge = None if self.state == "free" else event.judge
+        self.token_hash = self.lease_until = None
+        if event.kind == "shown":
+            self.token_hash = (event.key or "").removeprefix("shown:")
+            self.lease_until = event.at + lease_s * MICROSECONDS
+
+
+@dataclass(slots=True, kw_only=True)
+class State:
+    """What a log comes to, event by event.
+
+    Attributes
+    ----------
+    judges_per_item : int
+        A place waits until so many have judged it.
+    lease_s : int
+        Seconds for which a place is a judge's who was shown it.
+    seq : int
+        The number of the last event.
+    blocks : dict of int to int
+        The block of each unit that was drawn.
+    judgments : dict of Place to dict of str to Event
+        By place and judge the event that stands: of a grade, of an order, or that there can be none.
+    assignments : dict
+        By unit, document and k, of places that were drawn with their judges.
+    preferences : dict of (int, str) to list of Event
+        By unit and judge what was compared since it was last taken back.
+    n_waiting : dict of int to int
+        By block the places that wait.
+    complete_at : dict of int to int
+        By block the first event as of which it and all before it were complete.
+    late, put_off : list of Event
+        Judgments that are kept and do not count; when somebody has said ``later``.
+    active_ms : list of int
+        The active time of all answers whose time was taken, also of those that do not count (any more).
+    problems : list of str
+        What does not follow from what was before.
+    ended : str
+        Why there will be no further unit; empty while there may be one.
+    """
+
+    judges_per_item: int = 1
+    lease_s: int = 0
+    seq: int = 0
+    blocks: dict[int, int] = field(default_factory=dict)
+    judgments: dict[Place, dict[str, Event]] = field(default_factory=dict)
+    assignments: dict[tuple[int, str, int], Assignment] = field(default_factory=dict)
+    preferences: dict[tuple[int, str], list[Event]] = field(default_factory=dict)
+    n_waiting: dict[int, int] = field(default_factory=dict)
+    complete_at: dict[int, int] = field(default_factory=dict)
+    late: list[Event] = field(default_factory=list)
+    put_off: list[Event] = field(default_factory=list)
+    active_ms: list[int] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    ended: str = ""
+
+    def apply(self, event: Event) -> Place | None:
+        """Take an event in; return the place of which another judgment stands now, if there is one."""
+        self.seq = event.seq
+        if event.active_ms is not None:
+            self.active_ms.append(event.active_ms)
+        if event.kind == "drawn":
+            self._draw(event)
+        elif event.kind == "late":
+            self.late.append(event)
+        elif event.kind == "ended":
+            self.ended = event.reason
+        else:
+            return self._of_place(event)
+        return None
+
+    def apply_all(self, events: Iterable[Event]) -> set[Place]:
+        """Take events in; return the places of which other judgments stand now."""
+        return {place for place in map(self.apply, events) if place is not None}
+
+    def waits(self, place: Place) -> bool:
+        """Whether a place that was drawn waits for a judge."""
+        return len(self.judgments.get(place, ())) < self.judges_per_item
+
+    @property
+    def standing(self) -> list[Event]:
+        """Every judgment that stands, by unit and document."""
+        return [event for _, by_judge in sorted(self.judgments.items()) for event in by_judge.values()]
+
+    @property
+    def assigned(self) -> list[Assignment]:
+        """Every place for every judge, in the order in which they are given out."""
+        return sorted(self.assignments.values(), key=lambda held: (held.block, held.unit, held.position, held.k))
+
+    def _draw(self, event: Event) -> None:
+        unit, block, docs = event.unit or 0, int(event.body["block"]), event.body["items"]
+        if unit in self.blocks:
+            self.problems.append(f"event {event.seq} draws unit {unit} once more")
+            return
+        self.blocks[unit] = block
+        self.n_waiting[block] = self.n_waiting.get(block, 0) + len(docs)
+        for position, doc in enumerate(docs):
+            for k in range(1, self.judges_per_item + 1):
+                self.assignments[unit, doc, k] = Assignment(block=block, unit=unit, position=position, k=k)
+        self.ended = ""
+
+    def _of_place(self, event: Event) -> Place | None:
+        """Take in what happened to a place."""
+        place = event.unit or 0, event.doc_id
+        assigned = self.assignments.get((*place, event.k or 1))
+        if assigned is None:
+            self.problems.append(f"event {event.seq} is {event.kind} of {event.doc_id!r}, which was never drawn")
+            return None
+        assigned.take(event, self.lease_s)
+        if event.kind == "later":
+            self.put_off.append(event)
+        elif event.kind == "preferred":
+            self.preferences.setdefault((place[0], event.judge), []).append(event)
+        elif event.kind in ANSWERS or event.kind == "retracted":
+            return self._judge(place, event)
+        return None
+
+    def _judge(self, place: Place, event: Event) -> Place:
+        """Take in a judgment, or that one is taken back: what it takes the place of stands no longer."""
+        by_judge = self.judgments.setdefault(place, {})
+        did_wait = len(by_judge) < self.judges_per_item
+        replaced = next((judge for judge, before in by_judge.items() if before.seq == event.supersedes), None)
+        if replaced is not None:
+            del by_judge[replaced]
+        if event.kind in ANSWERS:
+            by_judge[event.judge] = event
+        else:
+            for key in [key for key in self.preferences if key[0] == place[0]]:
+                del self.preferences[key]
+        waits = len(by_judge) < self.judges_per_item
+        if did_wait != waits:
+            self._count(self.blocks[place[0]], 1 if waits else -1, event.seq)
+        return place
+
+    def _count(self, block: int, more: int, seq: int) -> None:
+        """Count a place that waits again, or no longer; note which blocks are complete now, with all before them."""
+        self.n_waiting[block] += more
+        if self.n_waiting[block]:
+            return
+        for before in sorted(self.n_waiting):
+            if self.n_waiting[before]:
+                return
+            self.complete_at.setdefault(before, seq)

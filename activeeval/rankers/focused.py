@@ -1,0 +1,177 @@
+"""Focused rankers: a loss of lists for the order at the top, and a loss of pairs between the top and the rest.
+
+The top of a query are its items of a grade above 0. `FocusedSVM` joins SVM-MAP and RankSVM, `FocusedBoost` AdaRank and
+RankBoost, `FocusedNet` ListNet and RankNet (Niu, Guo, Lan and Cheng 2012); `activeeval.rankers.baselines` has these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from activeeval.checks import closed_share
+from activeeval.rankers.boosting import BoostedRanker, Edges, ListEdges, PairEdges
+from activeeval.rankers.gradients import GradientRanker
+from activeeval.rankers.lists import JudgedLists
+from activeeval.rankers.losses import Focused, ListwiseAP, Loss, PairHinge, PairLogistic, PermutationCrossEntropy
+from activeeval.rankers.margins import MarginRanker
+from activeeval.types import Floats
+
+
+class FocusedSVM(MarginRanker):
+    """Rank by a linear function of largest margin that orders the top items of a query and parts them from the rest.
+
+    It is `SVMMAP` among the top items, and `RankSVM` between them and the rest. The weights minimise
+
+        ½‖w‖² + C [β · L_list(T) + (1 − β) · L_pair(T × F)],
+
+    T the items of a grade above 0, F the others; L_list the hinge of average precision on T, the mean over
+    r = 1 … |T| − 1 of that with the first r relevant; L_pair the hinge of `RankSVM`. Both are means over queries,
+    divided by their value at w = 0, so that the bracket is 1 there.
+
+    Parameters
+    ----------
+    beta : float
+        Weight of the order at the top, from 0 to 1.
+    C, standardize, tol, max_iter
+        As in `RankSVM`.
+
+    Attributes
+    ----------
+    coef_, objective_, gap_, n_iter_, n_features_in_
+        As in `RankSVM`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where `max_iter` did not suffice.
+
+    References
+    ----------
+    Niu, Guo, Lan and Cheng (2012). Top-k learning to rank: labeling, ranking and evaluation. SIGIR.
+
+    Examples
+    --------
+    >>> X = [[1.0, 5.0], [2.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
+    >>> ranker = FocusedSVM(beta=0.3).fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
+    >>> ranker.predict(X).argsort()[::-1]
+    array([2, 0, 1, 3])
+    """
+
+    def __init__(
+        self,
+        beta: float = 0.5,
+        C: float = 10.0,
+        standardize: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(C, standardize, tol, max_iter)
+        self.beta = beta
+
+    def _check_parameters(self) -> None:
+        closed_share(self.beta, "beta")
+        super()._check_parameters()
+
+    def _loss(self) -> Loss:
+        return Focused(ListwiseAP("top"), PairHinge("top"), float(self.beta))
+
+
+class FocusedBoost(BoostedRanker):
+    """Rank by a sum of single features, boosted to order the top items of a query and to part them from the rest.
+
+    It is `AdaRank` among the top items, and `RankBoost` between them and the rest. Each round takes the feature f of
+    the largest
+
+        ρ = β Σ_i D(T_i) nDCG(f, T_i) + (1 − β) Σ D(u, v) (f(x_u) − f(x_v)),
+
+    T_i the items of a query of a grade above 0, (u, v) one of them and one of grade 0, with
+    α = ½ log((1 + ρ) / (1 − ρ)). D(T_i) becomes ∝ exp(−nDCG(T_i)) of the sum so far, D(u, v) is multiplied by
+    exp(−α (f(x_u) − f(x_v))). The two distributions sum to 1 each, which makes the terms comparable.
+
+    Parameters
+    ----------
+    beta : float
+        Weight of the order at the top, from 0 to 1.
+    n_iter, max_repeats
+        As in `RankBoost`.
+
+    Attributes
+    ----------
+    coef_, path_, edges_, n_iter_, n_features_in_
+        As in `RankBoost` without thresholds.
+
+    References
+    ----------
+    Niu, Guo, Lan and Cheng (2012). Top-k learning to rank: labeling, ranking and evaluation. SIGIR.
+
+    Examples
+    --------
+    >>> X = [[2.0, 5.0], [1.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
+    >>> ranker = FocusedBoost(n_iter=5).fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
+    >>> ranker.predict(X).argsort()[::-1]
+    array([2, 0, 1, 3])
+    """
+
+    def __init__(self, beta: float = 0.5, n_iter: int = 100, max_repeats: int | None = None) -> None:
+        super().__init__(n_iter, max_repeats)
+        self.beta = beta
+
+    def _check_parameters(self) -> None:
+        closed_share(self.beta, "beta")
+        super()._check_parameters()
+
+    def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
+        beta = float(self.beta)
+        return ((beta, ListEdges.of(weak, lists, "top")), (1.0 - beta, PairEdges.of(weak, lists, "top")))
+
+
+class FocusedNet(GradientRanker):
+    """Rank by a linear function, learned step by step, that orders the top items and parts them from the rest.
+
+    It is the cross entropy of permutations of `ListNet`'s paper among the top items, and `RankNet` between them and the
+    rest. Each step lowers
+
+        β · L_list(T) + (1 − β) · L_pair(T × F),
+
+    T the items of a grade above 0, F the others; L_list = −Σ_π P_y(π) log P_s(π) over the permutations of T, L_pair
+    the loss of `RankNet`. Both are means over queries, divided by their value at w = 0, so that the sum is 1 there.
+
+    Parameters
+    ----------
+    beta : float
+        Weight of the order at the top, from 0 to 1.
+    n_iter, standardize
+        As in `RankNet`.
+
+    Attributes
+    ----------
+    coef_, path_, n_iter_, n_features_in_
+        As in `RankNet`.
+
+    Notes
+    -----
+    The permutations are summed exactly, by a program over the sets of the items of T; a query with more than 15 of
+    them is refused.
+
+    References
+    ----------
+    Niu, Guo, Lan and Cheng (2012). Top-k learning to rank: labeling, ranking and evaluation. SIGIR.
+
+    Examples
+    --------
+    >>> X = [[1.0, 5.0], [2.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
+    >>> ranker = FocusedNet(beta=0.3, n_iter=5).fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
+    >>> ranker.predict(X).argsort()[::-1]
+    array([2, 0, 1, 3])
+    """
+
+    def __init__(self, beta: float = 0.5, n_iter: int = 50, standardize: bool = True) -> None:
+        super().__init__(n_iter, standardize)
+        self.beta = beta
+
+    def _check_parameters(self) -> None:
+        closed_share(self.beta, "beta")
+        super()._check_parameters()
+
+    def _loss(self) -> Loss:
+        return Focused(PermutationCrossEntropy("top"), PairLogistic("top"), float(self.beta))

@@ -1,0 +1,80 @@
+"""Cautions and notes are worded in one place, each of them, and a face may name parameters in its own way."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+import activeeval
+from activeeval.report import words
+from activeeval.report.words import line_of, text_of, worded
+from activeeval.results import Caution, Estimate, Note
+
+HOUSE = Path(activeeval.__file__).parent
+OF_A_NOTE = {"input"}
+"""Its words are those of the note that it carries."""
+
+
+def codes():
+    """Yield the codes that the library writes down."""
+    for path in sorted(HOUSE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Note", "Caution"):
+                place = node.args[1 if node.func.id == "Caution" else 0]
+                texts = [one.value for one in ast.walk(place) if isinstance(one, ast.Constant)]
+                yield from (text for text in texts if isinstance(text, str) and text != "note")
+
+
+def test_every_code_has_words_and_no_words_are_of_nothing():
+    made = {*codes(), "two units of the first block"} - OF_A_NOTE
+    assert len(made) > 40
+    assert made == {*words._CAUTIONS, *words._NOTES}
+    assert not set(words._CAUTIONS) & set(words._NOTES)
+
+
+def test_parameters_are_named_as_a_face_wants():
+    note = Note("pool depth", {"depth": 10, "n_left_out": 3})
+    assert text_of(note).endswith("are left out (`pool_depth`)")
+    assert text_of(note, lambda name: f"<{name}>").endswith("are left out (<pool_depth>)")
+
+
+def test_what_a_note_names_is_shown_as_it_is():
+    hostile = "{share:.0%} {option[qrels]} `qrels` --quiet {0.__class__}"
+    note = Note("missing texts", {"n": 1, "of": 2, "what": "queries", "source": hostile})
+    assert text_of(note, "<{}>".format) == f"1 of 2 queries have no text in {hostile}"
+    mixed = Note("mixture", {"models": (hostile, "b"), "weights": (0.25, 0.75)})
+    assert text_of(mixed).endswith(f"queries: {hostile} 0.25, b 0.75")
+    paid = {"cost": 1200, "unit": "judgments", "can_grow": 1}
+    two = Caution("note", "carried", {"query_ids": (hostile, "b"), "shares": (0.4, 0.3), **paid})
+    assert text_of(two) == (
+        f"single judged queries carry much of the variance ({hostile!r} 40% and 'b' 30%): check their grades; 1,200 "
+        "more judgments, as many as so far, spread it"
+    )
+
+
+def test_a_code_without_words_is_shown_as_data():
+    assert text_of(Note("new", {"n": 2})) == "new (n 2)"
+    assert line_of(Caution("careful", "new", {"share": 1 / 3})) == "careful: new (share 0.333333)"
+
+
+def test_scripts_read_numbers_that_json_knows():
+    caution = Caution("note", "cannot", {"n_items": 2, "low": -math.inf, "high": math.nan, "treated": "as predicted"})
+    row = asdict(worded(caution))
+    assert json.loads(json.dumps(row, allow_nan=False))["numbers"]["low"] is None
+    assert (row["level"], row["code"]) == ("note", "cannot")
+    assert asdict(worded(Note("nothing to judge")))["level"] == "note"
+
+
+@pytest.mark.parametrize("name", ["", "a.run"])
+def test_an_estimate_carries_the_notes_of_its_input(name):
+    note = Note("unjudged queries", {"n": 1, "name": name, "place": 2, "n_runs": 2})
+    given = {"value": 1.0, "std_error": 0.1, "n_open": 9, "n_draws": 9, "n_queries": 9, "n_items": 9, "cost": 9.0}
+    (caution,) = Estimate(**given, method="m", degrees_of_freedom=8.0, notes=(note,)).cautions
+    assert (caution.code, caution.numbers["note"]) == ("input", "unjudged queries")
+    which = "run 'a.run'" if name else "the second run"
+    assert line_of(caution) == f"note: 1 queries of {which} have no judgments: ignored"
