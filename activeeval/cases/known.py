@@ -10,8 +10,7 @@ import numpy as np
 from activeeval.campaign.sample import read_campaign
 from activeeval.errors import InputError, unseen_difference
 from activeeval.io.arrays import is_arrays
-from activeeval.io.files import bare_suffix
-from activeeval.io.tables.sheets import SPREADSHEETS
+from activeeval.io.suffixes import SPREADSHEETS, bare_suffix
 from activeeval.judgments import Judgments, read
 from activeeval.judgments.policies import add_grade, agreement_of, given_grades, one_grade
 from activeeval.pool import QueryPool

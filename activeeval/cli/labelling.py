@@ -45,7 +45,7 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
     activeeval estimate s.sample ann.csv
     """  # fmt: skip
     from activeeval.io.comparisons import write_comparisons, write_truth
-    from activeeval.io.tables.sheets import SUFFIXES
+    from activeeval.io.suffixes import SUFFIXES
     from activeeval.tasks.label import Labelling
 
     check_out(out, SUFFIXES)

@@ -161,7 +161,7 @@ def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:
 
 
 def _check_sheet(out: str, sheet: str, force: bool, *texts: str | None) -> None:
-    from activeeval.io.tables.sheets import SUFFIXES
+    from activeeval.io.suffixes import SUFFIXES
 
     check_new(sheet, SUFFIXES, force)
     if os.path.realpath(out) == os.path.realpath(sheet):
@@ -286,8 +286,8 @@ def design(
     """
     from activeeval.cases.case import check_fits
     from activeeval.design.methods import default_method
+    from activeeval.io.suffixes import SUFFIXES
     from activeeval.io.tables.export import write_columns
-    from activeeval.io.tables.sheets import SUFFIXES
     from activeeval.report import PICTURES, design_columns, plot_design
 
     check_fits([measure], [method] if method else [])

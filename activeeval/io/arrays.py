@@ -16,7 +16,8 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError
-from activeeval.io.files import PathLike, check_unpacked, read_binary
+from activeeval.io.files import check_unpacked, read_binary
+from activeeval.io.suffixes import PathLike
 from activeeval.io.writing import Together
 
 _FEW = 3

@@ -11,8 +11,8 @@ from operator import itemgetter
 from typing import NamedTuple, Self
 
 from activeeval.errors import InputError, shown
-from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.loading import DOCUMENT
+from activeeval.io.suffixes import PathLike, bare_suffix
 from activeeval.io.tables.preferences import QUERY, pair_answers
 from activeeval.io.tables.sheets import Sheet
 from activeeval.io.writing import write_atomically

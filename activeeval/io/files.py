@@ -9,20 +9,18 @@ import mmap
 import os
 import stat
 import zlib
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError, shown
+from activeeval.io.suffixes import PathLike as PathLike  # for the rooms that take paths
 from activeeval.kernels.text import bytes as texts
 from activeeval.kernels.text import numbers as text_numbers
 from activeeval.pool.checks import told_too_long
 from activeeval.pool.texts import LONGEST_ID, Texts
 from activeeval.types import Bytes, Ints
-
-PathLike = str | os.PathLike[str]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _UTF8_MARK = b"\xef\xbb\xbf"
@@ -100,14 +98,6 @@ def read_binary(path: PathLike) -> bytes:
     if len(content) == 0:
         raise FormatError(os.fspath(path), None, "the file is empty")
     return bytes(content)
-
-
-def bare_suffix(path: PathLike) -> str:
-    """Return the lower-case suffix of a name, ``.gz`` left out: ``.csv`` of ``a.CSV.gz``."""
-    name = Path(path)
-    if name.suffix.lower() == ".gz":
-        name = name.with_suffix("")
-    return name.suffix.lower()
 
 
 def line_of(data: Bytes, place: int) -> int:

@@ -10,8 +10,9 @@ from typing import Any
 
 from activeeval.checks import LARGEST_GRADE
 from activeeval.errors import FormatError, InputError
-from activeeval.io.files import MOST_PARSED, PathLike, open_text
+from activeeval.io.files import MOST_PARSED, open_text
 from activeeval.io.json_text import parse_json
+from activeeval.io.suffixes import PathLike
 from activeeval.io.writing import write_atomically
 
 _LARGEST = 1e15

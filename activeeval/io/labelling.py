@@ -7,8 +7,8 @@ import os
 from typing import Any, NamedTuple
 
 from activeeval.errors import FormatError, InputError, shown
-from activeeval.io.files import PathLike
 from activeeval.io.json_text import parse_json
+from activeeval.io.suffixes import PathLike
 from activeeval.io.tables.sheets import Sheet
 
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from activeeval.errors import FormatError, InputError, shown
-from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.keys import distinct_texts, first_repeated_pair, places_within, positions_in
 from activeeval.io.pooling import TablePool, pool_from_tables
-from activeeval.io.tables.sheets import TABLES, Sheet, frame_sheet, read_sheet
+from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
+from activeeval.io.tables.sheets import Sheet, frame_sheet, read_sheet
 from activeeval.io.text.columns import read_columns
 from activeeval.io.text.trec import Qrels, Run, order_notes, read_qrels, read_run
 from activeeval.pool import QueryPool

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any
 
 from activeeval.errors import InputError
-from activeeval.io.files import PathLike
+from activeeval.io.suffixes import PathLike
 
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)

@@ -16,6 +16,7 @@ import numpy as np
 
 from activeeval.errors import FormatError, shown
 from activeeval.io.judges import judge_name
+from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.io.text.plain import first_words, plain_grades
 from activeeval.judgments.judgment import (
     BAD,
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from activeeval.io.tables.sheets import Sheet
     from activeeval.io.text.trec import Qrels
 
-PathLike = str | os.PathLike[str]
-TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".ods")
 _GRADE = ("rating", "relevance", "label", "grade")
 _LOG = {"seq", "kind", "judge", "query_id", "doc_id", "unit", "grade", "reason", "supersedes"}
 _LABELLING = {"query", "kind", "first", "second", "preferred", "doc"}
@@ -128,11 +127,6 @@ def labels_of(source: Any, policy: str = "median") -> Qrels:
     from activeeval.io.loading import load_qrels
 
     return load_qrels(judgments)
-
-
-def bare_suffix(path: PathLike) -> str:
-    """Return the lower-case suffix of a name, ``.gz`` left out."""
-    return os.path.splitext(os.fspath(path).lower().removesuffix(".gz"))[1]
 
 
 def of_table(sheet: Sheet, kind: str = "person") -> Judgments:

@@ -16,9 +16,9 @@ from activeeval.adaptation.files import read_ranker
 from activeeval.adaptation.hyper_linear import HyperLinearRanker
 from activeeval.errors import InputError
 from activeeval.io.comparisons import Comparison
-from activeeval.io.files import bare_suffix
+from activeeval.io.suffixes import TABLES, bare_suffix
 from activeeval.io.tables.clicks import ClickLog, clicks_of, pooled_clicks, refuse_weights
-from activeeval.io.tables.sheets import TABLES, Sheet, read_sheet
+from activeeval.io.tables.sheets import Sheet, read_sheet
 from activeeval.io.text.letor import LetorData, feature_counts, read_letor, row_place
 from activeeval.judgments import read
 from activeeval.judgments.reading import of_table

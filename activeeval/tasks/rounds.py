@@ -15,8 +15,7 @@ from activeeval.cases.modelling import believe
 from activeeval.design.methods import Method
 from activeeval.errors import InputError
 from activeeval.io.arrays import is_arrays
-from activeeval.io.files import bare_suffix
-from activeeval.io.tables.sheets import SPREADSHEETS
+from activeeval.io.suffixes import SPREADSHEETS, bare_suffix
 from activeeval.judgments.policies import Agreement
 from activeeval.results import Note
 from activeeval.tasks.answers import Answer, cut_notes

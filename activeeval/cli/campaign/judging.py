@@ -182,7 +182,7 @@ def next_(name: str, db: str | None, out: str, items: int | None, judge: str | N
     \b
     activeeval campaign next week1 --out batch1.csv
     """
-    from activeeval.io.tables.sheets import SUFFIXES
+    from activeeval.io.suffixes import SUFFIXES
     from activeeval.tasks.campaigns.batches import write_batch
 
     check_new(out, SUFFIXES, force)

@@ -239,8 +239,8 @@ def cost(
     activeeval campaign cost week1 --out seconds.csv --documents documents.jsonl
     activeeval campaign create week2 … --cost seconds.csv --overhead 1.4
     """
+    from activeeval.io.suffixes import SUFFIXES
     from activeeval.io.tables.export import write_columns
-    from activeeval.io.tables.sheets import SUFFIXES
     from activeeval.tasks.campaigns.seconds import clocked
 
     if out is not None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from activeeval.errors import FormatError, InputError, shown
-from activeeval.io.files import PathLike
 from activeeval.io.keys import distinct_texts, first_places
 from activeeval.io.loading import DOCUMENT
+from activeeval.io.suffixes import PathLike
 from activeeval.io.tables.export import write_columns
 from activeeval.io.tables.preferences import QUERY
 from activeeval.io.tables.sheets import Sheet, read_sheet

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from activeeval.errors import FormatError, InputError, shown
-from activeeval.io.files import PathLike, bare_suffix
+from activeeval.io.suffixes import PathLike, bare_suffix
 from activeeval.io.tables.cells import is_formula
 from activeeval.io.tables.sheets import Sheet, read_sheet
 from activeeval.io.text.columns import typed_column

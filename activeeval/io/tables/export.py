@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from activeeval.errors import InputError
-from activeeval.io.files import PathLike, bare_suffix
+from activeeval.io.suffixes import PathLike, bare_suffix
 from activeeval.io.tables.cells import guarded
 from activeeval.io.writing import Together, write_atomically
 

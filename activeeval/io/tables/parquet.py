@@ -12,7 +12,8 @@ from typing import Any
 import polars as pl
 
 from activeeval.errors import FormatError
-from activeeval.io.files import PathLike, check_unpacked, read_binary
+from activeeval.io.files import check_unpacked, read_binary
+from activeeval.io.suffixes import PathLike
 
 _ONE_AT_A_TIME = Lock()
 _MOST_UNPACKED = 1 << 25

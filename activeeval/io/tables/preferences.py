@@ -13,7 +13,7 @@ import numpy as np
 
 from activeeval.checks import LARGEST_GRADE
 from activeeval.errors import FormatError, InputError, shown
-from activeeval.io.files import PathLike
+from activeeval.io.suffixes import PathLike
 from activeeval.io.tables.sheets import Sheet, read_sheet
 from activeeval.types import Ints
 

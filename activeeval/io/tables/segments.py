@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from activeeval.errors import FormatError, shown, unseen_difference
-from activeeval.io.files import PathLike, bare_suffix
 from activeeval.io.keys import first_repeated_pair
 from activeeval.io.loading import QUERY
-from activeeval.io.tables.sheets import SUFFIXES, read_sheet
+from activeeval.io.suffixes import SUFFIXES, PathLike, bare_suffix
+from activeeval.io.tables.sheets import read_sheet
 from activeeval.io.text.columns import read_columns
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts

@@ -14,18 +14,14 @@ import numpy as np
 
 from activeeval.checks import LARGEST_GRADE, first_above
 from activeeval.errors import FormatError, did_you_mean, shown
-from activeeval.io.files import MOST_PARSED, PathLike, bare_suffix, open_bytes, text_stream
+from activeeval.io.files import MOST_PARSED, open_bytes, text_stream
+from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.io.tables.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats, unguarded
 from activeeval.io.tables.records import Records, Renamed, json_record
 from activeeval.pool.checks import told_too_long
 from activeeval.pool.texts import Texts
 from activeeval.types import Floats, Ints
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
-"""Tables that are written and read."""
-SPREADSHEETS = (".xlsx", ".ods")
-"""Tables that are only read."""
-TABLES = (*SUFFIXES, *SPREADSHEETS)
 _LARGEST_WHOLE = 2**53
 _LONGEST_CELL = 2**31 - 1
 MOST_COLUMNS = 1 << 16

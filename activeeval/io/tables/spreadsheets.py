@@ -17,7 +17,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from activeeval.errors import FormatError
-from activeeval.io.files import MOST_TIMES, MOST_UNPACKED, PathLike, bare_suffix, read_binary
+from activeeval.io.files import MOST_TIMES, MOST_UNPACKED, read_binary
+from activeeval.io.suffixes import PathLike, bare_suffix
 from activeeval.io.tables.cells import MOST_DIGITS
 
 _MOST_BYTES = 1 << 28

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from activeeval.errors import shown
-from activeeval.io.files import PathLike
+from activeeval.io.suffixes import PathLike
 from activeeval.io.tables.cells import is_empty
 from activeeval.io.tables.sheets import Sheet, sheet_parts
 

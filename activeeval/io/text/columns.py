@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from activeeval.checks import LARGEST_GRADE, first_above, numbers
 from activeeval.errors import FormatError, InputError, shown
-from activeeval.io.files import PathLike, check_lengths, fill_exactly, let_go, line_of, line_text, open_lines, token_at
+from activeeval.io.files import check_lengths, fill_exactly, let_go, line_of, line_text, open_lines, token_at
 from activeeval.io.keys import first_repeated_pair
+from activeeval.io.suffixes import PathLike
 from activeeval.kernels import checks
 from activeeval.kernels.text import bytes as texts
 from activeeval.kernels.text import columns as columns_text

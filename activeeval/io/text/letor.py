@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from activeeval.checks import LARGEST_GRADE, first_above
 from activeeval.errors import FormatError, InputError, shown
-from activeeval.io.files import PathLike, fill_exactly, line_of, open_lines, span_texts, token_at
+from activeeval.io.files import fill_exactly, line_of, open_lines, span_texts, token_at
 from activeeval.io.keys import first_repeated_pair
+from activeeval.io.suffixes import PathLike
 from activeeval.kernels.text import letor as letor_text
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts, joined_texts

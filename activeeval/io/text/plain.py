@@ -6,13 +6,14 @@ import gzip
 import os
 import re
 
+from activeeval.io.suffixes import PathLike
+
 _DOCUMENT = re.compile(r"#\s*docid\s*=\s*(\S+)")
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
 _COLUMNS = 4
 _LONGEST = 1 << 16
 _MOST_PLAIN = 1 << 24
 """Letters that are read line by line: of more the compiled readers are the faster, and bound what is unpacked."""
-PathLike = str | os.PathLike[str]
 Grades = dict[tuple[str, str], int]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from activeeval.errors import FormatError, InputError
-from activeeval.io.files import PathLike
+from activeeval.io.suffixes import PathLike
 from activeeval.io.text.columns import read_columns
 from activeeval.io.text.letor import LetorData
 from activeeval.io.writing import write_atomically

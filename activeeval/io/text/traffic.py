@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, shown
-from activeeval.io.files import PathLike
+from activeeval.io.suffixes import PathLike
 from activeeval.io.text.columns import read_columns
 from activeeval.pool import QueryPool
 

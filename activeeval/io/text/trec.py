@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from activeeval.errors import InputError, shown
-from activeeval.io.files import PathLike
 from activeeval.io.keys import distinct_texts, follows_its_query
+from activeeval.io.suffixes import PathLike
 from activeeval.io.text.columns import close_columns, read_columns
 from activeeval.io.writing import write_atomically
 from activeeval.pool.texts import Texts

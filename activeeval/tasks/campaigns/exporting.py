@@ -11,9 +11,8 @@ import numpy as np
 
 from activeeval.errors import StateError
 from activeeval.io.comparisons import Truth, write_truth
-from activeeval.io.files import PathLike, bare_suffix
+from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.io.tables.export import write_columns
-from activeeval.io.tables.sheets import TABLES
 from activeeval.io.text.trec import Prels, Qrels, write_prels, write_qrels
 from activeeval.io.writing import write_atomically
 from activeeval.judgments.log import Event
