@@ -19,7 +19,7 @@ from activeeval.cli.inputs import (
     prepared,
     scope_option,
 )
-from activeeval.cli.output import check_out, emit, output_option, places_option, say, show_table
+from activeeval.cli.output import check_out, emit, output_option, places_option, say, say_notes, show_table
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
@@ -144,8 +144,7 @@ def _show(
             title = f"{one.name}, {what}: {case.workload.pool.n_queries} queries, "
             title += f"budgets in {case.workload.pool.cost_unit}"
             show_table(plain_plan_rows(one, **asked), title)
-        for note in one.notes(confidence, seconds):
-            say(f"{one.name}: {note}")
+        say_notes(one.notes(confidence, seconds), before=f"{one.name}: ")
 
 
 def _hardest(plans: Sequence[MeasurePlan]) -> MeasurePlan:

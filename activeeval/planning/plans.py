@@ -1,4 +1,4 @@
-"""Plans: what methods should reach for a measure at some budgets, which one to take, and what that means in words."""
+"""Plans: what methods should reach for a measure at some budgets, which one to take, and what that means."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from activeeval.planning.forecasts import ByLevels, Forecast
 from activeeval.planning.goals import Goal
 from activeeval.planning.pilots import Lesson
 from activeeval.planning.prospects import Prospect
-from activeeval.results import t_quantile
+from activeeval.results import Note, Told, t_quantile
 
 _HARDLY = 1.02
 _FEW = 30
@@ -101,71 +101,73 @@ class MeasurePlan:
                 return prospect.power(*asked), *prospect.powers(*asked)
         return None
 
-    def notes(self, confidence: float = 0.95, seconds: float | None = None) -> list[str]:
-        """Return what the rows mean, a line each: what to do, what limits it, what the queries themselves leave."""
+    def notes(self, confidence: float = 0.95, seconds: float | None = None) -> list[Note]:
+        """Return what the rows mean: what to do, what limits it, what the queries themselves leave.
+
+        Parameters
+        ----------
+        seconds : float, optional
+            What judging a mean item takes.
+        """
         taught = [] if self.lesson is None else [_taught(self.lesson, self.forecasts[self.best])]
         advice = [self._advice(row, confidence, seconds) for row in self.chosen]
         return [*taught, *advice, self._limits(self.chosen[0], confidence), self._floor(confidence)]
 
-    def _advice(self, row: PlannedRow, confidence: float, seconds: float | None) -> str:
-        prospect, cost = row.prospect, self.forecasts[self.best].cost
-        whole = ", all there are," if prospect.budget >= cost * (1 - 1e-9) else ""
-        hours = "" if seconds is None else f" ({prospect.budget * seconds / 3600:.3g} hours)"
-        amount = f"{math.ceil(prospect.budget - 1e-6):,} {self.target.pool.cost_unit}{whole}{hours} by {self.best}"
-        taken = f"about {prospect.items:,.0f} items of {prospect.queries:,.0f} queries"
+    def _advice(self, row: PlannedRow, confidence: float, seconds: float | None) -> Note:
+        prospect, forecast = row.prospect, self.forecasts[self.best]
+        numbers: dict[str, Told] = {
+            "budget": math.ceil(prospect.budget - 1e-6),
+            "unit": self.target.pool.cost_unit,
+            "everything": int(prospect.budget >= forecast.cost * (1 - 1e-9)),
+            "hours": None if seconds is None else prospect.budget * seconds / 3600,
+            "method": self.best,
+            "n_items": prospect.items,
+            "n_queries": prospect.queries,
+        }
         if not math.isfinite(prospect.half_width("pool", confidence)):
-            return f"{amount} give no interval: {taken}, fewer than an estimate with a fit takes"
-        low, high = prospect.half_widths("pool", confidence)
-        between = f"± {low:.3g} to {high:.3g}"
-        first = f"{amount}: {between}"
-        if row.goal:
-            least, most = row.goal.budgets(self.forecasts[self.best])
-            first = f"{row.goal} takes {amount} ({least:,.0f} to {most:,.0f}), which give {between}"
-        few = min(_FEW, self.target.pool.n_queries)
-        taken += f" (fewer than {few} make a rough interval)" if prospect.queries < few else ""
+            return Note("no interval to expect", numbers)
+        numbers["low"], numbers["high"] = prospect.half_widths("pool", confidence)
+        numbers["goal"] = None if row.goal is None else str(row.goal)
+        numbers["least"], numbers["most"] = (None, None) if row.goal is None else row.goal.budgets(forecast)
+        numbers["few"] = min(_FEW, self.target.pool.n_queries)
         passive = self.passive_budget(row, confidence)
-        if passive is None:
-            return f"{first}: {taken}; random queries judged whole are not as precise before all are judged"
-        times = f"{passive:,.0f}, {passive / prospect.budget:.1f} times that"
-        return f"{first}: {taken}; random queries judged whole would need {times}"
+        numbers["passive"], numbers["times"] = passive, None if passive is None else passive / prospect.budget
+        return Note("budget to take", numbers)
 
-    def _limits(self, row: PlannedRow, confidence: float) -> str:
+    def _limits(self, row: PlannedRow, confidence: float) -> Note:
         forecast, budget = self.forecasts[self.best], row.prospect.budget
-        paid = f"{math.ceil(budget - 1e-6):,}"
-        text = f"for {paid} the best choice of items by this grade model comes to ± {row.limit(confidence):.3g}"
+        numbers: dict[str, Told] = {
+            "budget": math.ceil(budget - 1e-6),
+            "limit": row.limit(confidence),
+            "explained": forecast.values.explained,
+            "between": None,
+            "free": None,
+        }
         way = forecast.way
         if isinstance(way, ByLevels) and row.prospect.of_pool > 0:
-            text += (
-                f"; {way.plan.between(budget):.0%} of the variance is which queries are judged, the rest which items"
-            )
+            numbers["between"] = way.plan.between(budget)
             if self.target.pool.query_costs.any():
                 free = forecast.taught_scale.value * way.plan.without_overhead().least(budget)
-                text += (
-                    f"; were turning to a query free, to ± {replace(row, least_variance=free).limit(confidence):.3g}"
-                )
-        return f"{text}; the model knows {forecast.values.explained:.0%} of how queries differ beforehand"
+                numbers["free"] = replace(row, least_variance=free).limit(confidence)
+        return Note("limits", numbers)
 
-    def _floor(self, confidence: float) -> str:
+    def _floor(self, confidence: float) -> Note:
         floor = self.forecasts[self.best].all_judged.half_width("population", confidence)
-        if not math.isfinite(floor):
-            return "of all queries that these are a sample of nothing is known: that takes two queries at least"
-        return f"for all queries that these are a sample of, ± {floor:.3g} remains however much is judged of these"
+        return Note("population floor", {"half_width": floor}) if math.isfinite(floor) else Note("population unknown")
 
 
-def _taught(lesson: Lesson, forecast: Forecast) -> str:
-    """Return what pilots have taught, in words."""
-    factor = math.sqrt(forecast.taught_scale.value / forecast.scale.value)
+def _taught(lesson: Lesson, forecast: Forecast) -> Note:
+    """Return what pilots have taught."""
     ratio = lesson.of_residuals
     low, high = ratio.bounds
-    bounds = f"(95 %: {low:.2g} to {high:.2g})"
-    text = (
-        f"the pilot's values vary {ratio.value:.2g} times as much around what the grade model predicts as it expects "
-    )
-    text += f"{bounds}: half-widths are multiplied by {factor:.2g}"
-    if ratio.may_be_chance:
-        return text
-    what = "too sure of itself" if ratio.value > 1 else "less sure of itself than it could be"
-    return f"{text}; the grade model is miscalibrated, {what}"
+    numbers: dict[str, Told] = {
+        "ratio": ratio.value,
+        "low": low,
+        "high": high,
+        "factor": math.sqrt(forecast.taught_scale.value / forecast.scale.value),
+        "may_be_chance": int(ratio.may_be_chance),
+    }
+    return Note("pilots", numbers)
 
 
 def plan_of(

@@ -13,6 +13,8 @@ from typing import Any
 
 from activeeval.results import Caution, Note, Told
 
+Plain = float | int | str | None | list["Plain"]
+"""What JSON knows of a note's numbers."""
 Words = str | Callable[[Mapping[str, Any]], str]
 """A template, or what chooses or makes one of the numbers."""
 
@@ -32,7 +34,7 @@ class Worded:
     level: str
     code: str
     text: str
-    numbers: dict[str, Told]
+    numbers: dict[str, Plain]
 
 
 def in_backticks(parameter: str) -> str:
@@ -82,9 +84,9 @@ def worded(said: Note | Caution, written: Callable[[str], str] = in_backticks) -
     return Worded(level=level, code=said.code, text=text_of(said, written), numbers=numbers)
 
 
-def _plain(value: Told) -> Told:
+def _plain(value: Told) -> Plain:
     if isinstance(value, tuple):
-        return tuple(map(_plain, value))
+        return list(map(_plain, value))
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -164,6 +166,46 @@ def _rounds(numbers: Mapping[str, Any]) -> str:
     return f"{{measure}} ({{question}}): {len(numbers['weights'])} rounds, planned weights {{weights:.3f}}"
 
 
+def _pilots(numbers: Mapping[str, Any]) -> str:
+    text = "the pilot's values vary {ratio:.2g} times as much around what the grade model predicts as it expects "
+    text += "(95 %: {low:.2g} to {high:.2g}): half-widths are multiplied by {factor:.2g}"
+    if numbers["may_be_chance"]:
+        return text
+    what = "too sure of itself" if numbers["ratio"] > 1 else "less sure of itself than it could be"
+    return f"{text}; the grade model is miscalibrated, {what}"
+
+
+def _paid(numbers: Mapping[str, Any]) -> str:
+    everything = ", all there are," if numbers["everything"] else ""
+    hours = "" if numbers["hours"] is None else " ({hours:.3g} hours)"
+    return f"{{budget:,}} {{unit}}{everything}{hours} by {{method}}"
+
+
+_TAKEN = "about {n_items:,.0f} items of {n_queries:,.0f} queries"
+
+
+def _advice(numbers: Mapping[str, Any]) -> str:
+    between, first = "± {low:.3g} to {high:.3g}", _paid(numbers)
+    if numbers["goal"] is None:
+        first += f": {between}"
+    else:
+        first = f"{{goal}} takes {first} ({{least:,.0f}} to {{most:,.0f}}), which give {between}"
+    few = " (fewer than {few} make a rough interval)" if numbers["n_queries"] < numbers["few"] else ""
+    random = "random queries judged whole are not as precise before all are judged"
+    if numbers["passive"] is not None:
+        random = "random queries judged whole would need {passive:,.0f}, {times:.1f} times that"
+    return f"{first}: {_TAKEN}{few}; {random}"
+
+
+def _limits(numbers: Mapping[str, Any]) -> str:
+    text = "for {budget:,} the best choice of items by this grade model comes to ± {limit:.3g}"
+    if numbers["between"] is not None:
+        text += "; {between:.0%} of the variance is which queries are judged, the rest which items"
+    if numbers["free"] is not None:
+        text += "; were turning to a query free, to ± {free:.3g}"
+    return text + "; the model knows {explained:.0%} of how queries differ beforehand"
+
+
 _TWO_UNITS = "budget {budget:g} is below what two units may take together, {needed:g}: the error can be very large"
 _CAUTIONS: dict[str, Words] = {
     "unbounded": "the judged queries show no spread: they bound nothing, judge more",
@@ -225,6 +267,16 @@ _NOTES: dict[str, Words] = {
     "of a collection",
     "comparisons": "the top {k} of a query take {per_query:.3g} comparisons on average; a budget of 100 is "
     "{per_hundred:.0f} of them, {minutes:.0f} minutes at {seconds:g} s each",
+    # of a plan
+    "pilots": _pilots,
+    "budget to take": _advice,
+    "no interval to expect": lambda numbers: (
+        f"{_paid(numbers)} give no interval: {_TAKEN}, fewer than an estimate with a fit takes"
+    ),
+    "limits": _limits,
+    "population floor": "for all queries that these are a sample of, ± {half_width:.3g} remains however much is judged "
+    "of these",
+    "population unknown": "of all queries that these are a sample of nothing is known: that takes two queries at least",
     # of answers
     "small segments": _small_segments,
     "rounds": _rounds,
