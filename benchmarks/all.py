@@ -198,6 +198,12 @@ STEPS = (
         ("results/campaigns.json",),
     ),
     Step(
+        "looking",
+        "seconds to look at a stored campaign, again after one more judgment, and for its report: RESULTS.md",
+        "benchmarks.looking",
+        ("results/looking.json",),
+    ),
+    Step(
         "durability",
         "what the store promises, with the tests that try to break it: RESULTS.md",
         "benchmarks.durability",

@@ -144,7 +144,9 @@ def judged_rows(name: str) -> tuple:
         return data.features, data.grades, pool, ranking
     runs = [str(data_folder() / "trec-robust03" / "runs" / f"input.{run}.gz") for run in RUNS]
     qrels = str(data_folder() / "trec-robust03" / "robust03_qrels.txt.gz")
-    choices = Choices(runs=runs[:1], versus_run=runs[1], qrels=qrels, unjudged="irrelevant", depth=100, model="uniform")
+    choices = Choices(
+        runs=runs[:1], versus_run=runs[1], qrels=qrels, unjudged="irrelevant", pool_depth=100, model="uniform"
+    )
     workload = prepare(choices, use_labels=True).workload
     return workload.features, workload.grades, workload.pool, workload.ranking
 

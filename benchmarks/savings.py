@@ -81,7 +81,9 @@ def rows_of(arguments: list[str]) -> list[dict]:
 def plain_random(arguments: list[str], budgets: tuple[str, ...], repetitions: int) -> dict[str, list[float]]:
     """Return the error of random sampling without replacement for the pool that command line options mean."""
     given = cli.commands["simulate"].make_context("simulate", arguments[1:]).params
-    case = prepare(Choices(**{f.name: given[f.name] for f in dataclasses.fields(Choices)}), use_labels=True)
+    case = prepare(
+        Choices(**{f.name: given[f.name] for f in dataclasses.fields(Choices) if f.name in given}), use_labels=True
+    )
     reference = {}
     for text in given["measures"]:
         target = case.target(text)

@@ -94,8 +94,8 @@ def beliefs_of(workload: Workload, names: tuple[str, ...], top: int) -> dict[str
     print("; ".join(map(text_of, (*together.notes, *beside.notes))).replace(str(data_folder()), ""), flush=True)
     return found | {
         ALL: together,
-        "mixture alone": replace(together, further=()),
-        "fitted to every model": replace(together, further=everything),
+        "mixture alone": replace(together, extra_probs=()),
+        "fitted to every model": replace(together, extra_probs=everything),
         "beside a useless one": beside,
     }
 

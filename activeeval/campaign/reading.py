@@ -87,7 +87,7 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution,
     left = reading.left_to_chance(level) if is_known else np.zeros(1)
     if left.max() <= MOST_OF_ONE * left.sum():
         return ()
-    query, share = str(design.pool.query_texts[int(left.argmax())]), float(left.max() / left.sum())
+    query, share = str(design.pool.query_texts[int(left.argmax())]), round(float(left.max() / left.sum()), 2)
     return (Caution("careful", "one query", {"query_id": query, "share": share}),)
 
 
@@ -107,7 +107,7 @@ def _carried(design: Design, reading: Reading, selection: Selection, sample: Evi
     queries, carried_by = zip(*sorted(shares, key=lambda pair: (-round(pair[1], 2), pair[0])), strict=True)
     numbers: dict[str, Told] = {
         "query_ids": queries,
-        "shares": carried_by,
+        "shares": tuple(round(share, 2) for share in carried_by),
         "cost": math.ceil(selection.cost),
         "unit": design.pool.cost_unit,
         "can_grow": int(design.scheme.can_be_topped_up),

@@ -298,9 +298,9 @@ def _model_arrays(beliefs: GradeProbs) -> dict[str, NDArray[Any]]:
 def _beliefs(arrays: Arrays, pool: QueryPool, known: NDArray[np.int64]) -> GradeProbs | None:
     if "grade_probs" not in arrays:
         return None
-    further = list(arrays.get("further_probs", ()))
+    extra = list(arrays.get("further_probs", ()))
     if "factor" in arrays:
         factor = QueryFactor(*arrays["factor"].tolist())
-        return GradeProbs.of(pool, arrays["grade_probs"], factor=factor, known=known, extra_probs=further)
+        return GradeProbs.of(pool, arrays["grade_probs"], factor=factor, known=known, extra_probs=extra)
     weights = arrays["node_weights"] if arrays["grade_probs"].ndim == 3 else None
-    return GradeProbs.of(pool, arrays["grade_probs"], weights, known=known, extra_probs=further)
+    return GradeProbs.of(pool, arrays["grade_probs"], weights, known=known, extra_probs=extra)

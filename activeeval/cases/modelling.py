@@ -49,7 +49,7 @@ class GradeBeliefs:
         What the items of a query share; None takes their grades as independent.
     is_uniform : bool
         Whether there is no model, so that all grades are equally likely.
-    further : tuple of ndarray, each of shape (n_items, n_grades)
+    extra_probs : tuple of ndarray, each of shape (n_items, n_grades)
         What other models say, for estimates to be fitted to.
     notes : tuple of Note
         What the caller should be told of the model.
@@ -61,7 +61,7 @@ class GradeBeliefs:
     probs: Floats
     factor: QueryFactor | None = None
     is_uniform: bool = False
-    further: tuple[Floats, ...] = ()
+    extra_probs: tuple[Floats, ...] = ()
     notes: tuple[Note, ...] = ()
     held_out: HeldOut | None = None
 
@@ -79,14 +79,14 @@ class GradeBeliefs:
         return replace(self, factor=factor, held_out=HeldOut(probs=marginal, grades=grades, queries=queries))
 
     def for_method(self, method: Method, n_grades: int) -> dict[str, Any]:
-        """Return `grade_probs`, `factor` and `further` for a method, with a column for each of ``n_grades`` grades.
+        """Return `grade_probs`, `factor` and `extra_probs` for a method, with a column for each of ``n_grades`` grades.
 
         The paper's methods take grades as independent; grades that no label has get 0, or their
         uniform share.
         """
         probs = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
-        further = [_widened(one, n_grades, is_uniform=False) for one in self.further]
-        return {"grade_probs": probs, "factor": None if method.ignores_factor else self.factor, "further": further}
+        extra = [_widened(probs, n_grades, is_uniform=False) for probs in self.extra_probs]
+        return {"grade_probs": probs, "factor": None if method.ignores_factor else self.factor, "extra_probs": extra}
 
     def models(self, n_grades: int) -> list[tuple[str, Floats, Floats | None]]:
         """Return name, probabilities and node weights of the model with its query factor and without."""
@@ -139,7 +139,7 @@ def believe(
         ``forest``, ``logit`` or ``uniform``; ``scores`` or ``grades=FILE``, a logit of what the rankings or somebody
         else say of each item; ``probs=FILE``, recalibrated probabilities. Several make a mixture of the weights that
         `learned_weights` finds on training queries, out of fold, equal ones where these are fewer than ten; those that
-        `worth_fitting` names are further regressors of an estimate.
+        `worth_fitting` names are more regressors of an estimate.
     tune : bool
         Choose the parameters of a forest or logit on half of the training queries.
     with_factor : bool
@@ -216,7 +216,7 @@ def _mixed(names: Sequence[str], found: Sequence[Member], rows: Training | None,
     if chosen:
         notes.append(Note("fitted models", {"models": tuple(names[j] for j in chosen)}))
     of_pool = grade_models.average_probabilities(probs, weights)
-    mixture = GradeBeliefs(of_pool, further=tuple(probs[j] for j in chosen), notes=tuple(notes))
+    mixture = GradeBeliefs(of_pool, extra_probs=tuple(probs[j] for j in chosen), notes=tuple(notes))
     return _taught(mixture, grade_models.average_probabilities(told, weights) if with_factor else None, rows)
 
 

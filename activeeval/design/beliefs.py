@@ -203,7 +203,7 @@ def _rounded_extra(pool: QueryPool, extra_probs: Sequence[ArrayLike], n_grades: 
     for rounded, grade_probs in zip(out, extra_probs, strict=True):
         probs = checked_nodes(pool, np.asarray(grade_probs, dtype=np.float32), None)[0][0]
         if probs.shape[1] != n_grades:
-            raise InputError(f"further models must know the {n_grades} grades of the first, got {probs.shape[1]}")
+            raise InputError(f"extra models must know the {n_grades} grades of the first, got {probs.shape[1]}")
         rounded[:] = probs
     return out
 

@@ -74,7 +74,7 @@ class Method:
         *,
         node_weights: ArrayLike | None = None,
         factor: Factor | None = None,
-        further: Sequence[ArrayLike] = (),
+        extra_probs: Sequence[ArrayLike] = (),
         max_grade: int | None = None,
         budget: float | None = None,
         blocks: Sequence[float] | None = None,
@@ -96,7 +96,7 @@ class Method:
             Weights of the nodes of a query factor.
         factor : Factor, optional
             In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
-        further : sequence of arrays, each of shape (n_items, n_grades)
+        extra_probs : sequence of arrays, each of shape (n_items, n_grades)
             Other grade models: what they predict is a regressor of estimates that are fitted, and nothing else.
         max_grade : int, optional
             Largest grade of the scale, where neither `grade_probs` nor the measure says it.
@@ -133,7 +133,7 @@ class Method:
             grade_probs,
             node_weights=node_weights,
             factor=factor,
-            further=further,
+            extra_probs=extra_probs,
             max_grade=max_grade,
             judged=judged,
             bias=bias,
@@ -169,7 +169,7 @@ class Method:
         *,
         node_weights: ArrayLike | None = None,
         factor: Factor | None = None,
-        further: Sequence[ArrayLike] = (),
+        extra_probs: Sequence[ArrayLike] = (),
         max_grade: int | None = None,
         judged: ArrayLike | None = None,
         bias: float = 0.0,
@@ -185,7 +185,7 @@ class Method:
         is_plain = len(asked) == 1 and asked[0].within is None and not (known >= 0).any()
         if self.with_replacement and not is_plain:
             raise InputError(f"method {self.name!r} draws with replacement: one target of all queries, no known grades")
-        beliefs = self._beliefs(asked, grade_probs, node_weights, factor, further, max_grade, known)
+        beliefs = self._beliefs(asked, grade_probs, node_weights, factor, extra_probs, max_grade, known)
         places = self.stage.places(asked, beliefs, known)
         if self.with_replacement:
             places = places.all_wanted()
@@ -247,7 +247,7 @@ class Method:
         grade_probs: ArrayLike | GradeProbs | None,
         node_weights: ArrayLike | None,
         factor: Factor | None,
-        further: Sequence[ArrayLike],
+        extra_probs: Sequence[ArrayLike],
         max_grade: int | None,
         known: Ints,
     ) -> GradeProbs | None:
@@ -268,7 +268,7 @@ class Method:
             raise InputError(
                 f"method {self.name!r} needs a grade model: give grade_probs; passive and random need none"
             )
-        fitted = further if self.is_fitted and not self.with_replacement else ()
+        fitted = extra_probs if self.is_fitted and not self.with_replacement else ()
         return self.stage.model(GradeProbs.of(pool, grade_probs, node_weights, factor, known, fitted))
 
 

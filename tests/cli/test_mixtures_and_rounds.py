@@ -86,7 +86,7 @@ def test_a_sample_of_several_models_is_read_as_it_was_drawn(call, folder):
     case = case_of(letor=("a.txt",), scores=("a.score",), train=("t.txt",), model=["logit", "uniform"])
     further = (case.beliefs.probs[:, ::-1],)
     target, given = case.target("DCG@5"), case.beliefs.for_method(METHODS["items"], case.max_grade + 1)
-    assert METHODS["items"].design(target, **given | {"further": further}).reading().regressors.shape[1] == 3
+    assert METHODS["items"].design(target, **given | {"extra_probs": further}).reading().regressors.shape[1] == 3
     options = (*LETOR, "--model", "logit", "--model", "uniform", "--measure", "DCG@5", "--budget", "30%")
     assert call("sample", *options, *files("d.csv")).code == 0
     judge_file("d.csv")

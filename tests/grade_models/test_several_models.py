@@ -21,16 +21,16 @@ KNOWN = np.array([-1, 0, -1, -1, -1, -1, -1])
 MEASURES = {"whole": NDCG(), "depth": ERR(2), "items": Additive(GAINS, [1.0, 0.6, 0.3])}
 
 
-def designed(method, compare=False, known=None, n_further=2, seed=3):
+def designed(method, compare=False, known=None, n_n_extra=2, seed=3):
     """Return a design of four queries, one with an empty list, and what it was given."""
     random = np.random.default_rng(seed)
     costs = {"item_costs": random.uniform(0.5, 2, 7), "query_costs": np.array([0.04, 0.02, 0.05, 0.03])}
     pool = pool_of([2, 1, 3, 1], query_probs=[0.3, 0.25, 0.25, 0.2], **costs)
     lists = [[[0, 1], [0], [2, 0], []], [[1, 0], [], [0, 1], []]]
     target = Target(MEASURES[method], *(rankings_of(pool, one) for one in lists[: 1 + compare]))
-    further = [random.dirichlet(np.ones(3), 7) for _ in range(n_further)]
+    further = [random.dirichlet(np.ones(3), 7) for _ in range(n_extra)]
     model = {"grade_probs": random.dirichlet(np.full(3, 0.8), (2, 7)), "node_weights": [0.4, 0.6], "judged": known}
-    return METHODS[method].design(target, **model, further=further), further
+    return METHODS[method].design(target, **model, extra_probs=further), further
 
 
 # Exact whatever the coefficients are
@@ -90,7 +90,11 @@ def test_an_item_that_cannot_be_judged_brings_nothing():
 
 def test_methods_that_take_a_model_at_its_word_and_those_of_the_paper_leave_others_out():
     design, further = designed("items")
-    given = {"grade_probs": design.beliefs.grade_probs, "node_weights": design.beliefs.node_weights, "further": further}
+    given = {
+        "grade_probs": design.beliefs.grade_probs,
+        "node_weights": design.beliefs.node_weights,
+        "extra_probs": further,
+    }
     assert METHODS["items_plain"].design(design.target, **given).reading().regressors.shape[1] == 2
     assert len(METHODS["active"].design(design.target, **given).beliefs.extra_probs) == 0
     assert METHODS["random"].design(design.target, **given).beliefs is None
@@ -99,7 +103,7 @@ def test_methods_that_take_a_model_at_its_word_and_those_of_the_paper_leave_othe
 @pytest.mark.parametrize(
     ("further", "message"),
     [
-        ([np.full((7, 2), 0.5)], "further models must know the 3 grades of the first, got 2"),
+        ([np.full((7, 2), 0.5)], "extra models must know the 3 grades of the first, got 2"),
         ([np.full((7, 3), 0.5)], "grade_probs of .* must be ≥ 0 and sum to 1"),
         ([np.full((6, 3), 1 / 3)], r"grade_probs must have shape \(7, n_grades\), got \(6, 3\)"),
     ],
@@ -107,10 +111,10 @@ def test_methods_that_take_a_model_at_its_word_and_those_of_the_paper_leave_othe
 def test_what_is_no_model_of_the_pool_is_refused(further, message):
     design, _ = designed("items")
     with pytest.raises(InputError, match=message):
-        METHODS["items"].design(design.target, np.full((7, 3), 1 / 3), further=further)
+        METHODS["items"].design(design.target, np.full((7, 3), 1 / 3), extra_probs=further)
 
 
-def large(seed, n=150, n_further=1):
+def large(seed, n=150, n_n_extra=1):
     """Return a pool, its labels, and probabilities: of nothing, and of who knows the labels but for noise."""
     random = np.random.default_rng(seed)
     pool, labels = pool_of([4] * n), random.integers(0, 3, 4 * n)
@@ -125,7 +129,7 @@ def test_a_model_that_tells_more_than_the_first_takes_its_variance_away():
     truth = float(target.pool.query_probs @ target.values(labels))
     errors = []
     for further in ((), (telling,)):
-        design = METHODS["items"].design(target, even, further=further)
+        design = METHODS["items"].design(target, even, extra_probs=further)
         found = replicate(design, labels, [0.3 * design.cost], 600, 0)
         held = np.mean((found.lows <= truth) & (truth <= found.highs))
         assert 0.92 < held < 0.98  # nominal .95: three standard errors of .009, one false alarm in 370
@@ -135,7 +139,7 @@ def test_a_model_that_tells_more_than_the_first_takes_its_variance_away():
 
 def test_a_sample_on_file_keeps_the_models_that_its_estimate_is_fitted_to():
     target, labels, even, telling = large(2)
-    design = METHODS["items"].design(target, even, further=[telling], budget=150)
+    design = METHODS["items"].design(target, even, extra_probs=[telling], budget=150)
     campaign = Campaign(design, rng=5)
     campaign.run(lambda query, items: [int(labels[z]) for z in items_of(target.pool, query, items)])
     stored = from_arrays(to_arrays(campaign))

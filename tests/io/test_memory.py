@@ -25,7 +25,7 @@ LONG = "x" * 130_000
 SCRIPT = """
 import re, time
 from activeeval import InputError, measures
-from activeeval.io import arrays, gains, labelling, loading as tables
+from activeeval.io import arrays, gains, labelling, loading
 from activeeval.io.tables import sheets
 from activeeval.io.text import letor, scores, trec
 from activeeval.tasks.campaigns import scripted_judge
