@@ -748,7 +748,7 @@ def told(campaign, grades):
         (lambda c: METHODS["random"].design(c.design.target, max_grade=1.5), "max_grade must be a whole number"),
         (lambda c: METHODS["random"].design(c.design.target, bias=math.nan), "the bias to be guarded against"),
         (lambda c: METHODS["random"].design(c.design.target, defensive_share="a"), "the defensive share must lie"),
-        (lambda c: c.estimate().interval(95), "level must lie strictly between 0 and 1, got 95"),
+        (lambda c: c.estimate().interval(95), "confidence must lie strictly between 0 and 1, got 95"),
     ],
 )
 def test_words_where_numbers_belong_are_refused_in_a_line(call, problem):
