@@ -104,7 +104,7 @@ def _carried(design: Design, reading: Reading, selection: Selection, sample: Evi
     if not shares:
         return ()
     # equal shares by name: rounding may order them otherwise in a pool in chunks
-    queries, carried_by = zip(*sorted(shares, key=lambda pair: (-round(pair[1], 2), pair[0])), strict=True)
+    queries, carried_by = zip(*sorted(shares, key=lambda pair: (-int(f"{pair[1]:.0%}"[:-1]), pair[0])), strict=True)
     numbers: dict[str, Told] = {
         "query_ids": queries,
         "shares": tuple(round(share, 2) for share in carried_by),

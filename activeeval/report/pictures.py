@@ -154,7 +154,7 @@ def _most_precise(errors: Sequence[tuple[str, float, float]]) -> list[str]:
     return [method for method in dict.fromkeys(method for method, *_ in errors) if method in ranked[:_MOST_LINES]]
 
 
-def line_style(method: str) -> dict[str, Any]:
+def line_style(method: str) -> dict[str, str | float]:
     """Return how the line of a method is drawn, the same in all pictures; passive is dashed."""
     colour, marker = _LOOKS.get(method, ("#000000", "."))
     return {"color": colour, "marker": marker, "linestyle": "--" if method == "passive" else "-", "ms": 4, "lw": 1.2}

@@ -10,6 +10,8 @@ from typing import Any
 from activeeval.errors import InputError, visible
 
 Row = Mapping[str, Any]
+Cell = float | int | str | bool | None
+"""What a table shows in a place."""
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _TSV = str.maketrans("\t\n\r", "   ")
 _LATEX = str.maketrans({c: f"\\{c}" for c in "_%&#${}"} | {"\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}"})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.report.rendering import Row
+from activeeval.report.rendering import Cell, Row
 from activeeval.results import Figure
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def amount(budget: float) -> str:
     return f"{budget:,.0f}" if budget >= 100 else f"{budget:.4g}"
 
 
-def summary_rows(measure: str, summaries: Sequence[Summary], *, with_errors: bool = True) -> list[dict[str, Any]]:
+def summary_rows(measure: str, summaries: Sequence[Summary], *, with_errors: bool = True) -> list[dict[str, Cell]]:
     """Return one row for each summary, its fields in the order of `Summary`, the measure first."""
     return [{"measure": measure, **summary.row(with_errors=with_errors)} for summary in summaries]
 
@@ -138,7 +138,7 @@ def gains_band(fields: Row) -> GainsBand | None:
     return None
 
 
-def gains_rows(fields: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def gains_rows(fields: Row) -> tuple[list[dict[str, Cell]], list[dict[str, Cell]]]:
     """Return a row for each grade and a row for each rank of a gains file, beside the usual gains and discounts.
 
     Shares are of the best grade's gain and of the first rank's discount; low and high are the ends of confidence
@@ -158,14 +158,12 @@ def gains_rows(fields: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
     return _rows(by_grade), _rows(by_rank)
 
 
-def _rows(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
+def _rows(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Cell]]:
     cells = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in cells]
 
 
-def plan_rows(
-    plan: MeasurePlan, *, confidence: float, seconds: float | None
-) -> list[dict[str, str | float | bool | None]]:
+def plan_rows(plan: MeasurePlan, *, confidence: float, seconds: float | None) -> list[dict[str, Cell]]:
     """Return a row for each method and budget of a plan; half-widths are of intervals of a confidence.
 
     ``power`` is that of the difference that is to be detected, None where there is none; ``goal`` what the budget
@@ -177,7 +175,7 @@ def plan_rows(
     for planned in plan.rows:
         one, power = planned.prospect, plan.power(planned.prospect) or (None, None, None)
         goal, forecast = planned.goal, plan.forecasts[planned.prospect.method]
-        row: dict[str, str | float | bool | None] = {
+        row: dict[str, Cell] = {
             "measure": plan.target.name,
             **dict(zip(("system", "versus"), plan.systems, strict=False)),
             "method": one.method,

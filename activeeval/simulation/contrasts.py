@@ -43,7 +43,7 @@ class AtOnce:
     coverage: Figure
     efficiency: Figure
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, float | int | str]:
         """Return the fields by name, the standard error of a figure behind it."""
         return {
             "method": self.method,

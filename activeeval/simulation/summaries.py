@@ -108,9 +108,9 @@ class Summary:
         """Whether the 95 % intervals held the truth in too few repetitions for chance: 3 standard errors below 95 %."""
         return self.coverage.value < _LEVEL - _FAR * math.sqrt(_LEVEL * (1 - _LEVEL) / self.repetitions)
 
-    def row(self, *, with_errors: bool = True) -> dict[str, Any]:
+    def row(self, *, with_errors: bool = True) -> dict[str, float | int | str | None]:
         """Return the fields by name, the standard error of figure ``x`` as ``x_se`` behind it; None where unknown."""
-        out: dict[str, Any] = {}
+        out: dict[str, float | int | str | None] = {}
         for field in fields(self):
             value = getattr(self, field.name)
             is_figure = field.type == "Figure" or field.type == "Figure | None"
