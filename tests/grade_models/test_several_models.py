@@ -21,7 +21,7 @@ KNOWN = np.array([-1, 0, -1, -1, -1, -1, -1])
 MEASURES = {"whole": NDCG(), "depth": ERR(2), "items": Additive(GAINS, [1.0, 0.6, 0.3])}
 
 
-def designed(method, compare=False, known=None, n_n_extra=2, seed=3):
+def designed(method, compare=False, known=None, n_extra=2, seed=3):
     """Return a design of four queries, one with an empty list, and what it was given."""
     random = np.random.default_rng(seed)
     costs = {"item_costs": random.uniform(0.5, 2, 7), "query_costs": np.array([0.04, 0.02, 0.05, 0.03])}
@@ -114,7 +114,7 @@ def test_what_is_no_model_of_the_pool_is_refused(further, message):
         METHODS["items"].design(design.target, np.full((7, 3), 1 / 3), extra_probs=further)
 
 
-def large(seed, n=150, n_n_extra=1):
+def large(seed, n=150, n_extra=1):
     """Return a pool, its labels, and probabilities: of nothing, and of who knows the labels but for noise."""
     random = np.random.default_rng(seed)
     pool, labels = pool_of([4] * n), random.integers(0, 3, 4 * n)
