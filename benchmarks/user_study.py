@@ -24,10 +24,9 @@ from scipy.stats import norm
 
 from activeeval.io.text.letor import read_letor
 from activeeval.io.text.scores import read_scores
-from activeeval.judgments import preference_agreement
+from activeeval.judgments import Grades, preference_agreement
 from activeeval.judgments.agreement import RELATIONS, Coefficient, PreferenceAgreement
 from activeeval.judgments.coefficients import chi_squared
-from activeeval.judgments.opinions import Graded, Grades
 from activeeval.top_k import TopKLabelling, expected_comparisons
 from activeeval.top_k.assessors import Assessor, Assessors
 from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
@@ -82,7 +81,7 @@ def part(method: str, kind: Assessors, seed: int) -> Part:
     for query, assessor in assignments(method):
         judge = _labelled if method == "top-k" else _graded
         labels, n, time = judge(assessors[assessor], relevance[query], random)
-        said += [Graded(f"U{assessor}", f"q{query}", f"d{d:02}", label) for d, label in enumerate(labels.tolist())]
+        said += [(f"U{assessor}", f"q{query}", f"d{d:02}", label) for d, label in enumerate(labels.tolist())]
         counts.append(n)
         seconds.append(time)
     agreement = preference_agreement(Grades.of(said).relations(), n_resamples=1, rng=0)
