@@ -93,6 +93,15 @@ class Labels:
         """Return the unit of an item that was drawn; None of others."""
         return self._unit_of.get(item)
 
+    def n_open(self, unit: Unit) -> int:
+        """Return how many items of a unit that was drawn wait for somebody."""
+        return self._n_open[unit.number]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an item of any unit that was drawn waits for somebody."""
+        return any(self._n_open_of_block.values())
+
     def waits(self, unit: Unit) -> bool:
         """Whether an item of a unit that was drawn waits for somebody."""
         return self._n_open[unit.number] > 0

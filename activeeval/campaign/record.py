@@ -73,6 +73,15 @@ class Record:
         return tuple(unit for unit in self._labels.units if self._labels.waits(unit))
 
     @property
+    def is_open(self) -> bool:
+        """Whether an item of the units so far waits for a grade."""
+        return self._labels.is_open
+
+    def n_open(self, unit: Unit) -> int:
+        """Return how many items of a unit that was drawn wait for a grade."""
+        return self._labels.n_open(unit)
+
+    @property
     def spent(self) -> float:
         """What the units so far cost, in mean items."""
         return sum(unit.cost for unit in self._labels.units)

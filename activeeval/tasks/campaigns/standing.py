@@ -173,7 +173,7 @@ class Standing:
     @property
     def closed(self) -> list[Sample]:
         """The rounds that are judged to their end, up to the first that is not."""
-        is_open = (bool(sample.campaign.waiting) for sample in self.rounds)
+        is_open = (sample.campaign.is_open for sample in self.rounds)
         return self.rounds[: next((k for k, waits in enumerate(is_open) if waits), len(self.rounds))]
 
     @property

@@ -53,10 +53,9 @@ def spent_by_block(found: Standing) -> dict[int, float]:
     """Return what is spent in each block, of all rounds one after another, in the pool's mean items."""
     spent, before = dict.fromkeys(range(1, found.n_blocks + 1), 0.0), 0
     for one in found.rounds:
-        settled = one.campaign.settled
         for unit in one.campaign.units:
-            share = len(settled.intersection(unit.items)) / len(unit.items)
-            spent[before + unit.block] += unit.cost * share
+            n_settled = len(unit.items) - one.campaign.n_open(unit)
+            spent[before + unit.block] += unit.cost * (n_settled / len(unit.items))
         before += len(one.campaign.design.blocks)
     return spent
 
