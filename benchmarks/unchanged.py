@@ -26,18 +26,10 @@ from activeeval.cli import run
 
 N_QUERIES, N_ITEMS, N_TRAIN, MAX_GRADE = 60, 14, 20, 3
 NUMBERS = (
-    "value",
-    "estimate",
-    "std_error",
-    "low",
-    "high",
-    "p_value",
-    "p_holm",
-    "low_simultaneous",
-    "high_simultaneous",
+    *("value", "estimate", "std_error", "low", "high", "p_value", "p_holm", "low_simultaneous", "high_simultaneous"),
+    *("half_width_at_end", "effective_sample_size", "n_queries", "n_items", "cost", "spent", "block", "draws"),
+    *("rank_from", "rank_to"),
 )
-NUMBERS = (*NUMBERS, "half_width_at_end", "effective_sample_size", "n_queries", "n_items", "cost", "spent", "block")
-NUMBERS = (*NUMBERS, "draws", "rank_from", "rank_to")
 MEASURES = ("DCG@10", "ERR@5", "nDCG@10", "AP", "P@5", "RR", "RBP(p=0.8)")
 METHODS = ("passive", "active", "random", "whole", "depth_plain", "depth", "items_plain", "items")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from activeeval.campaign.rules import Rules
 from activeeval.campaign.units import Unit
 from activeeval.design import Design
+from activeeval.io.comparisons import Truth
 from activeeval.io.tables.draws import CANNOT
 from activeeval.judgments.log import Event
 from activeeval.judgments.policies import Agreement, agreement_of, given_grades, one_grade
@@ -18,8 +19,6 @@ from activeeval.measures import judged_k
 from activeeval.types import Ints
 
 Group = tuple[int, ...]
-
-
 WHOLE = "*"
 """The document of a query that is judged as a whole."""
 
@@ -178,14 +177,7 @@ def grades_by_judge(
         yield item, {judge: CANNOT if event.grade is None else event.grade for judge, event in judgments.items()}
         return
     k = judged_k([target.measure for target in design.targets]) or 0
-    ranked = {judge: _ranked(event.body, k) if event.kind == "judged" else {} for judge, event in judgments.items()}
+    truths = {judge: Truth.from_parts(e.body) if e.kind == "judged" else Truth(()) for judge, e in judgments.items()}
+    ranked = {judge: truth.grades(k) for judge, truth in truths.items()}
     for item, item_id in zip(unit.items, unit.item_ids, strict=True):
         yield item, {judge: grades.get(item_id, CANNOT) for judge, grades in ranked.items()}
-
-
-def _ranked(body: Mapping[str, Any], k: int) -> dict[str, int]:
-    """Return the κ-grades of the documents that an order names."""
-    top = list(body.get("top", ()))
-    ranks = body.get("ranks") or range(1, len(top) + 1)
-    below = dict.fromkeys((*body.get("below", ()), *body.get("bad", ())), 0)
-    return below | {doc: max(k + 1 - rank, 0) for doc, rank in zip(top, ranks, strict=True)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from numbers import Integral, Real
 from typing import Any
 
@@ -177,9 +176,8 @@ class Record:
         InputError
             Where the grade is not one of the scale.
         """
-        unit = self._drawn_unit(item)
+        before = self._standing_of(item)
         self._check_grade(item, grade)
-        before = self._state.judgments.get((unit.number, unit.item_ids[unit.items.index(item)]), {})
         is_enough = self.rules.judges_per_item == 1 and self.rules.policy != "refuse"
         stands = before.get(judge) or (next(iter(before.values()), None) if is_enough else None)
         self.add(item, grade, judge=judge, at=at, supersedes=None if stands is None else stands.seq)
@@ -192,10 +190,7 @@ class Record:
 
     def retract(self, item: int, *, judge: str = "", at: int = 0) -> None:
         """Take back what was said of an item: it waits again; raises as `judge` does."""
-        unit = self._drawn_unit(item)
-        for before in list(
-            self._state.judgments.get((unit.number, unit.item_ids[unit.items.index(item)]), {}).values()
-        ):
+        for before in list(self._standing_of(item).values()):
             self._append(self._of_item("retracted", item, judge=judge, at=at, supersedes=before.seq))
 
     def follow(self, log: list[Event], state: State, n_before: int = 0) -> None:
@@ -225,7 +220,7 @@ class Record:
             self._check_unit(k, event)
 
     def _check_unit(self, k: int, event: Event) -> None:
-        unit = next(islice(self._drawing.units, k, None), None)
+        unit = self._drawing.units[k] if k < len(self._drawing.units) else None
         if unit is None or (event.query_id, list(event.body["items"])) != (unit.query_id, list(unit.item_ids)):
             raise StateError(f"the log says {event}, but this design and key give {unit}")
 
@@ -274,9 +269,18 @@ class Record:
         body = {"block": unit.block, "items": list(unit.item_ids)}
         return self._event("drawn", query_id=unit.query_id, unit=unit.number, body=body)
 
-    def _of_item(self, kind: str, item: int, **fields: Any) -> Event:
+    def _place_of(self, item: int) -> tuple[Unit, str]:
+        """Return the unit of an item that was drawn, and the item's id."""
         unit = self._drawn_unit(item)
-        doc = unit.item_ids[unit.items.index(item)]
+        return unit, unit.item_ids[unit.items.index(item)]
+
+    def _standing_of(self, item: int) -> dict[str, Event]:
+        """Return by judge what stands of an item that was drawn."""
+        unit, doc = self._place_of(item)
+        return self._state.judgments.get((unit.number, doc), {})
+
+    def _of_item(self, kind: str, item: int, **fields: Any) -> Event:
+        unit, doc = self._place_of(item)
         return self._event(kind, query_id=unit.query_id, doc_id=doc, unit=unit.number, **fields)
 
     def _append(self, event: Event) -> None:

@@ -98,15 +98,9 @@ def load_truths(path: str, k: int) -> Qrels:
     truths = judgments.truths()
     for query, truth in truths.items():
         check_depth(f"{path}: query {query!r}", truth, k)
-    grades = {(query, doc): grade for query, truth in truths.items() for doc, grade in graded(truth, k).items()}
+    grades = {(query, doc): grade for query, truth in truths.items() for doc, grade in truth.grades(k).items()}
     queries, docs = (Texts.from_list([pair[part] for pair in grades]) for part in range(2))
     return Qrels(queries, docs, np.array(list(grades.values()), dtype=np.int64), path)
-
-
-def graded(truth: Truth, k: int) -> dict[str, int]:
-    """Return κ-grades of the documents that a truth names; a truth of more than k ranks holds that of k."""
-    ranked = {doc: max(k + 1 - rank, 0) for rank, doc in truth.ranked}
-    return ranked | dict.fromkeys((*truth.below, *truth.bad), 0)
 
 
 def check_depth(where: str, truth: Truth, k: int) -> None:

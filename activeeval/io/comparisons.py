@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from activeeval.errors import InputError, shown
 from activeeval.io.loading import DOCUMENT
@@ -63,6 +63,21 @@ class Truth(NamedTuple):
             top += group
         is_tied = len(set(ranks)) < len(top)
         return cls(tuple(top), tuple(sorted(below)), tuple(sorted(bad)), tuple(ranks) if is_tied else ())
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Iterable[Any]]) -> Self:
+        """Return the truth of its parts by their names, as a log keeps it; one that is not there is empty."""
+        return cls(*(tuple(parts.get(name, ())) for name in cls._fields))
+
+    @property
+    def parts(self) -> dict[str, list[Any]]:
+        """Its parts by their names, as a log keeps them."""
+        return {name: list(part) for name, part in self._asdict().items()}
+
+    def grades(self, k: int) -> dict[str, int]:
+        """Return κ-grades of the documents that it names; a truth of more than k ranks holds that of k."""
+        ranked = {doc: max(k + 1 - rank, 0) for rank, doc in self.ranked}
+        return ranked | dict.fromkeys((*self.below, *self.bad), 0)
 
     @property
     def ranked(self) -> list[tuple[int, str]]:

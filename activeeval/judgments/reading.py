@@ -389,7 +389,7 @@ class _Log:
                 reason = self._reasons[row] or _UNSAID
                 yield row, Judgment(query, doc, self._judges[row], "cannot", reason=reason, **self._logged(row))
             elif "top" in body:
-                truth = Truth(*(tuple(body.get(part, ())) for part in Truth._fields))
+                truth = Truth.from_parts(body)
                 yield from ((row, ranked) for ranked in _ranked(query, self._judges[row], truth, **self._logged(row)))
             elif self._grades[row] < 0:
                 self._sheet.fail(row, "grade", "is empty, expected a grade of what was judged")

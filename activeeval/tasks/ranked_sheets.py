@@ -8,7 +8,7 @@ import numpy as np
 
 from activeeval.campaign import Campaign
 from activeeval.campaign.sheet import nearest_id
-from activeeval.cases.truths import check_depth, graded
+from activeeval.cases.truths import check_depth
 from activeeval.errors import InputError, shown
 from activeeval.io.comparisons import Truth, truths_of
 from activeeval.io.tables.draws import EMPTY, Draws, draws_of
@@ -63,7 +63,7 @@ def _grades_of(truth: Truth | None, docs: Sequence[str], k: int) -> list[int]:
     """Return the κ-grades of documents; `EMPTY` where there is no truth."""
     if truth is None:
         return [EMPTY] * len(docs)
-    grades = graded(truth, k)
+    grades = truth.grades(k)
     return [grades[doc] for doc in docs]
 
 

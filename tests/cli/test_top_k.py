@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activeeval import QueryPool, Rankings, kNDCG, top_k_grades
-from activeeval.cases.truths import graded
 from activeeval.errors import InputError
 from activeeval.io.labelling import Told, append_told, read_told
 from activeeval.tasks import label as labelling
@@ -318,7 +317,7 @@ def test_a_truth_of_more_ranks_serves_for_fewer(values, data):
         work.tell(None if first == second else pair[first < second])
     truth, fewer = labelling.truth_of(work, docs), data.draw(st.integers(1, k))
     expected = [max(fewer - sum(other > value for other in values), 0) for value in values]
-    assert [graded(truth, fewer)[doc] for doc in docs] == expected
+    assert [truth.grades(fewer)[doc] for doc in docs] == expected
 
 
 def test_a_score_refuses_shared_grades_that_skip_no_rank(folder, call):

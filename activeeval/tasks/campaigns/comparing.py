@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from activeeval.errors import InputError
-from activeeval.io.comparisons import Truth
 from activeeval.io.labelling import Told
 from activeeval.judgments.state import State
 from activeeval.store import Acknowledged, Claimed, Said, Store
@@ -133,7 +132,7 @@ class Comparing:
         pair = labelling.ask()
         if pair is not None:
             return sided(item.query_id, self._docs[pair[0]], self._docs[pair[1]])
-        self._store.submit(self._name, item.token, Said(kind="judged", body=_parts(truth_of(labelling, self._docs))))
+        self._store.submit(self._name, item.token, Said(kind="judged", body=truth_of(labelling, self._docs).parts))
         self.item = self._labelling = None
         self.n_settled += 1
         self.n_ties += len(labelling.ties)
@@ -205,7 +204,3 @@ def _place(docs: list[str], doc: str) -> int:
     if doc not in docs:
         raise InputError(f"document {doc!r} is none of the query in hand")
     return docs.index(doc)
-
-
-def _parts(settled: Truth) -> dict[str, Any]:
-    return {name: list(part) for name, part in settled._asdict().items()}

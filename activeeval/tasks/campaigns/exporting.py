@@ -74,7 +74,7 @@ def event_record(event: Event) -> dict[str, Any]:
 
 
 def _jsonl(state: Standing, store: Store, path: PathLike) -> list[str]:
-    events = store.events(state.campaign.name, state.as_of)
+    events = state.log
     with write_atomically(path) as handle:
         handle.writelines(f"{json.dumps(event_record(e), ensure_ascii=False, sort_keys=True)}\n" for e in events)
     return [f"{len(events)} events"]
@@ -99,7 +99,7 @@ def _csv(state: Standing, store: Store, path: PathLike) -> list[str]:
 def _ranks(state: Standing, path: PathLike) -> list[str]:
     """Write the truth of every settled query, as `activeeval estimate` and `score` take it."""
     events = {query: event for (query, _), by_judge in state.judgments_by_item.items() for event in by_judge.values()}
-    truths = {query: _truth_of(event.body) for query, event in sorted(events.items()) if event.kind == "judged"}
+    truths = {query: Truth.from_parts(event.body) for query, event in sorted(events.items()) if event.kind == "judged"}
     write_truth(truths, path)
     return [f"the truths of {len(truths)} queries"]
 
@@ -218,8 +218,3 @@ def export(state: Standing, store: Store, form: str, path: PathLike) -> list[str
     counted = "lower median (estimates take the mean gain)" if state.policy == "mean-gain" else state.policy
     policy = [f"an item's grade is the {counted} of its {state.campaign.judges_per_item} judges"]
     return [f"as of event {state.as_of}: {notes[0]}", *notes[1:], *(policy if several else [])]
-
-
-def _truth_of(body: Mapping[str, Any]) -> Truth:
-    """Return the truth that the event of a settled query holds."""
-    return Truth(*(tuple(body.get(part, ())) for part in Truth._fields))

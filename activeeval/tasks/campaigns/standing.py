@@ -123,7 +123,7 @@ class Standing:
         for number, changed in of_round.items():
             self.rounds[number].campaign.settle(changed)
         if of_round and min(of_round) < len(self.rounds) - 1:
-            self._draw([row for row in self.versions if row.version in self._versions])
+            self._draw(self._drawn_versions)
 
     @property
     def as_of(self) -> int:

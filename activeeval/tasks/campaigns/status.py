@@ -29,7 +29,7 @@ def progress_of(found: Standing) -> dict[str, Any]:
     campaigns = [one.campaign for one in found.rounds]
     costs = [unit.cost for unit in found.units]
     spent = sum(spent_by_block(found).values())
-    clock = found.state.active_ms
+    clock, progress = found.state.active_ms, found.progress
     return {
         "campaign": found.campaign.name,
         "as_of": found.as_of,
@@ -39,9 +39,9 @@ def progress_of(found: Standing) -> dict[str, Any]:
         "left": sum(costs) - spent,
         "block": found.block,
         "blocks": found.n_blocks,
-        "judged": found.progress.judged,
-        "waiting": found.progress.waiting,
-        "cannot": found.progress.cannot,
+        "judged": progress.judged,
+        "waiting": progress.waiting,
+        "cannot": progress.cannot,
         "late": len(found.state.late),
         "put_off": len(found.state.put_off),
         "judges": len({event.judge for event in found.state.standing}),
