@@ -49,11 +49,13 @@ def blocks_of(summary: Summary) -> list[Block]:
 
 def _head(summary: Summary) -> list[Block]:
     head = summary["head"]
-    told = (
+    sentence = (
         f"True as of event {count(head['as_of'])} of the log ({head['date']} UTC), with version {head['version']} of "
         f"the sample. Costs are in {head['unit']}."
     )
-    waits = ", ".join(f"{plural(one['items'], 'item')} of block {one['block']}" for one in head["waiting_by_block"])
+    waits = ", ".join(
+        f"{plural(block['items'], 'item')} of block {block['block']}" for block in head["waiting_by_block"]
+    )
     rows = [
         ["complete blocks", f"{head['block']} of {head['blocks']}"],
         ["budget", amount_of(head["budget"])],
@@ -68,52 +70,52 @@ def _head(summary: Summary) -> list[Block]:
     ]
     rows += [["the goal", head["goal"]]] if head["goal"] else []
     rows += [["rounds", f"{head['rounds']}, of which {head['rounds_read']} can be read"]] if head["rounds"] > 1 else []
-    return [Paragraph(told), Table(["", ""], rows)]
+    return [Paragraph(sentence), Table(["", ""], rows)]
 
 
 def _estimates(summary: Summary) -> list[Block]:
-    found, blocks = summary["estimates"], list[Block]([Heading("Estimates")])
-    if not found:
+    estimates, blocks = summary["estimates"], list[Block]([Heading("Estimates")])
+    if not estimates:
         return [*blocks, Paragraph("No block is complete: there is nothing that may be read yet.", True)]
     confidence = f"{summary['confidence']:.0%}"
     rows = [
         [
-            name_of(one),
-            number(one["value"]),
-            interval_of(one["low"], one["high"]),
-            number(one["half_width"]),
-            number(one["half_width_at_end"]),
-            p_of(one["p_value"]) if one["question"] == "difference" else "",
+            name_of(estimate),
+            number(estimate["value"]),
+            interval_of(estimate["low"], estimate["high"]),
+            number(estimate["half_width"]),
+            number(estimate["half_width_at_end"]),
+            p_of(estimate["p_value"]) if estimate["question"] == "difference" else "",
         ]
-        for one in found
+        for estimate in estimates
     ]
     header = ["question", "estimate", f"{confidence} interval", "half width", "expected at the end", "test of 0"]
-    if not any(one["question"] == "difference" for one in found):
+    if not any(estimate["question"] == "difference" for estimate in estimates):
         header, rows = header[:-1], [row[:-1] for row in rows]
     head = summary["head"]
     last = head["block_read"]
     read = f"Read from {'block 1' if last == 1 else f'blocks 1 to {last}'} of {head['blocks']}."
     about = f"The intervals are about {_SCOPES[summary['scope']]}."
-    blocks += [Paragraph(f"{read} {about}"), Table(header, rows), *_at_once(found, confidence)]
-    blocks += _whatever(found, confidence)
-    return [*blocks, *_cautions(found), *(Paragraph(note["text"]) for note in summary["notes"])]
+    blocks += [Paragraph(f"{read} {about}"), Table(header, rows), *_at_once(estimates, confidence)]
+    blocks += _whatever(estimates, confidence)
+    return [*blocks, *_cautions(estimates), *(Paragraph(note["text"]) for note in summary["notes"])]
 
 
-def _whatever(found: Sequence[Summary], confidence: str) -> list[Block]:
+def _whatever(estimates: Sequence[Summary], confidence: str) -> list[Block]:
     rows = [
-        [name_of(one), interval_of(one["low_whatever"], one["high_whatever"])]
-        for one in found
-        if one["low_whatever"] is not None
+        [name_of(estimate), interval_of(estimate["low_whatever"], estimate["high_whatever"])]
+        for estimate in estimates
+        if estimate["low_whatever"] is not None
     ]
-    told = f"The {confidence} intervals with room for whatever the items may be worth that cannot be judged:"
-    return [Paragraph(told), Table(["question", "interval"], rows)] if rows else []
+    sentence = f"The {confidence} intervals with room for whatever the items may be worth that cannot be judged:"
+    return [Paragraph(sentence), Table(["question", "interval"], rows)] if rows else []
 
 
-def _at_once(found: Sequence[Summary], confidence: str) -> list[Block]:
+def _at_once(estimates: Sequence[Summary], confidence: str) -> list[Block]:
     rows = [
-        [name_of(one), interval_of(one["low_at_once"], one["high_at_once"])]
-        for one in found
-        if one["low_at_once"] is not None
+        [name_of(estimate), interval_of(estimate["low_at_once"], estimate["high_at_once"])]
+        for estimate in estimates
+        if estimate["low_at_once"] is not None
     ]
     if not rows:
         return []
@@ -123,17 +125,20 @@ def _at_once(found: Sequence[Summary], confidence: str) -> list[Block]:
     ]
 
 
-def _cautions(found: Sequence[Summary]) -> list[Block]:
+def _cautions(estimates: Sequence[Summary]) -> list[Block]:
     """Return what to be wary of; what is true of all questions once."""
-    told = [(one, [f"{caution['level']}: {caution['text']}" for caution in one["cautions"]]) for one in found]
-    shared = [text for text in told[0][1] if all(text in texts for _, texts in told)]
-    own = [(one, [text for text in texts if text not in shared]) for one, texts in told]
-    lines = [*shared, *(f"{name_of(one)}: {'; '.join(texts)}" for one, texts in own if texts)]
+    texts_of = [
+        (estimate, [f"{caution['level']}: {caution['text']}" for caution in estimate["cautions"]])
+        for estimate in estimates
+    ]
+    shared = [text for text in texts_of[0][1] if all(text in texts for _, texts in texts_of)]
+    others = [(estimate, [text for text in texts if text not in shared]) for estimate, texts in texts_of]
+    lines = [*shared, *(f"{name_of(estimate)}: {'; '.join(texts)}" for estimate, texts in others if texts)]
     return [Paragraph("What to be wary of:"), Lines(lines)] if lines else []
 
 
 def _over_time(summary: Summary) -> list[Block]:
-    readings, found = summary["readings"], summary["estimates"]
+    readings, estimates = summary["readings"], summary["estimates"]
     if not readings:
         return []
     blocks: list[Block] = [
@@ -146,13 +151,13 @@ def _over_time(summary: Summary) -> list[Block]:
         ),
         Charts(
             [
-                Chart(reading_chart(f"reading{k}", readings, k, summary["head"]["unit"]), name_of(one))
-                for k, one in enumerate(found[:MOST_QUESTIONS])
+                Chart(reading_chart(f"reading{k}", readings, k, summary["head"]["unit"]), name_of(estimate))
+                for k, estimate in enumerate(estimates[:MOST_QUESTIONS])
             ]
         ),
     ]
     header = ["block", "event", "date", "spent", "estimate", "interval", "at every look"]
-    for k, one in enumerate(found[:MOST_QUESTIONS]):
+    for k, estimate in enumerate(estimates[:MOST_QUESTIONS]):
         rows = [
             [
                 f"{row['block']} of {row['blocks']}",
@@ -165,12 +170,12 @@ def _over_time(summary: Summary) -> list[Block]:
             ]
             for row in readings
         ]
-        blocks += [Heading(name_of(one), is_part=True), Table(header, rows)]
-    return [*blocks, *_left_out(found)]
+        blocks += [Heading(name_of(estimate), is_part=True), Table(header, rows)]
+    return [*blocks, *_left_out(estimates)]
 
 
-def _left_out(found: Sequence[Summary]) -> list[Block]:
-    n = len(found) - MOST_QUESTIONS
+def _left_out(questions: Sequence[Summary]) -> list[Block]:
+    n = len(questions) - MOST_QUESTIONS
     return [Paragraph(f"{plural(n, 'more question')}: in the report as JSON.")] if n > 0 else []
 
 
@@ -185,12 +190,12 @@ def _queries(summary: Summary) -> list[Block]:
             "the estimate beyond what was expected of it."
         ),
     ]
-    for one in summary["queries"][:MOST_QUESTIONS]:
+    for question in summary["queries"][:MOST_QUESTIONS]:
         rows = [
             [row["query_id"], row["text"], count(row["items"]), percent(row["share"]), f"{row['shift']:+.4f}"]
-            for row in one["queries"]
+            for row in question["queries"]
         ]
-        blocks.append(Heading(name_of(summary["estimates"][one["question"]]), is_part=True))
+        blocks.append(Heading(name_of(summary["estimates"][question["question"]]), is_part=True))
         if rows:
             blocks.append(Table(["query", "text", "items judged", "share of the variance", "shift"], rows))
         else:
@@ -200,9 +205,9 @@ def _queries(summary: Summary) -> list[Block]:
 
 def _calibration(summary: Summary) -> list[Block]:
     blocks: list[Block] = []
-    for found in summary["calibration"]:
-        of_round = f" of round {found['round']}" if summary["head"]["rounds"] > 1 else ""
-        chart = calibration_chart(f"calibration{found['round']}", found["bins"])
+    for table in summary["calibration"]:
+        of_round = f" of round {table['round']}" if summary["head"]["rounds"] > 1 else ""
+        chart = calibration_chart(f"calibration{table['round']}", table["bins"])
         header = ["expected grades", "expected mean", "observed mean", "difference", "items", "queries"]
         rows = [
             [
@@ -213,12 +218,12 @@ def _calibration(summary: Summary) -> list[Block]:
                 count(row["items"]),
                 count(row["queries"]),
             ]
-            for row in [*found["bins"], found["all"]]
+            for row in [*table["bins"], table["all"]]
         ]
         rows[-1][0] = "all"
         blocks += [
             Heading(f"Is the grade model{of_round} right?"),
-            Paragraph(_verdict(found), bool(found["is_off"])),
+            Paragraph(_verdict(table), bool(table["is_off"])),
             Charts([Chart(chart, "Mean grades, expected and observed")]),
             Table(header, rows),
             Paragraph(
@@ -231,77 +236,79 @@ def _calibration(summary: Summary) -> list[Block]:
     return blocks
 
 
-def _verdict(found: Summary) -> str:
+def _verdict(table: Summary) -> str:
     """Return in one sentence whether the grade model is off."""
-    if found["is_off"] is None:
+    if table["is_off"] is None:
         return "Too few queries are judged to say whether the grade model is off."
-    told = f"{p_of(found['p_value'])} for all rows together"
-    if not found["is_off"]:
-        return f"The grades that came are within chance of what the grade model expected ({told})."
-    row = found["all"] if found["worst"] == "all" else found["bins"][found["worst"]]
-    where = "over all items" if found["worst"] == "all" else "most clearly where it "
-    if found["worst"] != "all":
+    p_value = f"{p_of(table['p_value'])} for all rows together"
+    if not table["is_off"]:
+        return f"The grades that came are within chance of what the grade model expected ({p_value})."
+    row = table["all"] if table["worst"] == "all" else table["bins"][table["worst"]]
+    where = "over all items" if table["worst"] == "all" else "most clearly where it "
+    if table["worst"] != "all":
         where += f"expected {number(row['lowest'], 2)} to {number(row['highest'], 2)}"
     way = "too little" if row["gap"] > 0 else "too much"
     means = f"{number(row['expected'], 2)} expected, {number(row['observed'], 2)} observed"
-    return f"The grade model is off: it expects {way}, {where} ({means}; {told})."
+    return f"The grade model is off: it expects {way}, {where} ({means}; {p_value})."
 
 
 def _design(summary: Summary) -> list[Block]:
-    own = summary["design"]
-    questions = "; ".join(name_of(one) for one in own["questions"])
+    design = summary["design"]
+    questions = "; ".join(name_of(question) for question in design["questions"])
     rows = [
-        ["method", own["method"] + (", draws with replacement" if own["with_replacement"] else "")],
-        ["grade model", "yes" if own["has_model"] else "none"],
+        ["method", design["method"] + (", draws with replacement" if design["with_replacement"] else "")],
+        ["grade model", "yes" if design["has_model"] else "none"],
         ["made for", questions],
-        ["grades", "any" if own["max_grade"] is None else f"0 to {own['max_grade']}"],
-        ["seed", "n/a" if own["seed"] is None else str(own["seed"])],
-        ["sample", own["sample"]],
-        ["pool", f"{plural(own['queries'], 'query')}, {plural(own['items'], 'item')}"],
-        ["known grades", f"{count(own['known'])} before the first draw"],
-        ["several judges", _policy(own)],
-        ["lease", f"{own['lease_s'] / 60:g} minutes"],
-        ["ends", own["ends"]],
+        ["grades", "any" if design["max_grade"] is None else f"0 to {design['max_grade']}"],
+        ["seed", "n/a" if design["seed"] is None else str(design["seed"])],
+        ["sample", design["sample"]],
+        ["pool", f"{plural(design['queries'], 'query')}, {plural(design['items'], 'item')}"],
+        ["known grades", f"{count(design['known'])} before the first draw"],
+        ["several judges", _policy(design)],
+        ["lease", f"{design['lease_s'] / 60:g} minutes"],
+        ["ends", design["ends"]],
     ]
     rounds = [
         [
             str(k),
-            amount_of(one["budget"]),
-            count(one["items"]),
-            count(one["known"]),
-            *(number(one[f"{name}_probability"], 3) for name in ("least", "median", "largest")),
+            amount_of(part["budget"]),
+            count(part["items"]),
+            count(part["known"]),
+            *(number(part[f"{name}_probability"], 3) for name in ("least", "median", "largest")),
         ]
-        for k, one in enumerate(own["rounds"], 1)
+        for k, part in enumerate(design["rounds"], 1)
     ]
     blocks: list[Block] = [Heading("Design"), Table(["", ""], rows)]
     blocks += [Paragraph("Inclusion probabilities of the items of the sample, at its whole budget:")]
     header = ["round", "budget", "items", "known", "least probability", "median", "largest"]
-    blocks += [Table(header, rounds), *_blocks(own)]
-    versions = [f"version {v['version']}: {v['reason']}, as of event {count(v['as_of'])}" for v in own["versions"]]
+    blocks += [Table(header, rounds), *_blocks(design)]
+    versions = [f"version {v['version']}: {v['reason']}, as of event {count(v['as_of'])}" for v in design["versions"]]
     blocks += [Lines(versions)] if len(versions) > 1 else []
-    return [*blocks, *(Paragraph(caution["text"], True) for caution in own["cautions"])]
+    return [*blocks, *(Paragraph(caution["text"], True) for caution in design["cautions"])]
 
 
-def _policy(own: Summary) -> str:
-    if own["judges_per_item"] == 1:
+def _policy(design: Summary) -> str:
+    if design["judges_per_item"] == 1:
         return "one judge an item"
-    return f"{own['judges_per_item']} judges an item, whose grades count by policy: {own['policy']}"
+    return f"{design['judges_per_item']} judges an item, whose grades count by policy: {design['policy']}"
 
 
-def _blocks(own: Summary) -> list[Block]:
+def _blocks(design: Summary) -> list[Block]:
     header = ["block", "budget up to here", "threshold", "items", "answered", "cost", "spent", "complete as of"]
     rows = [
         [
-            str(one["block"]) + (f" (round {one['round']})" if len(own["rounds"]) > 1 else ""),
-            amount_of(one["budget"]),
-            estimate_of(one["threshold"]),
-            count(one["items"]),
-            count(one["settled"]),
-            amount_of(one["cost"]),
-            amount_of(one["spent"]),
-            "not yet" if one["complete_as_of"] is None else f"event {count(one['complete_as_of'])}, {one['date']}",
+            str(block["block"]) + (f" (round {block['round']})" if len(design["rounds"]) > 1 else ""),
+            amount_of(block["budget"]),
+            estimate_of(block["threshold"]),
+            count(block["items"]),
+            count(block["settled"]),
+            amount_of(block["cost"]),
+            amount_of(block["spent"]),
+            "not yet"
+            if block["complete_as_of"] is None
+            else f"event {count(block['complete_as_of'])}, {block['date']}",
         ]
-        for one in own["blocks"]
+        for block in design["blocks"]
     ]
     return [Paragraph("Blocks, each judged to its end before it is read:"), Table(header, rows)]
 
@@ -310,9 +317,9 @@ def _log(summary: Summary) -> list[Block]:
     log = summary["log"]
     blocks: list[Block] = [
         Heading("Log"),
-        Table(["kind of event", "events"], [[one["kind"], count(one["n"])] for one in log["kinds"]]),
+        Table(["kind of event", "events"], [[row["kind"], count(row["n"])] for row in log["kinds"]]),
     ]
     if log["late"]:
-        rows = [[one["judge"], one["reason"], count(one["n"])] for one in log["late"]]
+        rows = [[row["judge"], row["reason"], count(row["n"])] for row in log["late"]]
         blocks += [Paragraph("Answers that are kept and do not count:"), Table(["judge", "why", "answers"], rows)]
     return [*blocks, Paragraph(f"The digest of event {count(log['events'])} is {log['digest']}.")]

@@ -14,38 +14,41 @@ _KINDS = {"later": "put off", "cannot": "cannot be judged"}
 
 def cost(summary: Summary) -> list[Block]:
     """Return what was spent and how long it took."""
-    own, blocks = summary["cost"], list[Block]([Heading("Cost")])
-    if not own["judges"]:
+    costs, blocks = summary["cost"], list[Block]([Heading("Cost")])
+    if not costs["judges"]:
         return [*blocks, Paragraph("Nobody has judged anything yet.")]
-    rows = [[str(one["block"]), amount_of(one["cost"]), amount_of(one["spent"])] for one in summary["design"]["blocks"]]
+    rows = [
+        [str(block["block"]), amount_of(block["cost"]), amount_of(block["spent"])]
+        for block in summary["design"]["blocks"]
+    ]
     blocks += [Table(["block", f"cost in {summary['head']['unit']}", "spent"], rows)]
     header = ["judge", "judged", "cannot", "changed", "put off", "late", "seconds: median", "mean", "timed", "hours"]
     rows = [
         [
-            one["judge"],
-            *(count(one[name]) for name in ("judged", "cannot", "changed", "later", "late")),
-            number(one["seconds_median"], 1),
-            number(one["seconds_mean"], 1),
-            count(one["timed"]),
-            number(one["hours"], 2),
+            judge["judge"],
+            *(count(judge[name]) for name in ("judged", "cannot", "changed", "later", "late")),
+            number(judge["seconds_median"], 1),
+            number(judge["seconds_mean"], 1),
+            count(judge["timed"]),
+            number(judge["hours"], 2),
         ]
-        for one in own["judges"]
+        for judge in costs["judges"]
     ]
-    blocks += [Table(header, rows), *_days(own["days"]), *_model(own)]
+    blocks += [Table(header, rows), *_days(costs["days"]), *_model(costs)]
     return blocks
 
 
 def _days(days: Sequence[Summary]) -> list[Block]:
-    judges = sorted({one["judge"] for one in days})
-    counts = {(one["day"], one["judge"]): one["answers"] for one in days}
+    judges = sorted({row["judge"] for row in days})
+    counts = {(row["day"], row["judge"]): row["answers"] for row in days}
     rows = [
-        [day, *(count(counts.get((day, judge), 0)) for judge in judges)] for day in sorted({one["day"] for one in days})
+        [day, *(count(counts.get((day, judge), 0)) for judge in judges)] for day in sorted({row["day"] for row in days})
     ]
     return [Paragraph("Answers by day (UTC):"), Table(["day", *judges], rows)] if rows else []
 
 
-def _model(own: Summary) -> list[Block]:
-    model, of_all = own["model"], own["all"]
+def _model(costs: Summary) -> list[Block]:
+    model, of_all = costs["model"], costs["all"]
     if model is None:
         return [Paragraph("No judgment has a time: judges' clocks come with the answers, so no cost model is fitted.")]
     named = {
@@ -55,39 +58,42 @@ def _model(own: Summary) -> list[Block]:
         "query": "the first item of a query",
     }
     rows = [[text, number(model[name], 1), number(model[f"{name}_std_error"], 1)] for name, text in named.items()]
-    told = (
+    sentence = (
         f"An item took {number(of_all['seconds_median'], 1)} s (median; mean {number(of_all['seconds_mean'], 1)} s, "
         f"{count(of_all['timed'])} timed). What the clocks of {count(model['items'])} judgments say, drawn towards "
         "what is usual where they are few:"
     )
-    return [Paragraph(told), Table(["what takes time", "seconds", "std error"], rows)]
+    return [Paragraph(sentence), Table(["what takes time", "seconds", "std error"], rows)]
 
 
 def agreement(summary: Summary) -> list[Block]:
     """Return how far judges agree."""
-    own, blocks = summary["agreement"], list[Block]([Heading("Agreement")])
-    if not own["histogram"]:
+    figures, blocks = summary["agreement"], list[Block]([Heading("Agreement")])
+    if not figures["histogram"]:
         return []
-    rows = [[one["judge"], *map(count, one["counts"]), count(sum(one["counts"]))] for one in own["histogram"]]
-    blocks += [Table(["grades given by", *map(str, own["grades"]), "all"], rows)]
-    if not own["n_items"]:
+    rows = [[row["judge"], *map(count, row["counts"]), count(sum(row["counts"]))] for row in figures["histogram"]]
+    blocks += [Table(["grades given by", *map(str, figures["grades"]), "all"], rows)]
+    if not figures["n_items"]:
         return [*blocks, Paragraph("No item was graded by two judges: there is no agreement to tell.")]
-    alpha, confidence = own["alpha"], f"{own['confidence']:.0%}"
+    alpha, confidence = figures["alpha"], f"{figures['confidence']:.0%}"
     ends = interval_of(alpha["low"], alpha["high"])
     how = ""
     if summary["head"]["judges_per_item"] == 1:
         how = " One judge an item was asked for: these have a second answer that came late."
-    told = f"Krippendorff's alpha (ordinal) is {number(alpha['value'], 3)}, {confidence} interval {ends}"
+    sentence = f"Krippendorff's alpha (ordinal) is {number(alpha['value'], 3)}, {confidence} interval {ends}"
     blocks += [
-        Paragraph(f"{told}, of {plural(own['n_items'], 'item')} of {plural(own['n_queries'], 'query')}.{how}"),
+        Paragraph(
+            f"{sentence}, of {plural(figures['n_items'], 'item')} of {plural(figures['n_queries'], 'query')}.{how}"
+        ),
         Paragraph("1 is full agreement, 0 what chance would give; n/a is where it is not defined."),
         Table(
-            ["two judges", "weighted kappa", f"{confidence} interval", "items"], [_kappa(pair) for pair in own["pairs"]]
+            ["two judges", "weighted kappa", f"{confidence} interval", "items"],
+            [_kappa(pair) for pair in figures["pairs"]],
         ),
     ]
-    for pair in own["pairs"]:
-        one, two = pair["judges"]
-        blocks += [Heading(f"{one} (rows) and {two} (columns)", is_part=True), _confusion(pair, own["grades"])]
+    for pair in figures["pairs"]:
+        first, second = pair["judges"]
+        blocks += [Heading(f"{first} (rows) and {second} (columns)", is_part=True), _confusion(pair, figures["grades"])]
     return blocks
 
 
@@ -104,29 +110,29 @@ def _confusion(pair: Summary, grades: Sequence[int]) -> Table:
 
 def skipped(summary: Summary) -> list[Block]:
     """Return what judges put off or could not judge, and who does so with relevant items."""
-    own, blocks = summary["skipped"], list[Block]([Heading("Put off, or cannot be judged")])
-    if not any(one["later"] or one["cannot"] for one in own["judges"]):
+    figures, blocks = summary["skipped"], list[Block]([Heading("Put off, or cannot be judged")])
+    if not any(row["later"] or row["cannot"] for row in figures["judges"]):
         return [*blocks, Paragraph("Nobody has put an item off or could not judge one.")]
-    for one in own["judges"]:
-        if one["is_named"]:
-            blocks += [Paragraph(_warning(one), is_warning=True)]
+    for row in figures["judges"]:
+        if row["is_named"]:
+            blocks += [Paragraph(_warning(row), is_warning=True)]
     header = ["judge", "put off", "cannot", "skipped of relevant items", "skipped of others", "test"]
     rows = [
         [
-            one["judge"],
-            count(one["later"]),
-            count(one["cannot"]),
-            _share(one["skipped_relevant"], one["n_relevant"]),
-            _share(one["skipped_other"], one["n_other"]),
-            p_of(one["p_value"]),
+            row["judge"],
+            count(row["later"]),
+            count(row["cannot"]),
+            _share(row["skipped_relevant"], row["n_relevant"]),
+            _share(row["skipped_other"], row["n_other"]),
+            p_of(row["p_value"]),
         ]
-        for one in own["judges"]
+        for row in figures["judges"]
     ]
     reasons = [
-        f"{one['judge']}, {_KINDS[one['kind']]}: {one['reason'] or 'no reason given'} ({count(one['n'])})"
-        for one in own["reasons"]
+        f"{row['judge']}, {_KINDS[row['kind']]}: {row['reason'] or 'no reason given'} ({count(row['n'])})"
+        for row in figures["reasons"]
     ]
-    n = len(own["judges"])
+    n = len(figures["judges"])
     return [
         *blocks,
         Table(header, rows),
@@ -140,12 +146,15 @@ def skipped(summary: Summary) -> list[Block]:
     ]
 
 
-def _warning(one: Summary) -> str:
+def _warning(warning: Summary) -> str:
     """Return what a judge skips, and what that does."""
-    relevant, other = _share(one["skipped_relevant"], one["n_relevant"]), _share(one["skipped_other"], one["n_other"])
+    relevant, other = (
+        _share(warning["skipped_relevant"], warning["n_relevant"]),
+        _share(warning["skipped_other"], warning["n_other"]),
+    )
     return (
-        f"{one['judge']} skips relevant items more often than others: {relevant} of those with a grade above 0, {other}"
-        " of the others. Where nobody else judges them the estimate is biased, and its interval misses more often "
+        f"{warning['judge']} skips relevant items more often than others: {relevant} of those with a grade above 0, "
+        f"{other} of the others. Where nobody else judges them the estimate is biased, and its interval misses more often "
         "than it says: see what waits, and what cannot be judged."
     )
 

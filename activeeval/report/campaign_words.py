@@ -86,9 +86,9 @@ def judged_by(judges_per_item: int) -> str:
     return "each item by one" if judges_per_item == 1 else f"each item by {judges_per_item}"
 
 
-def name_of(one: Row) -> str:
+def name_of(question: Row) -> str:
     """Return what a question is called: its measure and whom it is about."""
-    about = _QUESTIONS.get(one["question"], one["question"])
-    if one["system"]:
-        about = f"{one['system']} minus {one['versus']}" if one["versus"] else one["system"]
-    return f"{one['measure']}, {about}"
+    about = _QUESTIONS.get(question["question"], question["question"])
+    if question["system"]:
+        about = f"{question['system']} minus {question['versus']}" if question["versus"] else question["system"]
+    return f"{question['measure']}, {about}"

@@ -36,18 +36,20 @@ def reading_chart(name: str, readings: Sequence[Row], answer: int, unit: str) ->
 
     with rc_context(_LOOK):
         figure, axis = _figure()
-        points = [(one["spent"], one["answers"][answer]) for one in readings]
-        points = [(spent, own) for spent, own in points if own["value"] is not None]
+        points = [(row["spent"], row["answers"][answer]) for row in readings]
+        points = [(spent, reading) for spent, reading in points if reading["value"] is not None]
         always = [
-            (x, own) for x, own in points if own["low_every_look"] is not None and own["high_every_look"] is not None
+            (x, reading)
+            for x, reading in points
+            if reading["low_every_look"] is not None and reading["high_every_look"] is not None
         ]
         if always:
-            ends = ([own[end] for _, own in always] for end in ("low_every_look", "high_every_look"))
+            ends = ([reading[end] for _, reading in always] for end in ("low_every_look", "high_every_look"))
             axis.vlines([x for x, _ in always], *ends, color=_GREY, lw=1, ls=(0, (2, 2)), label="holds at every look")
-        bounded = [(x, own) for x, own in points if own["low"] is not None and own["high"] is not None]
-        ends = ([own[end] for _, own in bounded] for end in ("low", "high"))
+        bounded = [(x, reading) for x, reading in points if reading["low"] is not None and reading["high"] is not None]
+        ends = ([reading[end] for _, reading in bounded] for end in ("low", "high"))
         axis.vlines([x for x, _ in bounded], *ends, color=_BLUE, lw=2.5, label="holds at one look")
-        axis.plot([x for x, _ in points], [own["value"] for _, own in points], "o-", color=_BLUE, ms=5, lw=0.8)
+        axis.plot([x for x, _ in points], [reading["value"] for _, reading in points], "o-", color=_BLUE, ms=5, lw=0.8)
         _focus(axis, bounded)
         axis.set(xlabel=f"spent ({unit})", ylabel="estimate")
         axis.set_xlim(left=0, right=1.06 * max(x for x, _ in points))
@@ -59,7 +61,7 @@ def _focus(axis: Any, bounded: Sequence[tuple[float, Row]]) -> None:
     """Show the plain intervals whole: a first look's other one may be many times as long, and is cut then."""
     if not bounded:
         return
-    low, high = min(own["low"] for _, own in bounded), max(own["high"] for _, own in bounded)
+    low, high = min(reading["low"] for _, reading in bounded), max(reading["high"] for _, reading in bounded)
     room = 0.25 * (high - low) or 0.1 * abs(high) or 1.0
     axis.set_ylim(low - room, high + room)
     if low - room < 0 < high + room:
@@ -72,19 +74,19 @@ def calibration_chart(name: str, bins: Sequence[Row]) -> str:
 
     with rc_context(_LOOK):
         figure, axis = _figure()
-        largest = max(max(one["expected"], one["observed"] + 2 * (one["std_error"] or 0.0)) for one in bins)
+        largest = max(max(part["expected"], part["observed"] + 2 * (part["std_error"] or 0.0)) for part in bins)
         axis.plot([0, 1.05 * largest], [0, 1.05 * largest], color=_GREY, lw=0.8, ls="--", label="as expected")
-        known = [one for one in bins if one["std_error"] is not None]
-        x, y = ([one[what] for one in known] for what in ("expected", "observed"))
+        known = [part for part in bins if part["std_error"] is not None]
+        x, y = ([part[what] for part in known] for what in ("expected", "observed"))
         axis.errorbar(
-            x, y, [2 * one["std_error"] for one in known], fmt="o", color=_BLUE, ms=5, lw=1.5, label="observed"
+            x, y, [2 * part["std_error"] for part in known], fmt="o", color=_BLUE, ms=5, lw=1.5, label="observed"
         )
-        lone = [one for one in bins if one["std_error"] is None]
+        lone = [part for part in bins if part["std_error"] is None]
         if lone:
-            x, y = ([one[what] for one in lone] for what in ("expected", "observed"))
+            x, y = ([part[what] for part in lone] for what in ("expected", "observed"))
             axis.plot(x, y, "o", mfc="none", color=_BLUE, ms=5, label="observed, error not known")
         axis.set(xlabel="mean grade that the model expected", ylabel="mean grade observed")
-        axis.set_xlim(0, 1.15 * max(one["expected"] for one in bins) or 1.0)
+        axis.set_xlim(0, 1.15 * max(part["expected"] for part in bins) or 1.0)
         axis.set_ylim(0, 1.05 * largest or 1.0)
         axis.legend(frameon=False, fontsize=8, loc="best")
         return _svg(figure, name)

@@ -85,9 +85,11 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, un
     shown: dict[str, Any] = {}
     for axis, (title, summaries) in zip(axes, panels.items(), strict=True):
         for method in _most_precise([(s.method, s.budget, s.rmse.value) for s in summaries]):
-            own = [s for s in summaries if s.method == method]
-            bars = [2 * s.rmse.se for s in own]
-            line = axis.errorbar([s.budget for s in own], [s.rmse.value for s in own], bars, **line_style(method))
+            of_method = [s for s in summaries if s.method == method]
+            bars = [2 * s.rmse.se for s in of_method]
+            line = axis.errorbar(
+                [s.budget for s in of_method], [s.rmse.value for s in of_method], bars, **line_style(method)
+            )
             shown.setdefault(method, line)
         _over_budget(axis, title, sorted({s.budget for s in summaries}))
         axis.set(xlabel=f"budget, {unit}", ylabel="root mean squared error")
@@ -104,16 +106,18 @@ def plot_plans(plans: Sequence[MeasurePlan], confidence: float, path: str | Path
     figure, axes = _figure(path, len(plans))
     shown: dict[str, Any] = {}
     for axis, plan in zip(axes, plans, strict=True):
-        found = [(row.prospect, row.prospect.half_width("pool", confidence), row) for row in plan.rows]
-        found = [one for one in found if 0 < one[1] < math.inf]
-        for method in _most_precise([(one.method, one.budget, half) for one, half, _ in found]):
-            own = [(one.budget, half, row) for one, half, row in found if one.method == method]
-            line = axis.plot([budget for budget, *_ in own], [half for _, half, _ in own], **line_style(method))[0]
+        planned = [(row.prospect, row.prospect.half_width("pool", confidence), row) for row in plan.rows]
+        planned = [(prospect, half, row) for prospect, half, row in planned if 0 < half < math.inf]
+        for method in _most_precise([(prospect.method, prospect.budget, half) for prospect, half, _ in planned]):
+            of_method = [(prospect.budget, half, row) for prospect, half, row in planned if prospect.method == method]
+            line = axis.plot(
+                [budget for budget, *_ in of_method], [half for _, half, _ in of_method], **line_style(method)
+            )[0]
             shown.setdefault(method, line)
-            stars = [(budget, half) for budget, half, row in own if row.goal]
+            stars = [(budget, half) for budget, half, row in of_method if row.goal]
             axis.plot(*zip(*stars, strict=True), "*", color=line.get_color(), ms=12) if stars else None
         limits = sorted(
-            {(row.prospect.budget, row.limit(confidence)) for _, _, row in found if row.limit(confidence) > 0}
+            {(row.prospect.budget, row.limit(confidence)) for _, _, row in planned if row.limit(confidence) > 0}
         )
         if limits:
             dotted = axis.plot(*zip(*limits, strict=True), ":", color="#000000", lw=1.2)[0]
@@ -121,7 +125,7 @@ def plot_plans(plans: Sequence[MeasurePlan], confidence: float, path: str | Path
         for goal in plan.goals:
             if goal.half_width is not None and goal.scope == "pool":
                 axis.axhline(goal.half_width, color="#bbbbbb", lw=0.8)
-        _over_budget(axis, plan.target.name, sorted({one.budget for one, _, row in found if not row.goal}))
+        _over_budget(axis, plan.target.name, sorted({prospect.budget for prospect, _, row in planned if not row.goal}))
         axis.set(xlabel=f"budget, {plan.target.pool.cost_unit}", ylabel=f"half-width of the {confidence:.0%} interval")
     if "limit" in shown:
         shown["limit"] = shown.pop("limit")  # the last of all panels
@@ -149,7 +153,7 @@ def _legend(figure: Any, shown: Mapping[str, Any]) -> None:
 
 def _most_precise(errors: Sequence[tuple[str, float, float]]) -> list[str]:
     """Return the methods that are drawn of those with an error at a budget: passive and the most precise ones."""
-    last = {method: (budget, error) for method, budget, error in sorted(errors, key=lambda one: one[1])}
+    last = {method: (budget, error) for method, budget, error in sorted(errors, key=lambda point: point[1])}
     ranked = sorted(last, key=lambda method: (method != "passive", -last[method][0], last[method][1]))
     return [method for method in dict.fromkeys(method for method, *_ in errors) if method in ranked[:_MOST_LINES]]
 
@@ -210,9 +214,9 @@ def plot_gains(fields: Row, path: str | Path) -> None:
 def plot_coherence(report: CoherenceReport, path: str | Path) -> None:
     """Draw the share of pairs on which two measures agree over their difference, ± 2 standard errors."""
     figure, axes = _figure(path, 1, width=6.0)
-    held = [one for one in report.bins if one.pairs]
-    middles, shares = [(one.low + one.high) / 2 for one in held], [one.agree for one in held]
-    errors = None if any(np.isnan(one.std_error) for one in held) else [2 * one.std_error for one in held]
+    held = [part for part in report.bins if part.pairs]
+    middles, shares = [(part.low + part.high) / 2 for part in held], [part.agree for part in held]
+    errors = None if any(np.isnan(part.std_error) for part in held) else [2 * part.std_error for part in held]
     axes[0].errorbar(middles, shares, errors, fmt="o-", color=_COLOURS[1], ms=4, lw=1.2)
     axes[0].axhline(report.agree, color=_COLOURS[0], ls="--", lw=1, label=f"all pairs: {report.agree:.1%}")
     axes[0].set(xlabel="difference under the first measure", ylabel="share of pairs on which both agree")
@@ -221,7 +225,7 @@ def plot_coherence(report: CoherenceReport, path: str | Path) -> None:
     _save(figure, path)
 
 
-def plot_regularization(found: RegularizationChoice, path: str | Path, files: Together | None = None) -> None:
+def plot_regularization(choice: RegularizationChoice, path: str | Path, files: Together | None = None) -> None:
     """Draw nDCG, the precision on pairs and B over λ, with the base as a line and the chosen λ marked.
 
     Alone, or beside other ``files`` that take their names together.
@@ -232,13 +236,13 @@ def plot_regularization(found: RegularizationChoice, path: str | Path, files: To
         Where the name does not end as one of `PICTURES`.
     """
     figure, (axis,) = _figure(path, 1, width=6.0)
-    strengths = [row.regularization for row in found.table]
+    strengths = [row.regularization for row in choice.table]
     for colour, (name, label) in zip(_COLOURS[1:], _FIGURES_OF_PATH.items(), strict=False):
-        figures = [getattr(row, name) for row in found.table]
-        errors = [one.se for one in figures]
-        axis.errorbar(strengths, [one.value for one in figures], errors, color=colour, marker="o", ms=4, label=label)
-        axis.axhline(getattr(found.base, name).value, color=colour, ls=":", lw=1)
-    axis.axvline(found.regularization, color="#4d4d4d", lw=0.8)
+        figures = [getattr(row, name) for row in choice.table]
+        errors = [mean.se for mean in figures]
+        axis.errorbar(strengths, [mean.value for mean in figures], errors, color=colour, marker="o", ms=4, label=label)
+        axis.axhline(getattr(choice.base, name).value, color=colour, ls=":", lw=1)
+    axis.axvline(choice.regularization, color="#4d4d4d", lw=0.8)
     axis.set(xscale="log", xlabel="regularization λ (dotted: the base; line: the chosen one)", ylabel="mean over folds")
     axis.grid(alpha=0.3)
     axis.legend(frameon=False)

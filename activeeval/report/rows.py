@@ -48,7 +48,7 @@ def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
         if summary.interval == "group-sequential":
             row["at every look"] = f"{summary.coverage_so_far.value:.3f}"
         row["efficiency"] = _with_error(summary.efficiency, 2)
-        if any(one.limit is not None for one in summaries):
+        if any(s.limit is not None for s in summaries):
             row["limit"] = "" if summary.limit is None else f"{summary.limit.value:.2f}"
         row["labels saved"] = _saved(summary)
         if summary.selection_error is not None:
@@ -71,11 +71,11 @@ def compact_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
     """Return a row for each method: error at every budget with the efficiency, what is saved, coverage."""
     rows = []
     for method in dict.fromkeys(s.method for s in summaries):
-        own = [s for s in summaries if s.method == method]
+        of_method = [s for s in summaries if s.method == method]
         row = {"method": method}
-        row |= {f"error at {amount(s.budget)}": f"{s.rmse.value:.3g} ({s.efficiency.value:.2f})" for s in own}
-        row["labels saved"] = _saved(own[-1])
-        row["coverage"] = f"{own[-1].coverage.value:.1%}"
+        row |= {f"error at {amount(s.budget)}": f"{s.rmse.value:.3g} ({s.efficiency.value:.2f})" for s in of_method}
+        row["labels saved"] = _saved(of_method[-1])
+        row["coverage"] = f"{of_method[-1].coverage.value:.1%}"
         rows.append(row)
     return rows
 
@@ -129,10 +129,10 @@ def gains_band(fields: Row) -> GainsBand | None:
 
     Intervals that do not name their method are of files from before there were any, and are of resamples.
     """
-    found = fields.get("intervals") or {}
-    if found.get("method") == "likelihood ratio":
-        return GainsBand(found, ("low", "high"), f"{found['confidence']:.0%} confidence interval")
-    if held := fields.get("stability") or found:
+    intervals = fields.get("intervals") or {}
+    if intervals.get("method") == "likelihood ratio":
+        return GainsBand(intervals, ("low", "high"), f"{intervals['confidence']:.0%} confidence interval")
+    if held := fields.get("stability") or intervals:
         meaning = f"stability band, {held['confidence']:.0%} of the resamples: not a confidence interval"
         return GainsBand(held, ("resampled_low", "resampled_high"), meaning)
     return None
@@ -173,27 +173,27 @@ def plan_rows(plan: MeasurePlan, *, confidence: float, seconds: float | None) ->
     """
     rows = []
     for planned in plan.rows:
-        one, power = planned.prospect, plan.power(planned.prospect) or (None, None, None)
+        prospect, power = planned.prospect, plan.power(planned.prospect) or (None, None, None)
         goal, forecast = planned.goal, plan.forecasts[planned.prospect.method]
         row: dict[str, Cell] = {
             "measure": plan.target.name,
             **dict(zip(("system", "versus"), plan.systems, strict=False)),
-            "method": one.method,
-            "budget": one.budget,
+            "method": prospect.method,
+            "budget": prospect.budget,
             **_ranged("budget", (None, None) if goal is None else goal.budgets(forecast)),
-            "half_width": one.half_width("pool", confidence),
-            **_ranged("half_width", one.half_widths("pool", confidence)),
-            "half_width_population": one.half_width("population", confidence),
-            **_ranged("half_width_population", one.half_widths("population", confidence)),
+            "half_width": prospect.half_width("pool", confidence),
+            **_ranged("half_width", prospect.half_widths("pool", confidence)),
+            "half_width_population": prospect.half_width("population", confidence),
+            **_ranged("half_width_population", prospect.half_widths("population", confidence)),
             "power": power[0],
             **_ranged("power", power[1:]),
-            "queries": one.queries,
-            "items": one.items,
+            "queries": prospect.queries,
+            "items": prospect.items,
             "limit": planned.limit(confidence),
             "goal": None if goal is None else str(goal),
             "is_recommended": planned in plan.chosen,
         }
-        rows.append(row | ({} if seconds is None else {"hours": one.budget * seconds / 3600}))
+        rows.append(row | ({} if seconds is None else {"hours": prospect.budget * seconds / 3600}))
     return rows
 
 
@@ -206,14 +206,18 @@ def plain_plan_rows(plan: MeasurePlan, *, confidence: float, seconds: float | No
     """Return rows of a plan for reading; what should reach a goal has a mark."""
     rows = []
     for row, planned in zip(plan_rows(plan, confidence=confidence, seconds=seconds), plan.rows, strict=True):
-        one = planned.prospect
-        shown = {"method": one.method, "budget": amount(one.budget) + (" *" if planned.goal else "")}
+        prospect = planned.prospect
+        shown = {"method": prospect.method, "budget": amount(prospect.budget) + (" *" if planned.goal else "")}
         shown |= {"hours": f"{row['hours']:.1f}"} if seconds is not None else {}
         shown |= {"half-width": f"{row['half_width']:.3g}"}
         shown |= {"of four in five": f"{row['half_width_low']:.3g} to {row['half_width_high']:.3g}"}
         shown |= {"for the population": f"{row['half_width_population']:.3g}"}
         if row["power"] is not None:
             shown |= {"power": f"{row['power']:.2f} ({row['power_low']:.2f} to {row['power_high']:.2f})"}
-        shown |= {"queries": f"{one.queries:,.0f}", "items": f"{one.items:,.0f}", "limit": f"{row['limit']:.3g}"}
+        shown |= {
+            "queries": f"{prospect.queries:,.0f}",
+            "items": f"{prospect.items:,.0f}",
+            "limit": f"{row['limit']:.3g}",
+        }
         rows.append(shown)
     return rows
