@@ -149,8 +149,8 @@ def did_you_mean(
     from difflib import get_close_matches  # what is asked only where something is wrong need not be loaded before
 
     by_case = {word.lower(): word for word in reversed(list(known))}
-    found = get_close_matches(given.lower(), by_case, n=1, cutoff=likeness)
-    return f"did you mean {written(by_case[found[0]])}? " if found else ""
+    near = get_close_matches(given.lower(), by_case, n=1, cutoff=likeness)
+    return f"did you mean {written(by_case[near[0]])}? " if near else ""
 
 
 def unseen_difference(ids: Iterable[str], others: Iterable[str]) -> str:
@@ -164,11 +164,11 @@ def unseen_difference(ids: Iterable[str], others: Iterable[str]) -> str:
     ; 'caf\\xe9' and 'cafe\\u0301' look the same and are not: make their Unicode form and their blanks alike
     """
     alike = {_as_seen(other): other for other in others}
-    for own in ids:
-        other = alike.get(_as_seen(own), own)
-        if other != own:
+    for known_id in ids:
+        other = alike.get(_as_seen(known_id), known_id)
+        if other != known_id:
             differ = "look the same and are not: make their Unicode form and their blanks alike"
-            return f"; {own!a:.200} and {other!a:.200} {differ}"
+            return f"; {known_id!a:.200} and {other!a:.200} {differ}"
     return ""
 
 

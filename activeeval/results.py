@@ -229,14 +229,14 @@ class Estimate:
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """What a reader should be told of the estimate: what forbids its use first, what is but to be known last."""
-        found = [*self._of_spread(), *self.concerns, *map(_of_input, self.notes)]
+        cautions = [*self._of_spread(), *self.concerns, *map(_of_input, self.notes)]
         if self.share < 1:
-            found.append(Caution("note", "early", {"share": self.share}))
+            cautions.append(Caution("note", "early", {"share": self.share}))
         if self.cannot is not None:
-            found.append(Caution("note", "cannot", asdict(self.cannot)))
+            cautions.append(Caution("note", "cannot", asdict(self.cannot)))
         if self.size_unknown:
-            found.append(Caution("note", "size", {"why": self.size_unknown}))
-        return tuple(sorted(found, key=lambda one: -LEVELS.index(one.level)))
+            cautions.append(Caution("note", "size", {"why": self.size_unknown}))
+        return tuple(sorted(cautions, key=lambda caution: -LEVELS.index(caution.level)))
 
     def _of_spread(self) -> list[Caution]:
         """Return what the spread that the sample shows, beside the planned one, gives reason for."""
@@ -244,16 +244,16 @@ class Estimate:
             return [Caution("do not use", "unbounded")]
         if self.observed_error is not None and math.isinf(self.observed_error):
             return [Caution("do not use", "no spread", {"n_open": self.n_open})]
-        found, ratio = [], self.spread_ratio
+        cautions, ratio = [], self.spread_ratio
         errors = {"std_error": self.observed_error, "planned": self.planned_error}
         if ratio is not None and ratio < LESS_SPREAD:
-            found.append(Caution("careful", "less spread", errors))
+            cautions.append(Caution("careful", "less spread", errors))
         if ratio is not None and ratio > MORE_SPREAD:
-            found.append(Caution("note", "more spread", errors))
+            cautions.append(Caution("note", "more spread", errors))
         if self.std_error > 0 and self.n_open and self.degrees_of_freedom < FEW_DEGREES:
             few = {"n_open": self.n_open, "degrees_of_freedom": self.degrees_of_freedom}
-            found.append(Caution("note", "few decide", few))
-        return found
+            cautions.append(Caution("note", "few decide", few))
+        return cautions
 
     @property
     def p_value(self) -> float:

@@ -61,7 +61,7 @@ def _units(
     costs: NDArray[np.float64],
 ) -> tuple[Unit, ...]:
     """Return units by the columns of their fields, one entry each; ``places`` are on the order's axis."""
-    sizes = [own.size for own in places]
+    sizes = [of_query.size for of_query in places]
     items = design.order.items[np.concatenate((*places, np.empty(0, dtype=np.int64)))]
     ends, item_ids = np.cumsum([0, *sizes]).tolist(), design.pool.item_texts[items].tolist()
     names, positions = design.pool.query_texts[queries].tolist(), items.tolist()

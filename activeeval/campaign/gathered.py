@@ -24,14 +24,14 @@ def gathered_arrays(design: Design) -> dict[str, NDArray[Any]]:
     totals = [reading.pool_sums for reading in design.readings]
     arrays: dict[str, NDArray[Any]] = {
         "gathered": np.array([gathered.horizon, gathered.cost]),
-        "gathered.counts": np.array([(own.n_queries, own.n_open) for own in totals], dtype=np.int64),
+        "gathered.counts": np.array([(sums.n_queries, sums.n_open) for sums in totals], dtype=np.int64),
         "gathered.sums": np.array(
             [(t.base, t.settled_squares, t.open_squares, t.open_share, t.squares) for t in totals]
         ),
-        "gathered.population": np.array([own.population for own in totals]),
+        "gathered.population": np.array([sums.population for sums in totals]),
     }
-    for k, own in enumerate(totals):
-        curves = {"planned": own.planned, "blind": own.planned_blindly}
+    for k, sums in enumerate(totals):
+        curves = {"planned": sums.planned, "blind": sums.planned_blindly}
         arrays |= {f"gathered.{name}{k}": curve.array() for name, curve in curves.items() if curve is not None}
     if isinstance(scheme, Replacement) and scheme.draws is not None:
         deck = scheme.draws
@@ -57,8 +57,8 @@ def with_gathered(design: Design, arrays: Arrays) -> Design:
     readings = []
     for k, (reading, counts, sums, population) in enumerate(rows):
         planned, blind = (_curve(arrays, f"gathered.{name}{k}") for name in ("planned", "blind"))
-        own = replace(_totals(counts.tolist(), sums.tolist(), population), planned=planned, planned_blindly=blind)
-        readings.append(replace(reading, order=order, larger_pool_sums=own))
+        totals = replace(_totals(counts.tolist(), sums.tolist(), population), planned=planned, planned_blindly=blind)
+        readings.append(replace(reading, order=order, larger_pool_sums=totals))
     return replace(design, order=order, scheme=scheme, readings=tuple(readings))
 
 

@@ -56,16 +56,18 @@ def read(
     reading = design.reading(target)
     selection = of_target(reading, selection)
     sample = evidence_of(design, reading, reading.judge(grades), selection)
-    found = estimate(sample, design.name, scope)
+    estimate_now = estimate(sample, design.name, scope)
     size, why = effective_sample_size(sample, reading, selection)
-    own = sorted(set(cannot) & set(reading.order.items[selection.places].tolist()))
-    if own:
-        extremes = extreme_grades(reading, selection, grades, own, design.max_grade)
-        ends = [found.value, *(_estimate(design, reading, selection, g, scope).value for g in extremes)]
+    unjudged = sorted(set(cannot) & set(reading.order.items[selection.places].tolist()))
+    if unjudged:
+        extremes = extreme_grades(reading, selection, grades, unjudged, design.max_grade)
+        ends = [estimate_now.value, *(_estimate(design, reading, selection, g, scope).value for g in extremes)]
         treated = "as no gain" if reading.beliefs is None else "as predicted"
-        found = replace(found, cannot=Cannot(n_items=len(own), low=min(ends), high=max(ends), treated=treated))
+        estimate_now = replace(
+            estimate_now, cannot=Cannot(n_items=len(unjudged), low=min(ends), high=max(ends), treated=treated)
+        )
     concerns = (*_dominated(design, reading, selection.level), *_carried(design, reading, selection, sample))
-    return replace(found, share=share, effective_sample_size=size, size_unknown=why, concerns=concerns)
+    return replace(estimate_now, share=share, effective_sample_size=size, size_unknown=why, concerns=concerns)
 
 
 def of_target(reading: Reading, selection: Selection) -> Selection:
@@ -143,8 +145,8 @@ def carried(design: Design, selection: Selection, grades: Ints, target: Target |
     reading = design.reading(target)
     selection = of_target(reading, selection)
     sample = evidence_of(design, reading, reading.judge(grades), selection)
-    told = (variance_shares(sample), evaluate(sample).contributions)
-    return Carried(*(_by_query(design, reading, selection, of_rows) for of_rows in told))
+    shares_and_parts = (variance_shares(sample), evaluate(sample).contributions)
+    return Carried(*(_by_query(design, reading, selection, of_rows) for of_rows in shares_and_parts))
 
 
 def _estimate(design: Design, reading: Reading, selection: Selection, grades: Ints, scope: str) -> Estimate:
@@ -169,13 +171,13 @@ def extreme_grades(
     for sign in (1.0, -1.0):
         chosen = grades.copy()
         for turn in range(int(np.bincount(owners).max())):
-            own = np.arange(places.size) - first == turn
+            is_turned = np.arange(places.size) - first == turn
             brought = []
             for grade in scale:
-                chosen[places[own]] = grade
-                totals = reading.judge(chosen).totals(selection).totals[rows[own]]
+                chosen[places[is_turned]] = grade
+                totals = reading.judge(chosen).totals(selection).totals[rows[is_turned]]
                 brought.append(sign * (totals[:, 0] - totals[:, 2]))
-            chosen[places[own]] = np.argmin(brought, axis=0)
+            chosen[places[is_turned]] = np.argmin(brought, axis=0)
         out.append(chosen)
     return out
 
@@ -191,8 +193,8 @@ def looks_at(
     """Return a look for each of the selections that a growing sample had at the ends of its blocks."""
     reading = design.reading(target)
     judge = reading.judge(grades)
-    own = [of_target(reading, selection) for selection in selections]
-    samples = [evidence_of(design, reading, judge, selection) for selection in own]
+    of_target_only = [of_target(reading, selection) for selection in selections]
+    samples = [evidence_of(design, reading, judge, selection) for selection in of_target_only]
     # of some of the queries an early block may hold nothing: that was no look
     seen = [k for k, sample in enumerate(samples) if sample.n_queries or sample.is_census or k == len(samples) - 1]
     return looks_of([samples[k] for k in seen], [shares[k] for k in seen] + list(shares[len(samples) :]), scope)

@@ -109,8 +109,8 @@ class Rounds:
     @property
     def known(self) -> Ints:
         """All grades that are known by now, shape (n_items,); −1 where none is."""
-        found: Ints = np.max([self._before, *(campaign.grades for campaign in self.campaigns)], axis=0)
-        return found
+        known: Ints = np.max([self._before, *(campaign.grades for campaign in self.campaigns)], axis=0)
+        return known
 
     def next(self) -> Campaign | None:
         """Return the campaign of the next round, which is to be judged to its end; None after the last.
@@ -131,8 +131,8 @@ class Rounds:
             raise StateError(
                 f"round {len(self.campaigns)} brought no label: there is nothing that the next could go by"
             )
-        given: dict[str, Any] = {"judged": known, "max_grade": self.max_grade, **self._believe(known)}
-        design = self.method.design(self.targets, **given, budget=self.budgets[len(self.campaigns)])
+        arguments: dict[str, Any] = {"judged": known, "max_grade": self.max_grade, **self._believe(known)}
+        design = self.method.design(self.targets, **arguments, budget=self.budgets[len(self.campaigns)])
         self.campaigns = (*self.campaigns, Campaign(design, rng=self._rng))
         return self.campaigns[-1]
 
@@ -160,14 +160,14 @@ class Rounds:
         folds = (pool_hashes(pool)[0] % np.uint64(N_FOLDS)).astype(np.int64)[pool.item_queries]
         parts = [self._believe(np.where(folds == fold, before, after)) for fold in range(N_FOLDS)]
         believed = [GradeProbs.of(pool, **{name: part[name] for name in _MODEL if name in part}) for part in parts]
-        prior = max((one.prior for one in believed), key=len)
+        prior = max((fitted.prior for fitted in believed), key=len)
         nodes = np.empty((prior.size, pool.n_items, believed[0].nodes.shape[2]))
-        for fold, one in enumerate(believed):
-            if one.prior.size > 1 and not np.array_equal(one.prior, prior):
+        for fold, fitted in enumerate(believed):
+            if fitted.prior.size > 1 and not np.array_equal(fitted.prior, prior):
                 raise InputError("what is believed of the folds has nodes of different weights: give one query factor")
-            nodes[:, folds == fold] = one.nodes[:, folds == fold]
+            nodes[:, folds == fold] = fitted.nodes[:, folds == fold]
         beliefs = design.stage.model(GradeProbs.of(pool, nodes, prior, known=before))
-        taught = (design.stage.reading(one, design.order, beliefs, before) for one in design.targets)
+        taught = (design.stage.reading(target, design.order, beliefs, before) for target in design.targets)
         readings = tuple(replace(reading, drawn_with=design.beliefs) for reading in taught)
         return campaign.believing(replace(design, beliefs=beliefs, readings=readings))
 
@@ -204,17 +204,17 @@ def read_together(
         check_closed(campaign, k + 1)
     weights = round_weights(campaigns, targets[0])
     of_pool = [campaign.estimate(target) for campaign, target in zip(campaigns, targets, strict=True)]
-    found = combined(of_pool, weights)
+    estimate = combined(of_pool, weights)
     judged = {query for c in campaigns for query in (unit.query_id for unit in c.units)}
-    found = replace(found, n_queries=len(judged))
+    estimate = replace(estimate, n_queries=len(judged))
     if scope == "pool":
-        return found
+        return estimate
     wide = [campaign.estimate(target, scope=scope) for campaign, target in zip(campaigns, targets, strict=True)]
     parts = zip(weights, wide, of_pool, strict=True)
-    added = max(sum(w * _difference(own.std_error, pool.std_error) for w, own, pool in parts if w > 0), 0.0)
-    variance = found.std_error**2
-    freedom = joint_degrees(variance, found.degrees_of_freedom, added, _degrees_of_choice(of_pool[-1], wide[-1]))
-    return replace(found, scope=scope, std_error=math.sqrt(variance + added), degrees_of_freedom=freedom)
+    added = max(sum(w * _difference(scoped.std_error, pool.std_error) for w, scoped, pool in parts if w > 0), 0.0)
+    variance = estimate.std_error**2
+    freedom = joint_degrees(variance, estimate.degrees_of_freedom, added, _degrees_of_choice(of_pool[-1], wide[-1]))
+    return replace(estimate, scope=scope, std_error=math.sqrt(variance + added), degrees_of_freedom=freedom)
 
 
 def _degrees_of_choice(of_pool: Estimate, wide: Estimate) -> float:
@@ -274,7 +274,7 @@ def planned_weights(design: Design, budgets: Sequence[float], target: Target | N
     order = design.order
     matters = design.reading(target).target.matters[order.items]
     left = [order.planned_variance(order.level_for(spent), matters) for spent in np.cumsum(budgets).tolist()]
-    reached = [left[-1] / one if one > 0 else 1.0 for one in left]
+    reached = [left[-1] / variance if variance > 0 else 1.0 for variance in left]
     return np.diff(reached, prepend=0.0)
 
 
@@ -302,31 +302,36 @@ def combined(estimates: Sequence[Estimate], weights: ArrayLike) -> Estimate:
     shares = np.asarray(weights, dtype=np.float64)
     if shares.shape != (len(estimates),) or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-9:
         raise InputError(f"weights of {len(estimates)} rounds must be from 0 on with the sum 1, got {shares.tolist()}")
-    parts = [(float(w), one) for w, one in zip(shares, estimates, strict=True) if w > 0]
-    variances = [(w * _seen(one)) ** 2 for w, one in parts]
-    total, planned = math.fsum(variances), math.fsum((w * (one.planned_error or 0.0)) ** 2 for w, one in parts)
+    parts = [(float(w), estimate) for w, estimate in zip(shares, estimates, strict=True) if w > 0]
+    variances = [(w * _seen(estimate)) ** 2 for w, estimate in parts]
+    total, planned = (
+        math.fsum(variances),
+        math.fsum((w * (estimate.planned_error or 0.0)) ** 2 for w, estimate in parts),
+    )
     freedom = math.inf
     if 0 < total < math.inf:
         pairs = zip(variances, parts, strict=True)
-        lost = sum((v / total) ** 2 / one.degrees_of_freedom for v, (_, one) in pairs if v > 0)
+        lost = sum((v / total) ** 2 / estimate.degrees_of_freedom for v, (_, estimate) in pairs if v > 0)
         freedom = 1 / lost if lost > 0 else math.inf
     last = estimates[-1]
-    shows_spread = any(one.observed_error is None or math.isfinite(one.observed_error) for _, one in parts)
+    shows_spread = any(
+        estimate.observed_error is None or math.isfinite(estimate.observed_error) for _, estimate in parts
+    )
     return Estimate(
-        value=math.fsum(w * one.value for w, one in parts),
+        value=math.fsum(w * estimate.value for w, estimate in parts),
         std_error=math.sqrt(float(supported(np.array(total), np.array(freedom), np.array(planned)))),
         observed_error=math.sqrt(total) if shows_spread else math.inf,
-        planned_error=math.sqrt(planned) if all(one.planned_error is not None for _, one in parts) else None,
+        planned_error=math.sqrt(planned) if all(estimate.planned_error is not None for _, estimate in parts) else None,
         degrees_of_freedom=freedom,
-        n_open=sum(one.n_open for one in estimates),
-        n_draws=sum(one.n_draws for one in estimates),
-        n_queries=sum(one.n_queries for one in estimates),
-        n_items=sum(one.n_items for one in estimates),
-        cost=math.fsum(one.cost for one in estimates),
+        n_open=sum(estimate.n_open for estimate in estimates),
+        n_draws=sum(estimate.n_draws for estimate in estimates),
+        n_queries=sum(estimate.n_queries for estimate in estimates),
+        n_items=sum(estimate.n_items for estimate in estimates),
+        cost=math.fsum(estimate.cost for estimate in estimates),
         method=last.method,
         cannot=_cannot(parts),
-        notes=tuple(dict.fromkeys(note for one in estimates for note in one.notes)),
-        concerns=tuple(dict.fromkeys(concern for one in estimates for concern in one.concerns)),
+        notes=tuple(dict.fromkeys(note for estimate in estimates for note in estimate.notes)),
+        concerns=tuple(dict.fromkeys(concern for estimate in estimates for concern in estimate.concerns)),
     )
 
 
@@ -340,8 +345,8 @@ def check_closed(campaign: Campaign, number: int) -> None:
     """Raise StateError unless a round is judged to its end: what is left out of it would bias all that follows."""
     n_waiting, n_more = len(campaign.waiting), len(campaign.planned) - len(campaign.units)
     if n_waiting or n_more:
-        told = f"{n_waiting} units wait and {n_more} were not asked for"
-        raise StateError(f"round {number} is not judged to its end: {told}")
+        reason = f"{n_waiting} units wait and {n_more} were not asked for"
+        raise StateError(f"round {number} is not judged to its end: {reason}")
 
 
 def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None], *, knows_all: bool = False) -> None:
@@ -386,12 +391,14 @@ def _difference(of_scope: float, of_pool: float) -> float:
 
 def _cannot(parts: Sequence[tuple[float, Estimate]]) -> Cannot | None:
     """Return what rounds could not judge, with the estimate at the grades that lower or raise it most."""
-    missing = [one.cannot for _, one in parts if one.cannot is not None]
+    missing = [estimate.cannot for _, estimate in parts if estimate.cannot is not None]
     if not missing:
         return None
     low, high = (
-        math.fsum(w * (one.value if one.cannot is None else getattr(one.cannot, end)) for w, one in parts)
+        math.fsum(
+            w * (estimate.value if estimate.cannot is None else getattr(estimate.cannot, end)) for w, estimate in parts
+        )
         for end in ("low", "high")
     )
-    n_items = sum(one.n_items for one in missing)
+    n_items = sum(estimate.n_items for estimate in missing)
     return Cannot(n_items=n_items, low=low, high=high, treated=missing[0].treated)

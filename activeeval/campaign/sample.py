@@ -89,12 +89,12 @@ def digest_of(arrays: Arrays) -> str:
 
     Hexadecimal digits might read as 12345e10, a number to a spreadsheet.
     """
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for name in sorted(set(arrays) - {"digest"}):
         array = np.ascontiguousarray(arrays[name])
-        found.update(f"{name} {array.dtype.str} {array.shape} ".encode())
-        found.update(array.tobytes())
-    return found.hexdigest().translate(_LETTERS)
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest().translate(_LETTERS)
 
 
 def id_of(arrays: Arrays) -> str:
@@ -219,8 +219,10 @@ def _targets(arrays: Arrays, measures: list[str], scale: int, lists: list[Rankin
     places = arrays["targets"].tolist()
     segments = list(arrays["within"]) if "within" in arrays else [np.ones(1, dtype=np.bool_)] * len(places)
     return [
-        Target(_measure(text, scale), lists[own], lists[other] if other >= 0 else None, None if part.all() else part)
-        for text, (own, other), part in zip(measures, places, segments, strict=True)
+        Target(
+            _measure(text, scale), lists[of_ranking], lists[other] if other >= 0 else None, None if part.all() else part
+        )
+        for text, (of_ranking, other), part in zip(measures, places, segments, strict=True)
     ]
 
 
@@ -252,16 +254,16 @@ def lists_of(design: Design) -> list[Rankings]:
     lists: list[Rankings] = []
     for target in design.targets:
         for ranking in (target.ranking, target.versus):
-            if ranking is not None and not any(ranking is one for one in lists):
+            if ranking is not None and not any(ranking is other for other in lists):
                 lists.append(ranking)
     return lists
 
 
 def _places(target: Target, lists: list[Rankings]) -> tuple[int, int]:
     """Return which rankings a target is of; −1 where there is none to compare with."""
-    own = next(k for k, one in enumerate(lists) if one is target.ranking)
-    other = next((k for k, one in enumerate(lists) if one is target.versus), -1)
-    return own, other
+    of_ranking = next(k for k, ranking in enumerate(lists) if ranking is target.ranking)
+    other = next((k for k, ranking in enumerate(lists) if ranking is target.versus), -1)
+    return of_ranking, other
 
 
 def _measure(text: str, scale: int) -> SampledMeasure:

@@ -109,10 +109,12 @@ def _likely(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets:
     """Return which planned id that no sheet holds a foreign one may have been, as the end of a message."""
     held = {pair for s in sheets.values() for pair in zip(s.query_id.tolist(), s.doc_id.tolist(), strict=True)}
     lost = [pair for pair in places if pair not in held]
-    if any(query == own for own, _ in places):
-        was = nearest_id(doc, [item for own, item in lost if own == query])
+    if any(query == of_query for of_query, _ in places):
+        was = nearest_id(doc, [item for of_query, item in lost if of_query == query])
     else:
-        was = nearest_id(query, [own for own, item in lost if item == doc] or [own for own, _ in lost])
+        was = nearest_id(
+            query, [of_query for of_query, item in lost if item == doc] or [of_query for of_query, _ in lost]
+        )
     unseen = unseen_difference([query, doc], [was])
     return f"{unseen}; did a spreadsheet change it? expected {was!r}" if was else ""
 

@@ -34,5 +34,5 @@ def asked_measure(text: str) -> Measure:
         return parse_measure(text)
     if path == "@":
         raise InputError("measure '@': expected the name of a file behind it, as @gains.json")
-    found = read_gains(path[1:])
-    return Additive(found.gains, found.discounts, len(found.discounts), label=path)
+    gains = read_gains(path[1:])
+    return Additive(gains.gains, gains.discounts, len(gains.discounts), label=path)

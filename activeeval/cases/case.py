@@ -87,7 +87,7 @@ class Case:
 
     def targets(self, measures: Sequence[str], questions: Sequence[str]) -> list[Target]:
         """Return the targets of `asked`."""
-        return [one.target for one in self.asked(measures, questions)]
+        return [asked.target for asked in self.asked(measures, questions)]
 
     def asked(self, measures: Sequence[str], questions: Sequence[str] = ()) -> list[Asked]:
         """Return each measure and question with its target, of one scale; where lists were cut none counts deeper.
@@ -118,12 +118,12 @@ class Case:
         tops = {shown_name(measure): measure.bound_to(self.max_grade).max_grade or 0 for measure in asked}
         top = max(self.max_grade, *tops.values())
         if self.stated_grade is not None and top > self.stated_grade:
-            name = max(tops, key=lambda own: tops[own])
+            name = max(tops, key=tops.__getitem__)
             raise InputError(
                 f"{name} knows grades up to {top}, `max_grade` says {self.stated_grade}: give one scale",
                 field="max_grade",
             )
-        return [on_scale(one, top) for one in asked]
+        return [on_scale(question, top) for question in asked]
 
     def design(
         self,
@@ -246,8 +246,8 @@ def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, int 
     depth = None if cut is loaded else choices.depth
     workload = _with_model_inputs(choices, cut).in_id_order()
     if depth is not None:
-        told = Note("pool depth", {"depth": depth, "n_left_out": loaded.pool.n_items - cut.pool.n_items})
-        workload = replace(workload, notes=(*workload.notes, told))
+        note = Note("pool depth", {"depth": depth, "n_left_out": loaded.pool.n_items - cut.pool.n_items})
+        workload = replace(workload, notes=(*workload.notes, note))
     if choices.train_fraction is not None:
         workload = workload.held_out(choices.train_fraction, rng)
     elif judged is not None:
@@ -316,8 +316,8 @@ def _with_model_inputs(choices: Choices, workload: Workload, *, with_costs: bool
 def _max_grade(choices: Choices, workload: Workload, models: Sequence[str], known: NDArray[np.int64] | None) -> int:
     seen = workload.max_grade if workload.has_labels else 0
     seen = seen if known is None else max(seen, int(known.max()))
-    given = [workload.looked_at(name, workload.features) for name in models if name.startswith("probs=")]
-    top = max(seen, *(int(probs.shape[1]) - 1 for probs in given), choices.max_grade or 0)
+    tables = [workload.looked_at(name, workload.features) for name in models if name.startswith("probs=")]
+    top: int = max(seen, *(table.shape[1] - 1 for table in tables), choices.max_grade or 0)
     if choices.max_grade is not None and top > choices.max_grade:
         problem = f"labels or probabilities go up to grade {top}, above `max_grade` {choices.max_grade}"
         raise InputError(problem, field="max_grade")

@@ -54,8 +54,8 @@ class Contest:
         """
         asked = case.asked([measure], ["difference"])
         check_differ(asked)
-        targets = [one.target for one in asked]
-        pairs = [(case.systems.index(one.system), case.systems.index(one.versus)) for one in asked]
+        targets = [question.target for question in asked]
+        pairs = [(case.systems.index(question.system), case.systems.index(question.versus)) for question in asked]
         return cls(
             case=case,
             asked=tuple(asked),
@@ -66,23 +66,23 @@ class Contest:
     @property
     def targets(self) -> list[Target]:
         """The difference of each contrast."""
-        return [one.target for one in self.asked]
+        return [question.target for question in self.asked]
 
     @property
     def all_designs(self) -> dict[str, Design]:
         """All that a budget has to pay for, by names for messages."""
-        alone = {f"passive, {one.title}": d for one, d in zip(self.asked, self.passive.values(), strict=True)}
+        alone = {f"passive, {question.title}": d for question, d in zip(self.asked, self.passive.values(), strict=True)}
         return alone | self.designs
 
     def simulate(
         self, budgets: Sequence[float], repetitions: int, **how: Any
     ) -> tuple[list[tuple[Asked, list[Summary]]], list[AtOnce]]:
         """Return the summaries of each contrast, and what holds of all at once, as `simulate_contrasts` does."""
-        lists, own = self.case.workload.rankings, dict(zip(self.passive, self.targets, strict=True))
+        lists, target_of = self.case.workload.rankings, dict(zip(self.passive, self.targets, strict=True))
         targets = {
-            (i, j): own.get((i, j)) or Target(self.targets[0].measure, lists[i], lists[j])
+            (i, j): target_of.get((i, j)) or Target(self.targets[0].measure, lists[i], lists[j])
             for i, j in contrasts_of(len(lists))
         }
         grades = self.case.workload.grades
-        found, told = simulate_contrasts(self.designs, self.passive, targets, grades, budgets, repetitions, **how)
-        return list(zip(self.asked, (found[pair] for pair in self.passive), strict=True)), told
+        summaries, notes = simulate_contrasts(self.designs, self.passive, targets, grades, budgets, repetitions, **how)
+        return list(zip(self.asked, (summaries[pair] for pair in self.passive), strict=True)), notes

@@ -137,9 +137,9 @@ class Workload:
 
     def cut_at(self, depth: int) -> Workload:
         """Return the workload whose lists end at a rank and whose pool is what they hold then."""
-        lists = tuple(one.cut_at(depth) for one in self.rankings)
-        items = np.unique(np.concatenate([one.items for one in lists]))
-        if items.size == self.pool.n_items and max(one.lengths.max() for one in self.rankings) <= depth:
+        lists = tuple(ranking.cut_at(depth) for ranking in self.rankings)
+        items = np.unique(np.concatenate([ranking.items for ranking in lists]))
+        if items.size == self.pool.n_items and max(ranking.lengths.max() for ranking in self.rankings) <= depth:
             return self
         return replace(self, rankings=lists)._onto(self.pool.with_items(items), items)
 
@@ -174,8 +174,8 @@ class Workload:
         Two grades have to be there, each in `FEWEST_QUERIES` queries.
         """
         items, owners = np.flatnonzero(known >= 0), self.pool.item_queries
-        told = [np.unique(owners[known == grade]).size for grade in np.unique(known[items])]
-        if sum(n >= FEWEST_QUERIES for n in told) < 2:
+        n_queries_of = [np.unique(owners[known == grade]).size for grade in np.unique(known[items])]
+        if sum(n >= FEWEST_QUERIES for n in n_queries_of) < 2:
             return self
         return replace(self, training=Training(self.features[items], known[items], owners[items], items=items))
 
@@ -192,7 +192,7 @@ class Workload:
         return Training(self.features[rows], self.grades[rows], queries, ranked.size - rows.size)
 
     def _onto(self, pool: QueryPool, items: Ints) -> Workload:
-        rankings = tuple(one.restricted_to(pool, items) for one in self.rankings)
+        rankings = tuple(ranking.restricted_to(pool, items) for ranking in self.rankings)
         scores = None if self.scores is None else self.scores[items]
         grades, features = self.grades[items], self.features[items]
         return replace(self, pool=pool, rankings=rankings, grades=grades, features=features, scores=scores)
@@ -211,8 +211,7 @@ class Workload:
     def with_columns(self, name: str, values: Floats, of_training: Floats | None = None) -> Workload:
         """Return the workload with columns beside the features, those of the training rows too, for one model alone."""
         n = self.features.shape[1]
-        own = {"": slice(0, n)} if not self.columns else self.columns
-        columns = {**own, name: slice(n, n + values.shape[1])}
+        columns = {**(self.columns or {"": slice(0, n)}), name: slice(n, n + values.shape[1])}
         training = self.training
         if training is not None and of_training is not None:
             training = replace(training, features=np.column_stack((training.features, of_training)))
@@ -236,11 +235,11 @@ def from_letor(
     """
     data = read_letor(paths)
     pool = data.pool()
-    given = np.array([read_scores_of(scores, data) for scores in rankers])
-    rankings = tuple(Rankings.from_scores(pool, scores) for scores in given)
+    scores_of_rankers = np.array([read_scores_of(scores, data) for scores in rankers])
+    rankings = tuple(Rankings.from_scores(pool, scores) for scores in scores_of_rankers)
     training = _letor_training(train, data, train_rankers) if train else None
     names = system_names([""] * len(rankers), [scores[0] for scores in rankers])
-    return Workload(pool, rankings, data.grades, _features(data), training, names, scores=given.T)
+    return Workload(pool, rankings, data.grades, _features(data), training, names, scores=scores_of_rankers.T)
 
 
 def _features(data: LetorData) -> Floats:
@@ -256,10 +255,10 @@ def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence
         raise InputError(
             f"{', '.join(data.paths)}: query {min(shared)!r} is in the pool too; train on queries outside it"
         )
-    width, given = _features(pool_data).shape[1], _features(data)
-    if given.shape[1] > width:
-        raise InputError(f"{', '.join(data.paths)}: {given.shape[1]} features, the pool has {width}")
-    features = np.pad(given, ((0, 0), (0, width - given.shape[1])))
+    width, features = _features(pool_data).shape[1], _features(data)
+    if features.shape[1] > width:
+        raise InputError(f"{', '.join(data.paths)}: {features.shape[1]} features, the pool has {width}")
+    features = np.pad(features, ((0, 0), (0, width - features.shape[1])))
     queries = np.repeat(np.arange(len(data.query_ids)), np.diff(data.query_offsets))
     said = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
     return Training(features, data.grades, queries, scores=said)
@@ -284,8 +283,10 @@ def from_tables(
     tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
     is_irrelevant = unjudged == "irrelevant" and qrels is not None
     notes = list(tables.notes)
-    own = runs[:evaluated]
-    for place, (run, n_missing, n_ignored) in enumerate(zip(own, tables.n_missing, tables.n_ignored, strict=False), 1):
+    evaluated_runs = runs[:evaluated]
+    for place, (run, n_missing, n_ignored) in enumerate(
+        zip(evaluated_runs, tables.n_missing, tables.n_ignored, strict=False), 1
+    ):
         which: dict[str, Told] = {"name": run.name, "place": place, "n_runs": evaluated}
         if n_missing:
             notes.append(Note("missing queries", {"n": n_missing, "of": tables.pool.n_queries, **which}))
@@ -296,7 +297,7 @@ def from_tables(
         tuple(tables.rankings[:evaluated]),
         np.maximum(tables.grades, 0) if is_irrelevant else tables.grades,
         run_features(tables.pool, tables.scores),
-        names=system_names([run.name for run in own], [run.source for run in own]),
+        names=system_names([run.name for run in evaluated_runs], [run.source for run in evaluated_runs]),
         scores=tables.scores[:evaluated].T,
         notes=tuple(notes),
     )

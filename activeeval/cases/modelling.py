@@ -160,10 +160,10 @@ def believe(
         raise InputError(f"grade models must each be named once, got {', '.join(names) or 'none'}")
     with_rows = with_factor or len(names) > 1
     fitting: dict[str, Any] = {"tune": tune, "with_rows": with_rows, "n_jobs": n_jobs, "progress": progress}
-    found = [_one(workload, name, max_grade, rng, **fitting) for name in names]
-    probs, of_rows = found[0]
+    members = [_one(workload, name, max_grade, rng, **fitting) for name in names]
+    probs, of_rows = members[0]
     if len(names) > 1:
-        return _mixed(names, found, workload.training, with_factor=with_factor)
+        return _mixed(names, members, workload.training, with_factor=with_factor)
     return _taught(GradeBeliefs(probs), of_rows if with_factor else None, workload.training)
 
 
@@ -185,12 +185,12 @@ def _one(
         raise InputError(f"unknown model {name!r}; {meant}known: {', '.join(KINDS.values())}")
     if rows is not None:
         rows = replace(rows, features=workload.looked_at(name, rows.features))
-    own = replace(workload, features=workload.looked_at(name, workload.features), training=rows)
+    looked_at = replace(workload, features=workload.looked_at(name, workload.features), training=rows)
     if kind == "uniform":
         even = uniform_beliefs(workload.pool.n_items, max_grade).probs
         return even, None if rows is None else np.full((rows.grades.size, max_grade + 1), 1 / (max_grade + 1))
     if kind == "probs":
-        return _recalibrated(own, rows, max_grade, rng)
+        return _recalibrated(looked_at, rows, max_grade, rng)
     if rows is None:
         raise InputError(f"the {kind} model has nothing to learn from: give training data, or use the uniform model")
     model = _new_model(kind, max_grade, int(rng.integers(2**31)), n_jobs)
@@ -199,25 +199,27 @@ def _one(
         model = grade_models.tune_grade_model(
             model, _GRIDS["forest" if kind == "forest" else "logit"], rows.features, rows.grades, rows.queries, rng
         )
-    return _learned(own, rows, model, rng, with_rows=with_rows, progress=progress)
+    return _learned(looked_at, rows, model, rng, with_rows=with_rows, progress=progress)
 
 
-def _mixed(names: Sequence[str], found: Sequence[Member], rows: Training | None, *, with_factor: bool) -> GradeBeliefs:
+def _mixed(
+    names: Sequence[str], members: Sequence[Member], rows: Training | None, *, with_factor: bool
+) -> GradeBeliefs:
     """Return the mixture of several models, and those that an estimate is to be fitted to beside it."""
-    probs = [of_pool for of_pool, _ in found]
-    told = [of_rows for _, of_rows in found if of_rows is not None]
-    can_learn = rows is not None and len(told) == len(found) and _can_teach(rows)
+    probs = [of_pool for of_pool, _ in members]
+    of_training = [of_rows for _, of_rows in members if of_rows is not None]
+    can_learn = rows is not None and len(of_training) == len(members) and _can_teach(rows)
     if rows is None or not can_learn:
         note = Note("mean of models", {"n": len(names)})
         return GradeBeliefs(grade_models.average_probabilities(probs), notes=(note,))
-    weights = grade_models.learned_weights(told, rows.grades, rows.queries)
-    chosen = grade_models.worth_fitting(told, weights, rows.grades, rows.queries)
+    weights = grade_models.learned_weights(of_training, rows.grades, rows.queries)
+    chosen = grade_models.worth_fitting(of_training, weights, rows.grades, rows.queries)
     notes = [Note("mixture", {"models": tuple(names), "weights": tuple(map(float, weights))})]
     if chosen:
         notes.append(Note("fitted models", {"models": tuple(names[j] for j in chosen)}))
     of_pool = grade_models.average_probabilities(probs, weights)
     mixture = GradeBeliefs(of_pool, extra_probs=tuple(probs[j] for j in chosen), notes=tuple(notes))
-    return _taught(mixture, grade_models.average_probabilities(told, weights) if with_factor else None, rows)
+    return _taught(mixture, grade_models.average_probabilities(of_training, weights) if with_factor else None, rows)
 
 
 def _learned(
@@ -279,15 +281,15 @@ def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
 def _recalibrated(workload: Workload, rows: Training | None, max_grade: int, rng: np.random.Generator) -> Member:
     """Return given probabilities of the pool and of the training rows, recalibrated where there are such rows."""
     model = grade_models.GivenProbabilities(max_grade=max_grade)
-    given = _widened(workload.features, max_grade + 1, is_uniform=False)
+    probs = _widened(workload.features, max_grade + 1, is_uniform=False)
     if rows is None:
-        model.fit(given)
-        return np.asarray(model.predict_proba(given)), None
+        model.fit(probs)
+        return np.asarray(model.predict_proba(probs)), None
     if rows.items is not None:
-        return _out_of_fold(model, given, workload, rows, rng)
+        return _out_of_fold(model, probs, workload, rows, rng)
     of_rows = _widened(rows.features, max_grade + 1, is_uniform=False)
     model.fit(of_rows, rows.grades)
-    return np.asarray(model.predict_proba(given)), np.asarray(model.predict_proba(of_rows))
+    return np.asarray(model.predict_proba(probs)), np.asarray(model.predict_proba(of_rows))
 
 
 def _out_of_fold(

@@ -76,17 +76,17 @@ def asked_among(
     measure: SampledMeasure, question: str, pair: Pair, lists: Sequence[Rankings], names: Sequence[str]
 ) -> Asked:
     """Return a question of one of several rankings, or of two; ``names`` are empty where systems go without."""
-    own, other = pair
-    target = Target(measure, lists[own], None if other is None else lists[other])
-    return Asked(question, target, names[own] if names else "", names[other] if names and other is not None else "")
+    system, other = pair
+    target = Target(measure, lists[system], None if other is None else lists[other])
+    return Asked(question, target, names[system] if names else "", names[other] if names and other is not None else "")
 
 
 def check_differ(asked: Sequence[Asked]) -> None:
     """Raise InputError where two of many systems have lists that no label can tell apart."""
-    for one in asked:
-        if one.versus and not one.target.matters.any():
-            what = f"the lists of {one.system} and {one.versus} do not differ where {one.target.name} counts"
-            raise InputError(f"{what}: leave one of the two out")
+    for question in asked:
+        if question.versus and not question.target.matters.any():
+            what = f"the lists of {question.system} and {question.versus} do not differ"
+            raise InputError(f"{what} where {question.target.name} counts: leave one of the two out")
 
 
 def system_names(tags: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:

@@ -34,26 +34,26 @@ def texts_of(
     notes: list[Note] = []
     if queries is not None:
         ids = [query for query, _ in pairs]
-        found = _found(queries, QUERIES, ids, sheet, "queries")
-        columns["query"] = [next(iter(found.by_id.get(query, {}).values()), "") for query in ids]
-        notes += _missing(queries, found, list(dict.fromkeys(ids)), "queries")
+        texts = _found(queries, QUERIES, ids, sheet, "queries")
+        columns["query"] = [next(iter(texts.by_id.get(query, {}).values()), "") for query in ids]
+        notes += _missing(queries, texts, list(dict.fromkeys(ids)), "queries")
     if documents is not None:
         ids = [document for _, document in pairs]
-        found = _found(documents, DOCUMENTS, ids, sheet, "items")
-        columns |= {name: [found.by_id.get(own, {}).get(name, "") for own in ids] for name in found.names}
-        notes += _missing(documents, found, ids, "items")
+        texts = _found(documents, DOCUMENTS, ids, sheet, "items")
+        columns |= {name: [texts.by_id.get(text_id, {}).get(name, "") for text_id in ids] for name in texts.names}
+        notes += _missing(documents, texts, ids, "items")
     return columns, notes
 
 
 def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, what: str) -> TextsById:
-    found = read_texts(path, vocabulary, set(ids))
-    if ids and not any(found.by_id.values()):
-        of = f"its first id is {found.first_id!r}, the sheet's {ids[0]!r}{unseen_difference([found.first_id], ids)}"
-        raise InputError(f"{path}: none of its {found.n_rows} rows has a text for the {what} of {sheet}: {of}")
-    return found
+    texts = read_texts(path, vocabulary, set(ids))
+    if ids and not any(texts.by_id.values()):
+        of = f"its first id is {texts.first_id!r}, the sheet's {ids[0]!r}{unseen_difference([texts.first_id], ids)}"
+        raise InputError(f"{path}: none of its {texts.n_rows} rows has a text for the {what} of {sheet}: {of}")
+    return texts
 
 
-def _missing(path: str, found: TextsById, ids: Sequence[str], what: str) -> list[Note]:
-    n_missing = sum(not found.by_id.get(own) for own in ids)
-    told: dict[str, Told] = {"n": n_missing, "of": len(ids), "what": what, "source": path}
-    return [Note("missing texts", told)] if n_missing else []
+def _missing(path: str, texts: TextsById, ids: Sequence[str], what: str) -> list[Note]:
+    n_missing = sum(not texts.by_id.get(text_id) for text_id in ids)
+    numbers: dict[str, Told] = {"n": n_missing, "of": len(ids), "what": what, "source": path}
+    return [Note("missing texts", numbers)] if n_missing else []

@@ -147,8 +147,8 @@ def load_run(source: Any) -> Run:
     ranks = sheet.wholes("rank") if is_ranked else places_within(distinct_texts(query_ids)[1])
     name = Path(source).name.split(".")[0] if isinstance(source, (str, os.PathLike)) else ""
     # without ranks of its own the order of a table's rows says nothing
-    told = order_notes(sheet.source, query_ids, scores, ranks if is_ranked else np.zeros_like(ranks))
-    return Run(query_ids, doc_ids, scores, ranks, name, sheet.source, told)
+    notes = order_notes(sheet.source, query_ids, scores, ranks if is_ranked else np.zeros_like(ranks))
+    return Run(query_ids, doc_ids, scores, ranks, name, sheet.source, notes)
 
 
 def load_tables(qrels: Any, runs: Sequence[Any]) -> tuple[Qrels, list[Run]]:

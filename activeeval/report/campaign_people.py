@@ -154,8 +154,8 @@ def _warning(warning: Summary) -> str:
     )
     return (
         f"{warning['judge']} skips relevant items more often than others: {relevant} of those with a grade above 0, "
-        f"{other} of the others. Where nobody else judges them the estimate is biased, and its interval misses more often "
-        "than it says: see what waits, and what cannot be judged."
+        f"{other} of the others. Where nobody else judges them the estimate is biased, and its interval misses more "
+        "often than it says: see what waits, and what cannot be judged."
     )
 
 
