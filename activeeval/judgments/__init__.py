@@ -17,8 +17,9 @@ _HOMES = {
     ),
     "activeeval.judgments.coded": ("Grades", "Relations"),
     "activeeval.judgments.coefficients": ("chi_squared", "cohen_kappa", "krippendorff_alpha"),
-    "activeeval.judgments.judgment": ("Judge", "Judgment", "Judgments"),
+    "activeeval.judgments.judgment": ("Judge", "Judgment"),
     "activeeval.judgments.reading": ("labels_of", "read", "read_all"),
+    "activeeval.judgments.table": ("Judgments",),
 }
 __all__ = [
     "Agreements",
@@ -55,7 +56,8 @@ if TYPE_CHECKING:
     )
     from activeeval.judgments.coded import Grades, Relations
     from activeeval.judgments.coefficients import chi_squared, cohen_kappa, krippendorff_alpha
-    from activeeval.judgments.judgment import Judge, Judgment, Judgments
+    from activeeval.judgments.judgment import Judge, Judgment
     from activeeval.judgments.reading import labels_of, read, read_all
+    from activeeval.judgments.table import Judgments
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

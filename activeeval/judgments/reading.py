@@ -18,18 +18,8 @@ from activeeval.errors import FormatError, shown
 from activeeval.io.judges import judge_name
 from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.io.text.plain import first_words, plain_grades
-from activeeval.judgments.judgment import (
-    BAD,
-    CANNOT,
-    GRADE,
-    JUDGE_KINDS,
-    UNJUDGED,
-    WAITS,
-    Judge,
-    Judgment,
-    Judgments,
-    joined,
-)
+from activeeval.judgments.judgment import BAD, CANNOT, GRADE, JUDGE_KINDS, UNJUDGED, WAITS, Judge, Judgment
+from activeeval.judgments.table import Judgments, joined
 from activeeval.pool.texts import Texts
 from activeeval.types import Bytes, Ints
 

@@ -14,7 +14,8 @@ from activeeval.errors import InputError
 from activeeval.judgments.agreement import compare_agreement, grade_agreement, preference_agreement
 from activeeval.judgments.coded import Grades, Relations
 from activeeval.judgments.coefficients import METRICS, WEIGHTS, chi_squared, cohen_kappa, krippendorff_alpha
-from activeeval.judgments.judgment import Judge, Judgment, Judgments
+from activeeval.judgments.judgment import Judge, Judgment
+from activeeval.judgments.table import Judgments
 from activeeval.top_k import TopKLabelling
 
 NONE = None
