@@ -3,10 +3,16 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-all lint types nojit notebooks experiments pages readme bench figures clean
+QUICK = tests/kernels tests/pool tests/measures tests/tasks/test_six_queries.py tests/test_architecture.py tests/test_assertions.py tests/test_words.py
+
+.PHONY: demo quick test test-all lint types nojit notebooks experiments pages readme bench figures clean
 
 demo: $(VENV)/installed
 	$(BIN)/activeeval demo
+
+# the kernels, the laws of measures, pools and the house, and each task on six queries
+quick: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -n auto -m "not slow" $(QUICK)
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto -m "not slow"

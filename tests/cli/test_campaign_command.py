@@ -306,11 +306,10 @@ def test_the_gate_reads_a_campaign(call, oracle):
     assert call("campaign", "create", "g", *both, "--budget", 40, "--seed", 1).code == 0
     call("campaign", "judge", "g", "--judge", "ann", "--oracle", oracle)
     done = call("compare", "a.run", "b.run", "--campaign", "g", "-o", "jsonl")
-    assert done.code in (0, 10, 11)
+    assert done.code == 11
     row = json.loads(done.out)
     assert (row["campaign"], row["as_of"]) == ("g", call("campaign", "status", "g", "-o", "jsonl").rows[0]["as_of"])
-    if "top-up" in done.err:
-        assert "activeeval campaign next g --out batch.csv" in done.err
+    assert "queries like these, all judged, should decide it" in done.err
 
 
 def test_labels_of_the_pool_are_not_used_unless_asked_for(call):
@@ -352,9 +351,9 @@ def test_a_broken_call_is_one_line_and_changes_nothing(call, campaign, folder, l
     )
     given = [str(one) for word in words for one in (MADE if word == "{made}" else (word,))]
     done = call("campaign", *given)
-    assert done.code in (1, 2)
+    assert done.code == (2 if said.startswith(("give one of", "--judge")) else 1)
     assert said in done.err
-    assert len(done.err.strip().splitlines()) == 1 or done.code == 2
+    assert done.code == 2 or done.err.count("\n") == 1
     after = json_rows(campaign("export", "--format", "jsonl").out)
     assert [e for e in after if e["kind"] != "shown"] == [e for e in json_rows(before) if e["kind"] != "shown"]
 

@@ -180,7 +180,7 @@ def test_a_database_that_another_process_writes(sqlite_url):
             assert "another process has been writing to it for 0.2 s" in says
             assert store.last_seq("night") == 4  # who reads need not wait
             other.execute("ROLLBACK")
-        assert store.claim("night", "ann") is not None
+        assert store.claim("night", "ann").doc_id == "d1-0"
 
 
 def test_a_campaign_that_another_process_holds(postgresql_url):
@@ -192,7 +192,7 @@ def test_a_campaign_that_another_process_holds(postgresql_url):
             return complaint(StateError, lambda: store.claim("night", "ann"))
 
         assert "another process has been writing to it for 0.2 s" in holder._database.write(while_held)
-        assert store.claim("night", "ann") is not None
+        assert store.claim("night", "ann").doc_id == "d1-0"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,92 @@
+"""Each task once, on a pool of six queries: what everything judged says is the mean score, in plain sums."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import pytest
+
+from activeeval import DCG, METHODS, StateError, evaluate
+from activeeval.campaign import Rules
+from activeeval.cases.budgets import Budget
+from activeeval.cases.case import prepare
+from activeeval.cases.choices import Choices
+from activeeval.store import open_store
+from activeeval.tasks.answers import answers
+from activeeval.tasks.campaigns.making import create
+from activeeval.tasks.campaigns.scripted_judge import judge_all
+from activeeval.tasks.campaigns.standing import answered, standing
+from activeeval.tasks.campaigns.verifying import verify
+from activeeval.tasks.plan import plan_measure
+from activeeval.tasks.samples import draw, judged
+
+GRADES = {(f"q{q}", f"d{d}"): (3 * q + q * d + d // 2) % 4 for q in range(6) for d in range(5)}
+RUN = {f"q{q}": {f"d{d}": float((d + q) % 5) for d in range(5)} for q in range(6)}
+RANKED = {query: sorted(scores, key=scores.get, reverse=True) for query, scores in RUN.items()}
+TRUTH = (
+    sum((2 ** GRADES[q, d] - 1) / math.log2(rank + 2) for q, docs in RANKED.items() for rank, d in enumerate(docs)) / 6
+)
+
+
+@pytest.fixture
+def case(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{query} Q0 {doc} 1 {score} run" for query, scores in RUN.items() for doc, score in scores.items()]
+    Path("a.run").write_text("\n".join(lines))
+    return prepare(Choices(runs=("a.run",), max_grade=3, seed=1), use_labels=False)
+
+
+def judge_sheet(path, blocks=99):
+    with open(path, newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    for row in rows:
+        row["grade"] = GRADES[row["query_id"], row["doc_id"]] if int(row["block"]) <= blocks else ""
+    with open(path, "w", newline="") as handle:
+        writer = csv.DictWriter(handle, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("share", [1.0, 0.7])
+def test_a_sheet_is_judged_and_read(case, method, share):
+    sample = draw(case, ["DCG"], (), Budget(share, is_share=True), method=method)
+    sample.write("a.sample", "a.csv")
+    judge_sheet("a.csv")
+    back, progress, _ = judged("a.sample", ["a.csv"])
+    ((answer,), _) = answers(back, back.asked((), ()))
+    live = sample.campaign.run(lambda query, docs: [GRADES[query, doc] for doc in docs])
+    assert answer.estimate == live
+    assert progress.waiting == 0
+    if share == 1:
+        assert (answer.estimate.value, answer.estimate.std_error) == (pytest.approx(TRUTH), 0)
+    else:
+        assert answer.estimate.n_items < len(GRADES)
+
+
+def test_a_campaign_is_judged_and_read(case):
+    with open_store("sqlite://", create=True) as store:
+        create(store, "week", draw(case, ["DCG"], (), Budget(1.0, is_share=True)), Rules())
+        with pytest.raises(StateError):
+            answered(standing(store, "week"))
+        assert len(list(judge_all(store, "week", "ann", GRADES, limit=7))) == 7
+        assert len(list(judge_all(store, "week", "bob", GRADES))) == len(GRADES) - 7
+        ((answer,), _) = answered(standing(store, "week"))
+        assert (answer.estimate.value, answer.estimate.std_error) == (pytest.approx(TRUTH), 0)
+        assert verify(store, "week") == []
+
+
+def test_everything_is_planned_to_have_no_error(case):
+    (plan,) = plan_measure(case, "DCG", budgets=[Budget(0.7, is_share=True), Budget(1.0, is_share=True)])
+    first, last = (row.prospect.half_width() for row in plan.rows_of({"items"}))
+    assert first > last == 0
+
+
+@pytest.mark.parametrize("share", [None, 0.7])
+def test_a_run_is_evaluated(share):
+    qrels = {query: {doc: GRADES[query, doc] for doc in docs} for query, docs in RUN.items()}
+    found = evaluate(qrels, RUN, measure=DCG(), share=share)
+    assert (found.std_error == 0) == (share is None)
+    assert found.value == pytest.approx(TRUTH, abs=1e-12 if share is None else 6 * found.std_error)

@@ -1,0 +1,49 @@
+"""Assertions that cannot fail, or hardly: of what is always true, of several exit codes, of any exception at all."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILES = [path for folder in ("tests", "benchmarks/tests") for path in sorted((ROOT / folder).rglob("*.py"))]
+TRUE = (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.GeneratorExp, ast.Lambda, ast.JoinedStr, ast.Constant)
+
+
+def is_weak(node):
+    """Return whether a part of a test asks for nothing, or for less than it could."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.raises":
+        return ast.unparse(node.args[0]) in ("Exception", "BaseException")
+    if not isinstance(node, ast.Assert):
+        return False
+    if isinstance(node.test, ast.Call):  # of a class: what it makes is true
+        return ast.unparse(node.test.func).rpartition(".")[2][:1].isupper()
+    if isinstance(node.test, ast.Compare) and isinstance(node.test.ops[0], ast.In):
+        return ast.unparse(node.test.left).rpartition(".")[2] in ("code", "returncode")
+    return isinstance(node.test, TRUE)
+
+
+def test_every_assertion_can_fail():
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+    weak = [f"{path}:{node.lineno}" for path, tree in trees.items() for node in ast.walk(tree) if is_weak(node)]
+    assert len(trees) > 100
+    assert weak == []
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        *(
+            ("assert (a, b)", True),
+            ("assert Goal(1)", True),
+            ("assert m.Goal(1)", True),
+            ("assert (x for x in y)", True),
+        ),
+        *(("assert code in (0, 1)", True), ("assert call().code in (0, 1)", True), ("pytest.raises(Exception)", True)),
+        *(("assert fits(1)", False), ("assert x in (0, 1)", False), ("pytest.raises(InputError)", False)),
+    ],
+)
+def test_what_cannot_fail_is_noticed(code, expected):
+    assert any(map(is_weak, ast.walk(ast.parse(code)))) is expected
