@@ -39,7 +39,6 @@ from activeeval.cli.wording import option_here
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.cases.budgets import Budget
     from activeeval.tasks.gate import Decision
     from activeeval.tasks.samples import Sample
 
@@ -182,9 +181,8 @@ def _by_judgments(
 ) -> list[Decision]:
     from activeeval.tasks.gate import by_judgments
 
-    budget: Budget | None = options["budget"]
-    names = ("method", "max_grade", "overhead", "unjudged", "scope", "ties")
-    chosen = {name: options[name] for name in names} | {"budget": budget, "rng": options["seed"]}
+    names = ("method", "max_grade", "overhead", "unjudged", "scope", "ties", "budget")
+    chosen = {name: options[name] for name in names} | {"rng": options["seed"]}
     return by_judgments(qrels, old, new, measures or ("DCG@10",), margin=margin, confidence=confidence, **chosen)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Unpack
 
-from activeeval.cases.budgets import Budget
 from activeeval.cases.inputs import sampled_measure
 from activeeval.cases.systems import Asked
 from activeeval.errors import BudgetError, InputError
@@ -18,7 +17,7 @@ from activeeval.measures import Target
 from activeeval.pool import Rankings
 from activeeval.results import Estimate, Interval, Note
 from activeeval.tasks.answers import cut_notes
-from activeeval.tasks.evaluate import compare
+from activeeval.tasks.evaluate import Options, compare
 from activeeval.tasks.samples import Sample
 
 NOT_WORSE, WORSE, UNDECIDED = 0, 10, 11
@@ -113,7 +112,7 @@ def exit_code(decisions: Sequence[Decision]) -> int:
 
 
 def by_judgments(
-    qrels: str,
+    judgments: str,
     old: str,
     new: str,
     measures: Sequence[str],
@@ -121,31 +120,30 @@ def by_judgments(
     margin: float = 0.0,
     confidence: float = 0.95,
     scope: str = "population",
-    budget: Budget | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> list[Decision]:
     """Return the decision of each measure by judgments: by all of them, or by what a budget would have looked up.
 
     Parameters
     ----------
-    qrels, old, new : str
+    judgments, old, new : str
         Files.
     margin : float
         Not negative.
     options
         As `activeeval.compare` takes them.
     """
-    given: dict[str, Any] = {} if budget is None else {"share" if budget.is_share else "budget": budget.amount}
-    judgments, first, second = labels_of(qrels), load_run(new), load_run(old)
-    found = []
+    labels, after, before = labels_of(judgments), load_run(new), load_run(old)
+    estimates = []
     for text in measures:
         measure = sampled_measure(text)
         try:
-            found.append((measure, compare(judgments, first, second, measure=measure, scope=scope, **given, **options)))
+            answer = compare(before, after, judgments=labels, measure=measure, **options)
         except BudgetError as problem:
             raise InputError(f"{text}: {problem}", field="budget") from None
-    decisions = _decided([(str(measure), estimate) for measure, estimate in found], margin, confidence)
-    return [_with_queries(one) for one in decisions] if budget is None else decisions
+        estimates.append((str(measure), answer.of(scope)))
+    decisions = _decided(estimates, margin, confidence)
+    return [_with_queries(one) for one in decisions] if options.get("budget") is None else decisions
 
 
 def by_sample(
