@@ -34,7 +34,7 @@ from activeeval.cli.wording import complaint
 from activeeval.errors import ActiveEvalError, visible
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True})
 @click.version_option(__version__, prog_name="activeeval")
 @click.option("--quiet", is_flag=True, help="Say nothing on stderr but errors.")
 def cli(quiet: bool) -> None:

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.inputs import POSITIVE, SHARE, seed_option
-from activeeval.cli.output import (
-    check_apart,
-    check_new,
-    emit,
-    force_option,
-    output_option,
-    places_option,
-    say,
-)
+from activeeval.cli.output import check_apart, check_new, emit, force_option, output_option, places_option, say
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
@@ -35,17 +27,17 @@ OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves", "learning_rate": "--lea
               help="More documents that may be compared, not judged; of a query that is judged too, its documents here."
               " Repeatable.")  # fmt: skip
 @click.option("--base", metavar="FILE", help="Ranker to tune, learned from other queries. Default: boosted trees.")
-@click.option("--trees", "n_trees", type=click.IntRange(1, 10_000), default=300, show_default=True, help="Of the base.")
-@click.option("--leaves", "n_leaves", type=click.IntRange(2, 1000), default=20, show_default=True, help="Of a tree.")
-@click.option("--learning-rate", type=POSITIVE, default=0.1, show_default=True, help="Of the base.")
-@click.option("--method", type=click.Choice(("closed_form", "sgd", "hinge")), default="closed_form", show_default=True,
+@click.option("--trees", "n_trees", type=click.IntRange(1, 10_000), default=300, help="Of the base.")
+@click.option("--leaves", "n_leaves", type=click.IntRange(2, 1000), default=20, help="Of a tree.")
+@click.option("--learning-rate", type=POSITIVE, default=0.1, help="Of the base.")
+@click.option("--method", type=click.Choice(("closed_form", "sgd", "hinge")), default="closed_form",
               help="Squared loss exactly or by stochastic gradient, or the hinge.")  # fmt: skip
 @click.option("--regularization", "lambdas", type=POSITIVE, multiple=True, metavar="L",
               help="How much staying near the base counts; repeatable. Default: 0.01, 0.1, ... 10000.")  # fmt: skip
-@click.option("--alpha", type=POSITIVE, default=1.0, show_default=True,
+@click.option("--alpha", type=POSITIVE, default=1.0,
               help="How many times users' preferences count as much as judges' grades.")  # fmt: skip
-@click.option("--folds", "n_folds", type=click.IntRange(2), default=5, show_default=True, help="Of queries.")
-@click.option("--click-level", type=SHARE, default=0.05, show_default=True, help="Of the test of two click rates.")
+@click.option("--folds", "n_folds", type=click.IntRange(2), default=5, help="Of queries.")
+@click.option("--click-level", type=SHARE, default=0.05, help="Of the test of two click rates.")
 @click.option("--plot", metavar="FILE", help="Draw nDCG@5, precision and B over the regularization.")
 @click.option("--out", required=True, metavar="FILE", help="The tuned ranker and its base: plain arrays, no code.")
 @force_option

@@ -20,7 +20,7 @@ _IMPLIED = "preferences implied by grades"
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--resamples", type=click.IntRange(1, 100_000), default=1000, show_default=True,
+@click.option("--resamples", type=click.IntRange(1, 100_000), default=1000,
               help="Bootstrap resamples of the queries, for the intervals.")  # fmt: skip
 @confidence_option
 @seed_option

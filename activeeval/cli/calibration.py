@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @pool_options
-@click.option(
-    "--measure", default="DCG", show_default=True, help="DCG, ERR, RBP, P, Success, RR, nDCG, R, AP or @FILE."
-)
+@click.option("--measure", default="DCG", help="DCG, ERR, RBP, P, Success, RR, nDCG, R, AP or @FILE.")
 @places_option
 @output_option
 def calibration(measure: str, places: int, form: str, **options: Any) -> None:

@@ -65,11 +65,7 @@ _OWN = {
     help=f"{MEASURES_HELP}; repeatable. Default: DCG@10, or what the sample was made for.",
 )
 @click.option(
-    "--margin",
-    type=FiniteRange(0),
-    default=0.0,
-    show_default=True,
-    help="A difference that does not matter, in the unit of the measure.",
+    "--margin", type=FiniteRange(0), default=0.0, help="A difference that does not matter, in the unit of the measure."
 )
 @scope_option("population")
 @policy_option
@@ -77,14 +73,11 @@ _OWN = {
 @click.option("--budget", type=BUDGET, help=f"With --qrels, look up only what this pays for. {BUDGET_HELP}.")
 @click.option("--method", help="With --budget; see `activeeval methods`. Default: the best for the measure.")
 @click.option("--max-grade", type=SCALE, help="Largest grade of the scale. Default: the largest judgment.")
-@click.option(
-    "--overhead", type=FiniteRange(0), default=0.0, show_default=True, help="Cost of turning to a query, in items."
-)
+@click.option("--overhead", type=FiniteRange(0), default=0.0, help="Cost of turning to a query, in items.")
 @click.option(
     "--unjudged",
     type=click.Choice(("error", "irrelevant")),
     default="error",
-    show_default=True,
     help="What an item is that is asked for and has no judgment: an error, or of grade 0.",
 )
 @seed_option

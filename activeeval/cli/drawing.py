@@ -74,7 +74,7 @@ _TARGETS = (
         metavar="D",
         help="The budget that should detect a difference of D, with --power.",
     ),
-    click.option("--power", type=SHARE, default=0.8, show_default=True, help="Chance that the interval leaves out 0."),
+    click.option("--power", type=SHARE, default=0.8, help="Chance that the interval leaves out 0."),
 )
 
 

@@ -32,22 +32,11 @@ _MOST_TOLD = 6
 _NUMBER = re.compile(r"\d[\d.]*")
 
 output_option = click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="Format of the numbers.",
+    "-o", "--output", "form", type=click.Choice(FORMATS), default="text", help="Format of the numbers."
 )
 force_option = click.option("--force", is_flag=True, help="Overwrite what is there.")
 places_option = click.option(
-    "-p",
-    "--places",
-    type=click.IntRange(-1),
-    default=4,
-    show_default=True,
-    help="Decimal places; -1 prints all digits.",
+    "-p", "--places", type=click.IntRange(-1), default=4, help="Decimal places; -1 prints all digits."
 )
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 )
 @click.option("--half-width", type=POSITIVE, metavar="E", help="Which budget brings the interval to ± E?")
 @click.option("--difference", type=POSITIVE, metavar="D", help="Which budget detects a difference of D, with --power?")
-@click.option("--power", type=SHARE, default=0.8, show_default=True, help="Chance that the interval leaves out 0.")
+@click.option("--power", type=SHARE, default=0.8, help="Chance that the interval leaves out 0.")
 @click.option(
     "--budget", "budgets", multiple=True, type=BUDGET, help=f"{BUDGET_HELP}; repeatable: what do these reach?"
 )
@@ -123,12 +123,7 @@ def plan(
 
 
 def _show(
-    plans: Sequence[Sequence[MeasurePlan]],
-    case: Case,
-    confidence: float,
-    seconds: float | None,
-    form: str,
-    places: int,
+    plans: Sequence[Sequence[MeasurePlan]], case: Case, confidence: float, seconds: float | None, form: str, places: int
 ) -> None:
     from activeeval.report import plain_plan_rows, plan_rows
 

@@ -194,7 +194,6 @@ def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries:
     "kind",
     type=click.Choice(("t", "skewed", "logit", "group-sequential")),
     default="t",
-    show_default=True,
     help="skewed: a comparison that hangs on few queries; logit: one ranking, within what the measure can be; "
     "group-sequential: valid at the end of every block, for those who look again.",
 )
@@ -269,9 +268,9 @@ def estimate(
 
 @click.command()
 @pool_options
-@click.option("--measure", default="DCG", show_default=True, help=f"{MEASURES_HELP}.")
+@click.option("--measure", default="DCG", help=f"{MEASURES_HELP}.")
 @method_option
-@click.option("--budget", type=BUDGET, default="10%", show_default=True, help=f"{BUDGET_HELP}.")
+@click.option("--budget", type=BUDGET, default="10%", help=f"{BUDGET_HELP}.")
 @click.option("--out", required=True, metavar="FILE", help="Table to write: .parquet, .csv, .tsv or .jsonl.")
 @click.option("--plot", metavar="FILE", help="Draw q/p over cost and expected performance (.png, .svg, .pdf).")
 @force_option

@@ -46,14 +46,11 @@ _MINUTES = 60
 )
 @documents_option
 @queries_option
-@click.option(
-    "--judges-per-item", type=click.IntRange(1), default=1, show_default=True, help="An item waits for so many judges."
-)
+@click.option("--judges-per-item", type=click.IntRange(1), default=1, help="An item waits for so many judges.")
 @click.option(
     "--policy",
     type=click.Choice(("majority", "median", "mean-gain")),
     default="majority",
-    show_default=True,
     help="What the grades of several judges count as: the grade that most give, the lowest of several such; the lower "
     "median; or the mean gain.",
 )
@@ -61,7 +58,6 @@ _MINUTES = 60
     "--lease",
     type=click.FloatRange(0, 525_600, min_open=True),
     default=15.0,
-    show_default=True,
     metavar="MINUTES",
     help="For so long an item belongs to the judge who has it; then another may get it.",
 )

@@ -88,7 +88,6 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
     "kind",
     type=click.Choice(("t", "skewed", "logit", "group-sequential")),
     default="t",
-    show_default=True,
     help="group-sequential: valid at the end of every block, for those who look again.",
 )
 @confidence_option
