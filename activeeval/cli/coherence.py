@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.inputs import seed_option
-from activeeval.cli.output import check_out, emit, output_option, places_option, say, say_notes
+from activeeval.cli.output import check_out, emit, rows_options, say, say_notes
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
               help="Bins of the difference under the first measure.")  # fmt: skip
 @click.option("--plot", metavar="FILE", help="Draw agreement over difference (.png, .svg, .pdf).")
 @seed_option
-@places_option
-@output_option
+@rows_options
 def coherence(
     first: str, second: str, n_pairs: int, bins: int, plot: str | None, seed: int, places: int, form: str, **lists: Any
 ) -> None:

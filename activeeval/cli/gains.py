@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import (
-    POSITIVE,
-    SCALE,
-    FiniteRange,
-    confidence_option,
-    seed_option,
-    ties_option,
-    with_options,
+from activeeval.cli import inputs
+from activeeval.cli.output import (
+    check_new,
+    check_out,
+    emit,
+    force_option,
+    rows_options,
+    say,
 )
-from activeeval.cli.output import check_new, check_out, emit, force_option, output_option, places_option, say
 
 if TYPE_CHECKING:
     from activeeval.gains import GainDiscountLearner, ListSource
@@ -25,23 +24,25 @@ _FEW = 20
 _MANY, _MUCH = 1000, 150_000
 _OPTIONS = (
     click.argument("prefs", metavar="PREFS...", nargs=-1, required=True),
-    click.option("--max-grade", type=SCALE, help="Largest grade of the scale. Default: the largest seen."),
+    click.option("--max-grade", type=inputs.SCALE, help="Largest grade of the scale. Default: the largest seen."),
     click.option("--qrels", metavar="FILE", help="Judgments, where the pairs name runs instead of listing grades."),
     click.option("--run", "runs", multiple=True, metavar="FILE", help="Run that pairs name; repeatable."),
     click.option("--depth", type=click.IntRange(1), help="Ranks of the runs that were seen side by side. Default: 10."),
-    ties_option,
-    click.option("--C", "C", type=POSITIVE, help="Weight of one preference. Default: the best by cross-validation."),
-    click.option("--C-ties", "C_ties", type=FiniteRange(0), help="Weight of one tie; 0 leaves ties out. Default: C."),
+    inputs.ties_option,
+    click.option("--C", "C", type=inputs.POSITIVE,
+                 help="Weight of one preference. Default: the best by cross-validation."),
+    click.option("--C-ties", "C_ties", type=inputs.FiniteRange(0),
+                 help="Weight of one tie; 0 leaves ties out. Default: C."),
     click.option("--shape", type=click.Choice(("decreasing", "monotone")), default="decreasing",
                  help="monotone: a better grade is never worth less. decreasing: its advantage never grows with rank."),
     click.option("--conflicts", type=click.Choice(("error", "keep")), default="error",
                  help="Where two lists of a query are preferred both ways: stop, or learn from both."),
-    seed_option,
+    inputs.seed_option,
 )  # fmt: skip
 
 
 def _preference_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    return with_options(command, _OPTIONS)
+    return inputs.with_options(command, _OPTIONS)
 
 
 @click.group()
@@ -61,16 +62,17 @@ def gains() -> None:
 @click.option("--validation", multiple=True, metavar="FILE", help="Pairs that choose C instead of cross-validation.")
 @click.option("--margin", type=click.Choice(("unit", "grades", "documents")), default="unit",
               help="Margin of a preference: 1, or the ranks at which grades or documents differ.")  # fmt: skip
-@click.option("--tie-margin", type=FiniteRange(0), default=1.0,
+@click.option("--tie-margin", type=inputs.FiniteRange(0), default=1.0,
               help="Difference that tied lists may have for free.")  # fmt: skip
 @click.option("--resamples", type=click.IntRange(0), default=200,
               help="Bootstrap resamples for the stability band; 0 leaves it out.")  # fmt: skip
-@click.option("--best-gain", type=POSITIVE, help="Gain of the best grade, as 15. Default: the scale of the weights.")
-@confidence_option
+@click.option(
+    "--best-gain", type=inputs.POSITIVE, help="Gain of the best grade, as 15. Default: the scale of the weights."
+)
+@inputs.confidence_option
 @click.option("--out", required=True, metavar="FILE", help="File to write: .json.")
 @force_option
-@places_option
-@output_option
+@rows_options
 def learn(
     validation: tuple[str, ...],
     margin: str,
@@ -178,8 +180,7 @@ def _emit(fields: Mapping[str, Any], form: str, places: int) -> None:
 @gains.command()
 @click.argument("file", metavar="FILE")
 @click.option("--plot", metavar="FILE", help="Draw gains and discounts (.png, .svg, .pdf).")
-@places_option
-@output_option
+@rows_options
 def show(file: str, plot: str | None, places: int, form: str) -> None:
     """Show gains by grade and discounts by rank, beside the usual ones, and how far they can be believed.
 
@@ -208,8 +209,7 @@ def show(file: str, plot: str | None, places: int, form: str) -> None:
 @click.option("--count", type=click.IntRange(1), default=1, help="How many pairs to name.")
 @click.option("--start", type=click.IntRange(1), default=20,
               help="Answers before the choice is by weights; until then it is by chance.")  # fmt: skip
-@places_option
-@output_option
+@rows_options
 def next_pair(count: int, start: int, places: int, form: str, **options: Any) -> None:
     """Name the pair worth asking about next: the one that the answers so far are least sure of.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from activeeval.campaign.labels import Progress
     from activeeval.design import Design
     from activeeval.judgments.policies import Agreement
-    from activeeval.results import Caution, Estimate, Interval, Note
+    from activeeval.results import Caution, Estimate, Note
 
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _HEAVY = 30.0
@@ -40,6 +40,11 @@ places_option = click.option(
 )
 
 
+def rows_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add how rows are printed."""
+    return places_option(output_option(command))
+
+
 def emit(rows: Sequence[Mapping[str, Any]], form: str, places: int = 4) -> None:
     """Print rows on stdout."""
     from activeeval.report import render
@@ -53,25 +58,6 @@ def emit_done(rows: Sequence[Mapping[str, Any]], form: str) -> None:
     """Print what a step has done as rows, with all digits, where somebody asked for rows and not for text."""
     if form != "text":
         emit(rows, form, -1)
-
-
-def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval, /, **more: Any) -> dict[str, Any]:
-    """Return an estimate as a row, what was ``asked`` first and ``more`` columns behind its interval."""
-    return {
-        **asked,
-        "scope": result.scope,
-        "value": result.value,
-        "std_error": result.std_error,
-        "low": interval.low,
-        "high": interval.high,
-        "confidence": interval.confidence,
-        **more,
-        "effective_sample_size": result.effective_sample_size,
-        "queries": result.n_queries,
-        "items": result.n_items,
-        "spent": result.cost,
-        **({} if result.cannot is None else {"cannot_low": result.cannot.low, "cannot_high": result.cannot.high}),
-    }
 
 
 def say_sizes(results: Sequence[Estimate]) -> None:

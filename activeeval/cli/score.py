@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from activeeval.cli.inputs import confidence_option, ties_option
-from activeeval.cli.output import emit, output_option, places_option, say, say_notes
+from activeeval.cli.output import emit, rows_options, say, say_notes
 from activeeval.cli.standings import show_standings
 from activeeval.errors import did_you_mean
 
@@ -52,8 +52,7 @@ _SMALL = 1 << 16
 @ties_option
 @confidence_option
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of the randomization test.")
-@places_option
-@output_option
+@rows_options
 def score(
     qrels: str,
     run: str,

@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli import output
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, pool_options, prepared, weights_option
-from activeeval.cli.output import (
-    check_out,
-    emit,
-    output_option,
-    places_option,
-    say,
-    show_table,
-    warn_of_weights,
-)
 from activeeval.cli.waiting import progress
 from activeeval.cli.wording import complaint
 from activeeval.errors import InputError
@@ -54,8 +46,7 @@ _OFTEN = 0.1
     "replacement, as of passive, keep t.",
 )
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
-@places_option
-@output_option
+@output.rows_options
 def simulate(
     measures: tuple[str, ...],
     methods: tuple[str, ...],
@@ -98,7 +89,7 @@ def simulate(
     find_interval(interval)
     check_fits(measures, [name for name in methods if name != "all"])
     if plot:
-        check_out(plot, PICTURES)
+        output.check_out(plot, PICTURES)
     how = {name: options.pop(name) for name in ("budgets", "weights", "expected")}
     case = prepared(options, measures, use_labels=True)
     for target in case.targets(measures, [case.question]):
@@ -117,7 +108,7 @@ def simulate(
     _show(panels, case, form, places)
     if plot:
         plot_errors({panel.measure: panel.summaries for panel in panels}, plot, unit=case.workload.pool.cost_unit)
-        say(f"wrote {plot}")
+        output.say(f"wrote {plot}")
 
 
 def _say_of_draws(case: Case, chosen: dict[str, list[str]], interval: str) -> None:
@@ -126,16 +117,16 @@ def _say_of_draws(case: Case, chosen: dict[str, list[str]], interval: str) -> No
 
     names = dict.fromkeys(name for names in chosen.values() for name in names if METHODS[name].with_replacement)
     if interval != "t" and not case.systems:
-        say(f"draws with replacement keep their t intervals: {', '.join(names)}")
+        output.say(f"draws with replacement keep their t intervals: {', '.join(names)}")
 
 
 def _say_of_budgets(trial: Trial) -> None:
     """Say which budgets are left out, and where one query would weigh too much."""
     for name, refusal in trial.left_out:
-        say(f"{trial.measure}, {name}: {complaint(refusal)}; left out")
+        output.say(f"{trial.measure}, {name}: {complaint(refusal)}; left out")
     if trial.contest is None:
         for name, design in trial.least().items():
-            warn_of_weights(f"{name}, {trial.measure}", design)
+            output.warn_of_weights(f"{name}, {trial.measure}", design)
 
 
 def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None:
@@ -148,7 +139,7 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
             why = f" (less spread than expected {s.less_spread.value:.0%})" if s.less_spread.value > _OFTEN else ""
             told.append(f"{s.coverage.value:.1%} at {amount(s.budget)}{why}")
         if told:
-            say(f"{method}, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(told)}")
+            output.say(f"{method}, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(told)}")
 
 
 def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
@@ -156,19 +147,21 @@ def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
     from activeeval.report import at_once_rows, plain_rows
 
     if form != "text":
-        emit([row for panel in panels for row in panel.rows()], form, places)
+        output.emit([row for panel in panels for row in panel.rows()], form, places)
         return
     for panel in panels:
         if not panel.contrasts:
             what = "difference of two rankings" if case.workload.versus is not None else "one ranking"
             first, pool = panel.summaries[0], case.workload.pool
             title = f"{panel.measure}, {what}: {pool.n_queries} queries, truth {first.truth:.4f}"
-            show_table(
+            output.show_table(
                 plain_rows(panel.summaries), f"{title}, {first.repetitions} repetitions, budgets in {pool.cost_unit}"
             )
             continue
         n, (_, first_one) = len(panel.contrasts), panel.contrasts[0]
         rows = [{"contrast": a.title, **row} for a, summaries in panel.contrasts for row in plain_rows(summaries)]
-        show_table(rows, f"{panel.measure}, {n} differences by one sample, {first_one[0].repetitions} repetitions")
+        output.show_table(
+            rows, f"{panel.measure}, {n} differences by one sample, {first_one[0].repetitions} repetitions"
+        )
         if panel.at_once:
-            show_table(at_once_rows(panel.at_once), f"{panel.measure}, all {n} at once, 95 %")
+            output.show_table(at_once_rows(panel.at_once), f"{panel.measure}, all {n} at once, 95 %")

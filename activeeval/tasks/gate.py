@@ -15,8 +15,10 @@ from activeeval.io.loading import load_run, pool_from_tables
 from activeeval.judgments import labels_of
 from activeeval.measures import Target
 from activeeval.pool import Rankings
+from activeeval.report.rendering import Cell
 from activeeval.results import Estimate, Interval, Note
 from activeeval.tasks.answers import cut_notes
+from activeeval.tasks.estimate import estimate_row
 from activeeval.tasks.evaluate import Options, compare
 from activeeval.tasks.samples import Sample
 
@@ -109,6 +111,19 @@ def exit_code(decisions: Sequence[Decision]) -> int:
     if all(one.is_not_worse for one in decisions):
         return NOT_WORSE
     return WORSE if any(one.verdict == "worse" for one in decisions) else UNDECIDED
+
+
+def rows_of(decisions: Sequence[Decision]) -> list[dict[str, Cell]]:
+    """Return each decision as a row; of several measures with the p value by Holm's method."""
+    rows = []
+    for decision in decisions:
+        more: dict[str, Cell] = {"p_value": decision.p_value}
+        more |= {"p_holm": decision.p_holm} if len(decisions) > 1 else {}
+        more |= {"margin": decision.margin, "more_budget": decision.more_budget, "more_queries": decision.more_queries}
+        asked = {"measure": decision.measure, "question": "difference"}
+        row = estimate_row(asked, decision.estimate, decision.interval, **more)
+        rows.append({"measure": decision.measure, "verdict": decision.verdict, **row})
+    return rows
 
 
 def by_judgments(

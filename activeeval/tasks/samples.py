@@ -18,6 +18,7 @@ from activeeval.cases.budgets import Budget, check_open
 from activeeval.cases.case import Case
 from activeeval.cases.inputs import ending_at, on_scale, sampled_measure
 from activeeval.cases.systems import Asked, asked_among, asked_of, check_differ
+from activeeval.design import Design
 from activeeval.design.methods import default_method, find_method
 from activeeval.errors import BudgetError, InputError
 from activeeval.io.arrays import pack, write_arrays
@@ -270,6 +271,20 @@ def draw(
         depth=case.depth,
         seed=case.seed_number,
     )
+
+
+def design_of(
+    case: Case, measure: str, method: str | None, budget: Budget, defensive_share: float | None = None
+) -> Design:
+    """Return the design of a sample for one question, at a budget where samples of its scheme have one."""
+    target = case.target(measure)
+    design = case.design(method or default_method(target.measure).name, target, defensive_share)
+    if not design.scheme.can_be_topped_up:
+        return design
+    try:
+        return design.with_budget(budget.of(target, known=case.known))
+    except BudgetError as problem:
+        raise budget.refused(problem, target, known=case.known) from None
 
 
 def read_sample(path: str) -> tuple[Sample, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -77,20 +77,22 @@ def check_rules(sample: Sample, rules: Rules) -> int | None:
     return k
 
 
-def top_up(store: Store, name: str, budget: Budget, texts_of: Any = None) -> tuple[Sample, int]:
+def top_up(
+    store: Store, name: str, budget: Budget, texts_of: Callable[[Sample], Texts] | None = None
+) -> tuple[Sample, int]:
     """Add a budget to a campaign's sample; return the sample as it is now and the number of the last event.
 
     Parameters
     ----------
     texts_of : callable, optional
-        Returns what the judges read of some pairs of query and document, as `create` takes it.
+        Returns what the judges read of what a sample has that is new, as `create` takes it.
     """
     versions = store.samples(name)
     if len(rounds_of(versions)) > 1:
         raise StateError(f"campaign {name}: what was drawn in rounds is not topped up: redraw it, for one more round")
     before, own = unpacked_sample(versions[-1].payload, f"campaign {name}")
     grown = before.topped_up(budget, own)
-    return grown, _grow(store, name, grown, "topped up", {} if texts_of is None else texts_of(grown.pairs))
+    return grown, _grow(store, name, grown, "topped up", {} if texts_of is None else texts_of(grown))
 
 
 def redraw(store: Store, name: str, sample: Sample, texts: Texts | None = None) -> int:

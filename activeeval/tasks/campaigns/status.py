@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from activeeval.store import Store
 from activeeval.tasks.campaigns.standing import Standing, answered
+from activeeval.tasks.estimate import Estimates
+from activeeval.tasks.orders import places
 
 
 def status(found: Standing, store: Store) -> dict[str, Any]:
@@ -72,6 +75,30 @@ def reached(found: Standing) -> str:
     widest = max((one.interval.high - one.interval.low) / 2 for one in told)
     state = "reached: judging may stop" if widest <= wanted else "not reached yet"
     return f"± {wanted:g} is {state}; by the interval that may be looked at after every block it is ± {widest:.3g}"
+
+
+def estimates_of(
+    found: Standing,
+    measures: Sequence[str] = (),
+    questions: Sequence[str] = (),
+    contrasts: str | None = None,
+    *,
+    scope: str = "pool",
+    kind: str = "t",
+    confidence: float = 0.95,
+) -> Estimates:
+    """Return what a campaign answers, and what to know of it; arguments as of `standing.answered`."""
+    how = {"scope": scope, "kind": kind, "confidence": confidence}
+    answers, notes = answered(found, measures, questions, contrasts, **how)  # type: ignore[arg-type]
+    return Estimates(
+        answers=answers,
+        notes=notes,
+        places=places(found.sample.systems, answers) if len(found.read) == 1 else [],
+        progress=found.progress,
+        agreement=found.agreement,
+        policy=found.policy,
+        **how,  # type: ignore[arg-type]
+    )
 
 
 def intervals(found: Standing, confidence: float = 0.95) -> list[dict[str, Any]]:
