@@ -135,8 +135,8 @@ def _rows(decisions: Sequence[Decision], form: str, shared: Mapping[str, Any]) -
     rows = rows_of(decisions)
     if form != "jsonl":
         return [{name: row[name] for name in row if any(other[name] is not None for other in rows)} for row in rows]
-    told = [[asdict(worded(caution, option_here)) for caution in each.estimate.cautions] for each in decisions]
-    return [{**row, "cautions": cautions, **shared} for row, cautions in zip(rows, told, strict=True)]
+    cautions = ([asdict(worded(caution, option_here)) for caution in each.estimate.cautions] for each in decisions)
+    return [{**row, "cautions": texts, **shared} for row, texts in zip(rows, cautions, strict=True)]
 
 
 def _check_source(context: click.Context, sources: Mapping[str, str | None], sheets: Sequence[str]) -> None:

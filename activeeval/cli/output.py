@@ -125,20 +125,20 @@ def say_cautions(results: Sequence[tuple[str, Estimate]]) -> None:
     """Say what to be wary of in named estimates, without a name where it is true of all."""
     from activeeval.report.words import line_of
 
-    own = [(name, [line_of(caution, option_here) for caution in result.cautions]) for name, result in results]
-    shared = [text for text in own[0][1] if all(text in texts for _, texts in own)]
+    by_name = [(name, [line_of(caution, option_here) for caution in result.cautions]) for name, result in results]
+    shared = [text for text in by_name[0][1] if all(text in texts for _, texts in by_name)]
     for text in shared:
         say(text)
     alike: dict[str, list[tuple[str, str]]] = {}
-    for name, texts in own:
+    for name, texts in by_name:
         for text in texts:
             if text not in shared:
                 alike.setdefault(_NUMBER.sub("#", text), []).append((name, text))
-    for told in alike.values():
-        if len(told) > _MOST_TOLD:
-            say(f"{len(told)} of {len(results)} estimates, the first of them {told[0][0]}: {told[0][1]}")
+    for same in alike.values():
+        if len(same) > _MOST_TOLD:
+            say(f"{len(same)} of {len(results)} estimates, the first of them {same[0][0]}: {same[0][1]}")
             continue
-        for name, text in told:
+        for name, text in same:
             say(f"{name}: {text}")
 
 

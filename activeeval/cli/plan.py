@@ -107,7 +107,9 @@ def plan(
     if sheets and not pilots:
         raise click.UsageError("--sheet holds the judgments of a --pilot: give the pilot's sample, too")
     wanted: list[dict[str, Any]] = [{"half_width": half_width}, {"difference": difference, "power": power}]
-    goals = [Goal(**one, scope=scope, confidence=confidence) for one in wanted if next(iter(one.values())) is not None]
+    goals = [
+        Goal(**wish, scope=scope, confidence=confidence) for wish in wanted if next(iter(wish.values())) is not None
+    ]
     check_fits(measures, [name for name in methods if name != "all"])
     if plot:
         check_out(plot, PICTURES)
@@ -132,19 +134,19 @@ def _show(
 
     asked: dict[str, Any] = {"confidence": confidence, "seconds": seconds}
     if form != "text":
-        emit([row for of_measure in plans for one in of_measure for row in plan_rows(one, **asked)], form, places)
+        emit([row for of_measure in plans for plan in of_measure for row in plan_rows(plan, **asked)], form, places)
     for of_measure in plans:
-        one = _hardest(of_measure)
+        plan = _hardest(of_measure)
         if form == "text":
-            what = "difference of two rankings" if one.target.versus is not None else "one ranking"
+            what = "difference of two rankings" if plan.target.versus is not None else "one ranking"
             if len(of_measure) > 1:
                 what = f"the hardest of {len(of_measure)} contrasts, one sample for all (-o jsonl has each)"
-            title = f"{one.name}, {what}: {case.workload.pool.n_queries} queries, "
+            title = f"{plan.name}, {what}: {case.workload.pool.n_queries} queries, "
             title += f"budgets in {case.workload.pool.cost_unit}"
-            show_table(plain_plan_rows(one, **asked), title)
-        say_notes(one.notes(confidence, seconds), before=f"{one.name}: ")
+            show_table(plain_plan_rows(plan, **asked), title)
+        say_notes(plan.notes(confidence, seconds), before=f"{plan.name}: ")
 
 
 def _hardest(plans: Sequence[MeasurePlan]) -> MeasurePlan:
     """Return the plan of the contrast whose interval is to be the widest."""
-    return max(plans, key=lambda one: one.chosen[0].prospect.half_width())
+    return max(plans, key=lambda plan: plan.chosen[0].prospect.half_width())

@@ -134,12 +134,12 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
     from activeeval.report import amount
 
     for method in dict.fromkeys(s.method for s in summaries):
-        told = []
+        missed = []
         for s in (s for s in summaries if s.method == method and s.is_too_short):
             why = f" (less spread than expected {s.less_spread.value:.0%})" if s.less_spread.value > _OFTEN else ""
-            told.append(f"{s.coverage.value:.1%} at {amount(s.budget)}{why}")
-        if told:
-            output.say(f"{method}, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(told)}")
+            missed.append(f"{s.coverage.value:.1%} at {amount(s.budget)}{why}")
+        if missed:
+            output.say(f"{method}, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(missed)}")
 
 
 def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:

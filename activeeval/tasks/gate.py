@@ -108,9 +108,9 @@ def _verdict(low: float, high: float, margin: float) -> str:
 
 def exit_code(decisions: Sequence[Decision]) -> int:
     """Return 0 where the new run is not worse by any measure, 10 where it is by one, 11 where that is open."""
-    if all(one.is_not_worse for one in decisions):
+    if all(decision.is_not_worse for decision in decisions):
         return NOT_WORSE
-    return WORSE if any(one.verdict == "worse" for one in decisions) else UNDECIDED
+    return WORSE if any(decision.verdict == "worse" for decision in decisions) else UNDECIDED
 
 
 def rows_of(decisions: Sequence[Decision]) -> list[dict[str, Cell]]:
@@ -158,7 +158,7 @@ def by_judgments(
             raise InputError(f"{text}: {problem}", field="budget") from None
         estimates.append((str(measure), answer.of(scope)))
     decisions = _decided(estimates, margin, confidence)
-    return [_with_queries(one) for one in decisions] if options.get("budget") is None else decisions
+    return [_with_queries(decision) for decision in decisions] if options.get("budget") is None else decisions
 
 
 def by_sample(
@@ -189,32 +189,32 @@ def by_sample(
     asked = sample.asked(measures, ["difference"], "all" if sample.systems else None)
     if sample.systems:
         asked = _between(asked, {path: _ranking(path, sample.depth, ties) for path in (new, old)})
-    targets = [one.target for one in asked]
+    targets = [each.target for each in asked]
     if _is_turned(targets[0], old, new, sample.depth, ties):
         targets = [replace(target, ranking=target.other, versus=target.ranking) for target in targets]
-    found = [(target.name, sample.campaign.estimate(target, scope=scope)) for target in targets]
-    decisions = _decided(found, margin, confidence)
-    told = [_with_budget(one, sample, target) for one, target in zip(decisions, targets, strict=True)]
-    return told, cut_notes(sample, asked)
+    estimates = [(target.name, sample.campaign.estimate(target, scope=scope)) for target in targets]
+    decisions = _decided(estimates, margin, confidence)
+    grown = [_with_budget(each, sample, target) for each, target in zip(decisions, targets, strict=True)]
+    return grown, cut_notes(sample, asked)
 
 
-def _decided(found: Sequence[tuple[str, Estimate]], margin: float, confidence: float) -> list[Decision]:
-    names = [name for name, _ in found]
+def _decided(estimates: Sequence[tuple[str, Estimate]], margin: float, confidence: float) -> list[Decision]:
+    names = [name for name, _ in estimates]
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise InputError(f"the measure {twice} is given twice, expected each once: Holm's method counts them")
-    p_values = [estimate.p_value for _, estimate in found]
-    together = zip(found, p_values, holm(p_values), holm_confidences(p_values, confidence), strict=True)
+    p_values = [estimate.p_value for _, estimate in estimates]
+    together = zip(estimates, p_values, holm(p_values), holm_confidences(p_values, confidence), strict=True)
     return [
         Decision(
             measure=name,
             estimate=estimate,
-            interval=estimate.interval(float(own)),
+            interval=estimate.interval(float(shared)),
             p_value=p_value,
             p_holm=float(adjusted),
             margin=margin,
         )
-        for (name, estimate), p_value, adjusted, own in together
+        for (name, estimate), p_value, adjusted, shared in together
     ]
 
 
@@ -258,16 +258,16 @@ def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str)
 
 def _between(asked: Sequence[Asked], runs: Mapping[str, Rankings]) -> list[Asked]:
     """Return the differences of two runs among those of many systems."""
-    lists = {one.system: one.target.ranking for one in asked} | {one.versus: one.target.other for one in asked}
+    lists = {each.system: each.target.ranking for each in asked} | {each.versus: each.target.other for each in asked}
     names = {}
     for path, run in runs.items():
-        names[path] = next((name for name, own in lists.items() if not _where_unlike(run, own)), "")
+        names[path] = next((name for name, ranking in lists.items() if not _where_unlike(run, ranking)), "")
         if not names[path]:
             raise InputError(f"{path} is no run that the sample was drawn for: {', '.join(lists)}")
-    found = [one for one in asked if {one.system, one.versus} == set(names.values())]
-    if not found:
+    between = [each for each in asked if {each.system, each.versus} == set(names.values())]
+    if not between:
         raise InputError(f"{' and '.join(runs)}: one and the same run of those that the sample was drawn for")
-    return found
+    return between
 
 
 def _ranking(path: str, depth: int | None, ties: str) -> Rankings:
@@ -275,16 +275,16 @@ def _ranking(path: str, depth: int | None, ties: str) -> Rankings:
     return ranking if depth is None else ranking.cut_at(depth)
 
 
-def _where_unlike(run: Rankings, own: Rankings) -> str:
+def _where_unlike(run: Rankings, expected_run: Rankings) -> str:
     """Return where a run's list is not that of a ranking; queries that the ranking's pool lacks do not count."""
     places = {name: q for q, name in enumerate(run.pool.query_texts)}
-    for q, name in enumerate(own.pool.query_texts):
-        expected, found = _ids_of(own, q), _ids_of(run, places[name]) if name in places else []
-        if expected != found:
-            rank = next((k for k, pair in enumerate(zip(expected, found, strict=False)) if len(set(pair)) > 1), None)
+    for q, name in enumerate(expected_run.pool.query_texts):
+        expected, seen = _ids_of(expected_run, q), _ids_of(run, places[name]) if name in places else []
+        if expected != seen:
+            rank = next((k for k, pair in enumerate(zip(expected, seen, strict=False)) if len(set(pair)) > 1), None)
             if rank is None:
-                return f"its list of query {name!r} has {len(found)} documents, expected {len(expected)}"
-            return f"at rank {rank + 1} of query {name!r} it has {found[rank]!r}, expected {expected[rank]!r}"
+                return f"its list of query {name!r} has {len(seen)} documents, expected {len(expected)}"
+            return f"at rank {rank + 1} of query {name!r} it has {seen[rank]!r}, expected {expected[rank]!r}"
     return ""
 
 

@@ -40,13 +40,13 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
 
     tell("reading the log")
     with opened(name, db) as store:
-        found = standing(store, name, as_of)
-        row = status_of(found, store)
-    now, told = [], []
+        state = standing(store, name, as_of)
+        row = status_of(state, store)
+    now, lines = [], []
     try:
-        now, told = intervals(found, confidence), [reached(found)]
+        now, lines = intervals(state, confidence), [reached(state)]
     except ActiveEvalError as problem:  # what is spent and what waits is known all the same
-        told = [complaint(problem, click.get_current_context().command)]
+        lines = [complaint(problem, click.get_current_context().command)]
     if form == "text":
         settle()
         for label, value in row.items():
@@ -60,10 +60,10 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
             click.echo()
             output.emit(now, form, places)
     else:
-        output.emit([row | one for one in now] or [row], form, places)
-    for one in filter(None, told):
-        output.say(one)
-    if found.block == 0:
+        output.emit([row | line for line in now] or [row], form, places)
+    for line in filter(None, lines):
+        output.say(line)
+    if state.block == 0:
         output.say("no block is complete yet: there is nothing that may be read")
 
 
@@ -136,15 +136,15 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
     if out is not None:
         output.check_new(out, (), force)
     with opened(name, db) as store, tempfile.TemporaryDirectory() as folder:
-        found, whole = standing(store, name, as_of), out or f"{folder}/{kind}.csv"
-        notes = write(found, store, kind, whole)
+        state, whole = standing(store, name, as_of), out or f"{folder}/{kind}.csv"
+        notes = write(state, store, kind, whole)
         if out is None:
             settle()
             click.echo(Path(whole).read_text("utf-8"), nl=False)
     for note in notes:
         output.say(note)
     if out is not None:
-        output.emit_done([{"out": out, "format": kind, "as_of": found.as_of}], form)
+        output.emit_done([{"out": out, "format": kind, "as_of": state.as_of}], form)
 
 
 @click.command()
@@ -212,8 +212,8 @@ def cost(
         output.check_new(out, SUFFIXES, force)
     tell("reading the log")
     with opened(name, db) as store:
-        found = clocked(store, name, documents)
-    model, costs = found.model, found.costs
+        taken = clocked(store, name, documents)
+    model, costs = taken.model, taken.costs
     what = {"item": "an item", "length": "1,000 letters", "grade": "a grade more", "query": "a new query"}
     rows = [
         {"seconds for": words, "value": getattr(model, key), "std_error": error, "judgments": model.n_items}
@@ -225,4 +225,4 @@ def cost(
         write_columns(columns, out)
         output.say(f"wrote {out}: seconds for each of {costs.values.size} items of the pool")
     mean = f"in mean items of {costs.values.mean():.3g} s"
-    output.say(f"--overhead {found.overhead:.3g} is what turning to a query costs, {mean}")
+    output.say(f"--overhead {taken.overhead:.3g} is what turning to a query costs, {mean}")
