@@ -51,7 +51,7 @@ _HOMES = {
     "activeeval.cases.modelling": ("GradeBeliefs",),
     "activeeval.campaign": ("Campaign", "Unit"),
     "activeeval.campaign.rounds": ("Rounds",),
-    "activeeval.tasks.evaluate": ("compare", "evaluate"),
+    "activeeval.tasks.evaluate": ("Evaluation", "compare", "evaluate"),
     "activeeval.generated": ("generate_pool",),
     "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
     "activeeval.simulation": ("replicate", "simulate"),
@@ -103,7 +103,7 @@ if TYPE_CHECKING:
     from activeeval.results import Cannot, Estimate, Figure, Interval, Moments
     from activeeval.scale import Chunk, ChunkedDesign, chunked_design
     from activeeval.simulation import replicate, simulate
-    from activeeval.tasks.evaluate import compare, evaluate
+    from activeeval.tasks.evaluate import Evaluation, compare, evaluate
     from activeeval.top_k import TopKLabelling
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

@@ -63,7 +63,7 @@ class Budget:
         return cls(amount / 100 if is_share else amount, is_share)
 
     @classmethod
-    def given(cls, budget: float | None, share: float | None) -> Budget | None:
+    def of_either(cls, budget: float | Budget | None, share: float | None) -> Budget | None:
         """Return the budget of a caller's two arguments; None where neither is given.
 
         Raises
@@ -75,7 +75,7 @@ class Budget:
             raise InputError(f"give a budget or a share, got budget={budget!r} and share={share!r}")
         if share is not None:
             return cls(share, is_share=True)
-        return None if budget is None else cls(budget)
+        return cls(budget) if budget is not None and not isinstance(budget, Budget) else budget
 
     def of(self, *targets: Target, known: Ints | None = None) -> float:
         """Return the budget in mean items; everything is what is not ``known`` yet, see `whole_cost`."""

@@ -34,7 +34,7 @@ from activeeval.cli.wording import complaint
 from activeeval.errors import ActiveEvalError, visible
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True})
 @click.version_option(__version__, prog_name="activeeval")
 @click.option("--quiet", is_flag=True, help="Say nothing on stderr but errors.")
 def cli(quiet: bool) -> None:
@@ -58,24 +58,24 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
     is_all : bool
         Whether the process does nothing else, so that a command may choose how all code is run.
     """
-    given: Sequence[str] = sys.argv[1:] if arguments is None else arguments
+    words: Sequence[str] = sys.argv[1:] if arguments is None else arguments
     context: click.Context | None = None
     try:
         # not cli.main, which answers a closed pipe and Ctrl-C in its own way
-        with cli.make_context("activeeval", list(given)) as context, keep_told(quiet=context.params["quiet"]):
+        with cli.make_context("activeeval", list(words)) as context, keep_told(quiet=context.params["quiet"]):
             context.meta[IS_ALL] = is_all
             cli.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as problem:
-        problem.show(told := io.StringIO())
-        click.echo(_without_secrets(told.getvalue(), given), nl=False, err=True)
+        problem.show(text := io.StringIO())
+        click.echo(_without_secrets(text.getvalue(), words), nl=False, err=True)
         return problem.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted")
     except ActiveEvalError as problem:
-        return _complain(_without_secrets(complaint(problem, _command_of(given)), given))
+        return _complain(_without_secrets(complaint(problem, _command_of(words)), words))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as problem:
@@ -85,18 +85,18 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
     return 0 if context is None else int(context.obj or 0)
 
 
-def _command_of(given: Sequence[str]) -> click.Command:
+def _command_of(words: Sequence[str]) -> click.Command:
     """Return the command that arguments name, whose options an error is told in."""
     command: click.Command = cli
-    for word in given:
+    for word in words:
         if isinstance(command, click.Group):
             command = command.commands.get(word, command)
     return command
 
 
-def _without_secrets(problem: str, given: Sequence[str]) -> str:
+def _without_secrets(problem: str, words: Sequence[str]) -> str:
     """Return a complaint without the password of an address that was given in the place of something else."""
-    for word in given:
+    for word in words:
         if word in problem and any(mark in word for mark in ("://", "@", "pass")):
             from activeeval.store import masked
 

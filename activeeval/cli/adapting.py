@@ -13,14 +13,14 @@ from activeeval.cli.output import (
     check_new,
     emit,
     force_option,
-    output_option,
-    places_option,
+    rows_options,
     say,
 )
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
     from activeeval.adaptation.choice import RegularizationChoice, RegularizationRow
+    from activeeval.report.rendering import Cell
     from activeeval.tasks.adapt import Preferences
 
 
@@ -35,45 +35,37 @@ OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves", "learning_rate": "--lea
               help="More documents that may be compared, not judged; of a query that is judged too, its documents here."
               " Repeatable.")  # fmt: skip
 @click.option("--base", metavar="FILE", help="Ranker to tune, learned from other queries. Default: boosted trees.")
-@click.option("--trees", "n_trees", type=click.IntRange(1, 10_000), default=300, show_default=True, help="Of the base.")
-@click.option("--leaves", "n_leaves", type=click.IntRange(2, 1000), default=20, show_default=True, help="Of a tree.")
-@click.option("--learning-rate", type=POSITIVE, default=0.1, show_default=True, help="Of the base.")
-@click.option("--method", type=click.Choice(("closed_form", "sgd", "hinge")), default="closed_form", show_default=True,
+@click.option("--trees", "n_trees", type=click.IntRange(1, 10_000), default=300, help="Of the base.")
+@click.option("--leaves", "n_leaves", type=click.IntRange(2, 1000), default=20, help="Of a tree.")
+@click.option("--learning-rate", type=POSITIVE, default=0.1, help="Of the base.")
+@click.option("--method", type=click.Choice(("closed_form", "sgd", "hinge")), default="closed_form",
               help="Squared loss exactly or by stochastic gradient, or the hinge.")  # fmt: skip
 @click.option("--regularization", "lambdas", type=POSITIVE, multiple=True, metavar="L",
               help="How much staying near the base counts; repeatable. Default: 0.01, 0.1, ... 10000.")  # fmt: skip
-@click.option("--alpha", type=POSITIVE, default=1.0, show_default=True,
+@click.option("--alpha", type=POSITIVE, default=1.0,
               help="How many times users' preferences count as much as judges' grades.")  # fmt: skip
-@click.option("--folds", "n_folds", type=click.IntRange(2), default=5, show_default=True, help="Of queries.")
-@click.option("--click-level", type=SHARE, default=0.05, show_default=True, help="Of the test of two click rates.")
+@click.option("--folds", "n_folds", type=click.IntRange(2), default=5, help="Of queries.")
+@click.option("--click-level", type=SHARE, default=0.05, help="Of the test of two click rates.")
 @click.option("--plot", metavar="FILE", help="Draw nDCG@5, precision and B over the regularization.")
 @click.option("--out", required=True, metavar="FILE", help="The tuned ranker and its base: plain arrays, no code.")
 @force_option
 @seed_option
-@places_option
-@output_option
+@rows_options
 @click.pass_context
 def adapt(
     context: click.Context,
+    /,
     letor: str,
     pairs: tuple[str, ...],
     more: tuple[str, ...],
-    pairs_letor: tuple[str, ...],
     base: str | None,
-    n_trees: int,
-    n_leaves: int,
-    learning_rate: float,
-    method: str,
-    lambdas: tuple[float, ...],
-    alpha: float,
-    n_folds: int,
     click_level: float,
     plot: str | None,
     out: str,
     force: bool,
-    seed: int,
     places: int,
     form: str,
+    **options: Any,
 ) -> None:
     """Tune a ranker to what users prefer, without losing what judges say.
 
@@ -87,32 +79,25 @@ def adapt(
     activeeval adapt S1.txt clicks.csv --out tuned.ranker --plot path.png
     activeeval rank S2.txt --ranker tuned.ranker --out tuned.S2.txt
     """
-    from activeeval.adaptation.choice import REGULARIZATIONS
+    from activeeval.report import PICTURES
     from activeeval.tasks.adapt import read_preferences
 
     _check_base(context, base)
-    _check_files(out, plot, (letor, *more, *pairs, *pairs_letor, *([base] if base else [])), force)
+    read = (letor, *more, *pairs, *options["pairs_letor"], *([base] if base else []))
+    check_apart({"--out": out, "--plot": plot}, read)
+    check_new(out, (), force)
+    if plot:
+        check_new(plot, PICTURES, force)
     tell("reading the preferences")
     preferences = read_preferences(pairs, click_level)
     for note in preferences.notes:
         say(note)
     tell("adapting")
-    found = _adapted(
-        (letor, *more),
-        preferences,
-        pairs_letor=pairs_letor,
-        base=base,
-        trees={"n_trees": n_trees, "n_leaves": n_leaves, "learning_rate": learning_rate, "seed": seed},
-        lambdas=lambdas or REGULARIZATIONS,
-        alpha=alpha,
-        n_folds=n_folds,
-        method=method,
-        rng=seed,
-    )
-    emit(_rows(found, form), form, places)
-    _write(found, out, plot)
-    _say_cautions(found, base)
-    say(f"wrote {out}: regularization {found.regularization:g}")
+    choice = _adapted((letor, *more), preferences, base=base, **options)
+    emit([_row(row, choice, form) for row in (choice.base, *choice.table)], form, places)
+    _write(choice, out, plot)
+    _say_cautions(choice, base)
+    say(f"wrote {out}: regularization {choice.regularization:g}")
 
 
 @click.command()
@@ -141,79 +126,61 @@ def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
 
 
 def _check_base(context: click.Context, base: str | None) -> None:
-    """Raise where both a base is given and how to learn one."""
-    given = (context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE for name in OF_BASE)
-    said = [option for option, is_given in zip(OF_BASE.values(), given, strict=True) if is_given]
-    if base and said:
-        raise click.UsageError(f"{said[0]} is of boosted trees that are learned here: leave it out with --base")
-
-
-def _check_files(out: str, plot: str | None, inputs: Sequence[str], force: bool) -> None:
-    """Raise where what is found could not be written, or would replace what is read."""
-    from activeeval.report import PICTURES
-
-    check_apart({"--out": out, "--plot": plot}, inputs)
-    check_new(out, (), force)
-    if plot:
-        check_new(plot, PICTURES, force)
+    """Raise where both a base is named and how to learn one."""
+    source, typed = context.get_parameter_source, click.core.ParameterSource.COMMANDLINE
+    of_trees = [option for name, option in OF_BASE.items() if source(name) is typed]
+    if base and of_trees:
+        raise click.UsageError(f"{of_trees[0]} is of boosted trees that are learned here: leave it out with --base")
 
 
 def _adapted(letor: Sequence[str], preferences: Preferences, **options: Any) -> RegularizationChoice:
     """Return the choice, or say in the words of the command line what does not go."""
+    from activeeval.adaptation.choice import REGULARIZATIONS
     from activeeval.adaptation.weights import SideError
     from activeeval.tasks.adapt import adapted
 
-    advice = "; --pairs-letor adds documents"
+    trees = {name: options.pop(name) for name in OF_BASE} | {"seed": options["seed"]}
+    options |= {"lambdas": options["lambdas"] or REGULARIZATIONS, "rng": options.pop("seed")}
     try:
-        return adapted(letor, preferences, advice=advice, **options)
+        return adapted(letor, preferences, trees=trees, advice="; --pairs-letor adds documents", **options)
     except SideError as problem:
         raise SideError(problem.size, "--method sgd has no such limit") from None
 
 
-def _write(found: RegularizationChoice, out: str, plot: str | None) -> None:
+def _write(choice: RegularizationChoice, out: str, plot: str | None) -> None:
     """Write the ranker and the picture, both or none."""
     from activeeval.adaptation.files import write_ranker
     from activeeval.io.writing import Together
     from activeeval.report import plot_regularization
 
     with Together() as files:
-        write_ranker(out, found.ranker, files)
+        write_ranker(out, choice.ranker, files)
         if plot:
-            plot_regularization(found, plot, files)
+            plot_regularization(choice, plot, files)
 
 
-def _say_cautions(found: RegularizationChoice, base: str | None) -> None:
+def _say_cautions(choice: RegularizationChoice, base: str | None) -> None:
     """Say what the figures cannot be read without."""
-    if found.n_irrelevant:
-        share = f"{found.n_irrelevant} of {found.n_queries} judged queries"
+    if choice.n_irrelevant:
+        share = f"{choice.n_irrelevant} of {choice.n_queries} judged queries"
         say(f"{share} have no relevant document: their nDCG@5 counts as 0")
-    if found.n_seen:
-        say(f"{base} was tuned on {found.n_seen} of these queries before: the figures are not held out from it")
-    if still_open := [f"{row.regularization:g}" for row in found.table if not row.converged]:
+    if choice.n_seen:
+        say(f"{base} was tuned on {choice.n_seen} of these queries before: the figures are not held out from it")
+    if still_open := [f"{row.regularization:g}" for row in choice.table if not row.converged]:
         say(f"the hinge has not converged at λ = {', '.join(still_open)}: these figures are of weights on the way")
-    if not found.is_better:
-        values = f"B {found.chosen.b.value:.4f} against {found.base.b.value:.4f}"
+    if not choice.is_better:
+        values = f"B {choice.chosen.b.value:.4f} against {choice.base.b.value:.4f}"
         say(f"no λ makes it better than its base: {values}; the ranker is written all the same")
-    if found.end:
-        say(f"the chosen λ = {found.regularization:g} is the {found.end} of the path, the best one may lie beyond it")
+    if choice.end:
+        say(f"the chosen λ = {choice.regularization:g} is the {choice.end} of the path, the best one may lie beyond it")
 
 
-def _rows(found: RegularizationChoice, form: str) -> list[dict[str, Any]]:
-    return [_row(row, found, form) for row in (found.base, *found.table)]
-
-
-def _row(row: RegularizationRow, found: RegularizationChoice, form: str) -> dict[str, Any]:
+def _row(row: RegularizationRow, choice: RegularizationChoice, form: str) -> dict[str, Cell]:
     """Return a λ as a row; the base has none."""
-    is_base = row is found.base
     # to decimal places, small ones would all be 0
     strength = row.regularization if form == "jsonl" else f"{row.regularization:g}"
-    return {
-        "regularization": None if is_base else strength,
-        "ndcg@5": row.measure.value,
-        "ndcg@5_se": row.measure.se,
-        "precision": row.precision.value,
-        "precision_se": row.precision.se,
-        "b": row.b.value,
-        "b_se": row.b.se,
-        "is_chosen": not is_base and row.regularization == found.regularization,
-    }
+    is_base, shown = row is choice.base, {"ndcg@5": row.measure, "precision": row.precision, "b": row.b}
+    cells: dict[str, Cell] = {"regularization": None if is_base else strength}
+    for name, figure in shown.items():
+        cells |= {name: figure.value, f"{name}_se": figure.se}
+    return cells | {"is_chosen": not is_base and row.regularization == choice.regularization}

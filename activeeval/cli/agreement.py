@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.inputs import confidence_option, seed_option
-from activeeval.cli.output import emit, output_option, places_option, say
+from activeeval.cli.output import emit, rows_options, say
 
 if TYPE_CHECKING:
     from activeeval.judgments import Agreements, Coefficient, GradeAgreement, PreferenceAgreement
@@ -20,12 +20,11 @@ _IMPLIED = "preferences implied by grades"
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--resamples", type=click.IntRange(1, 100_000), default=1000, show_default=True,
+@click.option("--resamples", type=click.IntRange(1, 100_000), default=1000,
               help="Bootstrap resamples of the queries, for the intervals.")  # fmt: skip
 @confidence_option
 @seed_option
-@places_option
-@output_option
+@rows_options
 def agreement(files: tuple[str, ...], resamples: int, confidence: float, seed: int, places: int, form: str) -> None:
     """Tell how far judges agree: Krippendorff's alpha, Cohen's kappa, and tables of preferences.
 

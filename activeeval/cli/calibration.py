@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.inputs import pool_options, prepared
-from activeeval.cli.output import emit, output_option, places_option, say, show_table
+from activeeval.cli.output import emit, rows_options, say, show_table
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @pool_options
-@click.option(
-    "--measure", default="DCG", show_default=True, help="DCG, ERR, RBP, P, Success, RR, nDCG, R, AP or @FILE."
-)
-@places_option
-@output_option
+@click.option("--measure", default="DCG", help="DCG, ERR, RBP, P, Success, RR, nDCG, R, AP or @FILE.")
+@rows_options
 def calibration(measure: str, places: int, form: str, **options: Any) -> None:
     """Hold the grade model against labels: what it predicts, grade by grade, and of the measure.
 
@@ -41,40 +38,25 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
     }
     if not all(report.n_queries for report in reports.values()):
         say(f"no query is judged in full for {target.name}: its mean and variance are not known (nan)")
+    figures = {name: report.figures(with_factor=name == "with factor") for name, report in reports.items()}
     if form == "text":
-        _show(reports, target.name, places)
+        _show(reports, figures, target.name, places)
         return
     rows: list[dict[str, Any]] = []
     for name, report in reports.items():
-        whole = [{"what": what, "value": value} for what, value in _figures(name, report).items()]
-        rows += [{"model": name, "part": "whole", **row} for row in whole]
+        rows += [{"model": name, "part": "whole", "what": what, "value": v} for what, v in figures[name].items()]
         rows += [{"model": name, "part": "reliability", **row} for row in report.reliability_rows()]
     emit(rows, form, places)
 
 
-def _figures(model: str, report: CalibrationReport) -> dict[str, float]:
-    """Return what the report says of a model as a whole, by name."""
-    figures = {
-        "judged items": report.n_items,
-        "queries judged in full": report.n_queries,
-        "mean of L, predicted": report.predicted_mean,
-        "mean of L, observed": report.observed_mean,
-        "variance of L, predicted": report.predicted_variance,
-        "variance of L, observed": report.observed_variance,
-        "log-likelihood an item, grades independent": report.log_likelihood_independent,
-    }
-    if model == "with factor":
-        figures["log-likelihood an item, with the query factor"] = report.log_likelihood
-    return figures
-
-
-def _show(reports: Mapping[str, CalibrationReport], measure: str, places: int) -> None:
+def _show(
+    reports: Mapping[str, CalibrationReport], figures: Mapping[str, Mapping[str, float]], measure: str, places: int
+) -> None:
     from activeeval.report import format_cell
 
-    columns = {name: _figures(name, report) for name, report in reports.items()}
-    names = dict.fromkeys(what for figures in columns.values() for what in figures)
+    names = dict.fromkeys(what for column in figures.values() for what in column)
     summary = [
-        {"what": what, **{name: format_cell(figures.get(what), places) for name, figures in columns.items()}}
+        {"what": what} | {name: format_cell(column.get(what), places) for name, column in figures.items()}
         for what in names
     ]
     show_table(summary, f"The model and the labels, L is {measure}")

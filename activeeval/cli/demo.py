@@ -13,10 +13,10 @@ from activeeval.errors import InputError
 
 
 @click.command()
-@click.option("--queries", type=click.IntRange(20), default=800, show_default=True, help="A tenth of them train.")
-@click.option("--repetitions", type=click.IntRange(2), default=1000, show_default=True, help="Replays of each method.")
+@click.option("--queries", type=click.IntRange(20), default=800, help="A tenth of them train.")
+@click.option("--repetitions", type=click.IntRange(2), default=1000, help="Replays of each method.")
 @seed_option
-@click.option("--out", type=click.Path(), default="demo-out", show_default=True, help="Folder for the picture.")
+@click.option("--out", type=click.Path(), default="demo-out", help="Folder for the picture.")
 def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     """Compare the methods on a generated pool: how well each measures a ranking for the same judging budget.
 

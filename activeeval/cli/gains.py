@@ -2,48 +2,47 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import (
-    POSITIVE,
-    SCALE,
-    FiniteRange,
-    confidence_option,
-    seed_option,
-    ties_option,
-    with_options,
+from activeeval.cli import inputs
+from activeeval.cli.output import (
+    check_new,
+    check_out,
+    emit,
+    force_option,
+    rows_options,
+    say,
 )
-from activeeval.cli.output import check_new, check_out, emit, force_option, output_option, places_option, say
-from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.gains import GainDiscountLearner, GainIntervals, ListSource, PreferenceData
+    from activeeval.gains import GainDiscountLearner, ListSource
 
 _FEW = 20
 _MANY, _MUCH = 1000, 150_000
 _OPTIONS = (
     click.argument("prefs", metavar="PREFS...", nargs=-1, required=True),
-    click.option("--max-grade", type=SCALE, help="Largest grade of the scale. Default: the largest seen."),
+    click.option("--max-grade", type=inputs.SCALE, help="Largest grade of the scale. Default: the largest seen."),
     click.option("--qrels", metavar="FILE", help="Judgments, where the pairs name runs instead of listing grades."),
     click.option("--run", "runs", multiple=True, metavar="FILE", help="Run that pairs name; repeatable."),
     click.option("--depth", type=click.IntRange(1), help="Ranks of the runs that were seen side by side. Default: 10."),
-    ties_option,
-    click.option("--C", "C", type=POSITIVE, help="Weight of one preference. Default: the best by cross-validation."),
-    click.option("--C-ties", "C_ties", type=FiniteRange(0), help="Weight of one tie; 0 leaves ties out. Default: C."),
-    click.option("--shape", type=click.Choice(("decreasing", "monotone")), default="decreasing", show_default=True,
+    inputs.ties_option,
+    click.option("--C", "C", type=inputs.POSITIVE,
+                 help="Weight of one preference. Default: the best by cross-validation."),
+    click.option("--C-ties", "C_ties", type=inputs.FiniteRange(0),
+                 help="Weight of one tie; 0 leaves ties out. Default: C."),
+    click.option("--shape", type=click.Choice(("decreasing", "monotone")), default="decreasing",
                  help="monotone: a better grade is never worth less. decreasing: its advantage never grows with rank."),
-    click.option("--conflicts", type=click.Choice(("error", "keep")), default="error", show_default=True,
+    click.option("--conflicts", type=click.Choice(("error", "keep")), default="error",
                  help="Where two lists of a query are preferred both ways: stop, or learn from both."),
-    seed_option,
+    inputs.seed_option,
 )  # fmt: skip
 
 
 def _preference_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    return with_options(command, _OPTIONS)
+    return inputs.with_options(command, _OPTIONS)
 
 
 @click.group()
@@ -61,18 +60,19 @@ def gains() -> None:
 @gains.command()
 @_preference_options
 @click.option("--validation", multiple=True, metavar="FILE", help="Pairs that choose C instead of cross-validation.")
-@click.option("--margin", type=click.Choice(("unit", "grades", "documents")), default="unit", show_default=True,
+@click.option("--margin", type=click.Choice(("unit", "grades", "documents")), default="unit",
               help="Margin of a preference: 1, or the ranks at which grades or documents differ.")  # fmt: skip
-@click.option("--tie-margin", type=FiniteRange(0), default=1.0, show_default=True,
+@click.option("--tie-margin", type=inputs.FiniteRange(0), default=1.0,
               help="Difference that tied lists may have for free.")  # fmt: skip
-@click.option("--resamples", type=click.IntRange(0), default=200, show_default=True,
+@click.option("--resamples", type=click.IntRange(0), default=200,
               help="Bootstrap resamples for the stability band; 0 leaves it out.")  # fmt: skip
-@click.option("--best-gain", type=POSITIVE, help="Gain of the best grade, as 15. Default: the scale of the weights.")
-@confidence_option
+@click.option(
+    "--best-gain", type=inputs.POSITIVE, help="Gain of the best grade, as 15. Default: the scale of the weights."
+)
+@inputs.confidence_option
 @click.option("--out", required=True, metavar="FILE", help="File to write: .json.")
 @force_option
-@places_option
-@output_option
+@rows_options
 def learn(
     validation: tuple[str, ...],
     margin: str,
@@ -96,8 +96,9 @@ def learn(
 
     Where runs were compared side by side, a pair names two runs in place of lists, with --qrels and --run.
     """
-    from activeeval.gains import bootstrap_gains, gains_fields, load_preferences
+    from activeeval.gains import load_preferences
     from activeeval.io.gains import write_gains
+    from activeeval.tasks.gains import learn_gains
 
     check_new(out, (".json",), force)
     if validation and options["C"] is not None:
@@ -105,16 +106,13 @@ def learn(
     source = _source(options)
     data = load_preferences(options["prefs"], options["max_grade"], source)
     held = load_preferences(validation, data.max_grade, source) if validation else None
-    learner = _learner(options, margin=margin, tie_margin=tie_margin)
     if data.n_pairs > _MANY and data.n_pairs * data.depth * data.n_levels > _MUCH:
         say(f"{data.n_pairs} pairs: cross-validation and {resamples} resamples can take minutes; see --C, --resamples")
-    _fit(learner, data, held)
-    stability = bootstrap_gains(learner, data, resamples, options["seed"]) if resamples else None
-    intervals, refusal = _intervals(learner, data, confidence)
-    fields = gains_fields(learner, data, stability, confidence, best_gain, intervals)
-    fields["cautions"] += refusal
+    learner = _learner(options, margin=margin, tie_margin=tie_margin)
+    how: dict[str, Any] = {"validation": held, "resamples": resamples, "confidence": confidence}
+    fields = learn_gains(learner, data, seed=options["seed"], best_gain=best_gain, **how)
     write_gains(out, fields)
-    _tell(data, fields)
+    _tell(fields)
     _emit(fields, form, places)
     say(f"wrote {out}: use it as --measure @{out}")
 
@@ -134,30 +132,11 @@ def _source(options: dict[str, Any]) -> ListSource | None:
 def _learner(options: dict[str, Any], **more: Any) -> GainDiscountLearner:
     from activeeval.gains import GainDiscountLearner
 
-    given = {name: options[name] for name in ("C_ties", "shape", "conflicts")}
-    return GainDiscountLearner(C="cv" if options["C"] is None else options["C"], rng=options["seed"], **given, **more)
+    more |= {name: options[name] for name in ("C_ties", "shape", "conflicts")}
+    return GainDiscountLearner(C="cv" if options["C"] is None else options["C"], rng=options["seed"], **more)
 
 
-def _fit(learner: GainDiscountLearner, data: PreferenceData, validation: PreferenceData | None) -> None:
-    from activeeval.gains import UndeterminedWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndeterminedWarning)  # said in words of its own
-        learner.fit(data, validation=validation)
-
-
-def _intervals(
-    learner: GainDiscountLearner, data: PreferenceData, confidence: float
-) -> tuple[GainIntervals | None, list[str]]:
-    from activeeval.gains import gain_intervals
-
-    try:
-        return gain_intervals(learner, data, confidence), []
-    except InputError as problem:
-        return None, [str(problem)]
-
-
-def _tell(data: PreferenceData, fields: dict[str, Any]) -> None:
+def _tell(fields: Mapping[str, Any]) -> None:
     from activeeval.gains.learner import GRID
 
     held_out = fields["held_out_precision"]
@@ -186,7 +165,7 @@ def _tell(data: PreferenceData, fields: dict[str, Any]) -> None:
         say(f"caution: {resampled['units']} {resampled['resampled']} make a rough stability band")
 
 
-def _emit(fields: dict[str, Any], form: str, places: int) -> None:
+def _emit(fields: Mapping[str, Any], form: str, places: int) -> None:
     from activeeval.report import gains_band, gains_rows
 
     by_grade, by_rank = gains_rows(fields)
@@ -201,8 +180,7 @@ def _emit(fields: dict[str, Any], form: str, places: int) -> None:
 @gains.command()
 @click.argument("file", metavar="FILE")
 @click.option("--plot", metavar="FILE", help="Draw gains and discounts (.png, .svg, .pdf).")
-@places_option
-@output_option
+@rows_options
 def show(file: str, plot: str | None, places: int, form: str) -> None:
     """Show gains by grade and discounts by rank, beside the usual ones, and how far they can be believed.
 
@@ -214,8 +192,8 @@ def show(file: str, plot: str | None, places: int, form: str) -> None:
 
     if plot:
         check_out(plot, PICTURES)
-    found = read_gains(file)
-    fields = {**found.fields, "gains": found.gains, "discounts": found.discounts}
+    kept = read_gains(file)
+    fields = {**kept.fields, "gains": kept.gains, "discounts": kept.discounts}
     _emit(fields, form, places)
     if "rank_one_share" in fields:
         say(f"gains and discounts hold {fields['rank_one_share']:.1%} of the weights of ranks and grades")
@@ -228,11 +206,10 @@ def show(file: str, plot: str | None, places: int, form: str) -> None:
 
 @gains.command("next")
 @_preference_options
-@click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="How many pairs to name.")
-@click.option("--start", type=click.IntRange(1), default=20, show_default=True,
+@click.option("--count", type=click.IntRange(1), default=1, help="How many pairs to name.")
+@click.option("--start", type=click.IntRange(1), default=20,
               help="Answers before the choice is by weights; until then it is by chance.")  # fmt: skip
-@places_option
-@output_option
+@rows_options
 def next_pair(count: int, start: int, places: int, form: str, **options: Any) -> None:
     """Name the pair worth asking about next: the one that the answers so far are least sure of.
 
@@ -241,26 +218,10 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
     \b
     {"query": "q1", "first": [2, 1, 0], "second": [0, 2, 1], "answer": ""}
     """
-    from activeeval.gains import SimpleMargin, load_pairs
+    from activeeval.tasks.gains import next_pairs
 
-    answered, unanswered = load_pairs(options["prefs"], options["max_grade"], _source(options))
-    if unanswered is None:
-        raise InputError("every pair of these files has an answer: there is none to ask about")
-    learner = _learner(options)
-    chooser = SimpleMargin(unanswered, learner, n_start=start, rng=options["seed"], answered=answered)
-    rows = chooser.closest(count)
-    if not rows:
-        raise InputError(
-            f"the {unanswered.n_pairs} unanswered pairs are of lists of the same grades, or such as every DCG puts in "
-            "the same order: there is none worth asking about"
-        )
-    emit([_question(unanswered, row, margin) for row, margin in rows], form, places)
-    n = 0 if answered is None else answered.n_pairs
-    by_chance = "; chosen by chance" if rows[0][1] is None else ""
-    say(f"{n} pairs are answered, {unanswered.n_pairs} are not{by_chance}")
-
-
-def _question(pairs: PreferenceData, row: int, margin: float | None) -> dict[str, Any]:
-    query = {} if pairs.queries is None else {"query": str(pairs.queries[row])}
-    lists = {"first": pairs.preferred[row].tolist(), "second": pairs.other[row].tolist()}
-    return {"place": pairs.place(row), **query, **lists, "difference": margin}
+    how = {"count": count, "start": start, "seed": options["seed"]}
+    chosen = next_pairs(options["prefs"], options["max_grade"], _source(options), _learner(options), **how)
+    emit(chosen.rows, form, places)
+    by_chance = "; chosen by chance" if chosen.is_by_chance else ""
+    say(f"{chosen.n_answered} pairs are answered, {chosen.n_unanswered} are not{by_chance}")

@@ -60,10 +60,8 @@ SCOPES = {
     "pool": "these queries: what judging all of them would give",
     "population": "all the queries that these are a sample of",
 }
-confidence_option = click.option(
-    "--confidence", type=SHARE, default=0.95, show_default=True, help="Confidence of the intervals."
-)
-seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one answer.")
+confidence_option = click.option("--confidence", type=SHARE, default=0.95, help="Confidence of the intervals.")
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, help="One seed, one answer.")
 fresh_seed_option = click.option(
     "--seed", type=click.IntRange(0), help="One seed, one answer. Default: the operating system's, which is said."
 )
@@ -71,7 +69,6 @@ policy_option = click.option(
     "--policy",
     type=click.Choice(("refuse", "majority", "median", "mean-gain")),
     default="refuse",
-    show_default=True,
     help="Items that several judges grade differently: an error; the grade that most give, the lowest of several such; "
     "the lower median; or the mean gain of their grades. A judge is a name in the column `judge`, else a sheet.",
 )
@@ -79,7 +76,6 @@ ties_option = click.option(
     "--ties",
     type=click.Choice(("id", "rank", "input")),
     default="id",
-    show_default=True,
     help="Order of equal scores in a run: document id descending (trec_eval), the rank column, or input order.",
 )
 
@@ -93,7 +89,6 @@ weights_option = click.option(
     "--weights",
     type=click.Choice(("equal", "sum", "minimax")),
     default="equal",
-    show_default=True,
     help="How several questions share a sample: all lose the same share of precision; the sum of their variances, or "
     "the largest loss of any, is least.",
 )
@@ -103,7 +98,6 @@ judging_option = click.option(
     "--judging",
     type=click.Choice(("grades", "top-k")),
     default="grades",
-    show_default=True,
     help="Items are graded; or the k best of whole queries are found by comparing two items at a time, which is what a "
     "query then costs.",
 )
@@ -115,7 +109,6 @@ def scope_option(default: str) -> Callable[[Any], Any]:
         "--scope",
         type=click.Choice(tuple(SCOPES)),
         default=default,
-        show_default=True,
         help="What the interval is about: this pool, or all the queries that it is a sample of.",
     )
 
@@ -148,21 +141,21 @@ _OPTIONS = (
                  help="Judgments to train on, with --run; their queries are not in the pool."),
     click.option("--train-fraction", type=SHARE, metavar="SHARE", help="Share of the queries set aside to train on."),
     click.option("--tune", is_flag=True, help="Choose the model's parameters on half of the training queries."),
-    click.option("--query-factor/--no-query-factor", default=True, show_default=True,
+    click.option("--query-factor/--no-query-factor", default=True,
                  help="Learn from the training queries what the grades of a query have in common; the uniform model "
                       "takes it as on other collections."),
     click.option("--judged", multiple=True, metavar="FILE",
                  help="Grades that are known already: judgments, judged sheets or samples; they cost nothing and are "
                       "not asked for again. Without training data they teach the grade model. Repeatable."),
     click.option("--judged-policy", type=click.Choice(("refuse", "majority", "median")), default="refuse",
-                 show_default=True, help="Known items that are graded differently: an error, the grade that most give, "
-                                         "or the lower median."),
+                 help="Known items that are graded differently: an error, the grade that most give, or the lower "
+                      "median."),
     click.option("--max-grade", type=SCALE, help="Largest grade of the scale. Default: the largest label."),
-    click.option("--unjudged", type=click.Choice(("error", "irrelevant")), default="error", show_default=True,
+    click.option("--unjudged", type=click.Choice(("error", "irrelevant")), default="error",
                  help="Items without a grade: an error where a grade is needed, and left out of training; or grade 0."),
-    click.option("--overhead", type=FiniteRange(0), default=0.0, show_default=True,
+    click.option("--overhead", type=FiniteRange(0), default=0.0,
                  help="Cost of turning to a query, in mean item costs."),
-    click.option("--cost", default="uniform", show_default=True, metavar="uniform|log-length:FEATURE|FILE",
+    click.option("--cost", default="uniform", metavar="uniform|log-length:FEATURE|FILE",
                  help="Cost of judging an item; log-length is log(e + feature)."),
     click.option("--traffic", metavar="FILE",
                  help="How often each query is asked, `query weight` a line. Default: all alike."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from activeeval.campaign.labels import Progress
     from activeeval.design import Design
     from activeeval.judgments.policies import Agreement
-    from activeeval.results import Caution, Estimate, Interval, Note
+    from activeeval.results import Caution, Estimate, Note
 
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _HEAVY = 30.0
@@ -32,23 +32,17 @@ _MOST_TOLD = 6
 _NUMBER = re.compile(r"\d[\d.]*")
 
 output_option = click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="Format of the numbers.",
+    "-o", "--output", "form", type=click.Choice(FORMATS), default="text", help="Format of the numbers."
 )
 force_option = click.option("--force", is_flag=True, help="Overwrite what is there.")
 places_option = click.option(
-    "-p",
-    "--places",
-    type=click.IntRange(-1),
-    default=4,
-    show_default=True,
-    help="Decimal places; -1 prints all digits.",
+    "-p", "--places", type=click.IntRange(-1), default=4, help="Decimal places; -1 prints all digits."
 )
+
+
+def rows_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add how rows are printed."""
+    return places_option(output_option(command))
 
 
 def emit(rows: Sequence[Mapping[str, Any]], form: str, places: int = 4) -> None:
@@ -64,25 +58,6 @@ def emit_done(rows: Sequence[Mapping[str, Any]], form: str) -> None:
     """Print what a step has done as rows, with all digits, where somebody asked for rows and not for text."""
     if form != "text":
         emit(rows, form, -1)
-
-
-def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval, /, **more: Any) -> dict[str, Any]:
-    """Return an estimate as a row, what was ``asked`` first and ``more`` columns behind its interval."""
-    return {
-        **asked,
-        "scope": result.scope,
-        "value": result.value,
-        "std_error": result.std_error,
-        "low": interval.low,
-        "high": interval.high,
-        "confidence": interval.confidence,
-        **more,
-        "effective_sample_size": result.effective_sample_size,
-        "queries": result.n_queries,
-        "items": result.n_items,
-        "spent": result.cost,
-        **({} if result.cannot is None else {"cannot_low": result.cannot.low, "cannot_high": result.cannot.high}),
-    }
 
 
 def say_sizes(results: Sequence[Estimate]) -> None:
@@ -150,20 +125,20 @@ def say_cautions(results: Sequence[tuple[str, Estimate]]) -> None:
     """Say what to be wary of in named estimates, without a name where it is true of all."""
     from activeeval.report.words import line_of
 
-    own = [(name, [line_of(caution, option_here) for caution in result.cautions]) for name, result in results]
-    shared = [text for text in own[0][1] if all(text in texts for _, texts in own)]
+    by_name = [(name, [line_of(caution, option_here) for caution in result.cautions]) for name, result in results]
+    shared = [text for text in by_name[0][1] if all(text in texts for _, texts in by_name)]
     for text in shared:
         say(text)
     alike: dict[str, list[tuple[str, str]]] = {}
-    for name, texts in own:
+    for name, texts in by_name:
         for text in texts:
             if text not in shared:
                 alike.setdefault(_NUMBER.sub("#", text), []).append((name, text))
-    for told in alike.values():
-        if len(told) > _MOST_TOLD:
-            say(f"{len(told)} of {len(results)} estimates, the first of them {told[0][0]}: {told[0][1]}")
+    for same in alike.values():
+        if len(same) > _MOST_TOLD:
+            say(f"{len(same)} of {len(results)} estimates, the first of them {same[0][0]}: {same[0][1]}")
             continue
-        for name, text in told:
+        for name, text in same:
             say(f"{name}: {text}")
 
 

@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import (
-    BUDGET,
-    BUDGET_HELP,
-    POSITIVE,
-    SHARE,
-    confidence_option,
-    judging_option,
-    measures_option,
-    pool_options,
-    prepared,
-    scope_option,
+from activeeval.cli import inputs
+from activeeval.cli.output import (
+    check_out,
+    emit,
+    rows_options,
+    say,
+    say_notes,
+    show_table,
 )
-from activeeval.cli.output import check_out, emit, output_option, places_option, say, say_notes, show_table
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
@@ -29,23 +25,29 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@pool_options
-@measures_option
-@judging_option
+@inputs.pool_options
+@inputs.measures_option
+@inputs.judging_option
 @click.option(
     "--method",
     "methods",
     multiple=True,
     help="Beside passive and the measure's default, in place of the best there is; repeatable, `all`: all that fit.",
 )
-@click.option("--half-width", type=POSITIVE, metavar="E", help="Which budget brings the interval to ± E?")
-@click.option("--difference", type=POSITIVE, metavar="D", help="Which budget detects a difference of D, with --power?")
-@click.option("--power", type=SHARE, default=0.8, show_default=True, help="Chance that the interval leaves out 0.")
+@click.option("--half-width", type=inputs.POSITIVE, metavar="E", help="Which budget brings the interval to ± E?")
 @click.option(
-    "--budget", "budgets", multiple=True, type=BUDGET, help=f"{BUDGET_HELP}; repeatable: what do these reach?"
+    "--difference", type=inputs.POSITIVE, metavar="D", help="Which budget detects a difference of D, with --power?"
 )
-@scope_option("pool")
-@confidence_option
+@click.option("--power", type=inputs.SHARE, default=0.8, help="Chance that the interval leaves out 0.")
+@click.option(
+    "--budget",
+    "budgets",
+    multiple=True,
+    type=inputs.BUDGET,
+    help=f"{inputs.BUDGET_HELP}; repeatable: what do these reach?",
+)
+@inputs.scope_option("pool")
+@inputs.confidence_option
 @click.option(
     "--pilot",
     "pilots",
@@ -54,10 +56,11 @@ if TYPE_CHECKING:
     help="A judged sample of this pool: what is expected is rescaled by what it shows. Repeatable.",
 )
 @click.option("--sheet", "sheets", multiple=True, metavar="FILE", help="Judgments of the pilots; repeatable.")
-@click.option("--seconds", type=POSITIVE, metavar="S", help="What judging a mean item takes: budgets in hours, too.")
+@click.option(
+    "--seconds", type=inputs.POSITIVE, metavar="S", help="What judging a mean item takes: budgets in hours, too."
+)
 @click.option("--plot", metavar="FILE", help="Draw half-width over budget (.png, .svg, .pdf).")
-@places_option
-@output_option
+@rows_options
 def plan(
     measures: tuple[str, ...],
     judging: str,
@@ -104,12 +107,14 @@ def plan(
     if sheets and not pilots:
         raise click.UsageError("--sheet holds the judgments of a --pilot: give the pilot's sample, too")
     wanted: list[dict[str, Any]] = [{"half_width": half_width}, {"difference": difference, "power": power}]
-    goals = [Goal(**one, scope=scope, confidence=confidence) for one in wanted if next(iter(one.values())) is not None]
+    goals = [
+        Goal(**wish, scope=scope, confidence=confidence) for wish in wanted if next(iter(wish.values())) is not None
+    ]
     check_fits(measures, [name for name in methods if name != "all"])
     if plot:
         check_out(plot, PICTURES)
     judged = judged_pilots(pilots, sheets)
-    case = prepared(options, measures, judging=judging, use_labels=False)
+    case = inputs.prepared(options, measures, judging=judging, use_labels=False)
     plans: list[list[MeasurePlan]] = []
     for text in dict.fromkeys(measures):
         tell(f"planning for {text}")
@@ -123,30 +128,25 @@ def plan(
 
 
 def _show(
-    plans: Sequence[Sequence[MeasurePlan]],
-    case: Case,
-    confidence: float,
-    seconds: float | None,
-    form: str,
-    places: int,
+    plans: Sequence[Sequence[MeasurePlan]], case: Case, confidence: float, seconds: float | None, form: str, places: int
 ) -> None:
     from activeeval.report import plain_plan_rows, plan_rows
 
     asked: dict[str, Any] = {"confidence": confidence, "seconds": seconds}
     if form != "text":
-        emit([row for of_measure in plans for one in of_measure for row in plan_rows(one, **asked)], form, places)
+        emit([row for of_measure in plans for plan in of_measure for row in plan_rows(plan, **asked)], form, places)
     for of_measure in plans:
-        one = _hardest(of_measure)
+        plan = _hardest(of_measure)
         if form == "text":
-            what = "difference of two rankings" if one.target.versus is not None else "one ranking"
+            what = "difference of two rankings" if plan.target.versus is not None else "one ranking"
             if len(of_measure) > 1:
                 what = f"the hardest of {len(of_measure)} contrasts, one sample for all (-o jsonl has each)"
-            title = f"{one.name}, {what}: {case.workload.pool.n_queries} queries, "
+            title = f"{plan.name}, {what}: {case.workload.pool.n_queries} queries, "
             title += f"budgets in {case.workload.pool.cost_unit}"
-            show_table(plain_plan_rows(one, **asked), title)
-        say_notes(one.notes(confidence, seconds), before=f"{one.name}: ")
+            show_table(plain_plan_rows(plan, **asked), title)
+        say_notes(plan.notes(confidence, seconds), before=f"{plan.name}: ")
 
 
 def _hardest(plans: Sequence[MeasurePlan]) -> MeasurePlan:
     """Return the plan of the contrast whose interval is to be the widest."""
-    return max(plans, key=lambda one: one.chosen[0].prospect.half_width())
+    return max(plans, key=lambda plan: plan.chosen[0].prospect.half_width())

@@ -8,44 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_if_few, show_systems
-from activeeval.cli.drawing import (
-    asked_options,
-    budget_option,
-    documents_option,
-    drawing_options,
-    drawn,
-    method_option,
-    queries_option,
-)
-from activeeval.cli.inputs import (
-    BUDGET,
-    BUDGET_HELP,
-    MEASURES_HELP,
-    SCOPES,
-    confidence_option,
-    contrasts_option,
-    policy_option,
-    pool_options,
-    prepared,
-    scope_option,
-)
-from activeeval.cli.output import (
-    check_new,
-    check_out,
-    emit,
-    force_option,
-    output_option,
-    places_option,
-    say,
-    say_cautions,
-    say_notes,
-    say_progress,
-    say_sizes,
-    warn_of_weights,
-)
+from activeeval.cli import drawing, inputs, output
+from activeeval.cli.answers import show_estimates
 from activeeval.cli.waiting import tell
-from activeeval.errors import BudgetError, InputError
+from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
@@ -58,13 +24,12 @@ _sheet_option = click.option(
 
 
 @click.command()
-@drawing_options
-@budget_option
+@drawing.drawing_options
+@drawing.budget_option
 @_out_option
 @_sheet_option
-@documents_option
-@queries_option
-@force_option
+@drawing.texts_options
+@output.force_option
 def sample(out: str, sheet: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
     """Draw what to judge for a budget; no label of the pool is looked at.
 
@@ -85,26 +50,23 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     activeeval sample --run a.run --run b.run --run c.run --max-grade 3 --budget 10% --out abc.sample --sheet abc.csv
     """
     _check_files(out, sheet, force, documents, queries)
-    case, found = drawn(options)
-    _write(found, out, sheet, documents, queries, whence=f"seed {found.seed}")
+    case, made = drawing.drawn(options)
+    _write(made, out, sheet, documents, queries, whence=f"seed {made.seed}")
     if case.top_k is None:
-        say(f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both")
+        output.say(f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both")
     else:
-        asks = shlex.join(
-            ["activeeval", "label", sheet, "--k", str(case.top_k), "--log", "JUDGE.log", "--out", "JUDGE.csv"]
-        )
-        say(f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes")
-    warn_of_weights(found.campaign.design.name, found.campaign.design)
+        asks = f"{shlex.join(['activeeval', 'label', sheet, '--k', str(case.top_k)])} --log JUDGE.log --out JUDGE.csv"
+        output.say(f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes")
+    output.warn_of_weights(made.campaign.design.name, made.campaign.design)
 
 
 @click.command("top-up")
 @click.argument("path", metavar="SAMPLE")
-@click.option("--budget", type=BUDGET, required=True, help=f"What is added. {BUDGET_HELP}.")
+@click.option("--budget", type=inputs.BUDGET, required=True, help=f"What is added. {inputs.BUDGET_HELP}.")
 @_out_option
 @_sheet_option
-@documents_option
-@queries_option
-@force_option
+@drawing.texts_options
+@output.force_option
 def top_up(
     path: str, budget: Budget, out: str, sheet: str, documents: str | None, queries: str | None, force: bool
 ) -> None:
@@ -121,20 +83,18 @@ def top_up(
 
     _check_files(out, sheet, force, documents, queries)
     tell(f"topping up {path}")
-    before, own = read_sample(path)
-    grown = before.topped_up(budget, own)
+    before, sample_id = read_sample(path)
+    grown = before.topped_up(budget, sample_id)
     _write(grown, out, sheet, documents, queries, whence=f"topped up from {path}")
-    say(
-        f"`{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.quote(sheet)}` reads it with the sheets so far"
-    )
+    reads = f"{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.quote(sheet)}"
+    output.say(f"`{reads}` reads it with the sheets so far")
 
 
 @click.command("sheet")
 @click.argument("path", metavar="SAMPLE")
 @click.option("--out", required=True, metavar="FILE", help="Sheet to write: .csv, .tsv, .jsonl or .parquet.")
-@documents_option
-@queries_option
-@force_option
+@drawing.texts_options
+@output.force_option
 def sheet_again(path: str, out: str, documents: str | None, queries: str | None, force: bool) -> None:
     """Write the sheet of a sample once more, the same bytes as `sample` or `top-up` wrote it: none is judged.
 
@@ -148,22 +108,22 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
     from activeeval.tasks.samples import read_sample
 
     _check_sheet(path, out, force, documents, queries)
-    sample, own = read_sample(path)
+    sample, sample_id = read_sample(path)
     texts, notes = texts_of(sample.pairs, out, documents, queries)
-    say_notes(notes)
-    sample.write_sheet(out, own, texts)
-    say(f"sample {own}: wrote {out} for the judges")
+    output.say_notes(notes)
+    sample.write_sheet(out, sample_id, texts)
+    output.say(f"sample {sample_id}: wrote {out} for the judges")
 
 
 def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:
     _check_sheet(out, sheet, force, *texts)
-    check_new(out, (), force)
+    output.check_new(out, (), force)
 
 
 def _check_sheet(out: str, sheet: str, force: bool, *texts: str | None) -> None:
     from activeeval.io.suffixes import SUFFIXES
 
-    check_new(sheet, SUFFIXES, force)
+    output.check_new(sheet, SUFFIXES, force)
     if os.path.realpath(out) == os.path.realpath(sheet):
         raise InputError(f"{out}: the sample and its sheet are two files, got one name for both")
     for path in filter(None, texts):
@@ -174,27 +134,21 @@ def _check_sheet(out: str, sheet: str, force: bool, *texts: str | None) -> None:
 
 
 def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries: str | None, whence: str) -> None:
-    from activeeval.cases.texts import texts_of
-
-    texts, notes = texts_of(sample.pairs, sheet, documents, queries)
-    say_notes([*sample.notes(), *notes])
-    own = sample.write(out, sheet, texts)
-    say(f"{whence}, sample {own}: wrote {out}, and {sheet} for the judges")
+    sample_id = sample.write(out, sheet, drawing.texts_for(sample, sheet, documents, queries))
+    output.say(f"{whence}, sample {sample_id}: wrote {out}, and {sheet} for the judges")
 
 
 @click.command()
 @click.argument("path", metavar="SAMPLE")
 @click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
-@asked_options
-@contrasts_option
-@policy_option
-@scope_option("pool")
+@drawing.asked_options
+@inputs.policy_option
+@inputs.scope_option("pool")
 @click.option(
     "--interval",
     "kind",
     type=click.Choice(("t", "skewed", "logit", "group-sequential")),
     default="t",
-    show_default=True,
     help="skewed: a comparison that hangs on few queries; logit: one ranking, within what the measure can be; "
     "group-sequential: valid at the end of every block, for those who look again.",
 )
@@ -205,22 +159,16 @@ def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries:
     help="A row for each segment: a table of query_id and segment, or both a line. The intervals of all segments of a "
     "question hold at once; segments of too few judged queries are named.",
 )
-@confidence_option
-@places_option
-@output_option
+@inputs.confidence_option
+@output.rows_options
 def estimate(
     path: str,
     sheets: tuple[str, ...],
-    measures: tuple[str, ...],
-    questions: tuple[str, ...],
-    contrasts: str | None,
-    policy: str,
-    scope: str,
     kind: str,
     segments: str | None,
-    confidence: float,
     places: int,
     form: str,
+    **asked: Any,
 ) -> None:
     """Turn a sample and its judged sheets into estimates with their intervals, a row for each measure and question.
 
@@ -236,45 +184,24 @@ def estimate(
     \b
     activeeval estimate round1.sample round1.csv round2.sample round2.csv
     """
-    from activeeval.tasks.answers import answers
-    from activeeval.tasks.orders import places as places_of
-    from activeeval.tasks.rounds import by_round, judged_rounds, round_answers
+    from activeeval.tasks.estimate import estimate as estimate_of
+    from activeeval.tasks.rounds import by_round
 
     rounds = by_round((path, *sheets))
     if len(rounds) > 1 and (kind != "t" or segments):
         raise click.UsageError("several rounds are read with t intervals and without --by")
     tell("reading the sample and its sheets")
-    samples, progress, agreement = judged_rounds(rounds, policy)
-    tell("estimating")
-    if len(samples) > 1:
-        found, notes = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
-    else:
-        asked = samples[0].asked(measures, questions, contrasts)
-        found, notes = answers(samples[0], asked, scope=scope, kind=kind, confidence=confidence, segments=segments)
-    say_cautions([(one.title, one.estimate) for one in found])
-    say_progress(progress, agreement, policy, expected_at_end(found, kind))
-    say_if_few(found)
-    say_notes(notes)
-    if form == "text":
-        say(f"the intervals are about {SCOPES[scope]}")
-        say_sizes([one.estimate for one in found])
-    rows = [answer_row(one, kind, progress) for one in found]
-    # of rounds nothing is known of all pairs together
-    ordered = places_of(samples[0].systems, found) if len(samples) == 1 else []
-    if ordered and form not in ("jsonl", "tsv"):
-        show_systems(found, ordered, form, places, confidence)
-    else:
-        emit([*rows, *rank_rows(ordered, confidence)], form, places)
+    show_estimates(estimate_of(rounds, kind=kind, segments=segments, **asked), form, places)
 
 
 @click.command()
-@pool_options
-@click.option("--measure", default="DCG", show_default=True, help=f"{MEASURES_HELP}.")
-@method_option
-@click.option("--budget", type=BUDGET, default="10%", show_default=True, help=f"{BUDGET_HELP}.")
+@inputs.pool_options
+@click.option("--measure", default="DCG", help=f"{inputs.MEASURES_HELP}.")
+@drawing.method_option
+@click.option("--budget", type=inputs.BUDGET, default="10%", help=f"{inputs.BUDGET_HELP}.")
 @click.option("--out", required=True, metavar="FILE", help="Table to write: .parquet, .csv, .tsv or .jsonl.")
 @click.option("--plot", metavar="FILE", help="Draw q/p over cost and expected performance (.png, .svg, .pdf).")
-@force_option
+@output.force_option
 def design(
     measure: str, method: str | None, budget: Budget, out: str, plot: str | None, force: bool, **options: Any
 ) -> None:
@@ -285,31 +212,24 @@ def design(
     or by the sample), n_items. Costs are in mean items.
     """
     from activeeval.cases.case import check_fits
-    from activeeval.design.methods import default_method
     from activeeval.io.suffixes import SUFFIXES
     from activeeval.io.tables.export import write_columns
     from activeeval.report import PICTURES, design_columns, plot_design
+    from activeeval.tasks.samples import design_of
 
     check_fits([measure], [method] if method else [])
-    check_new(out, SUFFIXES, force)
+    output.check_new(out, SUFFIXES, force)
     if plot:
-        check_out(plot, PICTURES)
-    case = prepared(options, [measure], use_labels=False, most_systems=2)
-    target = case.target(measure)
-    name = method or default_method(target.measure).name
-    made = case.design(name, target, options["defensive_share"])
-    is_draw = not made.scheme.can_be_topped_up
-    try:
-        made = made if is_draw else made.with_budget(budget.of(target, known=case.known))
-    except BudgetError as problem:
-        raise budget.refused(problem, target, known=case.known) from None
-    warn_of_weights(made.name, made)
+        output.check_out(plot, PICTURES)
+    case = inputs.prepared(options, [measure], use_labels=False, most_systems=2)
+    made = design_of(case, measure, method, budget, options["defensive_share"])
+    output.warn_of_weights(made.name, made)
     if plot:
         plot_design(made, plot)
     columns = design_columns(made)
     write_columns(columns, out)
     taken = f"{columns['expected_cost'].sum():.6g} {made.pool.cost_unit} on average"
-    what = "a draw" if is_draw else "the sample"
-    say(f"wrote {out}: {made.pool.n_queries} queries, {target.name}, {what} takes {taken}")
+    what = "the sample" if made.scheme.can_be_topped_up else "a draw"
+    output.say(f"wrote {out}: {made.pool.n_queries} queries, {made.target.name}, {what} takes {taken}")
     if plot:
-        say(f"wrote {plot}")
+        output.say(f"wrote {plot}")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from activeeval.cli.inputs import confidence_option, ties_option
-from activeeval.cli.output import emit, output_option, places_option, say, say_notes
-from activeeval.cli.standings import query_rows, show_standings, summary_rows
+from activeeval.cli.output import emit, rows_options, say, say_notes
+from activeeval.cli.standings import show_standings
 from activeeval.errors import did_you_mean
 
 if TYPE_CHECKING:
     from activeeval.io.loading import TablePool
-    from activeeval.tasks.score import Standing
+    from activeeval.measures import Measure
+    from activeeval.report.rendering import Cell
+    from activeeval.tasks.score import Standings
 
 
 IS_ALL = "activeeval.is_all"
@@ -49,9 +51,8 @@ _SMALL = 1 << 16
 @click.option("-n", "no_summary", is_flag=True, help="Leave out the summary.")
 @ties_option
 @confidence_option
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the randomization test.")
-@places_option
-@output_option
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of the randomization test.")
+@rows_options
 def score(
     qrels: str,
     run: str,
@@ -92,30 +93,21 @@ def score(
 
         leave_to_python()
     from activeeval.cases.arguments import asked_measure
-    from activeeval.measures import judged_k, least_relevant
-    from activeeval.tasks.score import standings
+    from activeeval.tasks.score import read_tables, standings
 
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
     if len(names) == 1 and (test or correction or baseline):
         raise click.UsageError("--test, --correction and --baseline are of differences: give --run or --versus too")
     parsed = [asked_measure(text) for text in measures]
-    tables = _tables(qrels, names, ties, judged_k(parsed))
-    _tell(tables, names)
-    top = int(tables.grades.max())
-    bound = [measure.bound_to(max(1, top)) for measure in parsed]
-    for one in bound:
-        if (least := least_relevant(one)) is not None and least > max(1, top):
-            say(f"{one}: no judgment is {least} or more, the largest is {top}: every score is 0")
+    tables = read_tables(qrels, names, parsed, ties)
+    bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
+    _tell(tables, names, bound)
     how = {"test": test or "t", "correction": correction or "holm"}
-    found = standings(tables, names, bound, baseline=reference, confidence=confidence, seed=seed, **how)
-    unjudged = (text for runs, one in zip(found, bound, strict=True) for text in _unjudged(runs, one.cutoff))
-    for told in dict.fromkeys(unjudged):
-        say(told)
-    rows: list[dict[str, Any]] = []
-    for own in found:
-        rows += query_rows(tables.pool, own, reference, versus=bool(versus)) if by_query else []
-        rows += [] if no_summary else summary_rows(own, reference, confidence, how, versus=bool(versus))
+    scored = standings(tables, names, bound, baseline=reference, confidence=confidence, seed=seed, **how)
+    for line in dict.fromkeys(_unjudged(scored, bound)):
+        say(line)
+    rows = scored.rows(by_query=by_query, in_all=not no_summary, versus=bool(versus))
     if form in ("jsonl", "tsv"):
         emit(rows, form, places)
         return
@@ -125,7 +117,7 @@ def score(
     if queries and summary:
         click.echo()
     if summary and more_runs:
-        show_standings(found, reference, form, places, confidence=confidence, **how)
+        show_standings(scored, form, places)
     else:
         emit(_read_down(summary) if form == "text" and versus else summary, form, places)
 
@@ -135,30 +127,9 @@ def _are_small(*paths: str) -> bool:
     try:
         if not all(map(os.path.isfile, paths)) or sum(map(os.path.getsize, paths)) > _SMALL:
             return False
-        for path in paths:
-            with open(path, "rb") as handle:
-                if handle.read(2) in (b"\x1f\x8b", b"PK", b"PA"):
-                    return False
+        return not any(Path(path).read_bytes()[:2] in (b"\x1f\x8b", b"PK", b"PA") for path in paths)
     except OSError:  # whoever reads it says what is wrong
         return False
-    return True
-
-
-def _tables(qrels: str, names: list[str], ties: str, k: int | None) -> TablePool:
-    """Return judgments, or truths of the top k, and runs as one pool."""
-    from activeeval.io.loading import load_tables, pool_from_tables
-    from activeeval.judgments import labels_of
-
-    if k is None:
-        judgments, runs = load_tables(partial(labels_of, qrels), names)
-        return pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)
-    # their tables take polars, which a start without them does not wait for
-    from activeeval.cases.truths import check_truths, load_truths
-
-    judgments, runs = load_tables(partial(load_truths, qrels, k), names)
-    tables = pool_from_tables(judgments, runs, evaluated=len(runs), ties=ties)
-    check_truths(tables.pool, tables.grades, k, qrels)
-    return tables
 
 
 def _asked_runs(
@@ -179,29 +150,38 @@ def _asked_runs(
     return names, 0 if baseline is None else names.index(baseline)
 
 
-def _read_down(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _read_down(rows: list[dict[str, Cell]]) -> list[dict[str, Cell]]:
     """Turn rows that are too long for a line: a row for each field, a column for each measure."""
-    return (
-        [{"": name} | {row["measure"]: row[name] for row in rows} for name in rows[0] if name != "measure"]
-        if rows
-        else []
-    )
+    down: dict[str, dict[str, Cell]] = {}
+    for row in rows:
+        for name, cell in row.items():
+            down.setdefault(name, {"": name})[str(row["measure"])] = cell
+    down.pop("measure", None)
+    return list(down.values())
 
 
-def _tell(tables: TablePool, names: list[str]) -> None:
-    n_queries = tables.pool.n_queries
+def _tell(tables: TablePool, names: Sequence[str], measures: Sequence[Measure]) -> None:
+    """Say what the files lack."""
+    from activeeval.measures import least_relevant
+
     say_notes(tables.notes)
     for name, n_missing, n_ignored in zip(names, tables.n_missing, tables.n_ignored, strict=True):
         if n_missing:
+            n_queries = tables.pool.n_queries
             say(f"{name}: {n_missing} of {n_queries} judged queries are missing from the run and score 0")
         if n_ignored:
             say(f"{name}: {n_ignored} queries have no judgments and are ignored")
+    top = int(tables.grades.max())
+    for measure in measures:
+        if (least := least_relevant(measure)) is not None and least > max(1, top):
+            say(f"{measure}: no judgment is {least} or more, the largest is {top}: every score is 0")
 
 
-def _unjudged(runs: list[Standing], cutoff: int | None) -> Iterator[str]:
+def _unjudged(scored: Standings, measures: Sequence[Measure]) -> Iterator[str]:
     """Yield what is to be said of items without a judgment; measures of one cutoff say the same."""
-    where = "ranked items" if cutoff is None else f"items down to rank {cutoff}"
-    for one in runs:
-        if one.scores.n_unjudged:
-            counts = f"{one.scores.n_unjudged} of {one.scores.n_counted}"
-            yield f"{one.run}: {counts} {where} are not judged and earn nothing"
+    for runs, measure in zip(scored.by_measure, measures, strict=True):
+        where = "ranked items" if measure.cutoff is None else f"items down to rank {measure.cutoff}"
+        for run in runs:
+            if run.scores.n_unjudged:
+                counts = f"{run.scores.n_unjudged} of {run.scores.n_counted}"
+                yield f"{run.run}: {counts} {where} are not judged and earn nothing"

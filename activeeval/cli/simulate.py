@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.budgets import payable
-from activeeval.cli.contrasts import simulate_systems
+from activeeval.cli import output
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, pool_options, prepared, weights_option
-from activeeval.cli.output import (
-    check_out,
-    emit,
-    output_option,
-    places_option,
-    say,
-    show_table,
-    warn_of_weights,
-)
 from activeeval.cli.waiting import progress
+from activeeval.cli.wording import complaint
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.cases.budgets import Budget
     from activeeval.cases.case import Case
     from activeeval.simulation import Summary
+    from activeeval.tasks.simulate import Panel, Trial
 
 DEFAULT_BUDGETS = ("5%", "10%", "20%")
 _OFTEN = 0.1
@@ -34,14 +25,7 @@ _OFTEN = 0.1
 
 @click.command()
 @pool_options
-@click.option(
-    "--measure",
-    "measures",
-    multiple=True,
-    default=("DCG",),
-    show_default=True,
-    help=f"{MEASURES_HELP}; repeatable.",
-)
+@click.option("--measure", "measures", multiple=True, default=("DCG",), help=f"{MEASURES_HELP}; repeatable.")
 @click.option(
     "--method",
     "methods",
@@ -49,34 +33,23 @@ _OFTEN = 0.1
     help="Repeatable; `all` is every method that fits. Default: passive and the best for the measure.",
 )
 @click.option(
-    "--budget",
-    "budgets",
-    multiple=True,
-    type=BUDGET,
-    default=DEFAULT_BUDGETS,
-    show_default=True,
-    help=f"{BUDGET_HELP}; repeatable.",
+    "--budget", "budgets", multiple=True, type=BUDGET, default=DEFAULT_BUDGETS, help=f"{BUDGET_HELP}; repeatable."
 )
 @weights_option
 @click.option("--expected", is_flag=True, help="Draws with replacement meet budgets in expectation, by n* draws.")
-@click.option("--repetitions", type=click.IntRange(2), default=2000, show_default=True, help="Replays of each method.")
+@click.option("--repetitions", type=click.IntRange(2), default=2000, help="Replays of each method.")
 @click.option(
     "--interval",
     default="t",
-    show_default=True,
     metavar="KIND",
     help="Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks). Draws with "
     "replacement, as of passive, keep t.",
 )
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
-@places_option
-@output_option
+@output.rows_options
 def simulate(
     measures: tuple[str, ...],
     methods: tuple[str, ...],
-    budgets: tuple[Budget, ...],
-    weights: str,
-    expected: bool,
     repetitions: int,
     interval: str,
     plot: str | None,
@@ -109,85 +82,51 @@ def simulate(
     activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 --measure ERR@10
     """  # fmt: skip
     from activeeval.cases.case import check_fits
-    from activeeval.design.methods import METHODS
     from activeeval.estimation import find_interval
     from activeeval.report import PICTURES, plot_errors
+    from activeeval.tasks.simulate import methods_of, trial_of
 
     find_interval(interval)
     check_fits(measures, [name for name in methods if name != "all"])
     if plot:
-        check_out(plot, PICTURES)
+        output.check_out(plot, PICTURES)
+    how = {name: options.pop(name) for name in ("budgets", "weights", "expected")}
     case = prepared(options, measures, use_labels=True)
     for target in case.targets(measures, [case.question]):
         target.check_judged(case.workload.grades)
-    runs = {text: _chosen(case, text, methods) for text in dict.fromkeys(measures)}
-    if case.systems:
-        if plot:
-            raise InputError("--plot draws one question: give one system or two")
-        how = {"repetitions": repetitions, "rng": case.seed, "expected": expected, "interval": interval}
-        simulate_systems(case, runs, budgets, options["defensive_share"], weights, form, places, **how)
-        return
-    panels: dict[str, list[Summary]] = {}
-    if interval != "t":
-        drawn = dict.fromkeys(name for names in runs.values() for name in names if METHODS[name].with_replacement)
-        say(f"draws with replacement keep their t intervals: {', '.join(drawn)}")
-    with progress(sum(map(len, runs.values())), "simulating") as advance:
-        for text, names in runs.items():
-            name, summaries = _simulate(
-                case, text, names, budgets, repetitions, expected, interval, options["defensive_share"], advance
-            )
-            panels[name] = summaries
-            _warn_of_short_intervals(name, summaries)
+    if case.systems and plot:
+        raise InputError("--plot draws one question: give one system or two")
+    chosen = {text: methods_of(case, text, methods) for text in dict.fromkeys(measures)}
+    _say_of_draws(case, chosen, interval)
+    panels = []
+    with progress(sum(len(names) + bool(case.systems) for names in chosen.values()), "simulating") as advance:
+        for text, names in chosen.items():
+            trial = trial_of(case, text, names, defensive_share=options["defensive_share"], **how)
+            _say_of_budgets(trial)
+            panels.append(trial.run(advance, repetitions=repetitions, interval=interval))
+            _warn_of_short_intervals(trial.measure, panels[-1].summaries)
     _show(panels, case, form, places)
     if plot:
-        plot_errors(panels, plot, unit=case.workload.pool.cost_unit)
-        say(f"wrote {plot}")
+        plot_errors({panel.measure: panel.summaries for panel in panels}, plot, unit=case.workload.pool.cost_unit)
+        output.say(f"wrote {plot}")
 
 
-def _chosen(case: Case, measure: str, methods: tuple[str, ...]) -> list[str]:
-    """Return the names of the methods to run for a measure, passive first."""
-    from activeeval.design.methods import default_method, fitting_methods
-
-    sampled = case.target(measure).measure
-    names = methods or (default_method(sampled).name,)
-    if "all" in names:
-        names = tuple(fitting_methods(sampled))
-    return list(dict.fromkeys(["passive", *names]))
-
-
-def _simulate(
-    case: Case,
-    measure: str,
-    names: list[str],
-    given: Sequence[Budget],
-    repetitions: int,
-    expected: bool,
-    interval: str,
-    defensive_share: float | None,
-    advance: Callable[[str], None],
-) -> tuple[str, list[Summary]]:
-    from activeeval.cases.budgets import check_open
+def _say_of_draws(case: Case, chosen: dict[str, list[str]], interval: str) -> None:
+    """Say which methods do not take the interval that is asked for."""
     from activeeval.design.methods import METHODS
-    from activeeval.simulation import simulate as run
 
-    target = case.target(measure)
-    check_open(target)
-    designs = {name: case.design(name, target, defensive_share) for name in names}
-    paid = payable(designs, given, case, [target], expected)
-    for name, design in designs.items():
-        least = design.with_budget(paid[0], expected=expected and METHODS[name].with_replacement)
-        warn_of_weights(f"{name}, {target.name}", least)
-    summaries = run(
-        designs,
-        case.workload.grades,
-        paid,
-        repetitions,
-        case.seed,
-        expected=expected,
-        interval={name: "t" if METHODS[name].with_replacement else interval for name in names},
-        progress=lambda name: advance(f"{target.name}, {name}"),
-    )
-    return target.name, summaries
+    names = dict.fromkeys(name for names in chosen.values() for name in names if METHODS[name].with_replacement)
+    if interval != "t" and not case.systems:
+        output.say(f"draws with replacement keep their t intervals: {', '.join(names)}")
+
+
+def _say_of_budgets(trial: Trial) -> None:
+    """Say which budgets are left out, and where one query would weigh too much."""
+    for name, refusal in trial.left_out:
+        output.say(f"{trial.measure}, {name}: {complaint(refusal)}; left out")
+    if trial.contest is None:
+        for name, design in trial.least().items():
+            output.warn_of_weights(f"{name}, {trial.measure}", design)
 
 
 def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None:
@@ -195,22 +134,34 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
     from activeeval.report import amount
 
     for method in dict.fromkeys(s.method for s in summaries):
-        told = []
+        missed = []
         for s in (s for s in summaries if s.method == method and s.is_too_short):
             why = f" (less spread than expected {s.less_spread.value:.0%})" if s.less_spread.value > _OFTEN else ""
-            told.append(f"{s.coverage.value:.1%} at {amount(s.budget)}{why}")
-        if told:
-            say(f"{method}, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(told)}")
+            missed.append(f"{s.coverage.value:.1%} at {amount(s.budget)}{why}")
+        if missed:
+            output.say(f"{method}, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(missed)}")
 
 
-def _show(panels: dict[str, list[Summary]], case: Case, form: str, places: int) -> None:
-    from activeeval.report import plain_rows, summary_rows
+def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
+    """Print a table of each measure; of several systems one of all contrasts, and one of what holds at once."""
+    from activeeval.report import at_once_rows, plain_rows
 
     if form != "text":
-        emit([row for name, summaries in panels.items() for row in summary_rows(name, summaries)], form, places)
+        output.emit([row for panel in panels for row in panel.rows()], form, places)
         return
-    for name, summaries in panels.items():
-        what = "difference of two rankings" if case.workload.versus is not None else "one ranking"
-        title = f"{name}, {what}: {case.workload.pool.n_queries} queries, truth {summaries[0].truth:.4f}, "
-        title += f"{summaries[0].repetitions} repetitions, budgets in {case.workload.pool.cost_unit}"
-        show_table(plain_rows(summaries), title)
+    for panel in panels:
+        if not panel.contrasts:
+            what = "difference of two rankings" if case.workload.versus is not None else "one ranking"
+            first, pool = panel.summaries[0], case.workload.pool
+            title = f"{panel.measure}, {what}: {pool.n_queries} queries, truth {first.truth:.4f}"
+            output.show_table(
+                plain_rows(panel.summaries), f"{title}, {first.repetitions} repetitions, budgets in {pool.cost_unit}"
+            )
+            continue
+        n, (_, first_one) = len(panel.contrasts), panel.contrasts[0]
+        rows = [{"contrast": a.title, **row} for a, summaries in panel.contrasts for row in plain_rows(summaries)]
+        output.show_table(
+            rows, f"{panel.measure}, {n} differences by one sample, {first_one[0].repetitions} repetitions"
+        )
+        if panel.at_once:
+            output.show_table(at_once_rows(panel.at_once), f"{panel.measure}, all {n} at once, 95 %")

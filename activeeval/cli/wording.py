@@ -76,5 +76,5 @@ def complaint(problem: ActiveEvalError, command: click.Command | None = None) ->
     if f"`{problem.field}`" in text:
         return in_options(text, command)
     named = re.compile(f"(^|: ){re.escape(problem.field)}(?= )")
-    told, n = named.subn(lambda match: match[1] + option, in_options(text, command), count=1)
-    return told if n else f"{option}: {told}"
+    reworded, n = named.subn(lambda match: match[1] + option, in_options(text, command), count=1)
+    return reworded if n else f"{option}: {reworded}"

@@ -77,8 +77,8 @@ class CalibrationReport:
             {"grade": b.grade, "n": b.n, "predicted": b.predicted, "observed": b.observed} for b in self.reliability
         ]
 
-    def summary_rows(self) -> list[dict[str, str | float]]:
-        """Return a row for each figure: what, value."""
+    def figures(self, *, with_factor: bool) -> dict[str, float]:
+        """Return what it says of the model as a whole, by name; the second likelihood is of a model with a factor."""
         figures = {
             "judged items": self.n_items,
             "queries judged in full": self.n_queries,
@@ -86,10 +86,9 @@ class CalibrationReport:
             "mean of L, observed": self.observed_mean,
             "variance of L, predicted": self.predicted_variance,
             "variance of L, observed": self.observed_variance,
-            "log-likelihood an item, items independent": self.log_likelihood_independent,
-            "log-likelihood an item": self.log_likelihood,
+            "log-likelihood an item, grades independent": self.log_likelihood_independent,
         }
-        return [{"what": what, "value": value} for what, value in figures.items()]
+        return figures | ({"log-likelihood an item, with the query factor": self.log_likelihood} if with_factor else {})
 
 
 def calibration_report(

@@ -14,6 +14,7 @@ from activeeval.report.rendering import FORMATS, Row, format_cell, note_text, re
 from activeeval.report.rows import (
     GainsBand,
     amount,
+    at_once_rows,
     compact_rows,
     design_columns,
     gains_band,
@@ -21,7 +22,6 @@ from activeeval.report.rows import (
     plain_plan_rows,
     plain_rows,
     plan_rows,
-    summary_rows,
 )
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "GainsBand",
     "Row",
     "amount",
+    "at_once_rows",
     "compact_rows",
     "design_columns",
     "format_cell",
@@ -47,5 +48,4 @@ __all__ = [
     "plot_plans",
     "plot_regularization",
     "render",
-    "summary_rows",
 ]

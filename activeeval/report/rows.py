@@ -14,7 +14,7 @@ from activeeval.results import Figure
 if TYPE_CHECKING:
     from activeeval.design import Design
     from activeeval.planning import MeasurePlan
-    from activeeval.simulation import Summary
+    from activeeval.simulation import AtOnce, Summary
 
 
 def amount(budget: float) -> str:
@@ -22,9 +22,17 @@ def amount(budget: float) -> str:
     return f"{budget:,.0f}" if budget >= 100 else f"{budget:.4g}"
 
 
-def summary_rows(measure: str, summaries: Sequence[Summary], *, with_errors: bool = True) -> list[dict[str, Cell]]:
-    """Return one row for each summary, its fields in the order of `Summary`, the measure first."""
-    return [{"measure": measure, **summary.row(with_errors=with_errors)} for summary in summaries]
+def at_once_rows(together: Sequence[AtOnce]) -> list[dict[str, str]]:
+    """Return rows for reading of what holds of several differences at once."""
+    return [
+        {
+            "method": each.method,
+            "budget": amount(each.budget),
+            "all hold at once": _with_error(each.coverage, 3),
+            "mean efficiency": _with_error(each.efficiency, 2),
+        }
+        for each in together
+    ]
 
 
 def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:

@@ -135,7 +135,7 @@ def adapted(
     InputError
         Names the file and the place that is wrong.
     """
-    if all(one.is_tie for one in preferences.comparisons):
+    if all(comparison.is_tie for comparison in preferences.comparisons):
         raise InputError(f"{preferences.source}: no document is preferred to another, there is nothing to adapt to")
     _check_alike([*letor, *pairs_letor])
     judged = read_letor(list(letor))
@@ -221,8 +221,8 @@ def _check_features(data: LetorData, ranker: Any, path: str | None) -> None:
     if bad.any():
         row, column = np.argwhere(bad)[0]
         value = features[row, column]
-        told = "is NULL" if np.isnan(value) else f"is {value:g}, too large for single precision"
-        raise InputError(f"{row_place(data, int(row))}: feature {column + 1} {told}, which {whose} not")
+        is_wrong = "is NULL" if np.isnan(value) else f"is {value:g}, too large for single precision"
+        raise InputError(f"{row_place(data, int(row))}: feature {column + 1} {is_wrong}, which {whose} not")
 
 
 def _features(data: LetorData) -> Floats:

@@ -113,98 +113,100 @@ def answers(
     """
     campaign = sample.campaign
 
-    def answer(one: Asked, found: Estimate, n_rows: int, segment: str | None = None) -> Answer:
+    def answer(question: Asked, estimate: Estimate, n_rows: int, segment: str | None = None) -> Answer:
         own_confidence = 1 - (1 - confidence) / n_rows
         return Answer(
-            question=one.question,
-            target=one.target,
-            estimate=found,
-            interval=campaign.interval(kind, own_confidence, one.target, scope=scope),
-            p_value=min(1.0, n_rows * found.p_value),
-            half_width_at_end=campaign.half_width_at_end(own_confidence, one.target, scope=scope),
+            question=question.question,
+            target=question.target,
+            estimate=estimate,
+            interval=campaign.interval(kind, own_confidence, question.target, scope=scope),
+            p_value=min(1.0, n_rows * estimate.p_value),
+            half_width_at_end=campaign.half_width_at_end(own_confidence, question.target, scope=scope),
             segment=segment,
-            system=one.system,
-            versus=one.versus,
+            system=question.system,
+            versus=question.versus,
         )
 
-    results = [(one, campaign.estimate(one.target, scope=scope)) for one in asked]
+    results = [(question, campaign.estimate(question.target, scope=scope)) for question in asked]
     ends = cut_notes(sample, asked)
     if segments is None:
         return together(sample, [answer(*result, 1) for result in results], kind), ends
     members, notes = read_segments(segments).of(campaign.design.pool)
-    found: list[Answer] = []
+    answered: list[Answer] = []
     small: dict[tuple[str, ...], list[str]] = {}
-    for one, _ in results:
-        read = _by_segment(sample, one.target, members, scope)
+    for question, _ in results:
+        read = _by_segment(sample, question.target, members, scope)
         missing = tuple(name for name in members if name not in read)
-        small.setdefault(missing, []).append(f"{one.target.name} ({one.title})")
-        found += [answer(one._replace(target=part), own, len(read), name) for name, (part, own) in read.items()]
-    if not found:
+        small.setdefault(missing, []).append(f"{question.target.name} ({question.title})")
+        answered += [
+            answer(question._replace(target=part), estimate, len(read), name) for name, (part, estimate) in read.items()
+        ]
+    if not answered:
         raise InputError(f"{segments}: no segment has {FEWEST} judged queries: there is nothing to read")
     for missing, of in small.items():
         if missing:
             whose = () if len(small) == 1 else tuple(of)
             notes.append(Note("small segments", {"fewest": FEWEST, "questions": whose, "segments": missing}))
-    return together(sample, found, kind), ends + notes
+    return together(sample, answered, kind), ends + notes
 
 
-def together(sample: Sample, found: Sequence[Answer], kind: str = "t") -> list[Answer]:
+def together(sample: Sample, answered: Sequence[Answer], kind: str = "t") -> list[Answer]:
     """Return answers whose differences of more than two systems know what all of them say at once, by measure.
 
     Each interval gets the confidence at which all hold with theirs (`activeeval.estimation.simultaneous_confidence`).
     """
     families: dict[tuple[str, str | None], list[int]] = {}
-    for k, one in enumerate(found):
-        if one.versus:
-            families.setdefault((str(one.target.measure), one.segment), []).append(k)
-    out = list(found)
+    for k, answer in enumerate(answered):
+        if answer.versus:
+            families.setdefault((str(answer.target.measure), answer.segment), []).append(k)
+    out = list(answered)
     for places in families.values():
-        own = [found[k] for k in places]
-        confidence = _shared_confidence(sample, own)
-        adjusted = holm([one.p_value for one in own])
-        for k, one, p_holm in zip(places, own, adjusted.tolist(), strict=True):
-            scope = one.estimate.scope
-            wide = sample.campaign.interval(kind, confidence, one.target, scope=scope)
-            out[k] = replace(one, shared=Shared(wide, p_holm))
+        family = [answered[k] for k in places]
+        confidence = _shared_confidence(sample, family)
+        adjusted = holm([answer.p_value for answer in family])
+        for k, answer, p_holm in zip(places, family, adjusted.tolist(), strict=True):
+            scope = answer.estimate.scope
+            wide = sample.campaign.interval(kind, confidence, answer.target, scope=scope)
+            out[k] = replace(answer, shared=Shared(wide, p_holm))
     return out
 
 
 def _shared_confidence(sample: Sample, family: Sequence[Answer]) -> float:
     """Return the confidence of each interval of some differences such that all of them hold at once."""
-    names, confidence = sample.systems, min(one.interval.confidence for one in family)
-    uncertain = [one for one in family if 0 < one.estimate.std_error < math.inf]
+    names, confidence = sample.systems, min(answer.interval.confidence for answer in family)
+    uncertain = [answer for answer in family if 0 < answer.estimate.std_error < math.inf]
     if not uncertain:
         return confidence
-    pairs = [(names.index(one.system), names.index(one.versus)) for one in uncertain]
+    pairs = [(names.index(answer.system), names.index(answer.versus)) for answer in uncertain]
     variances = _pair_variances(sample, family)
-    degrees = [one.estimate.degrees_of_freedom for one in uncertain]
+    degrees = [answer.estimate.degrees_of_freedom for answer in uncertain]
     return simultaneous_confidence(pair_roots(variances, pairs), degrees, confidence)
 
 
 def _pair_variances(sample: Sample, family: Sequence[Answer]) -> NDArray[np.float64]:
     """Return the variance of the estimated difference of every two systems, asked for or not, shape (n, n)."""
     names, scope = sample.systems, family[0].estimate.scope
-    told = {(one.system, one.versus): one.estimate for one in family}
+    known = {(answer.system, answer.versus): answer.estimate for answer in family}
     lists = lists_of(sample.campaign.design)
-    found = np.zeros((len(names), len(names)))
+    variances = np.zeros((len(names), len(names)))
     for i, j in contrasts_of(len(names)):
-        estimate = told.get((names[i], names[j]))
+        estimate = known.get((names[i], names[j]))
         if estimate is None:
             other = replace(family[0].target, ranking=lists[i], versus=lists[j])
             estimate = sample.campaign.estimate(other, scope=scope)
-        found[i, j] = found[j, i] = estimate.std_error**2
-    return found
+        variances[i, j] = variances[j, i] = estimate.std_error**2
+    return variances
 
 
 def cut_notes(sample: Sample, asked: Sequence[Asked]) -> list[Note]:
     """Return what is to be said where a question counts all ranks of lists that were cut."""
-    cut = [one.target.name for one in asked if one.target.measure.cutoff == sample.depth is not None]
+    cut = [question.target.name for question in asked if question.target.measure.cutoff == sample.depth is not None]
     return [Note("lists end", {"depth": sample.depth, "measure": cut[0]})] if cut else []
 
 
-def _is_certain(sample: Sample, target: Target, found: Estimate) -> bool:
+def _is_certain(sample: Sample, target: Target, estimate: Estimate) -> bool:
     """Return whether nothing of the pool was left to chance."""
-    of_pool = found if found.scope == "pool" else sample.campaign.estimate(target)
+    of_pool = estimate if estimate.scope == "pool" else sample.campaign.estimate(target)
     return of_pool.std_error == 0
 
 
@@ -212,13 +214,13 @@ def _by_segment(
     sample: Sample, target: Target, members: Mapping[str, NDArray[np.bool_]], scope: str
 ) -> dict[str, tuple[Target, Estimate]]:
     """Return the estimate of each segment that is large enough, or of which nothing is left to chance."""
-    found = {}
+    large = {}
     for name, within in members.items():
         part = replace(target, within=within)
         try:
-            one = sample.campaign.estimate(part, scope=scope)
+            estimate = sample.campaign.estimate(part, scope=scope)
         except StateError:  # nothing of the segment has been judged
             continue
-        if min(one.n_open, one.n_queries) >= FEWEST or _is_certain(sample, part, one):
-            found[name] = (part, one)
-    return found
+        if min(estimate.n_open, estimate.n_queries) >= FEWEST or _is_certain(sample, part, estimate):
+            large[name] = (part, estimate)
+    return large

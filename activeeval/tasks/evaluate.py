@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from numbers import Real
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,74 +18,116 @@ from activeeval.cases.modelling import uniform_beliefs
 from activeeval.design import Design
 from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import BudgetError, InputError
-from activeeval.estimation import check_scope
 from activeeval.estimation.significance import mean_interval
 from activeeval.io.loading import load_run
 from activeeval.judgments import labels_of
 from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.pool import Seed, check_judged
-from activeeval.results import Estimate, Note
+from activeeval.report.rendering import render
+from activeeval.results import Estimate
 
 DEFENSIVE_SHARE = 0.1
 Judge = Callable[[str, list[str]], Sequence[int]]
 
 
-def evaluate(
-    qrels_or_judge: Any,
-    run: Any,
-    *,
-    measure: str | Measure = "DCG@10",
-    budget: float | None = None,
-    share: float | None = None,
-    method: str | None = None,
-    grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None = None,
-    max_grade: int | None = None,
-    overhead: float = 0.0,
-    unjudged: str = "error",
-    scope: str = "pool",
-    ties: str = "id",
-    rng: Seed = 0,
-) -> Estimate:
+class Options(TypedDict, total=False):
+    """What `evaluate` and `compare` may be told beside runs, judgments and measure.
+
+    Attributes
+    ----------
+    budget : float or Budget, optional
+        How much may be judged, in mean items of the pool: without an overhead a number of judgments.
+    share : float, optional
+        The same as a share of what judging everything costs. Without either everything is judged, and the answer for
+        these queries is exact.
+    method : str, optional
+        A key of `activeeval.METHODS`. By default the best for the measure that a bad model cannot spoil.
+    grade_probs : array of shape (n_items, n_grades), or callable of the pool, optional
+        The grade model, taken as it is; without one all grades are taken as equally likely, and those of a query as
+        alike (`activeeval.cases.modelling.UNTRAINED_FACTOR`).
+    max_grade : int, optional
+        Largest grade of the scale; taken from the judgments where there are some. A judge function does not tell it.
+    overhead : float
+        Cost of turning to a query, in items. Default: 0.
+    unjudged : {"error", "irrelevant"}
+        What an item is that is asked for and has no judgment: an error, which is the default, or of grade 0.
+    ties : {"id", "rank", "input"}
+        Order of equal scores: document id descending, which is the default, the rank column, or input order.
+    rng : Generator, SeedSequence, int or None
+        One seed, one answer; None takes the operating system's randomness. Default: 0.
+    """
+
+    budget: float | Budget | None
+    share: float | None
+    method: str | None
+    grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None
+    max_grade: int | None
+    overhead: float
+    unjudged: str
+    ties: str
+    rng: Seed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """What judgments say of one run, or of a new run less the old one; as text a sentence and a small table.
+
+    Attributes
+    ----------
+    measure : str
+        Written with all its parameters.
+    question : {"run", "difference"}
+    pool : Estimate
+        About these queries: what judging all of them would give.
+    population : Estimate
+        About all the queries that these are a sample of: the same value, with a wider interval.
+    """
+
+    measure: str
+    question: str
+    pool: Estimate
+    population: Estimate
+
+    @property
+    def value(self) -> float:
+        """The estimate."""
+        return self.pool.value
+
+    def of(self, scope: str) -> Estimate:
+        """Return the estimate of a scope, ``pool`` or ``population``."""
+        estimate: Estimate = getattr(self, scope)
+        return estimate
+
+    def __str__(self) -> str:
+        shown = [(estimate, estimate.interval()) for estimate in (self.pool, self.population)]
+        rows = [
+            {"scope": estimate.scope, "value": estimate.value, "std_error": estimate.std_error, **asdict(interval)}
+            for estimate, interval in shown
+        ]
+        what = "new less old" if self.question == "difference" else "the run"
+        judged = f"{self.pool.n_items} items of {self.pool.n_queries} queries judged"
+        return f"{what} by {self.measure}: {self.value:.4g}, {judged}\n{render(rows, 'text')}"
+
+
+def evaluate(run: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **options: Unpack[Options]) -> Evaluation:
     """Estimate the performance of a run.
 
     Parameters
     ----------
-    qrels_or_judge : path, dict of dicts, frame, or callable
-        Judgments that are looked up as they are asked for, or ``judge(query_id, item_ids) -> grades``
-        that is called for every drawn query; its −1 is an item without a judgment.
     run : path, dict of dicts or frame
+    judgments : path, Judgments, dict of dicts, frame, or callable
+        Looked up as they are asked for; or ``judge(query_id, item_ids) -> grades`` that is called for every drawn
+        query; its −1 is an item without a judgment.
     measure : str or Measure
         As `activeeval.parse_measure` reads it, or ``@FILE``: learned gains and discounts. nDCG, R and AP compare with
         the best order of the items at hand: with a judge function those of the runs alone.
-    budget : float, optional
-        How much may be judged, in mean items of the pool: without an overhead a number of judgments.
-    share : float, optional
-        The same as a share of what judging everything costs. Without either everything is judged, and the answer is
-        exact.
-    method : str, optional
-        A key of `activeeval.METHODS`. By default the best for the measure that a bad model cannot
-        spoil.
-    grade_probs : array of shape (n_items, n_grades), or callable of the pool, optional
-        The grade model, taken as it is; without one all grades are taken as equally likely, and those
-        of a query as alike (`activeeval.cases.modelling.UNTRAINED_FACTOR`).
-    max_grade : int, optional
-        Largest grade of the scale; taken from the judgments where there are some. A judge function
-        does not tell it.
-    overhead : float
-        Cost of turning to a query, in items.
-    unjudged : {"error", "irrelevant"}
-        What an item is that is asked for and has no judgment: an error, or of grade 0.
-    scope : {"pool", "population"}
-        What the interval is about: these queries, or all those that they are a sample of.
-    ties : {"id", "rank", "input"}
-        Order of equal scores: document id descending, the rank column, or input order.
-    rng : Generator, SeedSequence, int or None
-        One seed, one answer; None takes the operating system's randomness.
+    options
+        `Options`: budget, share, method, grade_probs, max_grade, overhead, unjudged, ties and rng.
 
     Returns
     -------
-    Estimate
-        Queries that a run lacks, or that have no judgment, are counted in its `cautions`.
+    Evaluation
+        Queries that a run lacks, or that have no judgment, are counted in the `cautions` of its estimates.
 
     Raises
     ------
@@ -99,94 +141,84 @@ def evaluate(
     --------
     >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}}
     >>> run = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
-    >>> round(evaluate(qrels, run, measure="DCG").value, 3)
-    1.446
+    >>> print(evaluate(run, judgments=qrels, measure="DCG"))
+    the run by DCG(dcg='exp-log2'): 1.446, 4 items of 2 queries judged
+    scope        value  std_error      low    high  confidence
+    pool        1.4464     0.0000   1.4464  1.4464      0.9500
+    population  1.4464     0.4464  -4.2256  7.1184      0.9500
     """
-    paid = Budget.given(budget, share)
-    return _estimate(
-        qrels_or_judge, [run], measure, paid, method, grade_probs, max_grade, overhead, unjudged, scope, ties, rng
-    )
+    return _evaluation([run], judgments, measure, options)
 
 
 def compare(
-    qrels_or_judge: Any,
-    run_a: Any,
-    run_b: Any,
-    *,
-    measure: str | Measure = "DCG@10",
-    budget: float | None = None,
-    share: float | None = None,
-    method: str | None = None,
-    grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None = None,
-    max_grade: int | None = None,
-    overhead: float = 0.0,
-    unjudged: str = "error",
-    scope: str = "pool",
-    ties: str = "id",
-    rng: Seed = 0,
-) -> Estimate:
-    """Estimate by how much run A performs better than run B; everything else as in `evaluate`.
+    old: Any, new: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **options: Unpack[Options]
+) -> Evaluation:
+    """Estimate by how much the run ``new`` performs better than the run ``old``; everything else as in `evaluate`.
 
-    Of two equal rankings it is 0, and nothing is judged.
+    The value is new − old, as on the command line. Of two equal rankings it is 0, and nothing is judged.
 
     Examples
     --------
     >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}}
-    >>> first = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
-    >>> second = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 1.0, "b": 2.0}}
-    >>> round(compare(qrels, first, second, measure="DCG").value, 3)
-    -0.554
+    >>> old = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
+    >>> new = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 1.0, "b": 2.0}}
+    >>> print(compare(old, new, judgments=qrels, measure="DCG"))
+    new less old by DCG(dcg='exp-log2'): 0.5536, 2 items of 1 queries judged
+    scope        value  std_error      low    high  confidence
+    pool        0.5536     0.0000   0.5536  0.5536      0.9500
+    population  0.5536     0.5536  -6.4806  7.5878      0.9500
     """
-    runs, paid = [run_a, run_b], Budget.given(budget, share)
-    return _estimate(
-        qrels_or_judge, runs, measure, paid, method, grade_probs, max_grade, overhead, unjudged, scope, ties, rng
-    )
+    return _evaluation([new, old], judgments, measure, options)
 
 
-def _estimate(
-    qrels_or_judge: Any,
-    runs: Sequence[Any],
-    measure: str | Measure,
-    budget: Budget | None,
-    method: str | None,
-    grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None,
-    max_grade: int | None,
-    overhead: float,
-    unjudged: str,
-    scope: str,
-    ties: str,
-    rng: Seed,
-) -> Estimate:
-    check_scope(scope)
-    is_judge = callable(qrels_or_judge)
-    qrels = None if is_judge else labels_of(qrels_or_judge)
-    held = [load_run(run) for run in runs]
-    workload = from_tables(qrels, held, evaluated=len(runs), ties=ties, unjudged=unjudged)
-    workload = workload.with_costs(None, overhead)
-    if qrels is not None:
-        max_grade = max(workload.max_grade, max_grade or 0)
+def _evaluation(runs: Sequence[Any], judgments: Any, measure: str | Measure, options: Options) -> Evaluation:
+    if unknown := options.keys() - Options.__annotations__.keys():
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(Options.__annotations__)}")
+    budget = Budget.of_either(options.get("budget"), options.get("share"))
+    workload, max_grade = _workload(runs, judgments, options)
     target = Target(_bound(measure, max_grade), workload.ranking, workload.versus)
-    probs = grade_probs(workload.pool) if callable(grade_probs) else grade_probs
+    model, method = options.get("grade_probs"), options.get("method")
+    probs = model(workload.pool) if callable(model) else model
     chosen = find_method(method) if method else _default(target, probs, max_grade)
     is_unknown = probs is None and chosen.stage.needs_model
     beliefs = _uniform(target, max_grade, chosen) if is_unknown else {"grade_probs": probs}
     if target.versus is not None and not target.matters.any():
-        return _nothing(chosen.name, scope, workload.notes)
+        return _scored(target, workload, chosen.name)
     check_open(target)
-    is_scored = budget is None and not is_judge
+    is_scored = budget is None and not callable(judgments)
     if not is_scored or method is not None or probs is not None:  # a method and a model that do not work are refused
         design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE)
         design = _with_budget(design, target, budget)
     if is_scored:
-        return _scored(target, workload, chosen.name, scope)
-    oracle = _Oracle(qrels_or_judge if is_judge else _lookup(workload))
-    campaign = Campaign(design, rng=rng)
+        return _scored(target, workload, chosen.name)
+    oracle = _Oracle(judgments if callable(judgments) else _lookup(workload))
+    campaign = Campaign(design, rng=options.get("rng", 0))
     while (drawn := campaign.ask()) is not None:
         campaign.tell(drawn, oracle(drawn.query_id, list(drawn.item_ids)))
-    if unjudged == "error":
+    if options.get("unjudged", "error") == "error":
         check_judged(oracle.missing, oracle.n_asked, "asked for")
-    found = campaign.estimate(scope=scope)
-    return replace(found, notes=(*workload.notes, *found.notes))
+    pool, population = (campaign.estimate(scope=scope) for scope in ("pool", "population"))
+    notes = (*workload.notes, *pool.notes)
+    return _both(target, replace(pool, notes=notes), replace(population, notes=notes))
+
+
+def _workload(runs: Sequence[Any], judgments: Any, options: Options) -> tuple[Workload, int | None]:
+    """Return the pool of runs and judgments, and the largest grade as far as it is known."""
+    qrels = None if callable(judgments) else labels_of(judgments)
+    workload = from_tables(
+        qrels,
+        [load_run(run) for run in runs],
+        evaluated=len(runs),
+        ties=options.get("ties", "id"),
+        unjudged=options.get("unjudged", "error"),
+    ).with_costs(None, options.get("overhead", 0.0))
+    max_grade = options.get("max_grade")
+    return workload, max_grade if qrels is None else max(workload.max_grade, max_grade or 0)
+
+
+def _both(target: Target, pool: Estimate, population: Estimate) -> Evaluation:
+    question = "run" if target.versus is None else "difference"
+    return Evaluation(measure=str(target.measure), question=question, pool=pool, population=population)
 
 
 def _with_budget(design: Design, target: Target, budget: Budget | None) -> Design:
@@ -196,44 +228,31 @@ def _with_budget(design: Design, target: Target, budget: Budget | None) -> Desig
         raise problem if budget is None else budget.refused(problem, target) from None
 
 
-def _scored(target: Target, workload: Workload, method: str, scope: str) -> Estimate:
+def _scored(target: Target, workload: Workload, method: str) -> Evaluation:
     """Return what all judgments say: chance has a part only in which queries of the population these are."""
-    pool, matters = workload.pool, target.matters
+    matters, n_items = target.matters, int(np.count_nonzero(target.matters))
     missing = np.flatnonzero(matters & (workload.grades < 0))
-    check_judged(pool.pairs_of(missing), int(np.count_nonzero(matters)), "asked for")
+    check_judged(workload.pool.pairs_of(missing), n_items, "asked for")
     summary = mean_interval(target.values(np.maximum(workload.grades, 0)))
-    judged = np.unique(pool.item_queries[matters])
-    is_spread = summary.std_error > 0 or summary.mean == 0
-    return Estimate(
+    n_judged = np.unique(workload.pool.item_queries[matters]).size
+    pool = Estimate(
         value=summary.mean,
-        std_error=0.0 if scope == "pool" else summary.std_error if is_spread else math.inf,
-        degrees_of_freedom=summary.n - 1.0 if scope == "population" else math.inf,
-        n_open=0,
-        n_draws=judged.size,
-        n_queries=judged.size,
-        n_items=int(np.count_nonzero(matters)),
-        cost=whole_cost(target),
-        method=method,
-        scope=scope,
-        notes=workload.notes,
-    )
-
-
-def _nothing(method: str, scope: str, notes: tuple[Note, ...]) -> Estimate:
-    """Return the difference of two rankings that no label can change: 0, and nothing is judged."""
-    return Estimate(
-        value=0.0,
         std_error=0.0,
         degrees_of_freedom=math.inf,
         n_open=0,
-        n_draws=0,
-        n_queries=0,
-        n_items=0,
-        cost=0.0,
+        n_draws=n_judged,
+        n_queries=n_judged,
+        n_items=n_items,
+        cost=whole_cost(target) if n_items else 0.0,
         method=method,
-        scope=scope,
-        notes=notes,
+        notes=workload.notes,
     )
+    if n_items == 0:
+        return _both(target, pool, replace(pool, scope="population"))
+    # values that are all the same, but not 0, tell of no spread
+    error = summary.std_error if summary.std_error > 0 or summary.mean == 0 else math.inf
+    wide = replace(pool, scope="population", std_error=error, degrees_of_freedom=summary.n - 1.0)
+    return _both(target, pool, wide)
 
 
 def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> Method:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Unpack
 
-from activeeval.cases.budgets import Budget
 from activeeval.cases.inputs import sampled_measure
 from activeeval.cases.systems import Asked
 from activeeval.errors import BudgetError, InputError
@@ -16,9 +15,11 @@ from activeeval.io.loading import load_run, pool_from_tables
 from activeeval.judgments import labels_of
 from activeeval.measures import Target
 from activeeval.pool import Rankings
+from activeeval.report.rendering import Cell
 from activeeval.results import Estimate, Interval, Note
 from activeeval.tasks.answers import cut_notes
-from activeeval.tasks.evaluate import compare
+from activeeval.tasks.estimate import estimate_row
+from activeeval.tasks.evaluate import Options, compare
 from activeeval.tasks.samples import Sample
 
 NOT_WORSE, WORSE, UNDECIDED = 0, 10, 11
@@ -107,13 +108,26 @@ def _verdict(low: float, high: float, margin: float) -> str:
 
 def exit_code(decisions: Sequence[Decision]) -> int:
     """Return 0 where the new run is not worse by any measure, 10 where it is by one, 11 where that is open."""
-    if all(one.is_not_worse for one in decisions):
+    if all(decision.is_not_worse for decision in decisions):
         return NOT_WORSE
-    return WORSE if any(one.verdict == "worse" for one in decisions) else UNDECIDED
+    return WORSE if any(decision.verdict == "worse" for decision in decisions) else UNDECIDED
+
+
+def rows_of(decisions: Sequence[Decision]) -> list[dict[str, Cell]]:
+    """Return each decision as a row; of several measures with the p value by Holm's method."""
+    rows = []
+    for decision in decisions:
+        more: dict[str, Cell] = {"p_value": decision.p_value}
+        more |= {"p_holm": decision.p_holm} if len(decisions) > 1 else {}
+        more |= {"margin": decision.margin, "more_budget": decision.more_budget, "more_queries": decision.more_queries}
+        asked = {"measure": decision.measure, "question": "difference"}
+        row = estimate_row(asked, decision.estimate, decision.interval, **more)
+        rows.append({"measure": decision.measure, "verdict": decision.verdict, **row})
+    return rows
 
 
 def by_judgments(
-    qrels: str,
+    judgments: str,
     old: str,
     new: str,
     measures: Sequence[str],
@@ -121,31 +135,30 @@ def by_judgments(
     margin: float = 0.0,
     confidence: float = 0.95,
     scope: str = "population",
-    budget: Budget | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> list[Decision]:
     """Return the decision of each measure by judgments: by all of them, or by what a budget would have looked up.
 
     Parameters
     ----------
-    qrels, old, new : str
+    judgments, old, new : str
         Files.
     margin : float
         Not negative.
     options
         As `activeeval.compare` takes them.
     """
-    given: dict[str, Any] = {} if budget is None else {"share" if budget.is_share else "budget": budget.amount}
-    judgments, first, second = labels_of(qrels), load_run(new), load_run(old)
-    found = []
+    labels, after, before = labels_of(judgments), load_run(new), load_run(old)
+    estimates = []
     for text in measures:
         measure = sampled_measure(text)
         try:
-            found.append((measure, compare(judgments, first, second, measure=measure, scope=scope, **given, **options)))
+            answer = compare(before, after, judgments=labels, measure=measure, **options)
         except BudgetError as problem:
             raise InputError(f"{text}: {problem}", field="budget") from None
-    decisions = _decided([(str(measure), estimate) for measure, estimate in found], margin, confidence)
-    return [_with_queries(one) for one in decisions] if budget is None else decisions
+        estimates.append((str(measure), answer.of(scope)))
+    decisions = _decided(estimates, margin, confidence)
+    return [_with_queries(decision) for decision in decisions] if options.get("budget") is None else decisions
 
 
 def by_sample(
@@ -176,32 +189,32 @@ def by_sample(
     asked = sample.asked(measures, ["difference"], "all" if sample.systems else None)
     if sample.systems:
         asked = _between(asked, {path: _ranking(path, sample.depth, ties) for path in (new, old)})
-    targets = [one.target for one in asked]
+    targets = [each.target for each in asked]
     if _is_turned(targets[0], old, new, sample.depth, ties):
         targets = [replace(target, ranking=target.other, versus=target.ranking) for target in targets]
-    found = [(target.name, sample.campaign.estimate(target, scope=scope)) for target in targets]
-    decisions = _decided(found, margin, confidence)
-    told = [_with_budget(one, sample, target) for one, target in zip(decisions, targets, strict=True)]
-    return told, cut_notes(sample, asked)
+    estimates = [(target.name, sample.campaign.estimate(target, scope=scope)) for target in targets]
+    decisions = _decided(estimates, margin, confidence)
+    grown = [_with_budget(each, sample, target) for each, target in zip(decisions, targets, strict=True)]
+    return grown, cut_notes(sample, asked)
 
 
-def _decided(found: Sequence[tuple[str, Estimate]], margin: float, confidence: float) -> list[Decision]:
-    names = [name for name, _ in found]
+def _decided(estimates: Sequence[tuple[str, Estimate]], margin: float, confidence: float) -> list[Decision]:
+    names = [name for name, _ in estimates]
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise InputError(f"the measure {twice} is given twice, expected each once: Holm's method counts them")
-    p_values = [estimate.p_value for _, estimate in found]
-    together = zip(found, p_values, holm(p_values), holm_confidences(p_values, confidence), strict=True)
+    p_values = [estimate.p_value for _, estimate in estimates]
+    together = zip(estimates, p_values, holm(p_values), holm_confidences(p_values, confidence), strict=True)
     return [
         Decision(
             measure=name,
             estimate=estimate,
-            interval=estimate.interval(float(own)),
+            interval=estimate.interval(float(shared)),
             p_value=p_value,
             p_holm=float(adjusted),
             margin=margin,
         )
-        for (name, estimate), p_value, adjusted, own in together
+        for (name, estimate), p_value, adjusted, shared in together
     ]
 
 
@@ -245,16 +258,16 @@ def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str)
 
 def _between(asked: Sequence[Asked], runs: Mapping[str, Rankings]) -> list[Asked]:
     """Return the differences of two runs among those of many systems."""
-    lists = {one.system: one.target.ranking for one in asked} | {one.versus: one.target.other for one in asked}
+    lists = {each.system: each.target.ranking for each in asked} | {each.versus: each.target.other for each in asked}
     names = {}
     for path, run in runs.items():
-        names[path] = next((name for name, own in lists.items() if not _where_unlike(run, own)), "")
+        names[path] = next((name for name, ranking in lists.items() if not _where_unlike(run, ranking)), "")
         if not names[path]:
             raise InputError(f"{path} is no run that the sample was drawn for: {', '.join(lists)}")
-    found = [one for one in asked if {one.system, one.versus} == set(names.values())]
-    if not found:
+    between = [each for each in asked if {each.system, each.versus} == set(names.values())]
+    if not between:
         raise InputError(f"{' and '.join(runs)}: one and the same run of those that the sample was drawn for")
-    return found
+    return between
 
 
 def _ranking(path: str, depth: int | None, ties: str) -> Rankings:
@@ -262,16 +275,16 @@ def _ranking(path: str, depth: int | None, ties: str) -> Rankings:
     return ranking if depth is None else ranking.cut_at(depth)
 
 
-def _where_unlike(run: Rankings, own: Rankings) -> str:
+def _where_unlike(run: Rankings, expected_run: Rankings) -> str:
     """Return where a run's list is not that of a ranking; queries that the ranking's pool lacks do not count."""
     places = {name: q for q, name in enumerate(run.pool.query_texts)}
-    for q, name in enumerate(own.pool.query_texts):
-        expected, found = _ids_of(own, q), _ids_of(run, places[name]) if name in places else []
-        if expected != found:
-            rank = next((k for k, pair in enumerate(zip(expected, found, strict=False)) if len(set(pair)) > 1), None)
+    for q, name in enumerate(expected_run.pool.query_texts):
+        expected, seen = _ids_of(expected_run, q), _ids_of(run, places[name]) if name in places else []
+        if expected != seen:
+            rank = next((k for k, pair in enumerate(zip(expected, seen, strict=False)) if len(set(pair)) > 1), None)
             if rank is None:
-                return f"its list of query {name!r} has {len(found)} documents, expected {len(expected)}"
-            return f"at rank {rank + 1} of query {name!r} it has {found[rank]!r}, expected {expected[rank]!r}"
+                return f"its list of query {name!r} has {len(seen)} documents, expected {len(expected)}"
+            return f"at rank {rank + 1} of query {name!r} it has {seen[rank]!r}, expected {expected[rank]!r}"
     return ""
 
 

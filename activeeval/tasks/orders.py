@@ -47,21 +47,22 @@ def places(systems: Sequence[str], answers: Sequence[Answer]) -> list[Place]:
     answers : sequence of Answer
         As `activeeval.tasks.answers.answers` returns them; without differences nothing is ordered.
     """
-    families = dict.fromkeys((str(one.target.measure), one.segment) for one in answers if one.versus)
-    found = []
+    families = dict.fromkeys((str(answer.target.measure), answer.segment) for answer in answers if answer.versus)
+    ordered = []
     for measure, segment in families:
-        own = [one for one in answers if (str(one.target.measure), one.segment) == (measure, segment)]
-        found += _places(list(systems), own)
-    return found
+        family = [answer for answer in answers if (str(answer.target.measure), answer.segment) == (measure, segment)]
+        ordered += _places(list(systems), family)
+    return ordered
 
 
 def _places(systems: list[str], answers: Sequence[Answer]) -> list[Place]:
-    told = [(one, one.estimate.bounds(one.shared.interval)) for one in answers if one.shared is not None]
-    pairs = [(systems.index(one.system), systems.index(one.versus)) for one, _ in told]
-    is_better = certainly_better(len(systems), pairs, [low for _, (low, _) in told], [high for _, (_, high) in told])
-    ranks, alone = rank_ranges(is_better), {one.system: one for one in answers if one.question == "run"}
-    values = _values(len(systems), pairs, [one.estimate.value for one, _ in told])
-    first = told[0][0]
+    differences = [answer for answer in answers if answer.shared is not None]
+    ends = [answer.estimate.bounds(answer.shared.interval) for answer in differences if answer.shared is not None]
+    pairs = [(systems.index(answer.system), systems.index(answer.versus)) for answer in differences]
+    is_better = certainly_better(len(systems), pairs, [low for low, _ in ends], [high for _, high in ends])
+    ranks, alone = rank_ranges(is_better), {answer.system: answer for answer in answers if answer.question == "run"}
+    values = _values(len(systems), pairs, [answer.estimate.value for answer in differences])
+    first = differences[0]
     return [
         Place(
             measure=first.target.name,
@@ -81,5 +82,5 @@ def _values(n: int, pairs: Sequence[tuple[int, int]], differences: Sequence[floa
     signs = np.zeros((len(pairs), n))
     for row, (i, j) in enumerate(pairs):
         signs[row, i], signs[row, j] = 1.0, -1.0
-    found = np.linalg.lstsq(signs, np.array(differences), rcond=None)[0]
-    return [float(value) for value in found]
+    values = np.linalg.lstsq(signs, np.array(differences), rcond=None)[0]
+    return [float(value) for value in values]

@@ -56,7 +56,7 @@ def plan_measure(
     """
     asked = case.asked([measure])
     check_differ(asked)
-    targets = [one.target for one in asked]
+    targets = [question.target for question in asked]
     whole_cost(*targets, known=case.known)  # refuses where nothing is left to judge
     n_grades, default = case.n_grades(targets[0]), default_method(targets[0].measure).name
     planner = Planner(
@@ -70,18 +70,21 @@ def plan_measure(
     lessons = _lessons(planner, pilots or {})
     asked_for = list(dict.fromkeys(("passive", default, *methods)))
     names = list(dict.fromkeys((*asked_for, *(() if methods else robust_methods(targets[0].measure)))))
-    found = [planner.rehearsed(find_method(name)) for name in names]
+    rehearsed = [planner.rehearsed(find_method(name)) for name in names]
     forecasts = [
-        {name: forecast.taught(lesson) for name, forecast in zip(names, own, strict=True)}
-        for own, lesson in zip(zip(*found, strict=True), lessons, strict=True)
+        {name: forecast.taught(lesson) for name, forecast in zip(names, of_target, strict=True)}
+        for of_target, lesson in zip(zip(*rehearsed, strict=True), lessons, strict=True)
     ]
     needed = {} if budgets else {goal: needed_for(goal, forecasts, default) for goal in goals}
     plans = []
-    for one, own, lesson in zip(asked, forecasts, lessons, strict=True):
-        shown = {name: _shown(case, targets, own[name], budgets, must_work=name in asked_for) for name in own}
-        systems = tuple(filter(None, (one.system, one.versus)))
-        told: dict[str, Any] = {"goals": goals, "lesson": lesson, "systems": systems}
-        plan = plan_of(one.target, own, shown, needed, default, **told)
+    for question, of_target, lesson in zip(asked, forecasts, lessons, strict=True):
+        shown = {
+            name: _shown(case, targets, forecast, budgets, must_work=name in asked_for)
+            for name, forecast in of_target.items()
+        }
+        systems = tuple(filter(None, (question.system, question.versus)))
+        beside: dict[str, Any] = {"goals": goals, "lesson": lesson, "systems": systems}
+        plan = plan_of(question.target, of_target, shown, needed, default, **beside)
         plans.append(replace(plan, rows=plan.rows_of({*asked_for, plan.best})))
     return plans
 
@@ -96,15 +99,15 @@ def budget_for(
     InputError
         Where no budget in the pool does.
     """
-    found = []
+    budgets = []
     for measure in measures:
         name = method or default_method(case.target(measure).measure).name
         for plan in plan_measure(case, measure, [name], goals=[goal], defensive_share=defensive_share):
-            own = [row.prospect.budget for row in plan.rows_of({name}) if row.goal is not None]
-            if not own:
+            enough = [row.prospect.budget for row in plan.rows_of({name}) if row.goal is not None]
+            if not enough:
                 raise InputError(f"{plan.name}: no budget in this pool reaches {goal} by {name}")
-            found += own
-    return Budget(float(math.ceil(max(found) - 1e-6)))
+            budgets += enough
+    return Budget(float(math.ceil(max(budgets) - 1e-6)))
 
 
 def _shown(
@@ -128,16 +131,16 @@ def _shown(
 def _lessons(planner: Planner, pilots: Mapping[str, Sample]) -> list[Lesson | None]:
     """Return what pilots teach together of each target, None where there is no pilot."""
     pool = planner.targets[0].pool
-    found: list[list[Lesson]] = [[] for _ in planner.targets]
+    by_target: list[list[Lesson]] = [[] for _ in planner.targets]
     for name, pilot in pilots.items():
         campaign = pilot.campaign
         if not campaign.design.pool.holds_the_same(pool):
-            own = f"{campaign.design.pool.n_queries} queries and {campaign.design.pool.n_items} items"
+            theirs = f"{campaign.design.pool.n_queries} queries and {campaign.design.pool.n_items} items"
             here = f"{pool.n_queries} queries and {pool.n_items} items"
-            raise InputError(f"{name}: the pilot is of another pool, of {own}, expected this one, of {here}")
+            raise InputError(f"{name}: the pilot is of another pool, of {theirs}, expected this one, of {here}")
         try:
-            for k, lessons in enumerate(found):
+            for k, lessons in enumerate(by_target):
                 lessons.append(planner.lesson(campaign.design, campaign.selection, campaign.grades, k))
         except ActiveEvalError as problem:
             raise InputError(f"{name}: {problem}") from None
-    return [Lesson.together(lessons) if lessons else None for lessons in found]
+    return [Lesson.together(lessons) if lessons else None for lessons in by_target]

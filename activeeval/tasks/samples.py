@@ -18,6 +18,7 @@ from activeeval.cases.budgets import Budget, check_open
 from activeeval.cases.case import Case
 from activeeval.cases.inputs import ending_at, on_scale, sampled_measure
 from activeeval.cases.systems import Asked, asked_among, asked_of, check_differ
+from activeeval.design import Design
 from activeeval.design.methods import default_method, find_method
 from activeeval.errors import BudgetError, InputError
 from activeeval.io.arrays import pack, write_arrays
@@ -84,10 +85,10 @@ class Sample:
         return id_of(arrays)
 
     def write_sheet(
-        self, sheet: str, own: str, texts: Mapping[str, Sequence[str]] | None = None, files: Together | None = None
+        self, path: str, sample_id: str, texts: Mapping[str, Sequence[str]] | None = None, files: Together | None = None
     ) -> None:
-        """Write the sheet of what is new, the same bytes whenever it is written; ``own`` is the id of the sample."""
-        write_draws(sheet_of(self.campaign, own, self.n_before), sheet, files, texts)
+        """Write the sheet of what is new, the same bytes whenever it is written; it names the sample by its id."""
+        write_draws(sheet_of(self.campaign, sample_id, self.n_before), path, files, texts)
 
     def packed(self) -> tuple[str, bytes]:
         """Return the id of the sample and the bytes that `unpacked_sample` makes it of again."""
@@ -102,8 +103,8 @@ class Sample:
         beside |= {name: np.array([number]) for name, number in numbers.items() if number is not None}
         return to_arrays(self.campaign, beside)
 
-    def topped_up(self, budget: Budget, own: str) -> Sample:
-        """Return the sample with a budget added to its own; ``own`` is the id of this one.
+    def topped_up(self, budget: Budget, sample_id: str) -> Sample:
+        """Return the sample with a budget added to its own; ``sample_id`` is that of this one.
 
         Raises
         ------
@@ -115,7 +116,7 @@ class Sample:
         campaign = Campaign(grown, key=int(self.campaign.key))
         if len(campaign.planned) == len(self.campaign.planned):
             raise InputError(f"a budget of {budget} more adds nothing to judge: {campaign.planned_end}")
-        return replace(self, campaign=campaign, earlier=(*self.earlier, own), n_before=len(self.campaign.planned))
+        return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=len(self.campaign.planned))
 
     @property
     def made_for(self) -> list[Asked]:
@@ -145,10 +146,10 @@ class Sample:
         if top is not None:
             chosen = [on_scale(measure, top) for measure in chosen]
         chosen = [ending_at(measure, self.depth) for measure in chosen]
-        own = list({str(target.measure): target.measure for target in design.targets}.values())
+        made = list({str(target.measure): target.measure for target in design.targets}.values())
         wanted = list(dict.fromkeys(questions or self.questions))
-        named = list({str(measure): measure for measure in chosen or own}.values())
-        return [found for measure in named for one in wanted for found in self._asked(measure, one, contrasts)]
+        named = list({str(measure): measure for measure in chosen or made}.values())
+        return [each for measure in named for question in wanted for each in self._asked(measure, question, contrasts)]
 
     def _asked(self, measure: SampledMeasure, question: str, contrasts: str | None) -> list[Asked]:
         """Return what a measure and a question ask of the rankings that the sample was made for."""
@@ -156,7 +157,7 @@ class Sample:
             return [Asked(question, self._target(measure, question))]
         lists, names = lists_of(self.campaign.design), list(self.systems)
         pairs = asked_of(question, len(names), contrasts)
-        made = {(names.index(one.system), names.index(one.versus)) for one in self.made_for if one.versus}
+        made = {(names.index(each.system), names.index(each.versus)) for each in self.made_for if each.versus}
         if question == "difference" and contrasts is None and made:
             pairs = [pair for pair in pairs if pair in made]
         return [asked_among(measure, question, pair, lists, names) for pair in pairs]
@@ -164,33 +165,33 @@ class Sample:
     def _target(self, measure: SampledMeasure, question: str) -> Target:
         """Return what a measure and a question ask of one ranking or two."""
         runs: dict[str, Rankings] = {}
-        for own, target in zip(self.questions, self.campaign.design.targets, strict=True):
-            runs["versus" if own == "versus" else "run"] = target.ranking
+        for first, target in zip(self.questions, self.campaign.design.targets, strict=True):
+            runs["versus" if first == "versus" else "run"] = target.ranking
             if target.versus is not None:
                 runs["versus"] = target.versus
-        own, *others = ("run", "versus") if question == "difference" else (question,)
-        for one in (own, *others):
-            if one not in runs:
-                which = "second" if one == "versus" else "first"
+        first, *others = ("run", "versus") if question == "difference" else (question,)
+        for name in (first, *others):
+            if name not in runs:
+                which = "second" if name == "versus" else "first"
                 raise InputError(
                     f"the sample was not made for the {which} ranking: there is no question {question!r} to it; "
                     "name it when the sample is drawn"
                 )
-        return Target(measure, runs[own], runs[others[0]] if others else None)
+        return Target(measure, runs[first], runs[others[0]] if others else None)
 
     def notes(self) -> list[Note | Caution]:
         """Return what whoever has drawn it should know: first what is to be judged."""
         design = self.campaign.design
-        found: list[Note | Caution] = [*self._extent()]
+        notes: list[Note | Caution] = [*self._extent()]
         names = tuple(dict.fromkeys(target.name for target in design.targets))
         k = judged_k([target.measure for target in design.targets])
         if k is not None:
-            found.append(Note("judges compare", {"measures": names, "k": k}))
+            notes.append(Note("judges compare", {"measures": names, "k": k}))
         elif design.max_grade is not None:
-            found.append(Note("judges grade", {"measures": names, "max_grade": design.max_grade}))
+            notes.append(Note("judges grade", {"measures": names, "max_grade": design.max_grade}))
         if k is None and any(target.measure.needs_all_items for target in design.targets):
-            found.append(Note("ideal of the pool", {"n_items": design.pool.n_items}))
-        return [*found, *design.cautions]
+            notes.append(Note("ideal of the pool", {"n_items": design.pool.n_items}))
+        return [*notes, *design.cautions]
 
     def _extent(self) -> list[Note]:
         """Return how much is to be judged, and how far that goes."""
@@ -211,12 +212,12 @@ class Sample:
             "expected": int(design.expected),
             "unit": design.pool.cost_unit,
         }
-        found = [Note("to judge", extent)]
+        notes = [Note("to judge", extent)]
         if len(sizes) > 1:
-            found.append(Note("blocks", {"n": len(sizes), "n_items": tuple(sizes)}))
+            notes.append(Note("blocks", {"n": len(sizes), "n_items": tuple(sizes)}))
         if not everything and n_queries < min(_FEW, design.pool.n_queries) and not self.n_before:
-            found.append(Note("few queries", {"n_queries": n_queries, "enough": _FEW}))
-        return found
+            notes.append(Note("few queries", {"n_queries": n_queries, "enough": _FEW}))
+        return notes
 
 
 def draw(
@@ -251,7 +252,7 @@ def draw(
         Where the budget does not pay for what must be possible.
     """
     asked = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
-    targets = [one.target for one in asked]
+    targets = [question.target for question in asked]
     if case.known is not None and find_method(method or "items").with_replacement:
         raise InputError(f"method {method!r} draws with replacement: it takes no known grades")
     check_differ(asked)
@@ -265,11 +266,25 @@ def draw(
         raise budget.refused(problem, *targets, known=case.known) from None
     return Sample(
         campaign=Campaign(design, rng=case.seed),
-        questions=tuple(one.question for one in asked),
+        questions=tuple(question.question for question in asked),
         systems=case.systems,
         depth=case.depth,
         seed=case.seed_number,
     )
+
+
+def design_of(
+    case: Case, measure: str, method: str | None, budget: Budget, defensive_share: float | None = None
+) -> Design:
+    """Return the design of a sample for one question, at a budget where samples of its scheme have one."""
+    target = case.target(measure)
+    design = case.design(method or default_method(target.measure).name, target, defensive_share)
+    if not design.scheme.can_be_topped_up:
+        return design
+    try:
+        return design.with_budget(budget.of(target, known=case.known))
+    except BudgetError as problem:
+        raise budget.refused(problem, target, known=case.known) from None
 
 
 def read_sample(path: str) -> tuple[Sample, str]:
@@ -314,9 +329,9 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
     """
     judgments = {sheet: read_judged(sheet) for sheet in sheets}
     check_one_truth(judgments, policy)
-    sample, own = read_sample(path)
-    found = {sheet: sheet_in(one, sheet, sample.campaign, own) for sheet, one in judgments.items()}
-    campaign = take(sample.campaign, found, (own, *sample.earlier), policy)
+    sample, sample_id = read_sample(path)
+    draws = {sheet: sheet_in(read, sheet, sample.campaign, sample_id) for sheet, read in judgments.items()}
+    campaign = take(sample.campaign, draws, (sample_id, *sample.earlier), policy)
     return replace(sample, campaign=campaign), campaign.progress, campaign.agreement
 
 
@@ -331,23 +346,23 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Samp
     judgments = {sheet: read_judged(sheet) for sheet in sheets}
     check_one_truth(judgments, "refuse")
     drawn = {path: read_sample(path) for path in paths}
-    found: dict[str, Draws] = {}
-    for name, one in judgments.items():
+    draws: dict[str, Draws] = {}
+    for name, read in judgments.items():
         if len(drawn) == 1:
             ((alone, alone_id),) = drawn.values()
-            found[name] = sheet_in(one, name, alone.campaign, alone_id)
-        elif isinstance(one, Draws):
-            found[name] = one
+            draws[name] = sheet_in(read, name, alone.campaign, alone_id)
+        elif isinstance(read, Draws):
+            draws[name] = read
         else:
             raise InputError(f"{name}: ranks name no sample, expected one of `pilots` with them", field="pilots")
-    ids = {path: (own, *sample.earlier) for path, (sample, own) in drawn.items()}
-    for name, sheet in found.items():
-        if not any(sheet.sample in own for own in ids.values()):
+    ids = {path: (theirs, *sample.earlier) for path, (sample, theirs) in drawn.items()}
+    for name, sheet in draws.items():
+        if not any(sheet.sample in theirs for theirs in ids.values()):
             raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(paths)}")
     pilots = {}
     for path, (sample, _) in drawn.items():
-        own = {name: sheet for name, sheet in found.items() if sheet.sample in ids[path]}
-        if not own:
+        theirs = {name: sheet for name, sheet in draws.items() if sheet.sample in ids[path]}
+        if not theirs:
             raise InputError(f"{path}: the pilot has no sheet, expected its judgments (`sheets`)", field="sheets")
-        pilots[path] = replace(sample, campaign=take(sample.campaign, own, ids[path], "median"))
+        pilots[path] = replace(sample, campaign=take(sample.campaign, theirs, ids[path], "median"))
     return pilots

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from activeeval.estimation.significance import MeanSummary, PairedComparison, compare_scores, corrected, mean_interval
-from activeeval.io.loading import TablePool
-from activeeval.measures import Judged, Measure, shown_name
+from activeeval.io.loading import TablePool, load_tables, pool_from_tables
+from activeeval.judgments import labels_of
+from activeeval.measures import Judged, Measure, judged_k, shown_name
 from activeeval.pool import QueryPool, Rankings
+from activeeval.report.rendering import Cell
 from activeeval.types import Floats
+
+_OF_RUN = ("value", "judged", "missing", "ignored", "tied_at_cutoff")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +47,35 @@ class RunScores:
     n_missing: int
     n_ignored: int
     n_tied: int
+
+    def row(self, confidence: float) -> dict[str, Cell]:
+        """Return the run as a row; its interval is of a confidence."""
+        return {
+            "measure": self.measure,
+            "value": self.summary.mean,
+            "low": self.summary.low,
+            "high": self.summary.high,
+            "confidence": confidence,
+            "queries": self.summary.n,
+            "judged": self.judged,
+            "missing": self.n_missing,
+            "ignored": self.n_ignored,
+            "tied_at_cutoff": self.n_tied,
+        }
+
+
+def read_tables(qrels: str, runs: Sequence[str], measures: Sequence[Measure], ties: str = "id") -> TablePool:
+    """Return judgments, or truths of the top k where measures are of these, and runs as one pool."""
+    if (k := judged_k(list(measures))) is None:
+        judgments, read = load_tables(partial(labels_of, qrels), runs)
+        return pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
+    # their tables take polars, which a start without them does not wait for
+    from activeeval.cases.truths import check_truths, load_truths
+
+    judgments, read = load_tables(partial(load_truths, qrels, k), runs)
+    tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
+    check_truths(tables.pool, tables.grades, k, qrels)
+    return tables
 
 
 def score_run(tables: TablePool, run: int, measure: Measure, confidence: float = 0.95) -> RunScores:
@@ -92,6 +126,94 @@ class Standing:
     p_value: float | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Standings:
+    """Several runs side by side by some measures.
+
+    Attributes
+    ----------
+    pool : QueryPool
+    by_measure : tuple of tuple of Standing
+        In the order of the measures, and of the runs.
+    baseline : int
+        The run that the others are compared with.
+    confidence : float
+    test, correction : str
+        What the p values are of.
+    """
+
+    pool: QueryPool
+    by_measure: tuple[tuple[Standing, ...], ...]
+    baseline: int
+    confidence: float
+    test: str
+    correction: str
+
+    def rows(self, *, by_query: bool, in_all: bool, versus: bool) -> list[dict[str, Cell]]:
+        """Return rows measure by measure: of queries, where these are wanted, and of all together.
+
+        Parameters
+        ----------
+        versus : bool
+            Of two runs: a row has the figures of both.
+        """
+        rows = []
+        for runs in self.by_measure:
+            rows += self._query_rows(runs, versus) if by_query else []
+            rows += self._summary_rows(runs, versus) if in_all else []
+        return rows
+
+    def _query_rows(self, runs: Sequence[Standing], versus: bool) -> list[dict[str, Cell]]:
+        """Return a row for each query and run of one measure; of ``versus`` both runs share it."""
+        baseline, rows = runs[self.baseline].scores.values.tolist(), []
+        values = [(run, run.scores.values.tolist()) for run in (runs[:1] if versus else runs)]
+        for q, query in enumerate(self.pool.query_ids.tolist()):
+            for run, scores in values:
+                row = {"query_id": query} | _named(run, runs, versus)
+                row |= {"measure": run.scores.measure, "value": scores[q]}
+                row |= {"versus_value": baseline[q]} if versus else {}
+                rows.append(row if run.comparison is None else row | {"difference": scores[q] - baseline[q]})
+        return rows
+
+    def _summary_rows(self, runs: Sequence[Standing], versus: bool) -> list[dict[str, Cell]]:
+        """Return a row for each run of one measure, or of ``versus`` one for the first with the other's figures."""
+        rows = []
+        for run in runs[:1] if versus else runs:
+            row = {"query_id": "all"} | _named(run, runs, versus) | run.scores.row(self.confidence)
+            if versus:
+                figures = runs[self.baseline].scores.row(self.confidence)
+                row |= {f"versus_{name}": figures[name] for name in _OF_RUN}
+            elif run.comparison is not None:
+                row |= {"baseline": runs[self.baseline].run}
+            rows.append(row | self._difference(run))
+        return rows
+
+    def _difference(self, run: Standing) -> dict[str, Cell]:
+        """Return how a run differs from the baseline; nothing of the baseline."""
+        pair = run.comparison
+        if pair is None:
+            return {}
+        return {
+            "difference": pair.difference,
+            "difference_low": pair.low,
+            "difference_high": pair.high,
+            "p_t": pair.p_t,
+            "p_wilcoxon": pair.p_wilcoxon,
+            "p_randomization": pair.p_randomization,
+            "p_value": run.p_value,
+            "test": self.test,
+            "correction": self.correction,
+            "wins": pair.wins,
+            "ties": pair.ties,
+            "losses": pair.losses,
+        }
+
+
+def _named(run: Standing, runs: Sequence[Standing], versus: bool) -> dict[str, Cell]:
+    """Return the name of a run where rows are of several."""
+    return {} if versus or len(runs) == 1 else {"run": run.run}
+
+
 def standings(
     tables: TablePool,
     names: Sequence[str],
@@ -102,8 +224,8 @@ def standings(
     test: str = "t",
     correction: str = "holm",
     seed: int = 0,
-) -> list[list[Standing]]:
-    """Score all runs by some measures, each against a baseline; a list for each measure, in the order of the runs.
+) -> Standings:
+    """Score all runs by some measures, each against a baseline.
 
     Parameters
     ----------
@@ -121,18 +243,20 @@ def standings(
     """
     scored = [[score_run(tables, run, measure, confidence) for run in range(len(names))] for measure in measures]
     pairs = [
-        [None if k == baseline else compare_runs(one, runs[baseline], confidence, seed) for k, one in enumerate(runs)]
+        [None if k == baseline else compare_runs(run, runs[baseline], confidence, seed) for k, run in enumerate(runs)]
         for runs in scored
     ]
     made = [pair.p_value(test) for row in pairs for pair in row if pair is not None]
     adjusted = iter(corrected(made, correction).tolist() if made else [])
-    return [
-        [
-            Standing(run=name, scores=one, comparison=pair, p_value=None if pair is None else next(adjusted))
-            for name, one, pair in zip(names, runs, row, strict=True)
-        ]
+    by_measure = tuple(
+        tuple(
+            Standing(run=name, scores=scores, comparison=pair, p_value=None if pair is None else next(adjusted))
+            for name, scores, pair in zip(names, runs, row, strict=True)
+        )
         for runs, row in zip(scored, pairs, strict=True)
-    ]
+    )
+    how = {"confidence": confidence, "test": test, "correction": correction}
+    return Standings(pool=tables.pool, by_measure=by_measure, baseline=baseline, **how)  # type: ignore[arg-type]
 
 
 def n_tied_at_cutoff(pool: QueryPool, scores: Floats, ranking: Rankings, cutoff: int | None) -> int:

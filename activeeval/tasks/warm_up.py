@@ -40,9 +40,9 @@ def warm_up(progress: Callable[[str], object] = lambda what: None) -> None:
                     continue
                 for question in ("run", "difference"):
                     sample = draw(case, [measure], [question], Budget(0.6, is_share=True), method=name)
-                    own, sheet = f"{folder}/x.sample", f"{folder}/x.csv"
-                    sample.write(own, sheet)
-                    design = judged(own, [sheet])[0].campaign.design
+                    path, sheet = f"{folder}/x.sample", f"{folder}/x.csv"
+                    sample.write(path, sheet)
+                    design = judged(path, [sheet])[0].campaign.design
                     Campaign(design).run(lambda query, items: [0] * len(items))
                     designs = {"passive": METHODS["passive"].design(design.target), name: design}
                     simulate(designs, np.zeros(design.pool.n_items, dtype=np.int64), [0.6 * design.cost], 2)
@@ -53,10 +53,10 @@ def _runs(folder: Path) -> tuple[str, str]:
     made = generate_pool(30, np.random.default_rng(0))
     pool, names = made.pool, []
     ranking = ranked_by_expected_grade(pool, np.eye(5)[made.grades])
-    for name, one in (("a", ranking), ("b", ranking.without(0.2, np.random.default_rng(1)))):
+    for name, ranked in (("a", ranking), ("b", ranking.without(0.2, np.random.default_rng(1)))):
         path = folder / f"{name}.run"
-        queries = pool.query_texts[pool.item_queries[one.items]]
-        scores = -one.ranks.astype(np.float64)
-        write_run(Run(queries, pool.item_texts[one.items], scores, one.ranks, name), path)
+        queries = pool.query_texts[pool.item_queries[ranked.items]]
+        scores = -ranked.ranks.astype(np.float64)
+        write_run(Run(queries, pool.item_texts[ranked.items], scores, ranked.ranks, name), path)
         names.append(str(path))
     return names[0], names[1]

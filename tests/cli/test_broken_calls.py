@@ -68,12 +68,12 @@ def test_a_broken_call_is_one_clear_line(call, folder, files, line, code, expect
     assert listing(folder) == before
 
 
-def evaluated(*positional, **named):
-    return lambda: evaluate(*positional, **named)
+def evaluated(judgments, run, **named):
+    return lambda: evaluate(run, judgments=judgments, **named)
 
 
-def compared(*positional, **named):
-    return lambda: compare(*positional, **named)
+def compared(judgments, new, old, **named):
+    return lambda: compare(old, new, judgments=judgments, **named)
 
 
 def never(query_id, item_ids):

@@ -260,9 +260,8 @@ def test_compare_with_a_budget_is_the_library_s(call):
     for budget, given in ((100, {"budget": 100}), ("40%", {"share": 0.4})):
         options = ("--measure", "DCG@5", "--budget", budget, "--seed", 4)
         row = json_rows(call("compare", "b.run", "a.run", *judged, *options).out)[0]
-        expected = evaluation.compare(
-            "q.qrels", "a.run", "b.run", measure="DCG@5", unjudged="irrelevant", rng=4, **given
-        )
+        asked = {"judgments": "q.qrels", "measure": "DCG@5", "unjudged": "irrelevant", "rng": 4}
+        expected = evaluation.compare("b.run", "a.run", **asked, **given).pool
         assert (row["value"], row["std_error"], row["spent"]) == (expected.value, expected.std_error, expected.cost)
         assert row["seed"] == 4
 

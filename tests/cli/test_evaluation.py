@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from cli_files import json_rows
 
 from activeeval import DCG, ERR, BudgetError, Campaign, InputError, QueryFactor, Target, parse_measure
 from activeeval.cases.inputs import from_tables
@@ -16,8 +17,17 @@ from activeeval.tasks import evaluate as evaluation
 from activeeval.tasks.score import compare_runs, score_run
 
 # The judgments of the folder leave out documents of the runs.
-evaluate = partial(evaluation.evaluate, unjudged="irrelevant")
-compare = partial(evaluation.compare, unjudged="irrelevant")
+
+
+def evaluate(judgments, run, *, unjudged="irrelevant", **options):
+    """Return what is said of these queries."""
+    return evaluation.evaluate(run, judgments=judgments, unjudged=unjudged, **options).pool
+
+
+def compare(judgments, new, old, *, unjudged="irrelevant", **options):
+    """Return what is said of these queries."""
+    return evaluation.compare(old, new, judgments=judgments, unjudged=unjudged, **options).pool
+
 
 MEASURES = ["DCG@10", "DCG", "ERR@5", "ERR(max_rel=4)", "P@3", "RR", "RBP(p=0.6)", "dcg@5", "nDCG@5", "AP"]
 
@@ -89,6 +99,29 @@ def test_without_a_budget_the_answer_is_the_score(folder, measure):
     assert one.interval().low == one.interval().high == one.value
     # a query that the run lacks has nothing to judge
     assert (one.n_queries, two.n_queries) == (29, 30)
+
+
+@pytest.mark.parametrize("budget", [{}, {"share": 0.3, "rng": 4}], ids=["all judged", "sampled"])
+def test_both_scopes_are_what_the_command_line_says(call, folder, budget):
+    """New less old, about these queries and about all that they are a sample of."""
+    sources, asked = [str(folder / name) for name in ("b.run", "a.run")], {"unjudged": "irrelevant", **budget}
+    answer = evaluation.compare(*sources, judgments=str(folder / "q.qrels"), measure="DCG@5", **asked)
+    chosen = ("--budget", "30%", "--seed", "4") if budget else ()
+    for scope, estimate in (("pool", answer.pool), ("population", answer.population)):
+        line = ("--qrels", "q.qrels", "--unjudged", "irrelevant", "--measure", "DCG@5", "--scope", scope, *chosen)
+        (row,) = json_rows(call("compare", "b.run", "a.run", *line, "-o", "jsonl").out)
+        interval = estimate.interval(0.95)
+        assert (row["value"], row["low"], row["high"]) == (answer.value, interval.low, interval.high)
+        assert (row["scope"], row["items"], row["spent"]) == (estimate.scope, estimate.n_items, estimate.cost)
+    assert str(answer).startswith(f"new less old by {answer.measure}: {answer.value:.4g}, ")
+    turned = evaluation.compare(*sources[::-1], judgments=str(folder / "q.qrels"), measure="DCG@5", **asked)
+    assert turned.value * answer.value < 0
+    assert budget or turned.value == pytest.approx(-answer.value, rel=1e-12)
+
+
+def test_an_option_that_is_none_is_refused(folder):
+    with pytest.raises(TypeError, match=r"^unexpected keyword argument 'bugdet'; known: budget, share, .*"):
+        evaluation.evaluate(str(folder / "a.run"), judgments=str(folder / "q.qrels"), bugdet=200)
 
 
 def test_a_measure_may_be_an_object(folder):
@@ -323,7 +356,7 @@ def looked_up(query_id, item_ids):
 @pytest.mark.parametrize("method", [None, "passive", "depth", "random"])
 @pytest.mark.parametrize("runs", [(BOTH,), (BOTH, TURNED)], ids=["one", "two"])
 def test_an_item_that_is_asked_for_and_not_judged_is_an_error_that_counts(source, method, runs):
-    ask = evaluation.compare if len(runs) == 2 else evaluation.evaluate
+    ask = partial(compare if len(runs) == 2 else evaluate, unjudged="error")
     options = {"measure": "DCG", "method": method, "max_grade": 2, "rng": 0}
     with pytest.raises(InputError, match=f"^{REFUSAL}$"):
         ask(source, *runs, **options)
@@ -347,15 +380,15 @@ def test_what_is_not_asked_for_need_not_be_judged(folder):
     assert estimate.n_items < sum(map(len, known.values())) / 2
     # judgments of every query, of which those asked for are graded and the others pooled
     sheet = {query: dict.fromkeys(documents, -1) | asked.get(query, {}) for query, documents in known.items()}
-    assert evaluation.evaluate(sheet, known, **options).value == pytest.approx(estimate.value, rel=1e-12)
+    assert evaluate(sheet, known, **options, unjudged="error").value == pytest.approx(estimate.value, rel=1e-12)
     query = next(iter(asked))
     with pytest.raises(InputError, match=f"^{len(asked[query])} of {estimate.n_items} items asked for .* in 1 queries"):
-        evaluation.evaluate(sheet | {query: dict.fromkeys(known[query], -1)}, known, **options)
+        evaluate(sheet | {query: dict.fromkeys(known[query], -1)}, known, **options, unjudged="error")
 
 
 def test_what_an_unjudged_item_is_must_be_known():
     with pytest.raises(InputError, match=r"^unjudged must be one of error, irrelevant, got 'zero'$"):
-        evaluation.evaluate(PARTIAL, BOTH, unjudged="zero")
+        evaluate(PARTIAL, BOTH, unjudged="zero")
 
 
 def test_a_labelled_subset_says_nothing_of_the_rest():
@@ -365,23 +398,23 @@ def test_a_labelled_subset_says_nothing_of_the_rest():
     whole = {f"q{q}": {"a": q % 2, "b": 1 - q % 2} for q in range(40)}
     part = {query: {item: grade if query in ("q0", "q2") else -1 for item, grade in grades.items()}
             for query, grades in whole.items()}  # fmt: skip
-    assert evaluation.compare(whole, one, other, measure="DCG@1").value == 0
+    assert compare(whole, one, other, measure="DCG@1", unjudged="error").value == 0
     with pytest.raises(InputError, match=r"^76 of 80 items asked for are not judged, in 38 queries, "):
-        evaluation.compare(part, one, other, measure="DCG@1")
-    assert evaluation.compare(part, one, other, measure="DCG@1", unjudged="irrelevant").value == pytest.approx(-2 / 40)
+        compare(part, one, other, measure="DCG@1", unjudged="error")
+    assert compare(part, one, other, measure="DCG@1").value == pytest.approx(-2 / 40)
 
 
 def test_queries_that_were_left_out_are_told_of():
     run = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
     qrels = {"q1": {"a": 2, "b": 0}, "q3": {"a": 1}}
-    alone = evaluation.evaluate(qrels, run, measure="DCG")
+    alone = evaluate(qrels, run, measure="DCG", unjudged="error")
     assert tuple(map(line_of, alone.cautions[:2])) == (
         "note: 1 of 2 queries are missing from the run: they score 0",
         "note: 1 queries of the run have no judgments: ignored",
     )
-    both = evaluation.compare(qrels, run, run | {"q1": {"a": 1.0, "b": 2.0}}, measure="DCG")
+    both = compare(qrels, run, run | {"q1": {"a": 1.0, "b": 2.0}}, measure="DCG", unjudged="error")
     assert "1 queries of the second run have no judgments: ignored" in list(map(text_of, both.notes))
-    equal = evaluation.compare(qrels, run, run, measure="DCG")
+    equal = compare(qrels, run, run, measure="DCG", unjudged="error")
     assert (equal.value, equal.notes) == (0, both.notes)
 
 
@@ -394,8 +427,8 @@ def test_without_a_budget_every_method_is_exact(method):
     first = {q: {d: float(-k) for k, d in enumerate(rng.permutation(docs).tolist())} for q in qrels}
     second = {q: dict(first[q]) if n else {d: float(k) for k, d in enumerate(docs)} for n, q in enumerate(first)}
     probs = (lambda pool: np.full((pool.n_items, 3), 1 / 3)) if method in ("active_uniC", "whole") else None
-    found = evaluation.compare(qrels, first, second, measure="DCG@3", method=method, grade_probs=probs)
-    exact = evaluation.compare(qrels, first, second, measure="DCG@3")
+    found = compare(qrels, first, second, measure="DCG@3", method=method, grade_probs=probs, unjudged="error")
+    exact = compare(qrels, first, second, measure="DCG@3", unjudged="error")
     assert (found.value, found.std_error) == (pytest.approx(exact.value, rel=1e-12), 0)
     with pytest.raises(BudgetError, match=r"the smallest that works is \d+(\.\d+)?$"):
-        evaluation.compare(qrels, first, second, measure="DCG@3", method="passive", share=0.5)
+        compare(qrels, first, second, measure="DCG@3", method="passive", share=0.5, unjudged="error")

@@ -151,11 +151,11 @@ def test_a_file_by_hand_is_a_measure(call, folder):
     mine, same = call("score", "q.qrels", "a.run", "@own.json", str(measure), "-o", "jsonl").rows
     assert (mine["measure"], same["measure"]) == ("@own.json", str(measure))
     assert mine["value"] == same["value"]
-    assert evaluate("q.qrels", "a.run", measure="@own.json", unjudged="irrelevant").value == pytest.approx(
+    assert evaluate("a.run", judgments="q.qrels", measure="@own.json", unjudged="irrelevant").value == pytest.approx(
         mine["value"], rel=1e-12
     )
     (whole,) = call("score", "q.qrels", "a.run", "@own.json", "--versus", "b.run", "-o", "jsonl").rows
-    difference = compare("q.qrels", "a.run", "b.run", measure="@own.json", unjudged="irrelevant").value
+    difference = compare("b.run", "a.run", judgments="q.qrels", measure="@own.json", unjudged="irrelevant").value
     assert difference == pytest.approx(whole["difference"], rel=1e-12)
 
 

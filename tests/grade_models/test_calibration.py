@@ -137,10 +137,10 @@ def test_reliability_bins_are_those_of_a_plain_loop():
 def test_rows_hold_every_figure(small):
     _, ranking, nodes, grades = small
     report = calibration_report(Target(DCG(), ranking), nodes, FACTOR.node_weights, grades)
-    figures = {row["what"]: row["value"] for row in report.summary_rows()}
+    figures = report.figures(with_factor=True)
     assert figures["variance of L, predicted"] == report.predicted_variance
-    assert figures["log-likelihood an item"] == report.log_likelihood
-    assert len(figures) == 8
+    assert figures["log-likelihood an item, with the query factor"] == report.log_likelihood
+    assert len(figures) == 8 == 1 + len(report.figures(with_factor=False))
 
 
 @pytest.mark.statistical

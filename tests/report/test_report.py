@@ -21,7 +21,6 @@ from activeeval.report import (
     plot_design,
     plot_errors,
     render,
-    summary_rows,
 )
 from activeeval.report.pages import Chart, Charts, Heading, Lines, Paragraph, Table, html_page
 from activeeval.simulation import Summary
@@ -72,11 +71,11 @@ def test_intervals_are_too_short_three_standard_errors_below_their_level():
 
 
 def test_a_summary_is_a_row_with_the_measure_first():
-    (row,) = summary_rows("ERR@10", [summary()])
+    row = {"measure": "ERR@10", **summary().row()}
     assert list(row)[:4] == ["measure", "method", "interval", "scope"]
     assert (row["measure"], row["rmse"], row["rmse_se"], row["spent_max"]) == ("ERR@10", 0.12345, 0.001, 20.0)
     assert (row["labels_saved"], row["selection_error"], row["selection_error_se"]) == (0.7512, None, None)
-    (short,) = summary_rows("ERR@10", [summary()], with_errors=False)
+    short = {"measure": "ERR@10", **summary().row(with_errors=False)}
     assert [name for name in row if not name.endswith("_se")] == list(short)
 
 

@@ -30,5 +30,6 @@ def campaign() -> None:
 
 _JUDGING = (next_, claim, submit, label, judge, import_, retract)
 _READING = (status, estimate, report, export, cost, verify)
+retract.context_settings["show_default"] = False  # that of a reason is nothing
 for _command in (create, *_JUDGING, *_READING, top_up, redraw, list_):
     campaign.add_command(_command)

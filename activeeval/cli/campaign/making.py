@@ -7,23 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli import drawing
 from activeeval.cli.campaign.options import check_free, of_campaign, opened, place_of, tell_made
-from activeeval.cli.drawing import (
-    budget_option,
-    documents_option,
-    drawing_options,
-    drawn,
-    queries_option,
-    target_options,
-)
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP
-from activeeval.cli.output import emit, output_option, say, say_notes, warn_of_weights
+from activeeval.cli.output import emit, output_option, say, warn_of_weights
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
     from activeeval.cases.known import KnownGrades
-    from activeeval.results import Note
     from activeeval.store import Store
 
 _MINUTES = 60
@@ -31,8 +23,8 @@ _MINUTES = 60
 
 @click.command()
 @of_campaign
-@drawing_options
-@target_options
+@drawing.drawing_options
+@drawing.target_options
 @click.option(
     "--use-labels", is_flag=True, help="Labels of --letor and --qrels are known grades: they cost nothing. Default: no "
     "label of the pool is looked at.",
@@ -44,16 +36,12 @@ _MINUTES = 60
     help="Another campaign, whose labels are known grades: they cost nothing and are not asked for again. URL#NAME "
     "where it is in another store. Repeatable.",
 )
-@documents_option
-@queries_option
-@click.option(
-    "--judges-per-item", type=click.IntRange(1), default=1, show_default=True, help="An item waits for so many judges."
-)
+@drawing.texts_options
+@click.option("--judges-per-item", type=click.IntRange(1), default=1, help="An item waits for so many judges.")
 @click.option(
     "--policy",
     type=click.Choice(("majority", "median", "mean-gain")),
     default="majority",
-    show_default=True,
     help="What the grades of several judges count as: the grade that most give, the lowest of several such; the lower "
     "median; or the mean gain.",
 )
@@ -61,7 +49,6 @@ _MINUTES = 60
     "--lease",
     type=click.FloatRange(0, 525_600, min_open=True),
     default=15.0,
-    show_default=True,
     metavar="MINUTES",
     help="For so long an item belongs to the judge who has it; then another may get it.",
 )
@@ -79,10 +66,7 @@ def create(
     judged_from: tuple[str, ...],
     documents: str | None,
     queries: str | None,
-    judges_per_item: int,
-    policy: str,
     lease: float,
-    by_level: bool,
     form: str,
     **options: Any,
 ) -> None:
@@ -96,26 +80,22 @@ def create(
                                --train S1.txt --budget 10% --judges-per-item 3 --policy median
     """
     from activeeval.campaign import Rules
-    from activeeval.cases.texts import texts_of
     from activeeval.store import checked_name
     from activeeval.tasks.campaigns.making import check_rules
     from activeeval.tasks.campaigns.making import create as make
 
-    checked_name(name)
-    check_free(name, db)
+    check_free(checked_name(name), db)
     seconds = max(1, math.ceil(lease * _MINUTES))
-    rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=seconds, by_level=by_level)
+    rules = Rules(lease_s=seconds, **{rule: options.pop(rule) for rule in ("judges_per_item", "policy", "by_level")})
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
     options["judged"] = (*options["judged"], *(_labels(other, db) for other in dict.fromkeys(judged_from)))
-    _, sample = drawn(options)
+    _, sample = drawing.drawn(options)
     check_rules(sample, rules)
-    texts, notes = texts_of(sample.pairs, name, documents, queries)
-    say_notes([*sample.notes(), *notes])
+    texts = drawing.texts_for(sample, name, documents, queries)
+    beside = {"seed": sample.seed, "half_width": options["half_width"]}
     with opened(name, db, create=True) as store:
-        seq = make(
-            store, name, sample, rules, texts=texts, beside={"seed": sample.seed, "half_width": options["half_width"]}
-        )
+        seq = make(store, name, sample, rules, texts=texts, beside=beside)
     say(f"seed {sample.seed}: campaign {name} is in {place_of(name, db)}, {seq} events")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
     tell_made(name, db, sample, seq, 1, form)
@@ -136,8 +116,7 @@ def _labels(other: str, db: str | None) -> KnownGrades:
 @click.command("top-up")
 @of_campaign
 @click.option("--budget", type=BUDGET, required=True, help=f"What is added. {BUDGET_HELP}.")
-@documents_option
-@queries_option
+@drawing.texts_options
 @output_option
 def top_up(name: str, db: str | None, budget: Budget, documents: str | None, queries: str | None, form: str) -> None:
     """Add to the budget of a campaign: the same sample, and one more block of it.
@@ -148,31 +127,21 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     \b
     activeeval campaign top-up week1 --budget 100
     """
-    from activeeval.cases.texts import texts_of
     from activeeval.tasks.campaigns.making import top_up as grow
-
-    told: list[Note] = []
-
-    def texts(pairs: Any) -> Any:
-        found, notes = texts_of(pairs, name, documents, queries)
-        told.extend(notes)
-        return found
 
     tell("topping up")
     with opened(name, db) as store:
-        sample, seq = grow(store, name, budget, texts)
+        sample, seq = grow(store, name, budget, lambda grown: drawing.texts_for(grown, name, documents, queries))
         version = store.samples(name)[-1].version
-    say_notes([*sample.notes(), *told])
     say(f"campaign {name} is topped up as of event {seq}")
     tell_made(name, db, sample, seq, version, form)
 
 
 @click.command()
 @of_campaign
-@drawing_options
-@budget_option
-@documents_option
-@queries_option
+@drawing.drawing_options
+@drawing.budget_option
+@drawing.texts_options
 @output_option
 def redraw(name: str, db: str | None, documents: str | None, queries: str | None, form: str, **options: Any) -> None:
     """Draw a further round for a campaign, with a grade model that has learned from all it has judged so far.
@@ -188,7 +157,6 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     \b
     activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 100
     """
-    from activeeval.cases.texts import texts_of
     from activeeval.tasks.campaigns.making import check_judged
     from activeeval.tasks.campaigns.making import redraw as grow
     from activeeval.tasks.campaigns.standing import check_next_round, standing
@@ -196,9 +164,8 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     with opened(name, db) as store:
         check_judged(store, name)
         by_clock = _by_clock(store, name, documents)
-    _, sample = drawn(options | by_clock | {"judged": (*options["judged"], _labels(name, db))})
-    texts, notes = texts_of(sample.pairs, name, documents, queries)
-    say_notes([*sample.notes(), *notes])
+    _, sample = drawing.drawn(options | by_clock | {"judged": (*options["judged"], _labels(name, db))})
+    texts = drawing.texts_for(sample, name, documents, queries)
     with opened(name, db) as store:
         check_next_round(standing(store, name), sample)
         seq = grow(store, name, sample, texts)
@@ -216,9 +183,9 @@ def _by_clock(store: Store, name: str, documents: str | None) -> dict[str, Any]:
         return {}
     if not is_timed(store.events(name)):
         return {}
-    found = clocked(store, name, documents)
-    say(f"costs by the judges' clocks: {found.model.words}; --cost uniform leaves them out")
-    return {"cost": found.costs, "overhead": found.overhead}
+    taken = clocked(store, name, documents)
+    say(f"costs by the judges' clocks: {taken.model.words}; --cost uniform leaves them out")
+    return {"cost": taken.costs, "overhead": taken.overhead}
 
 
 @click.command("list")

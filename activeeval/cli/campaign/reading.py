@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.answers import answer_row, expected_at_end, rank_rows, say_if_few, show_systems
+from activeeval.cli import output
+from activeeval.cli.answers import show_estimates
 from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
 from activeeval.cli.drawing import asked_options, documents_option
-from activeeval.cli.inputs import SCOPES, confidence_option, contrasts_option, scope_option
-from activeeval.cli.output import (
-    check_new,
-    emit,
-    emit_done,
-    force_option,
-    output_option,
-    places_option,
-    say,
-    say_cautions,
-    say_notes,
-    say_progress,
-    say_sizes,
-)
+from activeeval.cli.inputs import confidence_option, scope_option
 from activeeval.cli.waiting import settle, tell
 from activeeval.cli.wording import complaint
 from activeeval.errors import ActiveEvalError, StateError, visible
+
+if TYPE_CHECKING:
+    from activeeval.report.rendering import Cell
 
 _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 
@@ -36,8 +27,7 @@ _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 @of_campaign
 @as_of_option
 @confidence_option
-@places_option
-@output_option
+@output.rows_options
 def status(name: str, db: str | None, as_of: int | None, confidence: float, places: int, form: str) -> None:
     """Say how far a campaign is: spent and left, what waits, the interval now and what to expect at the end.
 
@@ -50,13 +40,13 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
 
     tell("reading the log")
     with opened(name, db) as store:
-        found = standing(store, name, as_of)
-        row = status_of(found, store)
-    now, told = [], []
+        state = standing(store, name, as_of)
+        row = status_of(state, store)
+    now, lines = [], []
     try:
-        now, told = intervals(found, confidence), [reached(found)]
+        now, lines = intervals(state, confidence), [reached(state)]
     except ActiveEvalError as problem:  # what is spent and what waits is known all the same
-        told = [complaint(problem, click.get_current_context().command)]
+        lines = [complaint(problem, click.get_current_context().command)]
     if form == "text":
         settle()
         for label, value in row.items():
@@ -68,27 +58,25 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
                 )
         if now:
             click.echo()
-            emit(now, form, places)
+            output.emit(now, form, places)
     else:
-        emit([row | one for one in now] or [row], form, places)
-    for one in filter(None, told):
-        say(one)
-    if found.block == 0:
-        say("no block is complete yet: there is nothing that may be read")
+        output.emit([row | line for line in now] or [row], form, places)
+    for line in filter(None, lines):
+        output.say(line)
+    if state.block == 0:
+        output.say("no block is complete yet: there is nothing that may be read")
 
 
 @click.command()
 @of_campaign
 @as_of_option
 @asked_options
-@contrasts_option
 @scope_option("pool")
 @click.option(
     "--interval",
     "kind",
     type=click.Choice(("t", "skewed", "logit", "group-sequential")),
     default="t",
-    show_default=True,
     help="group-sequential: valid at the end of every block, for those who look again.",
 )
 @confidence_option
@@ -97,21 +85,9 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
     is_flag=True,
     help="Read up to the lowest item that waits, not at ends of blocks alone: of a campaign made with --by-level.",
 )
-@places_option
-@output_option
+@output.rows_options
 def estimate(
-    name: str,
-    db: str | None,
-    as_of: int | None,
-    measures: tuple[str, ...],
-    questions: tuple[str, ...],
-    contrasts: str | None,
-    scope: str,
-    kind: str,
-    confidence: float,
-    by_level: bool,
-    places: int,
-    form: str,
+    name: str, db: str | None, as_of: int | None, by_level: bool, places: int, form: str, **asked: Any
 ) -> None:
     """Estimate from the highest complete block; any measure and pair that the sample reaches.
 
@@ -119,32 +95,18 @@ def estimate(
     activeeval campaign estimate week1
     activeeval campaign estimate week1 --measure P@5 --question run --as-of 200 -o jsonl
     """
-    from activeeval.tasks.campaigns.standing import answered, standing
-    from activeeval.tasks.orders import places as places_of
+    from activeeval.tasks.campaigns.standing import standing
+    from activeeval.tasks.campaigns.status import estimates_of
 
     tell("reading the log")
     with opened(name, db) as store:
-        found = standing(store, name, as_of)
-    found = found.by_level() if by_level else found
+        state = standing(store, name, as_of)
+    state = state.by_level() if by_level else state
     tell("estimating")
-    told, notes = answered(found, measures, questions, contrasts, scope=scope, kind=kind, confidence=confidence)
-    say_cautions([(one.title, one.estimate) for one in told])
-    say_progress(found.progress, found.agreement, found.policy, expected_at_end(told, kind))
-    say_if_few(told)
-    say_notes(notes)
-    if form == "text":
-        where = f"up to level {found.level:.4g}" if by_level else f"block {found.block} of {found.n_blocks}"
-        say(f"as of event {found.as_of}, {where}")
-        say(f"the intervals are about {SCOPES[scope]}")
-        say_sizes([one.estimate for one in told])
-    reading: dict[str, Any] = {"as_of": found.as_of, "block": found.block, "threshold": found.level}
-    reading |= {"policy": found.policy} if found.campaign.judges_per_item > 1 else {}
-    rows = [answer_row(one, kind, found.progress) | reading for one in told]
-    ordered = places_of(found.sample.systems, told) if len(found.read) == 1 else []
-    if ordered and form not in ("jsonl", "tsv"):
-        show_systems(told, ordered, form, places, confidence)
-    else:
-        emit([*rows, *rank_rows(ordered, confidence)], form, places)
+    where = f"up to level {state.level:.4g}" if by_level else f"block {state.block} of {state.n_blocks}"
+    beside: dict[str, Cell] = {"as_of": state.as_of, "block": state.block, "threshold": state.level}
+    beside |= {"policy": state.policy} if state.campaign.judges_per_item > 1 else {}
+    show_estimates(estimates_of(state, **asked), form, places, f"as of event {state.as_of}, {where}", beside)
 
 
 @click.command()
@@ -159,8 +121,8 @@ def estimate(
     "probability and weight of every item; quepid: ratings; rank-eval: a request for Elasticsearch and OpenSearch.",
 )
 @click.option("--out", metavar="FILE", help="Default: standard output.")
-@force_option
-@output_option
+@output.force_option
+@output.output_option
 def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | None, force: bool, form: str) -> None:
     """Write a campaign out for other tools.
 
@@ -172,17 +134,17 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
     from activeeval.tasks.campaigns.standing import standing
 
     if out is not None:
-        check_new(out, (), force)
+        output.check_new(out, (), force)
     with opened(name, db) as store, tempfile.TemporaryDirectory() as folder:
-        found, whole = standing(store, name, as_of), out or f"{folder}/{kind}.csv"
-        notes = write(found, store, kind, whole)
+        state, whole = standing(store, name, as_of), out or f"{folder}/{kind}.csv"
+        notes = write(state, store, kind, whole)
         if out is None:
             settle()
             click.echo(Path(whole).read_text("utf-8"), nl=False)
     for note in notes:
-        say(note)
+        output.say(note)
     if out is not None:
-        emit_done([{"out": out, "format": kind, "as_of": found.as_of}], form)
+        output.emit_done([{"out": out, "format": kind, "as_of": state.as_of}], form)
 
 
 @click.command()
@@ -190,7 +152,7 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
 @click.option(
     "--head", metavar="SEQ:DIGEST", help="Of an earlier `verify`: the log of then must be where this one began."
 )
-@output_option
+@output.output_option
 def verify(name: str, db: str | None, head: str | None, form: str) -> None:
     """Check that the log is whole, and that the sample, drawn again from its seed and ids, is the one that was judged.
 
@@ -208,24 +170,27 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
         problems = verified(store, name, head)
         last = head_of(store, name)
     settle()
-    emit_done([{"campaign": name, "is_whole": not problems, "head": last, "problems": " | ".join(problems)}], form)
+    output.emit_done(
+        [{"campaign": name, "is_whole": not problems, "head": last, "problems": " | ".join(problems)}], form
+    )
     for problem in problems[1:]:
-        say(problem)
+        output.say(problem)
     if problems:
         raise StateError(problems[0])
     if form == "text":
         click.echo(last)
     seq = last.partition(":")[0]
-    say(f"campaign {name}: {seq} events, the log is whole and replay is identical; its head is on standard output")
+    output.say(
+        f"campaign {name}: {seq} events, the log is whole and replay is identical; its head is on standard output"
+    )
 
 
 @click.command()
 @of_campaign
 @click.option("--out", metavar="FILE", help="Write what each item of the pool should take, for --cost: .csv, .tsv …")
 @documents_option
-@force_option
-@places_option
-@output_option
+@output.force_option
+@output.rows_options
 def cost(
     name: str, db: str | None, out: str | None, documents: str | None, force: bool, places: int, form: str
 ) -> None:
@@ -244,20 +209,20 @@ def cost(
     from activeeval.tasks.campaigns.seconds import clocked
 
     if out is not None:
-        check_new(out, SUFFIXES, force)
+        output.check_new(out, SUFFIXES, force)
     tell("reading the log")
     with opened(name, db) as store:
-        found = clocked(store, name, documents)
-    model, costs = found.model, found.costs
+        taken = clocked(store, name, documents)
+    model, costs = taken.model, taken.costs
     what = {"item": "an item", "length": "1,000 letters", "grade": "a grade more", "query": "a new query"}
     rows = [
         {"seconds for": words, "value": getattr(model, key), "std_error": error, "judgments": model.n_items}
         for (key, words), error in zip(what.items(), model.std_errors, strict=True)
     ]
-    emit(rows, form, places)
+    output.emit(rows, form, places)
     if out is not None:
         columns = {"query_id": list(costs.query_ids or ()), "doc_id": list(costs.doc_ids or ()), "cost": costs.values}
         write_columns(columns, out)
-        say(f"wrote {out}: seconds for each of {costs.values.size} items of the pool")
+        output.say(f"wrote {out}: seconds for each of {costs.values.size} items of the pool")
     mean = f"in mean items of {costs.values.mean():.3g} s"
-    say(f"--overhead {found.overhead:.3g} is what turning to a query costs, {mean}")
+    output.say(f"--overhead {taken.overhead:.3g} is what turning to a query costs, {mean}")

@@ -41,10 +41,10 @@ def report(
     check_new(path, SUFFIXES, force)
     tell("reading the log")
     with opened(name, db) as store:
-        found = summary(store, name, as_of, scope=scope, confidence=confidence)
-    text = campaign_text(found, Path(path.lower().removesuffix(".gz")).suffix)
+        summed = summary(store, name, as_of, scope=scope, confidence=confidence)
+    text = campaign_text(summed, Path(path.lower().removesuffix(".gz")).suffix)
     with write_atomically(path) as handle:
         handle.write(text)
     settle()
-    say(f"wrote {path}, as of event {found['head']['as_of']}")
-    emit_done([{"report": path, "as_of": found["head"]["as_of"]}], form)
+    say(f"wrote {path}, as of event {summed['head']['as_of']}")
+    emit_done([{"report": path, "as_of": summed["head"]["as_of"]}], form)

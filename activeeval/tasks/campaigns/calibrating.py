@@ -37,14 +37,14 @@ FALSE_ALARMS = 0.05
 Row = dict[str, Any]
 
 
-def calibrations(found: Standing) -> list[Row]:
+def calibrations(state: Standing) -> list[Row]:
     """Return how far the grade model of each round that can be read is right; nothing of a design without a model.
 
     Nothing of top-k judging either: ranks are no grades that the model speaks of.
     """
-    if found.block == 0 or found.campaign.config.get("top_k") is not None:
+    if state.block == 0 or state.campaign.config.get("top_k") is not None:
         return []
-    rows = (_of_round(k + 1, sample) for k, sample in enumerate(found.read))
+    rows = (_of_round(k + 1, sample) for k, sample in enumerate(state.read))
     return [row for row in rows if row is not None]
 
 

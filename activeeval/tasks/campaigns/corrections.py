@@ -41,8 +41,8 @@ def check_known(rounds: Sequence[Sample]) -> None:
 def asked_again(rounds: Sequence[Sample]) -> int:
     """Return how many items could not be judged in a round and are asked for by a later one."""
     n, later = 0, set[int]()
-    for one in reversed(rounds):
-        campaign = one.campaign
+    for sample in reversed(rounds):
+        campaign = sample.campaign
         n += sum(campaign.grades[item] < 0 for item in campaign.settled & later)
         later |= {item for unit in campaign.units for item in unit.items}
     return int(n)
@@ -52,8 +52,8 @@ def _said(rounds: Sequence[Sample]) -> tuple[Ints, NDArray[np.bool_]]:
     """Return the last grade that rounds give each item, −1 where none does, and which items any has settled."""
     n_items = rounds[0].campaign.design.pool.n_items
     grades, settled = np.full(n_items, -1, dtype=np.int64), np.zeros(n_items, dtype=np.bool_)
-    for one in rounds:
-        own = one.campaign.grades
-        grades = np.where(own >= 0, own, grades)
-        settled[list(one.campaign.settled)] = True
+    for sample in rounds:
+        now = sample.campaign.grades
+        grades = np.where(now >= 0, now, grades)
+        settled[list(sample.campaign.settled)] = True
     return grades, settled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -77,20 +77,22 @@ def check_rules(sample: Sample, rules: Rules) -> int | None:
     return k
 
 
-def top_up(store: Store, name: str, budget: Budget, texts_of: Any = None) -> tuple[Sample, int]:
+def top_up(
+    store: Store, name: str, budget: Budget, texts_of: Callable[[Sample], Texts] | None = None
+) -> tuple[Sample, int]:
     """Add a budget to a campaign's sample; return the sample as it is now and the number of the last event.
 
     Parameters
     ----------
     texts_of : callable, optional
-        Returns what the judges read of some pairs of query and document, as `create` takes it.
+        Returns what the judges read of what a sample has that is new, as `create` takes it.
     """
     versions = store.samples(name)
     if len(rounds_of(versions)) > 1:
         raise StateError(f"campaign {name}: what was drawn in rounds is not topped up: redraw it, for one more round")
-    before, own = unpacked_sample(versions[-1].payload, f"campaign {name}")
-    grown = before.topped_up(budget, own)
-    return grown, _grow(store, name, grown, "topped up", {} if texts_of is None else texts_of(grown.pairs))
+    before, sample_id = unpacked_sample(versions[-1].payload, f"campaign {name}")
+    grown = before.topped_up(budget, sample_id)
+    return grown, _grow(store, name, grown, "topped up", {} if texts_of is None else texts_of(grown))
 
 
 def redraw(store: Store, name: str, sample: Sample, texts: Texts | None = None) -> int:
@@ -144,27 +146,27 @@ def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitR
 
 def rounds_of(versions: Sequence[SampleRow]) -> list[list[SampleRow]]:
     """Return the versions of each round: drawn afresh, and topped up."""
-    found: list[list[SampleRow]] = []
+    rounds: list[list[SampleRow]] = []
     for row in versions:
-        if row.reason == REDRAWN or not found:
-            found.append([])
-        found[-1].append(row)
-    return found
+        if row.reason == REDRAWN or not rounds:
+            rounds.append([])
+        rounds[-1].append(row)
+    return rounds
 
 
 def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_blocks: int = 0) -> list[UnitRow]:
     """Return the rows of the units that are new in a sample; so many units and blocks were there in earlier rounds."""
-    campaign, found, at = sample.campaign, [], 0
+    campaign, rows, at = sample.campaign, [], 0
     probabilities = item_probabilities(campaign)
     is_whole = judged_k([target.measure for target in campaign.design.targets]) is not None
     for unit in campaign.planned[sample.n_before :]:
         places, query_text = [], ""
         for item, doc in zip(unit.items, unit.item_ids, strict=True):
-            told = {what: words[at] for what, words in texts.items() if words[at]}
-            query_text = told.pop("query", "")
-            places.append(PlaceRow(doc_id=doc, probability=float(probabilities[item]), text=told))
+            text = {what: words[at] for what, words in texts.items() if words[at]}
+            query_text = text.pop("query", "")
+            places.append(PlaceRow(doc_id=doc, probability=float(probabilities[item]), text=text))
             at += 1
-        found.append(
+        rows.append(
             UnitRow(
                 number=n_units + unit.number,
                 block=n_blocks + unit.block,
@@ -176,7 +178,7 @@ def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_block
                 version=version,
             )
         )
-    return found
+    return rows
 
 
 def _whole(query: str, places: Sequence[PlaceRow]) -> PlaceRow:
@@ -195,12 +197,12 @@ def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArra
         The threshold; by default that of the whole sample.
     """
     design = campaign.design
-    found = np.zeros(design.pool.n_items)
+    probabilities = np.zeros(design.pool.n_items)
     selection = campaign.whole_selection
     if isinstance(design.scheme, Replacement):
         missed = (1 - design.scheme.sampling_probs) ** selection.queries.size
-        found[design.order.items] = (1 - missed)[design.order.place_queries]
+        probabilities[design.order.items] = (1 - missed)[design.order.place_queries]
     else:
-        found[design.order.items] = design.order.inclusion_probs(selection.level if level is None else level)[1]
-    found[design.known >= 0] = 1.0
-    return found
+        probabilities[design.order.items] = design.order.inclusion_probs(selection.level if level is None else level)[1]
+    probabilities[design.known >= 0] = 1.0
+    return probabilities

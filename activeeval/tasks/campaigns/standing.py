@@ -184,14 +184,14 @@ class Standing:
     @property
     def block(self) -> int:
         """The highest block, of all rounds, up to which all are complete; 0 where the first is not."""
-        done = sum(len(one.campaign.design.blocks) for one in self.closed)
+        done = sum(len(sample.campaign.design.blocks) for sample in self.closed)
         later = self.rounds[len(self.closed) :]
         return done + (later[0].campaign.complete_block[0] if later else 0)
 
     @property
     def n_blocks(self) -> int:
         """How many blocks there are, of all rounds."""
-        return sum(len(one.campaign.design.blocks) for one in self.rounds)
+        return sum(len(sample.campaign.design.blocks) for sample in self.rounds)
 
     @property
     def level(self) -> float:
@@ -227,19 +227,19 @@ class Standing:
     @property
     def units(self) -> list[Unit]:
         """The units of all rounds."""
-        return [unit for one in self.rounds for unit in one.campaign.units]
+        return [unit for sample in self.rounds for unit in sample.campaign.units]
 
     @property
     def waiting(self) -> set[tuple[int, str]]:
         """The unit, as the store numbers them, and the document of each item that waits."""
-        found, n_before = set(), 0
-        for one in self.rounds:
-            settled = one.campaign.settled
-            for unit in one.campaign.units:
+        waiting, n_before = set(), 0
+        for sample in self.rounds:
+            settled = sample.campaign.settled
+            for unit in sample.campaign.units:
                 items = zip(unit.items, unit.item_ids, strict=True)
-                found |= {(n_before + unit.number, doc) for item, doc in items if item not in settled}
-            n_before += len(one.campaign.units)
-        return found
+                waiting |= {(n_before + unit.number, doc) for item, doc in items if item not in settled}
+            n_before += len(sample.campaign.units)
+        return waiting
 
 
 def _unpacked(kept: SampleRow, name: str) -> Sample:
@@ -265,10 +265,10 @@ def standing(store: Store, name: str, as_of: int | None = None) -> Standing:
     return Standing.of(store, name).refresh(store, as_of)
 
 
-def grades_of(found: Standing) -> dict[Pair, int]:
+def grades_of(state: Standing) -> dict[Pair, int]:
     """Return the grade that counts of each item that is judged, by query and document; −1 where it cannot be."""
     out: dict[Pair, int] = {}
-    for sample in found.rounds:
+    for sample in state.rounds:
         grades = round_grades(sample.campaign)
         for unit in sample.campaign.units:
             for item, doc in zip(unit.items, unit.item_ids, strict=True):
@@ -281,15 +281,15 @@ def grades_of(found: Standing) -> dict[Pair, int]:
 def round_grades(campaign: Campaign) -> dict[int, int]:
     """Return the grade that counts of each item that is judged in a round; −1 where it cannot be."""
     grades, groups, top = campaign.grades, campaign.design.groups, campaign.design.max_grade or 0
-    found = {item: int(grades[item]) for item in campaign.settled}
+    settled = {item: int(grades[item]) for item in campaign.settled}
     # a group has no grade of its own: its lower median
     return {
         item: one_grade(groups[grade - top - 1], "median") if groups and grade > top else grade
-        for item, grade in found.items()
+        for item, grade in settled.items()
     }
 
 
-def labels_of(found: Standing) -> dict[Pair, int]:
+def labels_of(state: Standing) -> dict[Pair, int]:
     """Return the grade of each item that a campaign has judged or knew before it was drawn.
 
     Raises
@@ -297,19 +297,19 @@ def labels_of(found: Standing) -> dict[Pair, int]:
     InputError
         Where what it holds are no grades: ranks, or the mean of what several grades are worth.
     """
-    name = f"campaign {found.campaign.name}"
-    if found.campaign.config.get("top_k") is not None:
+    name = f"campaign {state.campaign.name}"
+    if state.campaign.config.get("top_k") is not None:
         raise InputError(f"{name}: holds ranks, which are no known grades")
-    if any(one.campaign.design.groups for one in found.rounds):
+    if any(sample.campaign.design.groups for sample in state.rounds):
         raise InputError(f"{name}: items count the mean gain of grades that differ, which is no known grade")
-    design = found.rounds[0].campaign.design
+    design = state.rounds[0].campaign.design
     queries = design.pool.query_texts[design.pool.item_queries]
     known = {(queries[z], design.pool.item_texts[z]): int(design.known[z]) for z in np.flatnonzero(design.known >= 0)}
-    return known | {pair: grade for pair, grade in grades_of(found).items() if grade >= 0}
+    return known | {pair: grade for pair, grade in grades_of(state).items() if grade >= 0}
 
 
 def answered(
-    found: Standing,
+    state: Standing,
     measures: Sequence[str] = (),
     questions: Sequence[str] = (),
     contrasts: str | None = None,
@@ -327,24 +327,24 @@ def answered(
     InputError
         Where a sample does not reach a question, or rounds are asked for an interval other than t.
     """
-    read = found.read
+    read = state.read
     if len(read) > 1:
         if kind != "t":
             raise InputError("several rounds are read with t intervals")
         check_known(read)
-        told, notes = round_answers(
+        together, notes = round_answers(
             read, measures, questions, contrasts, scope=scope, confidence=confidence, is_campaign=True
         )
-        n = found.n_corrected
-        return told, notes + ([Note("corrected grades", {"n": n})] if n else [])
-    told, notes = answers(
+        n = state.n_corrected
+        return together, notes + ([Note("corrected grades", {"n": n})] if n else [])
+    together, notes = answers(
         read[0], read[0].asked(measures, questions, contrasts), scope=scope, kind=kind, confidence=confidence
     )
-    n_later = len(found.rounds) - 1
-    return told, notes + ([Note("first round alone", {"n": n_later})] if n_later else [])
+    n_later = len(state.rounds) - 1
+    return together, notes + ([Note("first round alone", {"n": n_later})] if n_later else [])
 
 
-def check_next_round(found: Standing, sample: Sample) -> None:
+def check_next_round(state: Standing, sample: Sample) -> None:
     """Raise where a sample cannot be a further round of a campaign, before anything of it is stored.
 
     Raises
@@ -354,9 +354,9 @@ def check_next_round(found: Standing, sample: Sample) -> None:
     StateError
         Where what it takes for known is no grade any more.
     """
-    asked = [[(one.title, str(one.target.measure)) for one in own.made_for] for own in (found.rounds[0], sample)]
+    asked = [[(each.title, str(each.target.measure)) for each in of.made_for] for of in (state.rounds[0], sample)]
     if asked[0] != asked[1]:
         raise InputError("a further round answers the questions that the campaign was made for, expected the same ones")
-    campaigns = [*(one.campaign for one in found.rounds), sample.campaign]
+    campaigns = [*(each.campaign for each in state.rounds), sample.campaign]
     check_rounds(campaigns, [None] * len(campaigns))
-    check_known((*found.rounds, sample))
+    check_known((*state.rounds, sample))

@@ -1,0 +1,125 @@
+"""What judged samples answer, with all that is to be known of it: of one sample, or of rounds together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from activeeval.campaign.labels import Progress
+from activeeval.judgments.policies import Agreement
+from activeeval.report.rendering import Cell
+from activeeval.results import Estimate, Interval, Note
+from activeeval.tasks.answers import Answer, answers
+from activeeval.tasks.orders import Place, places
+from activeeval.tasks.rounds import judged_rounds, round_answers
+
+Rows = list[dict[str, Cell]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Estimates:
+    """The answers of a judged sample, or of rounds.
+
+    Attributes
+    ----------
+    answers : list of Answer
+    notes : list of Note
+    places : list of Place
+        Where each of more than two systems stands; of rounds nothing is known of all pairs together.
+    progress : Progress
+    agreement : Agreement
+    policy : str
+        What several judges' grades count as.
+    scope, kind : str
+        Of the intervals.
+    confidence : float
+    """
+
+    answers: list[Answer]
+    notes: list[Note]
+    places: list[Place]
+    progress: Progress
+    agreement: Agreement
+    policy: str
+    scope: str
+    kind: str
+    confidence: float
+
+    def rows(self, beside: Mapping[str, Cell] | None = None) -> Rows:
+        """Return a row for each answer, with what is told ``beside`` each, and the ranks that each system can have."""
+        rows = [answer_row(answer, self.kind, self.progress) | dict(beside or {}) for answer in self.answers]
+        return rows + [_rank_row(place, self.confidence) for place in self.places]
+
+
+def estimate(
+    rounds: Sequence[tuple[str, Sequence[str]]],
+    measures: Sequence[str] = (),
+    questions: Sequence[str] = (),
+    contrasts: str | None = None,
+    *,
+    policy: str = "refuse",
+    scope: str = "pool",
+    kind: str = "t",
+    confidence: float = 0.95,
+    segments: str | None = None,
+) -> Estimates:
+    """Return what samples with their judged sheets answer; arguments as of `rounds.by_round` and `answers.answers`."""
+    samples, progress, agreement = judged_rounds(rounds, policy)
+    if len(samples) > 1:
+        answered, notes = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
+    else:
+        asked = samples[0].asked(measures, questions, contrasts)
+        answered, notes = answers(samples[0], asked, scope=scope, kind=kind, confidence=confidence, segments=segments)
+    return Estimates(
+        answers=answered,
+        notes=notes,
+        places=places(samples[0].systems, answered) if len(samples) == 1 else [],
+        progress=progress,
+        agreement=agreement,
+        policy=policy,
+        scope=scope,
+        kind=kind,
+        confidence=confidence,
+    )
+
+
+def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval, /, **more: Cell) -> dict[str, Cell]:
+    """Return an estimate as a row, what was ``asked`` first and ``more`` columns behind its interval."""
+    return {
+        **asked,
+        "scope": result.scope,
+        "value": result.value,
+        "std_error": result.std_error,
+        "low": interval.low,
+        "high": interval.high,
+        "confidence": interval.confidence,
+        **more,
+        "effective_sample_size": result.effective_sample_size,
+        "queries": result.n_queries,
+        "items": result.n_items,
+        "spent": result.cost,
+        **({} if result.cannot is None else {"cannot_low": result.cannot.low, "cannot_high": result.cannot.high}),
+    }
+
+
+def answer_row(answer: Answer, kind: str, progress: Progress) -> dict[str, Cell]:
+    """Return an answer as a row; more than two systems are named, and their differences told all at once too."""
+    asked = {"measure": answer.target.name, "question": answer.question}
+    asked |= {name: text for name, text in (("system", answer.system), ("versus", answer.versus)) if text}
+    more: dict[str, Cell] = {}
+    if answer.shared is not None:
+        more |= {"low_simultaneous": answer.shared.interval.low, "high_simultaneous": answer.shared.interval.high}
+    more["p_value"] = answer.p_value if answer.question == "difference" else None
+    more |= {} if answer.shared is None else {"p_holm": answer.shared.p_holm}
+    more |= {} if answer.segment is None else {"segment": answer.segment}
+    more |= {"half_width_at_end": answer.half_width_at_end if kind == "t" else None, "interval": kind}
+    more |= {"method": answer.estimate.method, **progress._asdict(), "draws": answer.estimate.n_draws}
+    return estimate_row(asked, answer.estimate, answer.interval, **more)
+
+
+def _rank_row(place: Place, confidence: float) -> dict[str, Cell]:
+    """Return the ranks that a system can have as a row."""
+    named: dict[str, Cell] = {"measure": place.measure, "question": "rank", "system": place.system}
+    named |= {} if place.segment is None else {"segment": place.segment}
+    ranks = {"rank_from": place.ranks[0], "rank_to": place.ranks[1]}
+    return {**named, "scope": place.scope, "confidence": confidence, **ranks}
