@@ -169,20 +169,19 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
     activeeval campaign export week1 --format jsonl > week1.log
     """
     from activeeval.tasks.campaigns.exporting import export as write
-    from activeeval.tasks.campaigns.standing import standing
 
     if out is not None:
         check_new(out, (), force)
     with opened(name, db) as store, tempfile.TemporaryDirectory() as folder:
-        found, whole = standing(store, name, as_of), out or f"{folder}/{kind}.csv"
-        notes = write(found, store, kind, whole)
+        whole = out or f"{folder}/{kind}.csv"
+        last, notes = write(store, name, kind, whole, as_of)
         if out is None:
             settle()
             click.echo(Path(whole).read_text("utf-8"), nl=False)
     for note in notes:
         say(note)
     if out is not None:
-        emit_done([{"out": out, "format": kind, "as_of": found.as_of}], form)
+        emit_done([{"out": out, "format": kind, "as_of": last}], form)
 
 
 @click.command()
