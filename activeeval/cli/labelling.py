@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +14,7 @@ from activeeval.cli.output import check_new, check_out, force_option, say
 from activeeval.errors import InputError, visible
 
 if TYPE_CHECKING:
-    from activeeval.io.labelling import Told
-    from activeeval.tasks.campaigns.comparing import Comparing
-    from activeeval.tasks.label import Labelling, Question
+    from activeeval.tasks.campaigns.comparing import Compared, Comparing, Question
 
 _KEYS = "1 or 2 is better, = alike, x1 or x2 throws one out, u takes the last answer back, q stops"
 _LINES = 6
@@ -26,7 +25,10 @@ _WIDTH = 100
 @click.argument("sheet", metavar="SHEET")
 @click.option("--k", type=click.IntRange(1), required=True, metavar="K", help="How many of the best of each query.")
 @click.option(
-    "--log", required=True, metavar="FILE", help="Answers, each on the disk before the next is asked; resumed."
+    "--log",
+    required=True,
+    metavar="FILE",
+    help="A store for the answers and their times, each on the disk before the next is asked; resumed.",
 )
 @click.option("--out", required=True, metavar="FILE", help="The truth so far: .csv, .tsv, .jsonl or .parquet.")
 @click.option("--preferences", metavar="FILE", help="The comparisons that stand, as JSON lines.")
@@ -36,7 +38,8 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
 
     Some 150 comparisons for the ten best of fifty documents, which come in an order that belongs to their ids and
     favours no run. Documents that are alike share a rank, also where there are more of them than ranks are left.
-    Stop with q or Ctrl-C at any time: the same call goes on with the next question. One log and one file a judge.
+    Stop with q or Ctrl-C at any time: the same call goes on with the next question. One log and one file a judge; the
+    log is that of a campaign called as the file, here `ann`, which `activeeval campaign export ann --db ann.log` reads.
 
     \b
     activeeval sample --run new.run --max-grade 3 --judging top-k --measure "kNDCG(k=5)@10" --budget 10% \\
@@ -46,7 +49,7 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
     """  # fmt: skip
     from activeeval.io.comparisons import write_comparisons, write_truth
     from activeeval.io.suffixes import SUFFIXES
-    from activeeval.tasks.label import Labelling
+    from activeeval.tasks.label import labelling, says_no_more
 
     check_out(out, SUFFIXES)
     if preferences:
@@ -54,95 +57,94 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
     files = [os.path.realpath(path) for path in (sheet, log, out, preferences) if path]
     if len(set(files)) < len(files):
         raise InputError(f"{log}: sheet, log and what is written are files of their own, got one name twice")
-    work = Labelling.of(sheet, k, log)
-    for path in filter(None, (out, preferences)):
-        check_new(path, (), force=force or work.is_own(path))
-    if work.n_comparisons:
-        say(f"{log}: {work.n_comparisons} comparisons, {work.n_settled} of {len(work.docs)} queries settled")
-    try:
-        converse(work)
-    finally:
-        write_truth(work.truths(), out)
-        if preferences:
-            write_comparisons(work.comparisons(), preferences)
-        settled = f"{work.n_settled} of {len(work.docs)} queries settled"
-        say(f"{settled} by {work.n_comparisons} comparisons{ties_told(work)}: wrote {out}")
+    with labelling(sheet, k, log) as work:
+        before = work.compared
+        for path in filter(None, (out, preferences)):
+            check_new(path, (), force=force or says_no_more(path, before))
+        if before.n_comparisons:
+            say(f"{log}: {before.n_comparisons} comparisons, {before.n_settled} of {before.n_queries} queries settled")
+        try:
+            converse(work)
+        finally:
+            now = work.compared
+            write_truth(now.truths, out)
+            if preferences:
+                write_comparisons(now.comparisons, preferences)
+            say(f"{summed_up(now)}: wrote {out}")
 
 
-def ties_told(work: Labelling | Comparing) -> str:
-    """Return what is to be said of ties, nothing where there are none."""
-    if not work.n_ties:
-        return ""
-    split = f", but for {work.n_overruled} that other answers set apart: there the order of asking has a say"
-    return f"; documents of {work.n_ties} ties share a rank{split if work.n_overruled else ''}"
+def summed_up(compared: Compared) -> str:
+    """Return how far a judge is, and what is to be said of ties where there are any."""
+    done = f"{compared.n_settled} of {compared.n_queries} queries settled by {compared.n_comparisons} comparisons"
+    if not compared.n_ties:
+        return done
+    split = f", but for {compared.n_overruled} that other answers set apart: there the order of asking has a say"
+    return f"{done}; documents of {compared.n_ties} ties share a rank{split if compared.n_overruled else ''}"
 
 
-def converse(work: Labelling | Comparing) -> None:
+def converse(work: Comparing) -> None:
     """Ask and record until all is settled, or the judge has enough."""
-    query = None
+    query, shown, began = None, None, 0.0
     while True:
         question = work.ask()
         if question is None:
-            if (query is None and not sys.stdin.isatty()) or _is_enough(work):
+            if (query is None and not sys.stdin.isatty()) or not _is_undone(work):
                 return
             continue
         if question.query != query:
             query = question.query
-            _show_query(work, question)
-        _show(work, question)
-        try:
-            answer = click.prompt("better", prompt_suffix=" [1/2/=/x1/x2/u/q]: ", err=True).strip().lower()
-        except click.Abort:
-            click.echo(err=True)
+            _show_query(question, work.n_queries)
+        if question is not shown:
+            shown, began = question, time.monotonic()
+        _show(question)
+        answer = _typed("better", prompt_suffix=" [1/2/=/x1/x2/u/q]: ")
+        if answer in (None, "q"):
             return
-        if answer == "q":
-            return
-        told = _told(work, question, answer)
-        if told is None:
+        if not _is_taken(work, question, answer, round(1000 * (time.monotonic() - began))):
             click.echo(_KEYS, err=True)
-        else:
-            work.tell(told)
 
 
-def _is_enough(work: Labelling | Comparing) -> bool:
-    """Ask whether the last answer shall stand, once all is settled; take it back where it shall not."""
-    from activeeval.io.labelling import Told
-
+def _typed(prompt: str, **options: Any) -> str | None:
+    """Return what somebody types; None where there is no more."""
     try:
-        answer = click.prompt("all settled", default="", show_default=False, prompt_suffix=" [Enter/u]: ", err=True)
+        return str(click.prompt(prompt, err=True, **options)).strip().lower()
     except click.Abort:
-        return True
-    last = work.last() if answer.strip().lower() == "u" else None
-    if last is None:
-        return True
-    work.tell(Told(last, "undone"))
-    return False
+        click.echo(err=True)
+        return None
 
 
-def _told(work: Labelling | Comparing, question: Question, answer: str) -> Told | None:
-    """Return what an answer says; None where it is none."""
-    from activeeval.io.labelling import Told
-
-    sides = {"1": question.first, "2": question.second, "=": None}
-    if answer in sides:
-        return Told(question.query, "compared", question.first, question.second, sides[answer])
-    if answer in ("x1", "x2"):
-        return Told(question.query, "discarded", sides[answer[1]] or "")
-    last = work.last() if answer == "u" else None
-    return None if last is None else Told(last, "undone")
+def _is_undone(work: Comparing) -> bool:
+    """Ask whether the last answer shall stand, once all is settled; take it back where it shall not."""
+    answer = _typed("all settled", default="", show_default=False, prompt_suffix=" [Enter/u]: ")
+    return answer == "u" and work.undo() is not None
 
 
-def _show_query(work: Labelling | Comparing, question: Question) -> None:
-    left = work.remaining(question.query)
-    told = f"query {question.number} of {work.n_queries}, {len(work.docs[question.query])} documents"
-    click.echo(f"\n{told}, {left.low} to {left.high} comparisons: {visible(question.query)}", err=True)
-    click.echo(_cut(work.texts[question.query, ""], "  "), err=True)
+def _is_taken(work: Comparing, question: Question, answer: str | None, active_ms: int) -> bool:
+    """Record what an answer says, and return whether it is one."""
+    sides = {"1": question.first, "2": question.second}
+    if answer in ("1", "2", "="):
+        done = work.prefer(sides.get(answer), active_ms)
+    elif answer in ("x1", "x2"):
+        done = work.discard(sides[answer[1]], active_ms)
+    else:
+        return answer == "u" and work.undo() is not None
+    if done.event.kind == "late":
+        say(f"the answer is kept and does not count: {done.event.reason}")
+    return True
 
 
-def _show(work: Labelling | Comparing, question: Question) -> None:
-    for side, doc in (("1", question.first), ("2", question.second)):
-        click.echo(f"\n {side}  {visible(doc)}", err=True)
-        click.echo(_cut(work.texts[question.query, doc], "    "), nl=bool(work.texts[question.query, doc]), err=True)
+def _show_query(question: Question, n_queries: int) -> None:
+    claimed, left = question.claimed, question.remaining
+    place = f"query {claimed.unit} of {n_queries}, {question.n_documents} documents"
+    click.echo(f"\n{place}, {left.low} to {left.high} comparisons: {visible(question.query)}", err=True)
+    click.echo(_cut(claimed.query_text, "  "), err=True)
+
+
+def _show(question: Question) -> None:
+    for side, document in enumerate(question.documents, start=1):
+        text = "\n".join(words for name, words in document.items() if name != "doc_id")
+        click.echo(f"\n {side}  {visible(document['doc_id'])}", err=True)
+        click.echo(_cut(text, "    "), nl=bool(text), err=True)
 
 
 def _cut(text: str, margin: str) -> str:

@@ -10,6 +10,8 @@ KINDS = ("drawn", "shown", "judged", "preferred", "cannot", "later", "retracted"
 """What can happen. ``late`` is a judgment that is kept and does not count; its reason says why."""
 ANSWERS = ("judged", "cannot")
 """Kinds after which nobody waits for an item."""
+REOPENED = "reopened"
+"""What a retraction says that gives a query back to its judge, with what he has compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

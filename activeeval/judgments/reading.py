@@ -1,7 +1,7 @@
 """The one door from files to judgments, whatever form they have.
 
 A form is told by the name and by the columns: TREC text (qrels, prels), LETOR lines, and tables of any kind, which are
-sheets of a sample, a campaign's log, comparisons, the log of `activeeval label`, top-k truths, or grades.
+sheets of a sample, a campaign's log, comparisons, top-k truths, or grades.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from activeeval.io.judges import judge_name
 from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.io.text.plain import first_words, plain_grades
 from activeeval.judgments.judgment import BAD, CANNOT, GRADE, JUDGE_KINDS, UNJUDGED, WAITS, Judge, Judgment
+from activeeval.judgments.log import REOPENED
 from activeeval.judgments.table import Judgments, joined
 from activeeval.pool.texts import Texts
 from activeeval.types import Bytes, Ints
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 _GRADE = ("rating", "relevance", "label", "grade")
 _LOG = {"seq", "kind", "judge", "query_id", "doc_id", "unit", "grade", "reason", "supersedes"}
-_LABELLING = {"query", "kind", "first", "second", "preferred", "doc"}
 _WHOLE, _PRELS = re.compile(r"-?[0-9]+"), 5
 _UNSAID = "as the table says"
 _UNSAID_SHEET = "as the sheet says"
@@ -47,8 +47,7 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False) -> Jud
         .ods): a judged sheet of a sample, grades (columns query_id or q_id, qid or query; doc_id or docno, docid; grade
         or relevance, label, rating, score; and, where there are any, judge, judge_kind and note), a campaign's log as
         ``campaign export --format jsonl`` writes it, of which what stands at its end counts, comparisons (query,
-        preferred, other; tie, judge), a log of ``activeeval label``, or top-k truths (query, rank, doc_id). Text may be
-        packed by gzip.
+        preferred, other; tie, judge), or top-k truths (query, rank, doc_id). Text may be packed by gzip.
     kind : {"person", "machine"}
         What judges are of whom the file does not say it.
     is_plain : bool
@@ -68,6 +67,10 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False) -> Jud
     if is_plain and (grades := plain_grades(path)) is not None:
         return _of_pairs(grades, os.fspath(path), kind)
     words = first_words(path)
+    if words[:2] == ["SQLite", "format"]:
+        raise FormatError(
+            os.fspath(path), None, "is a store of campaigns, expected the log that `campaign export` writes of one"
+        )
     if words and words[0].startswith("{"):
         from activeeval.io.tables.sheets import read_sheet
 
@@ -300,24 +303,6 @@ def _ranked(query: str, judge: Judge, truth: Truth, **log: Any) -> Iterator[Judg
         yield Judgment(query, doc, judge, "truth", rank, **log)
 
 
-def _of_labelling(sheet: Sheet, kind: str) -> Judgments:
-    """Return the comparisons that stand at the end of a log of ``activeeval label``."""
-    from activeeval.io.labelling import Told, told_of
-
-    stands: dict[str, list[tuple[int, Told]]] = {}
-    for row, step in enumerate(told_of(sheet)):
-        of_query = stands.setdefault(step.query, [])
-        if step.kind == "undone":
-            del of_query[-1:]
-        else:
-            of_query.append((row, step))
-    compared = sorted(pair for of_query in stands.values() for pair in of_query if pair[1].kind == "compared")
-    judge = Judge("", kind)
-    rows = [_preference(step.query, judge, step.first, step.second, step.preferred) for _, step in compared]
-    lines = None if sheet.lines is None else [sheet.lines[row] for row, _ in compared]
-    return Judgments.of(rows, **(_placed(sheet) | {"places": lines}))
-
-
 def _preference(query: str, judge: Judge, first: str, second: str, preferred: str | None, **log: Any) -> Judgment:
     better, other = (second, first) if preferred == second else (first, second)
     return Judgment(query, better, judge, "preference", int(preferred is not None), other, **log)
@@ -392,7 +377,7 @@ class _Log:
         for row in self._rows("preferred", "retracted"):
             unit, judge, what = int(self._units[row]), self._judges[row], self._bodies[row].get("what")
             if self._kinds[row] == "retracted":
-                stands = {key: rows for key, rows in stands.items() if key[0] != unit}
+                stands = {key: rows for key, rows in stands.items() if key[0] != unit or what == REOPENED}
             elif what == "undone":
                 del stands.setdefault((unit, judge), [])[-1:]
             else:
@@ -417,7 +402,6 @@ class _Log:
 _FORMS: tuple[tuple[Callable[[set[str]], bool], Callable[[Sheet, str], Judgments]], ...] = (
     (lambda columns: {"sample", "block"} <= columns, _of_sheet),
     (lambda columns: columns >= _LOG, _of_log),
-    (lambda columns: {"query", "kind"} <= columns <= _LABELLING, _of_labelling),
     (lambda columns: {"preferred", "other"} <= columns, _of_comparisons),
     (is_truths, _of_truths),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from activeeval.judgments.log import ANSWERS, Event
+from activeeval.judgments.log import ANSWERS, REOPENED, Event
 
 MICROSECONDS = 1_000_000
 Place = tuple[int, str]
@@ -39,7 +39,7 @@ class Assignment:
     def take(self, event: Event, lease_s: int) -> None:
         """Take in what happened to the place."""
         if event.kind == "preferred":
-            self.lease_until = event.at + lease_s * MICROSECONDS
+            self.token_hash, self.lease_until = None, event.at + lease_s * MICROSECONDS
             return
         self.state = {"shown": "leased", "judged": "done", "cannot": "done"}.get(event.kind, "free")
         self.judge = None if self.state == "free" else event.judge
@@ -47,6 +47,10 @@ class Assignment:
         if event.kind == "shown":
             self.token_hash = (event.key or "").removeprefix("shown:")
             self.lease_until = event.at + lease_s * MICROSECONDS
+
+    def put_back(self) -> None:
+        """Let anybody take the place, who had it in hand has another one."""
+        self.state, self.judge, self.token_hash, self.lease_until = "free", None, None, None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,8 +71,10 @@ class State:
         By place and judge the event that stands: of a grade, of an order, or that there can be none.
     assignments : dict
         By unit, document and k, of places that were drawn with their judges.
+    in_hand : dict of str to Assignment
+        By judge the place that was shown last: whoever is shown another one puts it back.
     preferences : dict of (int, str) to list of Event
-        By unit and judge what was compared since it was last taken back.
+        By unit and judge what was compared since it was last taken back, but for what was reopened.
     n_waiting : dict of int to int
         By block the places that wait.
     complete_at : dict of int to int
@@ -89,6 +95,7 @@ class State:
     blocks: dict[int, int] = field(default_factory=dict)
     judgments: dict[Place, dict[str, Event]] = field(default_factory=dict)
     assignments: dict[tuple[int, str, int], Assignment] = field(default_factory=dict)
+    in_hand: dict[str, Assignment] = field(default_factory=dict)
     preferences: dict[tuple[int, str], list[Event]] = field(default_factory=dict)
     n_waiting: dict[int, int] = field(default_factory=dict)
     complete_at: dict[int, int] = field(default_factory=dict)
@@ -151,7 +158,12 @@ class State:
             self.problems.append(f"event {event.seq} is {event.kind} of {event.doc_id!r}, which was never drawn")
             return None
         assigned.take(event, self.lease_s)
-        if event.kind == "later":
+        if event.kind == "shown":
+            before = self.in_hand.get(event.judge, assigned)
+            if before is not assigned and (before.state, before.judge) == ("leased", event.judge):
+                before.put_back()
+            self.in_hand[event.judge] = assigned
+        elif event.kind == "later":
             self.put_off.append(event)
         elif event.kind == "preferred":
             self.preferences.setdefault((place[0], event.judge), []).append(event)
@@ -168,7 +180,7 @@ class State:
             del by_judge[replaced]
         if event.kind in ANSWERS:
             by_judge[event.judge] = event
-        else:
+        elif event.body.get("what") != REOPENED:
             for key in [key for key in self.preferences if key[0] == place[0]]:
                 del self.preferences[key]
         waits = len(by_judge) < self.judges_per_item

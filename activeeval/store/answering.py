@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, select, update
 
 from activeeval.errors import InputError, StateError, shown
-from activeeval.judgments.log import ANSWERS, Event
+from activeeval.judgments.log import ANSWERS, REOPENED, Event
 from activeeval.judgments.state import MICROSECONDS
 from activeeval.store import tables
-from activeeval.store.claiming import hashed
+from activeeval.store.claiming import FREED, Claim, hand_over, hashed
 from activeeval.store.log import (
     LARGEST,
     MOST_OF_A_NAME,
@@ -27,12 +27,11 @@ from activeeval.store.log import (
     lock_log,
     with_key,
 )
-from activeeval.store.rows import Acknowledged, CampaignRow, Said
+from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, Said
 
 slot, event = tables.slot, tables.event
 
 _HELD = select(slot.c.id).where(slot.c.token_hash == bindparam("of_hash")).with_for_update()
-FREED = {"state": "free", "judge": None, "token_hash": None, "lease_until": None}
 GONE = "the item had gone to another judge"
 RECLAIMED = "a later claim took its place"
 ANSWERED = "the item had been answered already"
@@ -52,7 +51,7 @@ def check_said(said: Said, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWE
     if said.kind == "later" and campaign.by_level:
         raise InputError("this campaign goes strictly by level: no item is put off; judge it, or say why it cannot be")
     check_text("reason", said.reason, most=MOST_OF_A_REASON)
-    canonical(dict(said.body))
+    canonical([dict(said.body), dict(said.settles)])
     if said.kind == "preferred" and not said.body:
         raise InputError("preferred says what was compared, got nothing")
     if said.kind == "judged" and not said.body:
@@ -71,10 +70,10 @@ def check_key(key: str | None) -> None:
 
 def claim_of(connection: Connection, campaign_id: int, token: str) -> Event:
     """Return the event in which an item was shown under a token; InputError where there is none."""
-    found = with_key(connection, campaign_id, "shown:" + hashed(token))
-    if found is None:
+    claimed = with_key(connection, campaign_id, "shown:" + hashed(token))
+    if claimed is None:
         raise InputError(f"no item was given out under the token {shown(token)}")
-    return found
+    return claimed
 
 
 def submit(
@@ -89,10 +88,14 @@ def submit(
         return _repeated(stored, claimed, answer)
     if held is None:
         return _late(connection, campaign_id, claimed, answer, at, _why_late(connection, campaign_id, claimed))
-    becomes: dict[str, dict[str, Any]] = {"preferred": {"lease_until": at + lease_s * MICROSECONDS}, "later": FREED}
-    values = becomes.get(answer.said.kind, {**FREED, "state": "done", "judge": claimed.judge})
+    said = answer.said
+    happened = [said_event(claimed, said, at, answer.key)]
+    happened += [said_event(claimed, Said(kind="judged", body=said.settles), at, None)] if said.settles else []
+    goes_on = {"token_hash": None, "lease_until": at + lease_s * MICROSECONDS}
+    becomes: dict[str, dict[str, Any]] = {"preferred": goes_on, "later": FREED}
+    values = becomes.get(happened[-1].kind, {**FREED, "state": "done", "judge": claimed.judge})
     connection.execute(update(slot).where(slot.c.id == held).values(values))
-    return _acknowledged(connection, campaign_id, said_event(claimed, answer.said, at, answer.key))
+    return _acknowledged(connection, campaign_id, *happened)
 
 
 def said_event(item: Event, said: Said, at: int, key: str | None, supersedes: int | None = None) -> Event:
@@ -137,14 +140,11 @@ def says_the_same(stored: Event, said: Said) -> bool:
     return (*then, stored.grade) == (said.kind, said.reason, dict(said.body), said.grade)
 
 
-def retract(connection: Connection, campaign_id: int, seq: int, judge: str, reason: str, at: int) -> Acknowledged:
+def retract(
+    connection: Connection, campaign_id: int, seq: int, judge: str, reason: str, at: int, what: str = ""
+) -> Acknowledged:
     """Take an answer back, so that its item waits again."""
-    check_whole("seq", seq, 2**62)
-    found = events(connection, campaign_id, event.c.seq == seq)
-    if not found or found[0].kind not in ANSWERS:
-        what = found[0].kind if found else "not there"
-        raise StateError(f"event {seq} is {what}: only judged and cannot can be retracted")
-    answer = found[0]
+    answer = _answer_of(connection, campaign_id, seq)
     if judge != answer.judge and not reason:
         raise InputError(f"event {seq} is what {shown(answer.judge)} says: whoever takes back another's says why")
     held = _slot_of(connection, campaign_id, answer)
@@ -155,15 +155,36 @@ def retract(connection: Connection, campaign_id: int, seq: int, judge: str, reas
     connection.execute(update(slot).where(slot.c.id == held).values(FREED))
     names = ("query_id", "doc_id", "unit", "k")
     item = {name: getattr(answer, name) for name in names}
-    taken_back = Event(seq=0, kind="retracted", at=at, judge=judge, reason=reason, supersedes=seq, **item)
+    body = {"what": what} if what else {}
+    taken_back = Event(seq=0, kind="retracted", at=at, judge=judge, reason=reason, supersedes=seq, body=body, **item)
     return _acknowledged(connection, campaign_id, taken_back)
+
+
+def reopen(connection: Connection, asked: Claim, seq: int) -> Claimed:
+    """Take back that a query is settled, and give it to its judge again with what he has compared.
+
+    The judge and what he has must be locked; what he has is anybody's again.
+    """
+    retract(connection, asked.campaign_id, seq, asked.judge, "", asked.now, REOPENED)
+    held = _slot_of(connection, asked.campaign_id, _answer_of(connection, asked.campaign_id, seq))
+    return hand_over(connection, asked, held)
+
+
+def _answer_of(connection: Connection, campaign_id: int, seq: int) -> Event:
+    """Return the answer that an event is; StateError where it is none."""
+    check_whole("seq", seq, 2**62)
+    there = events(connection, campaign_id, event.c.seq == seq)
+    if not there or there[0].kind not in ANSWERS:
+        what = there[0].kind if there else "not there"
+        raise StateError(f"event {seq} is {what}: only judged and cannot can be retracted")
+    return there[0]
 
 
 def _repeated(stored: Event, item: Event, answer: Answer) -> Acknowledged:
     is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (item.query_id, item.doc_id, item.judge)
     if not is_of_item or not says_the_same(stored, answer.said):
-        is_own = not answer.key.startswith("token:")
-        what = f"the key {shown(answer.key)} is that of" if is_own else "the token was answered by"
+        has_key = not answer.key.startswith("token:")
+        what = f"the key {shown(answer.key)} is that of" if has_key else "the token was answered by"
         raise StateError(f"{what} event {stored.seq}, which says something else")
     return Acknowledged(event=stored, is_repeated=True)
 
@@ -172,8 +193,8 @@ def _late(connection: Connection, campaign_id: int, item: Event, answer: Answer,
     return _acknowledged(connection, campaign_id, late_event(item, answer.said, at, answer.key, why))
 
 
-def _acknowledged(connection: Connection, campaign_id: int, happened: Event) -> Acknowledged:
-    return Acknowledged(event=append(connection, campaign_id, [happened])[0])
+def _acknowledged(connection: Connection, campaign_id: int, *happened: Event) -> Acknowledged:
+    return Acknowledged(event=append(connection, campaign_id, happened)[0])
 
 
 def _why_late(connection: Connection, campaign_id: int, claimed: Event) -> str:

@@ -40,6 +40,7 @@ _CANDIDATE, _OTHER = slot.alias("candidate"), slot.alias("other")
 _CAMPAIGN: Any = bindparam("of_campaign")
 _JUDGE: Any = bindparam("of_judge")
 _NOW: Any = bindparam("as_of")
+FREED = {"state": "free", "judge": None, "token_hash": None, "lease_until": None}
 
 
 class Claim(NamedTuple):
@@ -54,7 +55,7 @@ class Claim(NamedTuple):
 def claim(connection: Connection, asked: Claim) -> Claimed | None:
     """Give a judge the item that he has, or else the next one; None where there is none for him.
 
-    The judge and what he has must be locked (`lock_judge`, `lock_own`).
+    The judge and what he has must be locked (`lock_judge`, `lock_held`).
     """
     token = secrets.token_urlsafe(16)
     values = {
@@ -65,8 +66,19 @@ def claim(connection: Connection, asked: Claim) -> Claimed | None:
         "by_level": asked.campaign.by_level,
         "new_lease": asked.now + asked.campaign.lease_s * MICROSECONDS,
     }
-    taken = connection.execute(_taking("own"), values).scalar() or _next(connection, values)
+    taken = connection.execute(_taking("held"), values).scalar() or _next(connection, values)
     return None if taken is None else _shown(connection, asked, taken, token)
+
+
+def hand_over(connection: Connection, asked: Claim, chosen: int) -> Claimed:
+    """Give a judge a slot that is free in place of what he has, which is anybody's again; both must be locked."""
+    token = secrets.token_urlsafe(16)
+    is_held = (slot.c.campaign_id == asked.campaign_id, slot.c.judge == asked.judge, slot.c.state == "leased")
+    connection.execute(update(slot).where(*is_held).values(FREED))
+    lease_until = asked.now + asked.campaign.lease_s * MICROSECONDS
+    values = {"state": "leased", "judge": asked.judge, "token_hash": hashed(token), "lease_until": lease_until}
+    connection.execute(update(slot).where(slot.c.id == chosen).values(values))
+    return _shown(connection, asked, chosen, token)
 
 
 def hashed(token: str) -> str:
@@ -82,13 +94,13 @@ def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -
         connection.execute(_judge(), values)
 
 
-def lock_own(connection: Connection, campaign_id: int, judge: str) -> None:
+def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
     """Let nobody take the item that a judge has.
 
     This comes before the lock of the log: whoever has that waits for nobody. Files lock their slots by number and
     must not hold this one before.
     """
-    connection.execute(_places()["own"].with_for_update(), {"of_campaign": campaign_id, "of_judge": judge})
+    connection.execute(_places()["held"].with_for_update(), {"of_campaign": campaign_id, "of_judge": judge})
 
 
 def is_takeable(slots: Any, now: Any) -> ColumnElement[bool]:
@@ -104,8 +116,8 @@ def _next(connection: Connection, values: Mapping[str, Any]) -> int | None:
     places = ["unit", "alone", "any"] if unit is not None else ["alone", "any"]
     places = ["any"] if values["by_level"] else places
     block = 0
-    while (found := connection.execute(_lowest_block(), {**values, "above": block}).scalar()) is not None:
-        block = found
+    while (lowest := connection.execute(_lowest_block(), {**values, "above": block}).scalar()) is not None:
+        block = lowest
         there = {**values, "in_block": block, "in_unit": unit}
         for where in [f"fresh {place}" for place in places] + ["put off"] if has_put_off else places:
             taken = connection.execute(_taking(where), there).scalar()
@@ -118,7 +130,7 @@ def _next(connection: Connection, values: Mapping[str, Any]) -> int | None:
 def _taking(where: str) -> Update:
     """Return the statement that takes the first slot of a place, where it is still there to be taken."""
     first = _places()[where].limit(1).with_for_update(skip_locked=True, of=_CANDIDATE).scalar_subquery()
-    still = slot.c.state == "leased" if where == "own" else is_takeable(slot, _NOW)
+    still = slot.c.state == "leased" if where == "held" else is_takeable(slot, _NOW)
     values = {
         "state": "leased",
         "judge": _JUDGE,
@@ -133,18 +145,18 @@ def _places() -> dict[str, Select[Any]]:
     """Return where to look for a slot: the judge's own, and those of a block."""
     s = _CANDIDATE
     is_leased = literal_column("candidate.state") == literal_column("'leased'")
-    own = select(s.c.id).where(s.c.campaign_id == _CAMPAIGN, s.c.judge == _JUDGE, is_leased)
+    held = select(s.c.id).where(s.c.campaign_id == _CAMPAIGN, s.c.judge == _JUDGE, is_leased)
     there = select(s.c.id).where(_can_take(), s.c.block == bindparam("in_block"))
     oldest = _put_off().with_only_columns(func.max(event.c.seq)).scalar_subquery()
     put_off = there.where(exists(_put_off())).order_by(oldest, s.c.k)
     fresh = there.where(_put_off().limit(1).scalar_subquery().is_(None))
-    found = {"own": own, "put off": put_off}
+    places = {"held": held, "put off": put_off}
     for prefix, some in (("", there), ("fresh ", fresh)):
         in_order = some.order_by(s.c.unit, s.c.position, s.c.k)
-        found[prefix + "unit"] = some.where(s.c.unit == bindparam("in_unit")).order_by(s.c.position, s.c.k)
-        found[prefix + "alone"] = in_order.where(_is_in_no_hands())
-        found[prefix + "any"] = in_order
-    return found
+        places[prefix + "unit"] = some.where(s.c.unit == bindparam("in_unit")).order_by(s.c.position, s.c.k)
+        places[prefix + "alone"] = in_order.where(_is_in_no_hands())
+        places[prefix + "any"] = in_order
+    return places
 
 
 @cache
@@ -225,9 +237,9 @@ def _laters_of_item() -> Select[Any]:
     return _laters().where(*of_item).limit(1)
 
 
-def _same(one: Any, other: Any, *columns: tuple[str, str]) -> ColumnElement[bool]:
-    pairs = [one.c[mine] == other.c[theirs] for mine, theirs in columns]
-    return and_(one.c.campaign_id == other.c.campaign_id, *pairs)
+def _same(left: Any, right: Any, *columns: tuple[str, str]) -> ColumnElement[bool]:
+    pairs = [left.c[mine] == right.c[theirs] for mine, theirs in columns]
+    return and_(left.c.campaign_id == right.c.campaign_id, *pairs)
 
 
 def _shown(connection: Connection, asked: Claim, taken: int, token: str) -> Claimed:

@@ -11,7 +11,8 @@ from sqlalchemy import Connection, select, text, update
 from activeeval.errors import InputError, StateError, shown
 from activeeval.judgments.log import ANSWERS, Event
 from activeeval.store import tables
-from activeeval.store.answering import FREED, check_key, check_said, late_event, said_event, says_the_same
+from activeeval.store.answering import check_key, check_said, late_event, said_event, says_the_same
+from activeeval.store.claiming import FREED
 from activeeval.store.log import append, check_text, chunks, events, lock_log, tail
 from activeeval.store.rows import Acknowledged, CampaignRow, Said
 

@@ -49,7 +49,7 @@ class SampleRow:
     version : int
         From 1; a top-up makes another.
     digest : str
-        The id of the sample.
+        The id of the sample; empty of queries that nobody has drawn, whose comparisons alone are kept.
     payload : bytes
         The sample itself.
     seq : int
@@ -127,7 +127,7 @@ class Said:
     Attributes
     ----------
     kind : {"judged", "cannot", "later", "preferred"}
-        After ``preferred`` the item stays the judge's, and the lease starts again.
+        After ``preferred`` the item stays the judge's, and the lease starts again: the next comparison is a claim.
     grade : int or None
         Of judged; None where ``body`` says more.
     reason : str
@@ -136,6 +136,8 @@ class Said:
         How long the judge looked at it, and how long the clock stood still.
     body : mapping
         Of preferred: what was compared, and what came of it; of judged in place of a grade: the order that it came to.
+    settles : mapping
+        Of preferred, where nothing is left to compare: the order that it came to, stored as judged in the same step.
     """
 
     kind: str
@@ -144,6 +146,7 @@ class Said:
     active_ms: int | None = None
     idle_ms: int | None = None
     body: Mapping[str, Any] = field(default_factory=dict)
+    settles: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

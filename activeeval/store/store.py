@@ -14,7 +14,7 @@ from activeeval.errors import InputError, StateError, shown
 from activeeval.judgments.log import Event
 from activeeval.store import answering, checking, drawing, importing, schema, tables
 from activeeval.store import queries as reading
-from activeeval.store.claiming import Claim, claim, hashed, lock_judge, lock_own
+from activeeval.store.claiming import Claim, claim, hashed, lock_held, lock_judge
 from activeeval.store.database import Database, T, clock_of
 from activeeval.store.log import (
     MOST_OF_A_REASON,
@@ -212,10 +212,14 @@ class Store:
         def work(connection: Connection, number: int, campaign: CampaignRow) -> Claimed | None:
             now = self._now(connection)
             lock_judge(connection, number, judge, now)
-            lock_own(connection, number, judge)
+            lock_held(connection, number, judge)
             return claim(connection, Claim(number, campaign, judge, now))
 
         return self._write(name, work, is_repeatable=True)
+
+    def shown(self, name: str, token: str) -> Event:
+        """Return the event in which an item was shown under a token; InputError where there is none."""
+        return self._read(name, lambda connection, number, _: answering.claim_of(connection, number, token))
 
     def submit(self, name: str, token: str, said: Said, key: str | None = None) -> Acknowledged:
         """Store what a judge says of an item that was given to him.
@@ -225,7 +229,7 @@ class Store:
         token : str
             Of the claim.
         key : str, optional
-            Of this answer: sent again, it gets the stored one. That of the token by default, which preferences share.
+            Of this answer: sent again, it gets the stored one. That of the token by default.
 
         Returns
         -------
@@ -300,6 +304,18 @@ class Store:
 
         return self._write(name, work)
 
+    def reopen(self, name: str, seq: int, judge: str) -> Claimed:
+        """Take back that event ``seq`` settled a query, and give it to its judge in place of what he has."""
+        judge = checked_judge(judge)
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> Claimed:
+            now = self._now(connection)
+            lock_judge(connection, number, judge, now)
+            lock_held(connection, number, judge)
+            return answering.reopen(connection, Claim(number, campaign, judge, now), seq)
+
+        return self._write(name, work)
+
     def waiting(self, name: str) -> dict[str, int]:
         """Return how many slots are ``free``, ``leased`` (and the lease is not over) and ``done``."""
 
@@ -320,8 +336,6 @@ class Store:
         self, name: str, token: str, said: Said, key: str | None, *, goes_on: bool
     ) -> tuple[Acknowledged, Claimed | None]:
         answering.check_key(key)
-        if said.kind == "preferred" and key is None:
-            raise InputError("every preference has a key of its own, as many go under one token: give one")
         answer = answering.Answer(said, f"token:{hashed(token)}" if key is None else key)
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> tuple[Acknowledged, Claimed | None]:
@@ -329,7 +343,7 @@ class Store:
             shown, now = answering.claim_of(connection, number, token), self._now(connection)
             if goes_on:
                 lock_judge(connection, number, shown.judge, now)
-                lock_own(connection, number, shown.judge)
+                lock_held(connection, number, shown.judge)
             stored = answering.submit(connection, number, shown, answer, now, campaign.lease_s)
             asked = Claim(number, campaign, shown.judge, now)
             return stored, claim(connection, asked) if goes_on else None

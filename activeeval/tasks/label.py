@@ -1,220 +1,104 @@
-"""The labelling of all queries of a sheet by one judge: which two documents to compare next, the truth so far."""
+"""The labelling of all queries of a sheet by one judge, kept as a campaign of comparisons in a file of its own."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Self
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from activeeval.errors import InputError
-from activeeval.io.comparisons import Comparison, Truth
-from activeeval.io.labelling import Told, append_told, read_told
+from activeeval.io.judges import judge_name
 from activeeval.io.tables.draws import TEXTS, draws_of
 from activeeval.io.tables.sheets import read_sheet
 from activeeval.judgments import read
-from activeeval.top_k import Remaining, TopKLabelling
+from activeeval.store import CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name, file_url, open_store
+from activeeval.tasks.campaigns.comparing import Compared, Comparing
+from activeeval.tasks.campaigns.making import whole_place
+
+_SQLITE = b"SQLite format 3\0"
+Documents = dict[str, list[PlaceRow]]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """Two documents of a query to compare, as they are shown; ``number`` counts the queries from 1."""
+@contextmanager
+def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
+    """Open the log of a sheet's comparisons, which is made where there is none, and close it.
 
-    query: str
-    number: int
-    first: str
-    second: str
+    The campaign in it, and its judge, are called as the file was when it was made.
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Labelling:
-    """The answers of one judge to the queries of a sheet: a fold over the lines of a log.
-
-    Attributes
-    ----------
-    path : str
-        The log.
-    docs : mapping of str to list of str
-        The documents of each query, in the order in which they are met.
-    texts : mapping of (str, str) to str
-        What is to be read of a query, the document empty, and of its documents.
-    parts : dict of str to TopKLabelling
+    Raises
+    ------
+    InputError
+        Where the sheet cannot be read, or the file is no log of its documents for the top k.
     """
-
-    path: str
-    docs: Mapping[str, Sequence[str]]
-    texts: Mapping[tuple[str, str], str]
-    parts: dict[str, TopKLabelling]
-
-    @classmethod
-    def of(cls, sheet: str, k: int, path: str) -> Self:
-        """Return the labelling of a sheet's queries with what its log says already.
-
-        Raises
-        ------
-        InputError
-            Where the sheet cannot be read, or the log is of other documents or another k.
-        """
-        docs, texts = _read(sheet)
-        # where ties are not those of a ranking what came first is kept: an order of the ids favours no run
-        docs = {query: sorted(of_query, key=partial(arrival_number, query)) for query, of_query in docs.items()}
-        parts = {
-            query: TopKLabelling(len(of_query), min(k, len(of_query)), order="given")
-            for query, of_query in docs.items()
-        }
-        labelling = cls(path, docs, texts, parts)
-        for number, step in enumerate(read_told(path) if os.path.exists(path) else (), start=1):
-            try:
-                labelling._take(step)
-            except InputError as problem:
-                raise InputError(f"{path}:{number}: {problem}; is it the log of {sheet}, for the top {k}?") from None
-        return labelling
-
-    @property
-    def n_settled(self) -> int:
-        """How many queries are settled."""
-        return sum(part.ask() is None for part in self.parts.values())
-
-    @property
-    def n_ties(self) -> int:
-        """How many pairs were told to be alike."""
-        return sum(len(part.ties) for part in self.parts.values())
-
-    @property
-    def n_overruled(self) -> int:
-        """How many of them do not share a rank in the truths of settled queries, as other answers set them apart."""
-        return sum(part.n_overruled for part in self.parts.values() if part.ask() is None)
-
-    @property
-    def n_queries(self) -> int:
-        """How many queries there are."""
-        return len(self.docs)
-
-    @property
-    def n_comparisons(self) -> int:
-        """How many comparisons count so far."""
-        return sum(part.n_comparisons for part in self.parts.values())
-
-    def ask(self) -> Question | None:
-        """Return what to compare next, one query after another; None when all are settled."""
-        for number, (query, part) in enumerate(self.parts.items(), start=1):
-            if (pair := part.ask()) is not None:
-                first, second = (self.docs[query][item] for item in pair)
-                return Question(query, number, *sided(query, first, second))
-        return None
-
-    def remaining(self, query: str) -> Remaining:
-        """Return how many comparisons a query may still take."""
-        return self.parts[query].remaining(0, 50)
-
-    def tell(self, step: Told) -> None:
-        """Take what the judge says, and record it before anything else is asked.
-
-        Raises
-        ------
-        InputError
-            Where it is no answer to what was asked, or cannot be recorded: nothing is changed then.
-        """
-        self._check(step)
-        append_told(self.path, step)
-        self._take(step)
-
-    def last(self) -> str | None:
-        """Return the query whose last answer `undone` would take back: the current one, or the one before."""
-        asked = self.ask()
-        names = list(self.parts)
-        at = len(names) if asked is None else names.index(asked.query) + 1
-        return next((query for query in reversed(names[:at]) if self.parts[query].answers), None)
-
-    def truths(self) -> dict[str, Truth]:
-        """Return the truth of every settled query."""
-        truths = {}
-        for query, part in self.parts.items():
-            if part.ask() is None:
-                truths[query] = truth_of(part, self.docs[query])
-        return truths
-
-    def is_own(self, path: str) -> bool:
-        """Whether a file holds only truths or comparisons that this labelling says too."""
-        try:
-            judgments = read(path)
-            if judgments.holds("truth"):
-                now = self.truths()
-                return all(now.get(query) == truth for query, truth in judgments.truths().items())
-            return set(judgments.comparisons()) <= set(self.comparisons())
-        except InputError:
-            return False
-
-    def comparisons(self) -> list[Comparison]:
-        """Return the comparisons that stand, of all queries."""
-        comparisons = []
-        for query, part in self.parts.items():
-            for first, second, preferred in part.preferences():
-                docs = [self.docs[query][item] for item in (first, second)]
-                better = docs[0] if preferred is None else self.docs[query][preferred]
-                comparisons.append(Comparison(query, better, next(d for d in docs if d != better), preferred is None))
-        return comparisons
-
-    def _check(self, step: Told) -> None:
-        asked = self.parts[step.query].ask() if step.query in self.parts else None
-        if step.query not in self.parts:
-            raise InputError(f"query {step.query!r} is none of the sheet")
-        docs = self.docs[step.query]
-        if step.kind == "compared" and (asked is None or {step.first, step.second} != {docs[z] for z in asked}):
-            raise InputError(
-                f"documents {step.first!r} and {step.second!r} of query {step.query!r} were not asked about"
-            )
-        if step.kind == "discarded" and step.first not in docs:
-            raise InputError(f"document {step.first!r} of query {step.query!r} is none of the sheet")
-
-    def _take(self, step: Told) -> None:
-        self._check(step)
-        part, docs = self.parts[step.query], self.docs[step.query]
-        if step.kind == "undone":
-            part.undo()
-        elif step.kind == "discarded":
-            part.discard(docs.index(step.first))
-        else:
-            part.tell(None if step.preferred is None else docs.index(step.preferred))
+    _check_log(path)
+    documents, texts = _read(sheet)
+    units = [
+        UnitRow(
+            number=number,
+            block=1,
+            query_id=query,
+            level=None,
+            cost=1.0,
+            places=(whole_place(query, places),),
+            query_text=texts[query],
+        )
+        for number, (query, places) in enumerate(documents.items(), start=1)
+    ]
+    with open_store(file_url(path), create=True) as store:
+        names = store.campaigns()
+        if not names:
+            names = [checked_name(judge_name(os.path.splitext(os.path.basename(path))[0]))]
+            sample = SampleRow(version=1, digest="", payload=b"", reason="a sheet")
+            store.create(CampaignRow(name=names[0], config={"top_k": k}), sample, units)
+        elif not _is_of(store, names, units, k):
+            raise InputError(f"{path}: is not the log of these documents: is it that of {sheet}, for the top {k}?")
+        yield Comparing(store, names[0], names[0])
 
 
-def truth_of(settled: TopKLabelling, docs: Sequence[str]) -> Truth:
-    """Return what a settled labelling of documents came to."""
-    groups = settled.groups()
-    above = {item for group in groups for item in group}
-    below = [doc for item, doc in enumerate(docs) if item not in {*above, *settled.discarded}]
-    return Truth.of(([docs[item] for item in group] for group in groups), below, [docs[z] for z in settled.discarded])
+def says_no_more(path: str, compared: Compared) -> bool:
+    """Return whether a file holds only truths or comparisons that a labelling says too."""
+    try:
+        judgments = read(path)
+        if judgments.holds("truth"):
+            return all(compared.truths.get(query) == truth for query, truth in judgments.truths().items())
+        return set(judgments.comparisons()) <= set(compared.comparisons)
+    except InputError:
+        return False
 
 
-def arrival_number(query: str, doc: str) -> bytes:
-    """Return the number by which a query's documents are put in the order in which they are met."""
-    return hashlib.sha256(f"{query}\0{doc}".encode()).digest()
+def _check_log(path: str) -> None:
+    """Raise InputError where a file is there that is no store."""
+    if not os.path.exists(path):
+        return
+    try:
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                if file.read(len(_SQLITE)) in (b"", _SQLITE):
+                    return
+    except OSError as problem:
+        raise InputError(f"{path}: cannot read: {problem.strerror}") from None
+    raise InputError(f"{path}: is no log of comparisons, expected a new file or one that `activeeval label` made")
 
 
-def sided(query: str, first: str, second: str) -> tuple[str, str]:
-    """Return two documents in the order in which they are shown, for a pair that is asked again in the other one.
-
-    An algorithm would show what it knows best always on one side, and whoever likes a side better would favour it; so
-    ids decide, as the throw of a coin would.
-    """
-    ids = "\0".join((query, *sorted((first, second)), "sides"))
-    return (first, second) if hashlib.sha256(ids.encode()).digest()[0] % 2 == 0 else (second, first)
+def _is_of(store: Store, names: list[str], units: list[UnitRow], k: int) -> bool:
+    """Return whether a store holds the comparisons of these queries alone, in whatever order."""
+    if len(names) > 1 or store.campaign(names[0]).config.get("top_k") != k:
+        return False
+    asked, held = ({unit.query_id: unit.places[0].members for unit in some} for some in (units, store.units(names[0])))
+    return asked == held
 
 
-def _read(path: str) -> tuple[dict[str, list[str]], dict[tuple[str, str], str]]:
-    """Return the documents of each query of a sample's sheet, in its order, and what there is to read of them."""
+def _read(path: str) -> tuple[Documents, Mapping[str, str]]:
+    """Return the documents of each query of a sample's sheet, in its order, and the texts of the queries."""
     sheet = read_sheet(path).plainly_named()
     draws = draws_of(sheet, path)
     columns = {name: sheet.words(name) for name in TEXTS if name in sheet.columns}
-    docs: dict[str, list[str]] = {}
-    texts: dict[tuple[str, str], str] = {}
+    documents: Documents = {}
+    texts: dict[str, str] = {}
     for row, (query, doc) in enumerate(zip(draws.query_id.tolist(), draws.doc_id.tolist(), strict=True)):
-        if doc in docs.setdefault(query, []):
+        if any(place.doc_id == doc for place in documents.setdefault(query, [])):
             raise InputError(f"{draws.place(path, row)}: document {doc!r} of query {query!r} is there twice")
-        docs[query].append(doc)
-        words = {name: cells[row] for name, cells in columns.items()}
-        texts[query, ""] = words.pop("query", "") or texts.get((query, ""), "")
-        texts[query, doc] = "\n".join(filter(None, words.values()))
-    return docs, texts
+        words = {name: cells[row] for name, cells in columns.items() if cells[row]}
+        texts[query] = words.pop("query", "") or texts.get(query, "")
+        documents[query].append(PlaceRow(doc_id=doc, probability=1.0, text=words))
+    return documents, texts

@@ -21,10 +21,10 @@ from activeeval.errors import InputError
 from activeeval.io.text.trec import read_prels, read_qrels
 from activeeval.judgments import read
 from activeeval.store import open_store
+from activeeval.tasks.campaigns.comparing import sided
 from activeeval.tasks.campaigns.scripted_judge import grades_by_pair
 from activeeval.tasks.campaigns.seconds import fitted
 from activeeval.tasks.campaigns.standing import standing
-from activeeval.tasks.label import sided
 from activeeval.tasks.samples import unpacked_sample
 from activeeval.top_k import TopKLabelling
 
@@ -475,13 +475,41 @@ def test_a_judge_at_a_terminal_resumes_and_takes_back(start, call, oracle):
         return start("campaign", "label", "t", "--judge", "ann", stdin=-1).communicate(text)
 
     assert "2 comparisons" in typed("1\n2\nq\n")[1]
-    assert "1 comparisons" in typed("u\n1\nq\n")[1]
+    assert "0 of 11 queries settled by 2 comparisons" in typed("u\n1\nq\n")[1]
     events = json_rows(call("campaign", "export", "t", "--format", "jsonl").out)
     assert [e["body"]["what"] for e in events if e["kind"] == "preferred"] == ["compared"] * 2 + ["undone", "compared"]
-    assert call("campaign", "claim", "t", "--judge", "ann").code == 1
     told = typed("=\n" * 100)[1]
-    assert re.search(r"11 queries settled, \d+ comparisons; documents of \d+ ties share a rank\n", told)
+    assert re.search(r"11 of 11 queries settled by \d+ comparisons; documents of \d+ ties share a rank\n", told)
+    assert "11 of 11 queries settled by" in typed("u\n=\n")[1]
     assert call("campaign", "create", "v", *RANKED, "--judges-per-item", 2).code == 1
+
+
+def test_comparisons_are_claimed_and_submitted_from_the_command_line(call, oracle):
+    """As a web page of one's own would: the truth is that of the scripted judge."""
+    grades = grades_by_pair(oracle)
+    for name in ("t", "u"):
+        assert call("campaign", "create", name, *RANKED).code == 0
+    asked, n = call("campaign", "claim", "t", "--judge", "ann").rows[0], 0
+    assert list(asked) == [
+        "token", "query_id", "doc_id", "unit", "block", "k", "lease_until", "was_put_off", "query_text", "text"
+    ]  # fmt: skip
+    while asked["token"] is not None:
+        docs = [document["doc_id"] for document in asked["text"]["documents"]]
+        values = [grades[asked["query_id"], doc] for doc in docs]
+        answer = ("--tie",) if values[0] == values[1] else ("--preferred", docs[values.index(max(values))])
+        told = ("campaign", "submit", "t", "--token", asked["token"], *answer, "--active-ms", 900, "--then-claim")
+        done, asked = call(*told).rows
+        n += 1
+    assert (done["kind"], done["said"]["what"]) == ("preferred", "compared")
+    again = call(*told).rows[0]
+    assert again == done | {"repeated": True}
+    scripted = call("campaign", "judge", "u", "--judge", "ann", "--oracle", oracle).rows
+    assert len(scripted) == n
+    estimates = [call("campaign", "estimate", name, "-o", "jsonl", "-p", -1).rows[0]["value"] for name in ("t", "u")]
+    assert estimates[0] == estimates[1]
+    assert call("campaign", "verify", "t").code == 0
+    for wrong in ([], ["--tie", "--grade", 1], ["--preferred", "d1", "--discard", "d2"]):
+        assert "give one of --grade" in call("campaign", "submit", "t", "--token", "x", *wrong).err
 
 
 def test_a_scripted_judge_reads_what_the_other_readers_read_and_starts_without_them(folder, oracle, tmp_path):

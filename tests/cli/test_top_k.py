@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
+import time
 from functools import partial
 from itertools import chain, permutations, product
 
@@ -13,12 +13,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import event
 
 from activeeval import QueryPool, Rankings, kNDCG, top_k_grades
-from activeeval.errors import InputError
-from activeeval.io.labelling import Told, append_told, read_told
-from activeeval.tasks import label as labelling
-from activeeval.tasks.label import Labelling
+from activeeval.errors import InputError, StateError
+from activeeval.judgments import read
+from activeeval.store import open_store
+from activeeval.tasks.campaigns import making
+from activeeval.tasks.campaigns.comparing import truth_of
+from activeeval.tasks.label import labelling
 from activeeval.top_k import TopKLabelling, expected_comparisons
 
 MEASURE = "kNDCG(k=3)@5"
@@ -52,15 +55,22 @@ def drawn(folder, call):
     return told
 
 
-def judge_all(work, turn=lambda query, doc: relevance(query, doc)):
-    while (question := work.ask()) is not None:
-        query, first, second = question.query, question.first, question.second
-        better = max((first, second), key=lambda doc: turn(query, doc))
-        work.tell(Told(query, "compared", first, second, better))
+def compare_all(log, turn=relevance, sheet="s.csv", margin=0):
+    """Answer by numbers, a tie where they differ by no more than a margin; return what it comes to."""
+    with labelling(sheet, 3, log) as work:
+        while (question := work.ask()) is not None:
+            first, second = (turn(question.query, doc) for doc in (question.first, question.second))
+            is_tie = abs(first - second) <= margin
+            work.prefer(None if is_tie else question.first if first > second else question.second)
+        return work.compared
 
 
-def truth_of(query, docs, k=3):
-    return sorted(docs, key=lambda doc: -relevance(query, doc))[:k]
+def told_to(log):
+    """Return the bodies of all answers in a log, in order."""
+    with open_store(f"sqlite:///{log}") as store:
+        (name,) = store.campaigns()
+        assert store.verify(name) == []
+        return [event.body for event in store.events(name) if event.kind == "preferred"]
 
 
 def test_a_sample_says_what_its_queries_cost(drawn):
@@ -71,7 +81,7 @@ def test_a_sample_says_what_its_queries_cost(drawn):
 
 
 def test_an_oracles_truth_gives_the_estimate_that_its_ranks_give(drawn, call, folder):
-    judge_all(Labelling.of("s.csv", 3, "ann.log"))
+    compare_all("ann.log")
     told = call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv", "--preferences", "ann.jsonl")
     assert told.code == 0
     # the log is its own again, and writes what it wrote
@@ -89,7 +99,7 @@ def test_an_oracles_truth_gives_the_estimate_that_its_ranks_give(drawn, call, fo
 def test_judging_all_queries_gives_the_true_difference(folder, call):
     asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--judging", "top-k", "--measure", MEASURE)
     call("--quiet", "sample", *asked, "--budget", "100%", "--seed", 1, "--out", "s.sample", "--sheet", "s.csv")
-    judge_all(Labelling.of("s.csv", 3, "ann.log"))
+    compare_all("ann.log")
     call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.jsonl")
     (row,) = call("estimate", "s.sample", "ann.jsonl", "-o", "jsonl").rows
     ids = [(f"q{q}", f"d{z}") for q, n in enumerate(SIZES) for z in range(n)]
@@ -106,59 +116,115 @@ def test_judging_all_queries_gives_the_true_difference(folder, call):
     assert scored["difference"] == pytest.approx(row["value"], abs=1e-12)
 
 
-def test_a_terminal_asks_resumes_and_undoes(drawn, call, folder, monkeypatch, start):
+def test_a_terminal_asks_resumes_and_undoes(drawn, call, folder, start):
     process = start("label", "s.csv", "--k", 3, "--log", "bob.log", "--out", "bob.csv", stdin=-1)
     out, err = process.communicate("1\nnothing\n2\n=\nu\nx1\nq\n", timeout=120)
-    assert process.returncode == 0, err
-    said = read_told("bob.log")
-    assert [told.kind for told in said] == ["compared", "compared", "compared", "undone", "discarded"]
-    assert said[0].preferred == said[0].first
-    assert said[1].preferred == said[1].second
-    assert said[2].preferred is None
+    assert (process.returncode, out) == (0, ""), err
+    said = told_to("bob.log")
+    assert [body["what"] for body in said] == ["compared", "compared", "compared", "undone", "discarded"]
+    assert [body["preferred"] for body in said[:3]] == [said[0]["first"], said[1]["second"], None]
     assert "1 or 2 is better" in err
-    work = Labelling.of("s.csv", 3, "bob.log")
-    assert work.n_comparisons == 2
-    thrown = said[-1]
-    judge_all(work)
-    truth = work.truths()[thrown.query]
-    assert truth.bad == (thrown.first,)
-    assert thrown.first not in truth.top
-    assert out == ""
+    with labelling("s.csv", 3, "bob.log") as work:
+        assert work.compared.n_comparisons == 2
+        query, thrown = work.ask().query, said[-1]["document"]
+    truth = compare_all("bob.log").truths[query]
+    assert truth.bad == (thrown,)
+    assert thrown not in truth.top
 
 
-def test_a_log_that_was_cut_off_goes_on_with_the_same_question(drawn, folder):
-    one = Labelling.of("s.csv", 3, "a.log")
-    judge_all(one)
-    whole = (folder / "a.log").read_bytes()
-    lines = whole.splitlines(keepends=True)
-    for kept in (0, 1, len(lines) // 2):
-        (folder / "b.log").write_bytes(b"".join(lines[:kept]) + lines[kept][:-3])
-        again = Labelling.of("s.csv", 3, "b.log")
-        judge_all(again)
-        assert (folder / "b.log").read_bytes() == whole
-        assert again.truths() == one.truths()
+def test_a_log_is_a_campaign_that_is_exported_and_read(drawn, call, folder):
+    done = compare_all("ann.log", coarse)
+    assert call("campaign", "export", "ann", "--db", "ann.log", "--format", "jsonl", "--out", "ann.jsonl").code == 0
+    judgments = read("ann.jsonl")
+    assert judgments.truths() == done.truths
+    assert {judgment.judge.name for judgment in judgments} == {"ann"}
+    assert call("campaign", "export", "ann", "--db", "ann.log", "--format", "csv", "--out", "truth.csv").code == 0
+    assert read("truth.csv").truths() == done.truths
+    assert call("campaign", "verify", "ann", "--db", "ann.log").code == 0
+    told = call("campaign", "estimate", "ann", "--db", "ann.log")
+    assert (told.code, told.out) == (1, "")
+    assert "campaign ann: is a log of comparisons without a sample" in told.err
+    with pytest.raises(InputError, match=r"ann\.log: is a store of campaigns, expected the log that"):
+        read("ann.log")
+
+
+def test_answers_carry_when_they_were_asked_and_given(drawn, start):
+    process = start("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv", stdin=-1)
+    assert process.communicate("1\n2\nq\n", timeout=120)[0] == ""
+    with open_store("sqlite:///ann.log") as store:
+        answers = [event for event in store.events("ann") if event.kind == "preferred"]
+        asked = [event for event in store.events("ann") if event.kind == "shown"]
+    assert [event.shown_at for event in answers] == [event.at for event in asked[:2]]
+    assert all(0 <= event.active_ms <= (event.at - event.shown_at) / 1000 + 1 for event in answers)
+
+
+def test_nothing_that_was_said_is_lost_with_the_process(drawn, folder, start):
+    whole = compare_all("a.log")
+    process = start("label", "s.csv", "--k", 3, "--log", "b.log", "--out", "b.csv", stdin=-1)
+    with labelling("s.csv", 3, "a.log") as work:
+        first = [event.body for event in work._store.events("a") if event.kind == "preferred"][:3]
+    for body in first:
+        process.stdin.write("1\n" if body["preferred"] == body["first"] else "2\n")
+    process.stdin.flush()
+    deadline = time.monotonic() + 120
+    while not (folder / "b.log").exists() or len(stored("b.log")) < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    process.kill()
+    process.communicate()
+    assert told_to("b.log") == first
+    assert compare_all("b.log").truths == whole.truths
+    assert told_to("b.log") == told_to("a.log")
+
+
+def stored(log):
+    """Return the answers that another process has stored so far."""
+    try:
+        return told_to(log)
+    except (InputError, StateError, ValueError):
+        return []
 
 
 @pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ("{", "expected a line that `activeeval label` wrote"),
-        ('{"query": "q0", "kind": "guessed"}', "expected a line"),
-        ('{"query": "q99", "kind": "undone"}', "query 'q99' is none of the sheet"),
-        ('{"query": "%s", "kind": "discarded", "doc": "zz"}', "document 'zz' of query"),
-        ('{"query": "%s", "kind": "compared", "first": "zz", "second": "d1", "preferred": null}', "were not asked"),
-        ('{"query": "%s", "kind": "compared", "first": "a", "second": "b", "preferred": "c"}', "expected a line"),
-        ('{"query": "%s", "kind": "undone"}', "no answer to take back"),
-    ],
+    "content",
+    [b'{"query": "q0", "kind": "undone"}\n', b"{", b"SQLite", b"\0" * 100],
+    ids=["JSON", "brace", "head", "zeros"],
 )
-def test_a_log_of_something_else_names_the_line(drawn, call, folder, line, problem):
-    query = (folder / "s.csv").read_text().splitlines()[1].split(",")[2]
-    (folder / "x.log").write_text(line.replace("%s", query) + "\n")
+def test_a_file_of_something_else_is_no_log(drawn, call, folder, content):
+    (folder / "x.log").write_bytes(content)
     told = call("label", "s.csv", "--k", 3, "--log", "x.log", "--out", "x.csv")
     assert told.code == 1
-    assert told.err.splitlines()[-1].startswith("activeeval: x.log:1: ")
-    assert problem in told.err
+    expected = "x.log: is no log of comparisons, expected a new file or one that `activeeval label` made"
+    assert told.err.splitlines()[-1] == f"activeeval: {expected}"
+    assert (folder / "x.log").read_bytes() == content
     assert not (folder / "x.csv").exists()
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "/dev/full", "."])
+def test_what_is_no_file_is_no_log(drawn, call, folder, target):
+    """Whatever is cut or grown must be what was read; zeros have no end."""
+    (folder / "x.log").symlink_to(target)
+    told = call("label", "s.csv", "--k", 3, "--log", "x.log", "--out", "x.csv")
+    assert told.code == 1
+    assert "x.log: is no log of comparisons, expected a new file" in told.err
+
+
+@pytest.mark.parametrize(("k", "change"), [(2, str), (3, lambda text: text.replace(",d1,", ",d77,"))])
+def test_the_log_of_other_documents_or_of_another_k_is_refused(drawn, call, folder, k, change):
+    compare_all("ann.log")
+    (folder / "t.csv").write_text(change((folder / "s.csv").read_text()))
+    told = call("label", "t.csv", "--k", k, "--log", "ann.log", "--out", "x.csv")
+    assert told.code == 1
+    assert f"ann.log: is not the log of these documents: is it that of t.csv, for the top {k}?" in told.err
+    assert not (folder / "x.csv").exists()
+
+
+def test_rows_in_another_order_are_the_same_sheet(drawn, folder):
+    done = compare_all("ann.log")
+    head, *rows = (folder / "s.csv").read_text().splitlines()
+    (folder / "t.csv").write_text("\n".join([head, *reversed(rows)]) + "\n")
+    with labelling("t.csv", 3, "ann.log") as work:
+        assert work.compared == done
 
 
 TRUTHS = {
@@ -198,8 +264,8 @@ def test_a_sheet_of_grades_says_nothing_of_ranks(drawn, call, folder, grade):
 
 
 def test_two_judges_truths_are_not_mixed(drawn, call, folder):
-    judge_all(Labelling.of("s.csv", 3, "ann.log"))
-    judge_all(Labelling.of("s.csv", 3, "bob.log"), turn=lambda query, doc: -relevance(query, doc))
+    compare_all("ann.log")
+    compare_all("bob.log", turn=lambda query, doc: -relevance(query, doc))
     for name in ("ann", "bob"):
         call("label", "s.csv", "--k", 3, "--log", f"{name}.log", "--out", f"{name}.csv")
     told = call("estimate", "s.sample", "ann.csv", "bob.csv")
@@ -218,14 +284,6 @@ def coarse(query, doc):
     return int(3 * relevance(query, doc))
 
 
-def compare_all(work, turn):
-    """Answer by numbers, equal ones with a tie."""
-    while (question := work.ask()) is not None:
-        values = [turn(question.query, doc) for doc in (question.first, question.second)]
-        better = None if values[0] == values[1] else (question.first, question.second)[values.index(max(values))]
-        work.tell(Told(question.query, "compared", question.first, question.second, better))
-
-
 def sample_all(call, first, second, name):
     """Draw all queries, for two runs and both measures."""
     asked = ("--run", f"{first}.run", "--versus-run", f"{second}.run", "--max-grade", 2, "--judging", "top-k")
@@ -236,7 +294,7 @@ def sample_all(call, first, second, name):
 def test_ties_count_the_mean_over_their_orders(folder, call):
     """Of an estimate and of a score; what is independent: every order of the ties, by the plain forms."""
     sample_all(call, "a", "b", "s")
-    compare_all(Labelling.of("s.csv", 3, "ann.log"), coarse)
+    compare_all("ann.log", coarse)
     told = call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv")
     assert "ties share a rank: wrote ann.csv" in told.err
     runs = {name: read_lists(folder / f"{name}.run") for name in "ab"}
@@ -285,19 +343,16 @@ def orders_of(values, k):
 def test_the_order_of_arrival_has_no_say_in_a_truth(folder, call, monkeypatch):
     """The same answers in other orders of arrival: the same ranks, the same estimate."""
     sample_all(call, "a", "b", "s")
-    told, tops = set(), set()
+    told, orders = set(), set()
     for way in range(5):
         name = f"w{way}"
-        monkeypatch.setattr(labelling, "arrival_number", lambda q, doc, way=way: hash_of(q, doc, way))
-        work = Labelling.of("s.csv", 3, f"{name}.log")
-        compare_all(work, coarse)
-        tops.add(tuple(docs[item] for docs, part in zip(work.docs.values(), work.parts.values(), strict=True)
-                       for item in part.top()))  # fmt: skip
+        monkeypatch.setattr(making, "arrival_number", lambda q, doc, way=way: hash_of(q, doc, way))
+        orders.add(tuple(compare_all(f"{name}.log", coarse).comparisons))
         call("label", "s.csv", "--k", 3, "--log", f"{name}.log", "--out", f"{name}.csv")
         rows = call("estimate", "s.sample", f"{name}.csv", "-o", "jsonl").rows
         told.add(((folder / f"{name}.csv").read_text(), *(row["value"] for row in rows)))
     assert len(told) == 1
-    assert len(tops) == 5
+    assert len(orders) == 5
     # the same opinions of one judge, met in other orders, are no two truths
     assert call("estimate", "s.sample", "w0.csv", "w1.csv").code == 0
 
@@ -315,7 +370,7 @@ def test_a_truth_of_more_ranks_serves_for_fewer(values, data):
     while (pair := work.ask()) is not None:
         first, second = (values[z] for z in pair)
         work.tell(None if first == second else pair[first < second])
-    truth, fewer = labelling.truth_of(work, docs), data.draw(st.integers(1, k))
+    truth, fewer = truth_of(work, docs), data.draw(st.integers(1, k))
     expected = [max(fewer - sum(other > value for other in values), 0) for value in values]
     assert [truth.grades(fewer)[doc] for doc in docs] == expected
 
@@ -330,14 +385,10 @@ def test_a_score_refuses_shared_grades_that_skip_no_rank(folder, call):
 
 def test_ties_of_no_ranking_are_counted(drawn, call):
     """A judge who sees no difference below a margin; in such ties the order of asking has a say, which is told."""
-    work = Labelling.of("s.csv", 3, "m.log")
-    while (question := work.ask()) is not None:
-        one, two = (relevance(question.query, doc) for doc in (question.first, question.second))
-        better = None if abs(one - two) < 0.4 else question.first if one > two else question.second
-        work.tell(Told(question.query, "compared", question.first, question.second, better))
-    assert 0 < work.n_overruled < work.n_ties
+    done = compare_all("m.log", margin=0.4)
+    assert 0 < done.n_overruled < done.n_ties
     told = call("label", "s.csv", "--k", 3, "--log", "m.log", "--out", "m.csv")
-    said = f"documents of {work.n_ties} ties share a rank, but for {work.n_overruled} that other answers set apart"
+    said = f"documents of {done.n_ties} ties share a rank, but for {done.n_overruled} that other answers set apart"
     assert said in told.err
 
 
@@ -346,28 +397,34 @@ def test_ties_favour_no_run(folder, call):
     truths = []
     for first, second in ("ab", "ba"):
         sample_all(call, first, second, first)
-        work = Labelling.of(f"{first}.csv", 3, f"{first}.log")
-        compare_all(work, lambda query, doc: 0)
-        truths.append(work.truths())
-        assert work.n_ties > 0
+        done = compare_all(f"{first}.log", lambda query, doc: 0, sheet=f"{first}.csv")
+        truths.append(done.truths)
+        assert done.n_ties > 0
     assert truths[0] == truths[1]
     assert all(set(truth.ranks) == {1} for truth in truths[0].values())
 
 
 def test_undo_takes_back_the_last_answer_of_the_query_at_hand(drawn):
-    work, said = Labelling.of("s.csv", 3, "u.log"), []
-    for _ in range(40):
-        question = work.ask()
-        said.append(question)
-        work.tell(Told(question.query, "compared", question.first, question.second, question.first))
-    for expected in reversed(said):
-        work.tell(Told(work.last(), "undone"))
-        assert work.ask() == expected
-    assert work.last() is None
+    """And those of queries that were settled before, back to the first; the log stays whole."""
+    asked = []
+    with labelling("s.csv", 3, "u.log") as work:
+        for _ in range(40):
+            question = work.ask()
+            asked.append((question.query, question.first, question.second))
+            work.prefer(question.first)
+        assert len({query for query, *_ in asked}) > 2
+        for expected in reversed(asked):
+            assert work.undo().event.body == {"what": "undone"}
+            question = work.ask()
+            assert (question.query, question.first, question.second) == expected
+        assert work.undo() is None
+        assert work.compared.n_comparisons == 0
+    assert len(told_to("u.log")) == 80
+    assert compare_all("u.log").truths == compare_all("v.log").truths
 
 
 def test_a_pilot_may_be_told_by_ranks(drawn, call):
-    judge_all(Labelling.of("s.csv", 3, "ann.log"))
+    compare_all("ann.log")
     call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv")
     asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--judging", "top-k", "--measure", MEASURE)
     told = call("plan", *asked, "--budget", "80%", "--pilot", "s.sample", "--sheet", "ann.csv")
@@ -404,7 +461,7 @@ def test_grades_and_ranks_are_not_mixed(call, folder, options, code, problem):
 
 
 def test_a_sample_of_ranks_answers_nothing_of_grades(drawn, call):
-    judge_all(Labelling.of("s.csv", 3, "ann.log"))
+    compare_all("ann.log")
     call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv")
     told = call("estimate", "s.sample", "ann.csv", "--measure", "nDCG@5")
     assert told.code == 1
@@ -412,32 +469,21 @@ def test_a_sample_of_ranks_answers_nothing_of_grades(drawn, call):
 
 
 def test_a_full_disk_takes_no_answer(drawn, folder):
-    if not os.path.exists("/dev/full"):
-        pytest.skip("needs /dev/full")
-    (folder / "full.log").symlink_to("/dev/full")
-    work = Labelling(path="full.log", **_parts("s.csv"))
-    asked = work.ask()
-    with pytest.raises(InputError, match=r"full.log: cannot write: No space left"):
-        work.tell(Told(asked.query, "compared", asked.first, asked.second, asked.first))
-    assert work.ask() == asked
-    assert work.n_comparisons == 0
-
-
-def _parts(sheet):
-    work = Labelling.of(sheet, 3, "none.log")
-    return {"docs": work.docs, "texts": work.texts, "parts": work.parts}
-
-
-def test_lines_of_a_log_come_back(folder):
-    said = [
-        Told("q é", "compared", "a", "b", "b"),
-        Told("q é", "compared", "a", "c", None),
-        Told("q é", "undone"),
-        Told("r", "discarded", "x"),
-    ]
-    for one in said:
-        append_told("l.log", one)
-    assert read_told("l.log") == said
+    """A file of SQLite that may have no further page."""
+    with labelling("s.csv", 3, "full.log") as work:
+        question = work.ask()
+        engine = work._store._database._engine
+        pages = int(engine.connect().exec_driver_sql("PRAGMA page_count").scalar())
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(f"PRAGMA max_page_count={pages}"))
+        with pytest.raises(StateError, match=r"full\.log: the disk is full; nothing of this was stored"):
+            work.discard(question.first, 10**9) and [work.prefer(work.ask().first) for _ in range(500)]
+        refused = work.ask()
+        n_before = work.compared.n_comparisons
+    with labelling("s.csv", 3, "full.log") as work:
+        assert (work.ask().first, work.ask().second) == (refused.first, refused.second)
+        assert work.compared.n_comparisons == n_before
+        work.prefer(refused.first)
+        assert work.compared.n_comparisons == n_before + 1
 
 
 def test_score_takes_documents_thrown_out_and_refuses_a_short_truth(folder, call):

@@ -25,7 +25,7 @@ LONG = "x" * 130_000
 SCRIPT = """
 import re, time
 from activeeval import InputError, measures
-from activeeval.io import arrays, gains, labelling, loading
+from activeeval.io import arrays, gains, loading
 from activeeval.io.tables import sheets
 from activeeval.io.text import letor, scores, trec
 from activeeval.tasks.campaigns import scripted_judge
@@ -202,7 +202,6 @@ CASES = {
     "zeros as a spreadsheet": (endless, "a.xlsx", LOAD, ENDLESS),
     "zeros as a sample": (endless, "a.sample", "arrays.read_arrays(PATH)", ENDLESS),
     "zeros as gains": (endless, "a.json", "gains.read_gains(PATH)", ENDLESS),
-    "zeros as a log": (endless, "a.log", "labelling.read_told(PATH)", "is no regular file, expected a log"),
     "zeros as a scripted judge": (endless, "a.qrels", "scripted_judge.grades_by_pair(PATH)", ENDLESS),
     "an id of 130 KB in CSV": (
         one_long_id,

@@ -106,19 +106,14 @@ def test_comparisons_stand_until_they_are_taken_back_or_settled(tmp_path):
     ]  # fmt: skip
 
 
-def test_the_log_of_a_labelling_holds_the_comparisons_that_stand(tmp_path):
-    lines = [
-        '{"query": "q", "kind": "compared", "first": "a", "second": "b", "preferred": "b"}',
-        '{"query": "q", "kind": "compared", "first": "b", "second": "c", "preferred": "c"}',
-        '{"query": "q", "kind": "undone"}',
-        '{"query": "q", "kind": "discarded", "doc": "c"}',
-    ]
-    for name in ("ann.log", "ann.jsonl"):
-        (tmp_path / name).write_text("\n".join(lines) + "\n")
-        assert read(tmp_path / name).comparisons() == [Comparison("q", "b", "a")]
-    (tmp_path / "ann.log").write_text(lines[0].replace('"b"}', '"z"}') + "\n")
-    with pytest.raises(FormatError, match=r"ann\.log:1: holds .*, expected a line that `activeeval label` wrote"):
-        read(tmp_path / "ann.log")
+def test_what_was_compared_stands_where_a_query_is_reopened(tmp_path):
+    """The retraction says so; one that says nothing takes all of it back."""
+    asked = [compared("a", "b", "b"), compared("b", "c", "c")]
+    undone = {"kind": "preferred", "judge": "ann", "query_id": "q1", "unit": 1, "body": {"what": "undone"}}
+    reopened = {"kind": "retracted", "judge": "ann", "unit": 1, "body": {"what": "reopened"}}
+    first = Comparison("q1", "b", "a", judge="ann")
+    assert read(log_of(tmp_path / "open.jsonl", *asked, reopened, undone)).comparisons() == [first]
+    assert read(log_of(tmp_path / "gone.jsonl", *asked, reopened | {"body": None}, *asked[:1])).comparisons() == [first]
 
 
 def test_what_machines_say_is_no_label_and_feeds_a_model(tmp_path):

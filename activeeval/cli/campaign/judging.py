@@ -10,10 +10,9 @@ import click
 
 from activeeval.cli.campaign.options import judge_of, judge_option, of_campaign, opened
 from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
-from activeeval.errors import InputError
 
 if TYPE_CHECKING:
-    from activeeval.store import Acknowledged, Claimed
+    from activeeval.store import Acknowledged, Claimed, Said
 
 
 def _print(record: dict[str, Any]) -> None:
@@ -31,10 +30,11 @@ def _claimed(item: Claimed | None) -> dict[str, Any]:
 
 def _acknowledged(done: Acknowledged, token: str | None = None) -> dict[str, Any]:
     names = ("seq", "kind", "judge", "query_id", "doc_id", "grade")
-    found = {name: getattr(done.event, name) for name in names}
-    found |= {"reason": done.event.reason} if done.event.reason else {}
-    found |= {"repeated": True} if done.is_repeated else {}
-    return found if token is None else found | {"token": token}
+    record = {name: getattr(done.event, name) for name in names}
+    record |= {"reason": done.event.reason} if done.event.reason else {}
+    record |= {"said": dict(done.event.body)} if done.event.kind == "preferred" else {}
+    record |= {"repeated": True} if done.is_repeated else {}
+    return record if token is None else record | {"token": token}
 
 
 @click.command()
@@ -43,18 +43,18 @@ def _acknowledged(done: Acknowledged, token: str | None = None) -> dict[str, Any
 def claim(name: str, db: str | None, judge: str) -> None:
     """Take the next item: a JSON line with its ids, its texts, and the token with which the answer is given.
 
+    Of top-k judging the item is a query, and its texts are two documents, in the order in which they are to be shown.
+
     An item stays with its judge until the lease ends. A judge who has one open gets it again, with a new token; the
     old one is dead. A token of null: nothing is left for this judge now.
 
     \b
     activeeval campaign claim week1 --judge ann
     """
+    from activeeval.tasks.campaigns.judging import claim as next_of
+
     with opened(name, db) as store:
-        if store.campaign(name).config.get("top_k") is not None:
-            raise InputError(
-                f"campaign {name}: whole queries are judged by comparisons, which `campaign label` asks for"
-            )
-        _print(_claimed(store.claim(name, judge_of(judge))))
+        _print(_claimed(next_of(store, name, judge_of(judge))))
 
 
 @click.command()
@@ -70,7 +70,7 @@ def label(name: str, db: str | None, judge: str) -> None:
     activeeval campaign create week1 --run new.run --max-grade 3 --judging top-k --measure "kNDCG(k=5)@10" --budget 10%
     activeeval campaign label week1 --judge ann
     """
-    from activeeval.cli.labelling import converse, ties_told
+    from activeeval.cli.labelling import converse, summed_up
     from activeeval.tasks.campaigns.comparing import Comparing
 
     with opened(name, db) as store:
@@ -78,15 +78,18 @@ def label(name: str, db: str | None, judge: str) -> None:
         try:
             converse(work)
         finally:
-            say(f"{work.n_settled} queries settled, {work.n_comparisons} comparisons{ties_told(work)}")
+            say(summed_up(work.compared))
 
 
 @click.command()
 @of_campaign
 @click.option("--token", required=True, help="From `claim`.")
 @click.option("--grade", type=click.IntRange(0), help="The grade.")
-@click.option("--cannot", metavar="REASON", help="In place of a grade: it cannot be judged, and why.")
-@click.option("--later", is_flag=True, help="In place of a grade: for another judge, or for later.")
+@click.option("--preferred", metavar="DOC", help="Of two documents: the better one.")
+@click.option("--tie", is_flag=True, help="Of two documents: they are alike.")
+@click.option("--discard", metavar="DOC", help="Of two documents: throw this one out of its query.")
+@click.option("--cannot", metavar="REASON", help="In place of these: it, or its query, cannot be judged, and why.")
+@click.option("--later", is_flag=True, help="In place of these: for another judge, or for later.")
 @click.option("--key", help="The same key again is answered as it was the first time. Default: the token.")
 @click.option("--active-ms", type=click.IntRange(0), metavar="MS", help="How long the judge looked at it.")
 @click.option("--then-claim", is_flag=True, help="Take the next item in the same step, and print it as a second line.")
@@ -94,36 +97,54 @@ def submit(
     name: str,
     db: str | None,
     token: str,
-    grade: int | None,
-    cannot: str | None,
-    later: bool,
     key: str | None,
-    active_ms: int | None,
     then_claim: bool,
+    **answer: Any,
 ) -> None:
-    """Give the answer to an item: a JSON line with what was stored, once it is.
+    """Give the answer to an item, or to two documents: a JSON line with what was stored, once it is.
 
     An answer whose item has gone to another judge is kept, of kind `late`, and does not count.
 
     \b
     activeeval campaign submit week1 --token TOKEN --grade 2
     activeeval campaign submit week1 --token TOKEN --cannot "a login page"
+    activeeval campaign submit ranked --token TOKEN --preferred d17
     """
-    from activeeval.store import Said
+    from activeeval.tasks.campaigns import judging
 
-    if sum((grade is not None, cannot is not None, later)) != 1:
-        raise click.UsageError("give one of --grade, --cannot and --later")
-    if cannot is not None and not cannot.strip():
-        raise click.UsageError("--cannot says why it cannot be judged, got nothing")
-    kind = "judged" if grade is not None else "later" if later else "cannot"
-    said = Said(kind=kind, grade=grade, reason=cannot or "", active_ms=active_ms)
+    said = _said(**answer)
     with opened(name, db) as store:
         if then_claim:
-            done, item = store.submit_and_claim(name, token, said, key)
+            done, item = judging.submit_and_claim(store, name, token, said, key)
             _print(_acknowledged(done, token))
             _print(_claimed(item))
         else:
-            _print(_acknowledged(store.submit(name, token, said, key), token))
+            _print(_acknowledged(judging.submit(store, name, token, said, key), token))
+
+
+def _said(
+    grade: int | None,
+    preferred: str | None,
+    tie: bool,
+    discard: str | None,
+    cannot: str | None,
+    later: bool,
+    active_ms: int | None,
+) -> Said:
+    """Return what the options of an answer say."""
+    from activeeval.store import Said
+
+    if sum(value is not None for value in (grade, preferred, discard, cannot)) + tie + later != 1:
+        both = "of two documents --preferred, --tie, --discard"
+        raise click.UsageError(f"give one of --grade, --cannot and --later, {both}")
+    if cannot is not None and not cannot.strip():
+        raise click.UsageError("--cannot says why it cannot be judged, got nothing")
+    if discard is not None:
+        return Said(kind="preferred", body={"what": "discarded", "document": discard}, active_ms=active_ms)
+    if tie or preferred is not None:
+        return Said(kind="preferred", body={"what": "compared", "preferred": preferred}, active_ms=active_ms)
+    kind = "judged" if grade is not None else "later" if later else "cannot"
+    return Said(kind=kind, grade=grade, reason=cannot or "", active_ms=active_ms)
 
 
 @click.command()
@@ -153,12 +174,6 @@ def judge(name: str, db: str | None, judge: str, oracle: str, limit: int | None,
 
     grades = grades_by_pair(oracle)
     with opened(name, db) as store:
-        if store.campaign(name).config.get("top_k") is not None:
-            from activeeval.tasks.campaigns.comparing import compare_all
-
-            for done in compare_all(store, name, judge_of(judge), grades, limit):
-                _print(_acknowledged(done) | {"said": dict(done.event.body)})
-            return
         for done, token in judge_all(store, name, judge_of(judge), grades, limit=limit, unjudged=unjudged):
             _print(_acknowledged(done, token))
 

@@ -131,20 +131,19 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
     activeeval campaign export week1 --format jsonl > week1.log
     """
     from activeeval.tasks.campaigns.exporting import export as write
-    from activeeval.tasks.campaigns.standing import standing
 
     if out is not None:
         output.check_new(out, (), force)
     with opened(name, db) as store, tempfile.TemporaryDirectory() as folder:
-        state, whole = standing(store, name, as_of), out or f"{folder}/{kind}.csv"
-        notes = write(state, store, kind, whole)
+        whole = out or f"{folder}/{kind}.csv"
+        last, notes = write(store, name, kind, whole, as_of)
         if out is None:
             settle()
             click.echo(Path(whole).read_text("utf-8"), nl=False)
     for note in notes:
         output.say(note)
     if out is not None:
-        output.emit_done([{"out": out, "format": kind, "as_of": state.as_of}], form)
+        output.emit_done([{"out": out, "format": kind, "as_of": last}], form)
 
 
 @click.command()

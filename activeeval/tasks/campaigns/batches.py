@@ -53,7 +53,9 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None, jud
 def _check_takes_sheets(state: Standing, judge: str | None) -> None:
     row = state.campaign
     if row.config.get("top_k") is not None:
-        raise InputError(f"campaign {row.name}: queries are judged by comparisons, which `campaign label` asks for")
+        raise InputError(
+            f"campaign {row.name}: documents are compared, two at a time: `campaign label` asks, or claim them"
+        )
     if row.by_level:
         raise InputError(f"campaign {row.name}: goes strictly by level: items are claimed one at a time, not by sheets")
     if judge is None and row.judges_per_item > 1:

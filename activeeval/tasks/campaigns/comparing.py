@@ -1,26 +1,107 @@
 """Top-k judging in a campaign: a judge finds the k best of a query by comparing two documents at a time.
 
-The query is the judge's as long as its lease is renewed, by every answer. The answers are events; the labelling is
-their fold, and once it is settled so is the query, by one event with the truth that it came to.
+A comparison is claimed and submitted as an item is; which two are next follows from what the judge has said of the
+query so far. The query is the judge's as long as its lease is renewed, by every answer, and the answer that leaves
+nothing to compare settles it with the truth that it came to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from activeeval.errors import InputError
-from activeeval.io.labelling import Told
+from activeeval.errors import InputError, shown
+from activeeval.io.comparisons import Comparison, Truth
+from activeeval.io.judges import judge_name
+from activeeval.judgments.log import Event
 from activeeval.judgments.state import State
 from activeeval.store import Acknowledged, Claimed, Said, Store
-from activeeval.tasks.label import Question, sided, truth_of
 from activeeval.top_k import Remaining, TopKLabelling
 
 Pair = tuple[str, str]
+Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """Two documents of a query to compare.
+
+    Attributes
+    ----------
+    claimed : Claimed
+        The query, with the token of this comparison; its text has the two documents in the order in which they are
+        shown.
+    labelling : TopKLabelling
+        What its judge has said of the query before.
+    """
+
+    claimed: Claimed
+    labelling: TopKLabelling
+
+    @property
+    def query(self) -> str:
+        """The id of the query."""
+        return self.claimed.query_id
+
+    @property
+    def documents(self) -> list[dict[str, str]]:
+        """The two documents as they are shown, each with its id and its texts."""
+        return list(self.claimed.text["documents"])
+
+    @property
+    def first(self) -> str:
+        """The document that is shown first."""
+        return self.documents[0]["doc_id"]
+
+    @property
+    def second(self) -> str:
+        """The other document."""
+        return self.documents[1]["doc_id"]
+
+    @property
+    def n_documents(self) -> int:
+        """How many documents the query has."""
+        return self.labelling.n_items
+
+    @property
+    def remaining(self) -> Remaining:
+        """How many comparisons the query may still take."""
+        return self.labelling.remaining(0, 50)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What the comparisons of a judge come to so far.
+
+    Attributes
+    ----------
+    n_queries, n_settled : int
+        Of the campaign, and those that are settled.
+    n_comparisons : int
+        How many answers count.
+    n_ties : int
+        How many pairs are alike.
+    n_overruled : int
+        How many of them do not share a rank in the truths of settled queries, as other answers set them apart.
+    truths : dict of str to Truth
+        Of every settled query.
+    comparisons : list of Comparison
+        Those that stand, of all queries.
+    """
+
+    n_queries: int
+    n_settled: int
+    n_comparisons: int
+    n_ties: int
+    n_overruled: int
+    truths: dict[str, Truth]
+    comparisons: list[Comparison]
 
 
 class Comparing:
-    """The work of one judge on a campaign.
+    """The work of one judge on a campaign of top-k judging.
 
     Parameters
     ----------
@@ -28,179 +109,224 @@ class Comparing:
     name : str
         Of the campaign.
     judge : str
-
-    Attributes
-    ----------
-    n_comparisons : int
-        How many were told here.
-    n_settled, n_ties, n_overruled : int
-        Queries that were settled here, ties in them, and ties that their truths do not hold; see `Labelling`.
-
-    Raises
-    ------
-    InputError
-        Where the campaign's items are graded.
     """
 
     def __init__(self, store: Store, name: str, judge: str) -> None:
-        top_k = store.campaign(name).config.get("top_k")
-        if top_k is None:
-            raise InputError(f"campaign {name}: its items are graded, not compared")
-        self._store, self._name, self._judge, self._k = store, name, judge, int(top_k)
-        self.item: Claimed | None = None
-        self.n_comparisons = self.n_settled = self.n_ties = self.n_overruled = 0
-        self._labelling: TopKLabelling | None = None
-        self._docs: list[str] = []
-        self._bodies: list[dict[str, Any]] = []
+        k_of(store, name)
+        self._store, self._name, self._judge = store, name, judge_name(judge)
+        self._question: Question | None = None
 
     @property
     def n_queries(self) -> int:
         """How many queries the campaign has."""
         return sum(self._store.waiting(self._name).values())
 
-    @property
-    def docs(self) -> dict[str, list[str]]:
-        """The documents of the query in hand."""
-        return {self._in_hand.query_id: self._docs}
-
-    @property
-    def texts(self) -> dict[Pair, str]:
-        """What there is to read of the query in hand, the document empty, and of its documents."""
-        query = self._in_hand.query_id
-        parts = {d["doc_id"]: [text for what, text in d.items() if what != "doc_id"] for d in self._documents}
-        return {(query, doc): "\n".join(texts) for doc, texts in parts.items()} | {
-            (query, ""): self._in_hand.query_text
-        }
-
-    @property
-    def _documents(self) -> list[dict[str, str]]:
-        found: list[dict[str, str]] = self._in_hand.text["documents"]
-        return found
-
-    @property
-    def _in_hand(self) -> Claimed:
-        if self.item is None or self._labelling is None:
-            raise InputError("no query is in hand: ask first")
-        return self.item
-
     def ask(self) -> Question | None:
-        """Return what to compare next, of a query that is claimed where none is in hand; None when nothing is left."""
-        if self.item is None:
-            self.item = self._store.claim(self._name, self._judge)
-            if self.item is None:
-                return None
-            self._resume()
-        pair = self._settling()
-        return self.ask() if pair is None else Question(self._in_hand.query_id, self.n_settled + 1, *pair)
+        """Return what to compare next, the same until there is an answer; None when nothing is left."""
+        if self._question is None:
+            self._question = claim_comparison(self._store, self._name, self._judge)
+        return self._question
 
-    def remaining(self, query: str) -> Remaining:
-        """Return how many comparisons the query in hand may still take."""
-        assert self._labelling is not None
-        return self._labelling.remaining(0, 50)
-
-    def last(self) -> str | None:
-        """Return the query whose last answer can be taken back: the one in hand, if it has any."""
-        is_there = self._labelling is not None and bool(self._labelling.answers)
-        return self._in_hand.query_id if is_there else None
-
-    def tell(self, told: Told) -> Acknowledged:
-        """Take what the judge says: a comparison, a document that is thrown out, or the last of either taken back.
+    def prefer(self, document: str | None, active_ms: int | None = None) -> Acknowledged:
+        """Say which of the two documents is better, None of two that are alike.
 
         Raises
         ------
         InputError
-            Where it is no answer to what was asked.
+            Where it is neither of the two.
         """
-        item, n_before = self._in_hand, len(self._bodies)
-        body = {"n": n_before, **_body(told)}
-        labelling = self._replayed([*self._bodies, body])
-        done = self._store.submit(
-            self._name, item.token, Said(kind="preferred", body=body), f"preferred:{item.token}:{n_before}"
-        )
-        if done.event.kind == "late":
-            self.item = self._labelling = None
-            return done
-        self._labelling = labelling
-        self._bodies.append(body)
-        self.n_comparisons += told.kind == "compared"
+        return self._answer({"what": "compared", "preferred": document}, active_ms)
+
+    def discard(self, document: str, active_ms: int | None = None) -> Acknowledged:
+        """Throw a document of the query out; InputError where it is none of it."""
+        return self._answer({"what": "discarded", "document": document}, active_ms)
+
+    def undo(self) -> Acknowledged | None:
+        """Take the last answer back, of the query in hand or of the one that was settled last; None without any."""
+        question = self.ask()
+        if question is None or not question.labelling.answers:
+            settled = self._last_settled()
+            if settled is None:
+                return None
+            self._question = None
+            token = self._store.reopen(self._name, settled, self._judge).token
+        else:
+            token = question.claimed.token
+        return self._submit(token, {"what": "undone"})
+
+    @property
+    def compared(self) -> Compared:
+        """What all comparisons of the judge come to so far."""
+        return compared(self._store, self._name, self._judge)
+
+    def _answer(self, body: Body, active_ms: int | None) -> Acknowledged:
+        question = self.ask()
+        if question is None:
+            raise InputError(f"campaign {self._name}: nothing is left to compare")
+        return self._submit(question.claimed.token, body, active_ms)
+
+    def _submit(self, token: str, body: Body, active_ms: int | None = None) -> Acknowledged:
+        said = settling(self._store, self._name, token, Said(kind="preferred", body=body, active_ms=active_ms))
+        done = self._store.submit(self._name, token, said)
+        self._question = None
         return done
 
-    def _settling(self) -> Pair | None:
-        """Return the pair to compare; where there is none the query is settled, and the next one is asked for."""
-        item, labelling = self._in_hand, self._labelling
-        assert labelling is not None
+    def _last_settled(self) -> int | None:
+        """Return the event of the query that this judge settled last by comparisons."""
+        state = State()
+        state.apply_all(self._store.events(self._name))
+        settled = (event for event in state.standing if (event.unit, event.judge) in state.preferences)
+        return max((event.seq for event in settled if event.judge == self._judge and event.body), default=None)
+
+
+def k_of(store: Store, name: str) -> int:
+    """Return how many of the best of a query are asked for; InputError where a campaign's items are graded."""
+    k = store.campaign(name).config.get("top_k")
+    if k is None:
+        raise InputError(f"campaign {name}: its items are graded, not compared")
+    return int(k)
+
+
+def claim_comparison(store: Store, name: str, judge: str) -> Question | None:
+    """Give a judge the next comparison of the query that he has, or else of the next query; None where there is none.
+
+    Raises
+    ------
+    InputError
+        Where the campaign's items are graded.
+    """
+    k = k_of(store, name)
+    while (item := store.claim(name, judge)) is not None:
+        labelling, docs = _labelling(store.events(name, unit=item.unit), judge_name(judge), k)
         pair = labelling.ask()
         if pair is not None:
-            return sided(item.query_id, self._docs[pair[0]], self._docs[pair[1]])
-        self._store.submit(self._name, item.token, Said(kind="judged", body=truth_of(labelling, self._docs).parts))
-        self.item = self._labelling = None
-        self.n_settled += 1
-        self.n_ties += len(labelling.ties)
-        self.n_overruled += labelling.n_overruled
-        return None
+            by_id = {document["doc_id"]: document for document in item.text["documents"]}
+            both = [by_id[doc] for doc in sided(item.query_id, docs[pair[0]], docs[pair[1]])]
+            return Question(replace(item, text={"documents": both}), labelling)
+        store.submit(name, item.token, Said(kind="judged", body=truth_of(labelling, docs).parts))
+    return None
 
-    def _resume(self) -> None:
-        """Go on where this judge has left the query in hand."""
-        assert self.item is not None
-        self._docs = [document["doc_id"] for document in self.item.text["documents"]]
-        state = State()
-        state.apply_all(self._store.events(self._name, unit=self.item.unit))
-        before = state.preferences.get((self.item.unit, self._judge), [])
-        self._bodies = [dict(event.body) for event in before]
-        self._labelling = self._replayed(self._bodies)
 
-    def _replayed(self, bodies: list[dict[str, Any]]) -> TopKLabelling:
-        labelling = TopKLabelling(len(self._docs), min(self._k, len(self._docs)), order="given")
-        for body in bodies:
-            _take(labelling, self._docs, body)
-        return labelling
+def settling(store: Store, name: str, token: str, said: Said) -> Said:
+    """Return what is said under the token of a comparison with the two documents that it is of, and what it settles.
+
+    Raises
+    ------
+    InputError
+        Where it is no answer to what was asked.
+    """
+    claimed = store.shown(name, token)
+    events = store.events(name, claimed.seq, unit=claimed.unit)
+    labelling, docs = _labelling(events, claimed.judge, k_of(store, name))
+    body = dict(said.body)
+    asked = labelling.ask()
+    if body.get("what") == "compared" and asked is not None:
+        first, second = sided(claimed.query_id, docs[asked[0]], docs[asked[1]])
+        preferred = body.get("preferred")
+        if preferred not in (None, first, second):
+            pair = f"documents {shown(first)} and {shown(second)} of query {shown(claimed.query_id)}"
+            raise InputError(f"{pair} were asked, got {shown(str(preferred))}, expected one of them")
+        body |= {"first": first, "second": second}
+    _take(labelling, docs, body)
+    return replace(said, body=body, settles=truth_of(labelling, docs).parts if labelling.ask() is None else {})
+
+
+def compared(store: Store, name: str, judge: str) -> Compared:
+    """Return what the comparisons of a judge come to so far."""
+    k, events, state = k_of(store, name), store.events(name), State()
+    state.apply_all(events)
+    standing = [event for event in state.standing if event.judge == judge]
+    truths = {event.query_id: Truth.from_parts(event.body) for event in standing if event.body}
+    by_unit: dict[int | None, list[Event]] = {}
+    for event in events:
+        by_unit.setdefault(event.unit, []).append(event)
+    units = [unit for unit, who in sorted(state.preferences) if who == judge]
+    parts = [(by_unit[unit][0].query_id, *_labelling(by_unit[unit], judge, k)) for unit in units]
+    return Compared(
+        n_queries=len(state.blocks),
+        n_settled=len(truths),
+        n_comparisons=sum(labelling.n_comparisons for _, labelling, _ in parts),
+        n_ties=sum(len(labelling.ties) for _, labelling, _ in parts),
+        n_overruled=sum(labelling.n_overruled for _, labelling, _ in parts if labelling.ask() is None),
+        truths=truths,
+        comparisons=[pair for part in parts for pair in _standing(*part)],
+    )
 
 
 def compare_all(
-    store: Store, name: str, judge: str, oracle: Mapping[Pair, int], limit: int | None = None
-) -> Iterator[Acknowledged]:
+    store: Store, name: str, judge: str, oracle: Mapping[Pair, int], *, limit: int | None, unjudged: str
+) -> Iterator[tuple[Acknowledged, str]]:
     """Compare by the grades that a file has, a tie where they are equal, until nothing is left or so many are done.
 
     Raises
     ------
     InputError
-        Where the oracle has no grade of a document that is asked for.
+        Where the oracle has no grade of a document that is asked for, unless such documents are irrelevant.
     """
     work, n_done = Comparing(store, name, judge), 0
     while (limit is None or n_done < limit) and (question := work.ask()) is not None:
         sides = (question.first, question.second)
         grades = [oracle.get((question.query, doc), -1) for doc in sides]
-        if min(grades) < 0:
+        if min(grades) < 0 and unjudged == "error":
             doc = sides[grades.index(min(grades))]
             raise InputError(
                 f"document {doc!r} of query {question.query!r} is asked for and has no grade: expected one"
             )
-        better = None if grades[0] == grades[1] else sides[grades.index(max(grades))]
-        yield work.tell(Told(question.query, "compared", *sides, better))
+        left, right = (max(grade, 0) for grade in grades)
+        better = None if left == right else sides[left < right]
+        yield work.prefer(better), question.claimed.token
         n_done += 1
 
 
-def _body(told: Told) -> dict[str, Any]:
-    """Return an answer as an event holds it; ``first`` is the document on the left."""
-    if told.kind == "compared":
-        return {"what": told.kind, "first": told.first, "second": told.second, "preferred": told.preferred}
-    return {"what": told.kind} | ({"document": told.first} if told.kind == "discarded" else {})
+def truth_of(settled: TopKLabelling, docs: Sequence[str]) -> Truth:
+    """Return what a settled labelling of documents came to."""
+    groups = settled.groups()
+    above = {item for group in groups for item in group}
+    below = [doc for item, doc in enumerate(docs) if item not in {*above, *settled.discarded}]
+    return Truth.of(([docs[item] for item in group] for group in groups), below, [docs[z] for z in settled.discarded])
 
 
-def _take(labelling: TopKLabelling, docs: list[str], body: Mapping[str, Any]) -> None:
-    if body["what"] == "undone":
+def sided(query: str, first: str, second: str) -> Pair:
+    """Return two documents in the order in which they are shown, for a pair that is asked again in the other one.
+
+    An algorithm would show what it knows best always on one side, and whoever likes a side better would favour it; so
+    ids decide, as the throw of a coin would.
+    """
+    ids = "\0".join((query, *sorted((first, second)), "sides"))
+    return (first, second) if hashlib.sha256(ids.encode()).digest()[0] % 2 == 0 else (second, first)
+
+
+def _labelling(events: Sequence[Event], judge: str, k: int) -> tuple[TopKLabelling, list[str]]:
+    """Return what the events of a unit come to for a judge, and the documents of its query as they are met."""
+    state = State()
+    state.apply_all(events)
+    drawn = next(event for event in events if event.kind == "drawn")
+    docs = list(drawn.body["members"][0])
+    labelling = TopKLabelling(len(docs), min(k, len(docs)), order="given")
+    for event in state.preferences.get((drawn.unit or 0, judge), []):
+        _take(labelling, docs, event.body)
+    return labelling, docs
+
+
+def _take(labelling: TopKLabelling, docs: Sequence[str], body: Body) -> None:
+    if body.get("what") == "undone":
         labelling.undo()
-    elif body["what"] == "discarded":
-        labelling.discard(_place(docs, body["document"]))
-    else:
-        asked = labelling.ask()
-        pair = {_place(docs, body[side]) for side in ("first", "second")}
-        if asked is None or pair != set(asked):
-            raise InputError(f"documents {body['first']!r} and {body['second']!r} were not asked about")
+    elif body.get("what") == "discarded":
+        labelling.discard(_place(docs, body.get("document")))
+    elif body.get("what") == "compared":
         labelling.tell(None if body["preferred"] is None else _place(docs, body["preferred"]))
+    else:
+        raise InputError(f"of two documents somebody says compared, discarded or undone, got {body.get('what')!r}")
 
 
-def _place(docs: list[str], doc: str) -> int:
-    if doc not in docs:
-        raise InputError(f"document {doc!r} is none of the query in hand")
+def _place(docs: Sequence[str], doc: object) -> int:
+    if not isinstance(doc, str) or doc not in docs:
+        raise InputError(f"document {doc!r} is none of the query")
     return docs.index(doc)
+
+
+def _standing(query: str, labelling: TopKLabelling, docs: Sequence[str]) -> Iterator[Comparison]:
+    """Yield the comparisons of a query that stand."""
+    for first, second, preferred in labelling.preferences():
+        better, other = (second, first) if preferred == second else (first, second)
+        yield Comparison(query, docs[better], docs[other], preferred is None)

@@ -20,7 +20,7 @@ from activeeval.judgments.policies import POLICIES
 from activeeval.pool.texts import Texts
 from activeeval.store import Store
 from activeeval.tasks.campaigns.making import item_probabilities
-from activeeval.tasks.campaigns.standing import Standing, grades_of, round_grades
+from activeeval.tasks.campaigns.standing import Standing, grades_of, round_grades, standing
 
 _METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciprocal_rank", "R": "recall"}
 
@@ -203,8 +203,8 @@ FORMATS: dict[str, Callable[[Standing, Store, PathLike], list[str]]] = {
 """How a campaign can be written out; tables go by the suffix of the file's name."""
 
 
-def export(state: Standing, store: Store, form: str, path: PathLike) -> list[str]:
-    """Write a campaign as of an event in one of `FORMATS`; return what to know of it.
+def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None = None) -> tuple[int, list[str]]:
+    """Write a campaign as of an event in one of `FORMATS`; return the event and what to know of it.
 
     Raises
     ------
@@ -213,8 +213,10 @@ def export(state: Standing, store: Store, form: str, path: PathLike) -> list[str
     StateError
         Where the sample does not support it yet.
     """
-    notes = FORMATS[form](state, store, path)
-    several = state.campaign.judges_per_item > 1 and form not in ("jsonl", "csv")
-    counted = "lower median (estimates take the mean gain)" if state.policy == "mean-gain" else state.policy
-    policy = [f"an item's grade is the {counted} of its {state.campaign.judges_per_item} judges"]
-    return [f"as of event {state.as_of}: {notes[0]}", *notes[1:], *(policy if several else [])]
+    is_of_log = form in ("jsonl", "csv")
+    state = Standing.of(store, name).refresh(store, as_of) if is_of_log else standing(store, name, as_of)
+    first, *notes = FORMATS[form](state, store, path)
+    if state.campaign.judges_per_item > 1 and not is_of_log:
+        counted = "lower median (estimates take the mean gain)" if state.policy == "mean-gain" else state.policy
+        notes.append(f"an item's grade is the {counted} of its {state.campaign.judges_per_item} judges")
+    return state.as_of, [f"as of event {state.as_of}: {first}", *notes]

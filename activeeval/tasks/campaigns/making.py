@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,6 @@ from activeeval.design import Replacement
 from activeeval.errors import InputError, StateError
 from activeeval.measures import judged_k
 from activeeval.store import CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name
-from activeeval.tasks.label import arrival_number
 from activeeval.tasks.samples import Sample, unpacked_sample
 
 REDRAWN = "redrawn"
@@ -173,7 +173,7 @@ def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_block
                 query_id=unit.query_id,
                 level=None if np.isnan(unit.level) else unit.level,
                 cost=unit.cost,
-                places=(_whole(unit.query_id, places),) if is_whole else tuple(places),
+                places=(whole_place(unit.query_id, places),) if is_whole else tuple(places),
                 query_text=query_text,
                 version=version,
             )
@@ -181,11 +181,16 @@ def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_block
     return rows
 
 
-def _whole(query: str, places: Sequence[PlaceRow]) -> PlaceRow:
+def whole_place(query: str, places: Sequence[PlaceRow]) -> PlaceRow:
     """Return the one place of a query that is judged as a whole; a tie keeps what came first, so ids decide on that."""
     order = sorted(places, key=lambda place: arrival_number(query, place.doc_id))
     documents = [{"doc_id": place.doc_id, **place.text} for place in order]
     return PlaceRow(doc_id=WHOLE, probability=places[0].probability, text={"documents": documents})
+
+
+def arrival_number(query: str, doc: str) -> bytes:
+    """Return the number by which a query's documents are put in the order in which they are met."""
+    return hashlib.sha256(f"{query}\0{doc}".encode()).digest()
 
 
 def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""A scripted judge: claims and submits one item after another, with the grades that a file has."""
+"""A scripted judge: claims and submits one item or comparison after another, with the grades that a file has."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 from activeeval.errors import InputError
 from activeeval.judgments import read
 from activeeval.store import Acknowledged, Said, Store
+from activeeval.tasks.campaigns.judging import is_compared
 
 Pair = tuple[str, str]
 
@@ -54,11 +55,18 @@ def judge_all(
 ) -> Iterator[Answered]:
     """Claim and submit until nothing is left or so many are judged; yield each answer once it is acknowledged.
 
+    Of top-k judging these are comparisons: a tie where two grades are equal.
+
     Raises
     ------
     InputError
         Where the oracle has no grade of an item that is asked for, unless such items are irrelevant.
     """
+    if is_compared(store, name):
+        from activeeval.tasks.campaigns.comparing import compare_all
+
+        yield from (Answered(*done) for done in compare_all(store, name, judge, oracle, limit=limit, unjudged=unjudged))
+        return
     item = store.claim(name, judge) if limit is None or limit > 0 else None
     n_done = 0
     while item is not None:

@@ -92,14 +92,14 @@ class Standing:
             raise StateError(f"campaign {self.campaign.name}: nothing had been drawn as of event {self.as_of}")
         if [row.version for row in drawn] != self._versions:
             self._draw(drawn)
-        else:
+        elif self.rounds:
             self._settle(places)
         return self
 
     def _draw(self, drawn: Sequence[SampleRow]) -> None:
         """Make every round anew: there is a new version of a sample."""
         self._versions, self.rounds, self._n_before = [row.version for row in drawn], [], []
-        for versions in rounds_of(drawn):
+        for versions in rounds_of([row for row in drawn if row.digest]):
             self._add_round(versions[-1])
 
     def _add_round(self, row: SampleRow) -> None:
@@ -260,9 +260,12 @@ def standing(store: Store, name: str, as_of: int | None = None) -> Standing:
     InputError
         Where there is no such campaign or event.
     StateError
-        Where nothing had been drawn yet.
+        Where nothing had been drawn yet, or nothing ever is: a log of comparisons has no sample.
     """
-    return Standing.of(store, name).refresh(store, as_of)
+    state = Standing.of(store, name).refresh(store, as_of)
+    if not state.rounds:
+        raise StateError(f"campaign {name}: is a log of comparisons without a sample; its log and truths are exported")
+    return state
 
 
 def grades_of(state: Standing) -> dict[Pair, int]:

@@ -34,7 +34,7 @@ def verify(store: Store, name: str, head: str | None = None) -> list[str]:
     lost = sorted({unit.version for unit in units} - {row.version for row in versions})
     problems += [f"version {version} of the sample is gone, units of it are there" for version in lost]
     offset, stored = (0, 0), list[UnitRow]()
-    for of_round in rounds_of(versions):
+    for of_round in rounds_of([row for row in versions if row.digest]):
         for row in of_round:
             stored = [unit for unit in units if of_round[0].version <= unit.version <= row.version]
             try:

@@ -1,0 +1,262 @@
+"""Comparisons of a stored campaign: claimed, submitted, taken back, on both databases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from activeeval.errors import InputError, StateError
+from activeeval.store import CampaignRow, PlaceRow, Said, SampleRow, UnitRow, open_store
+from activeeval.tasks.campaigns import judging
+from activeeval.tasks.campaigns.comparing import Comparing, compared
+from activeeval.tasks.campaigns.making import whole_place
+from activeeval.tasks.campaigns.scripted_judge import judge_all
+
+SECOND, LEASE_S, K = 1_000_000, 900, 2
+SIZES = {"q1": 5, "q2": 1, "q3": 4}
+VALUES = {
+    (query, f"d{z}"): int(value)
+    for query, n in SIZES.items()
+    for z, value in enumerate(np.random.default_rng(n).permutation(n))
+}
+BEST = {query: sorted((d for q, d in VALUES if q == query), key=lambda d: -VALUES[query, d])[:K] for query in SIZES}
+
+
+class Clock:
+    """A second for each question."""
+
+    def __init__(self):
+        self.now = 1_800_000_000 * SECOND
+
+    def __call__(self):
+        self.now += SECOND
+        return self.now
+
+
+def unit_of(number, query):
+    places = [PlaceRow(doc_id=doc, probability=1.0, text={"title": doc.upper()}) for q, doc in VALUES if q == query]
+    place = whole_place(query, places)
+    return UnitRow(number=number, block=1, query_id=query, level=None, cost=1.0, places=(place,), query_text=query * 2)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def store(made_url, clock):
+    with open_store(made_url, clock=clock) as opened:
+        units = [unit_of(number, query) for number, query in enumerate(SIZES, start=1)]
+        campaign = CampaignRow(name="top", config={"top_k": K}, lease_s=LEASE_S)
+        opened.create(campaign, SampleRow(version=1, digest="", payload=b""), units)
+        yield opened
+        assert opened.verify("top") == []
+        before = opened.waiting("top")
+        opened.rebuild("top")
+        assert (opened.verify("top"), opened.waiting("top")) == ([], before)
+
+
+def better_of(item):
+    docs = [document["doc_id"] for document in item.text["documents"]]
+    return max(docs, key=lambda doc: VALUES[item.query_id, doc])
+
+
+def preferred(doc, **said):
+    return Said(kind="preferred", body={"what": "compared", "preferred": doc}, **said)
+
+
+def submitted(store, item, doc=None, **options):
+    return judging.submit(store, "top", item.token, preferred(doc or better_of(item)), **options)
+
+
+def claimed(store, judge="ann"):
+    return judging.claim(store, "top", judge)
+
+
+def settled(store):
+    return {event.query_id: event.body["top"] for event in store.events("top") if event.kind == "judged"}
+
+
+def test_claims_and_submits_find_the_best_of_every_query(store):
+    n = 0
+    while (item := claimed(store)) is not None:
+        assert len(item.text["documents"]) == 2
+        assert item.query_text == item.query_id * 2
+        assert all(document["title"] == document["doc_id"].upper() for document in item.text["documents"])
+        done = judging.submit(store, "top", item.token, preferred(better_of(item), active_ms=1500))
+        assert (done.event.kind, done.event.active_ms, done.event.shown_at) == (
+            "preferred",
+            1500,
+            done.event.at - SECOND,
+        )
+        n += 1
+    assert settled(store) == BEST
+    done = compared(store, "top", "ann")
+    assert (done.n_settled, done.n_queries, done.n_comparisons) == (3, 3, n)
+    assert {query: list(truth.top) for query, truth in done.truths.items()} == BEST
+
+
+def test_a_scripted_judge_goes_the_same_way(store, tmp_path):
+    answers = [done.event.body for done, _ in judge_all(store, "top", "bob", VALUES)]
+    with open_store(f"sqlite:///{tmp_path}/other", create=True) as other:
+        units = [unit_of(number, query) for number, query in enumerate(SIZES, start=1)]
+        row = CampaignRow(name="top", config={"top_k": K})
+        other.create(row, SampleRow(version=1, digest="", payload=b""), units)
+        item = claimed(other)
+        told = []
+        while item is not None:
+            done, item = judging.submit_and_claim(other, "top", item.token, preferred(better_of(item)))
+            told.append(done.event.body)
+    assert told == answers
+
+
+def test_an_answer_that_is_sent_again_is_stored_once(store):
+    item = claimed(store)
+    first = submitted(store, item)
+    again = submitted(store, item)
+    assert (again.is_repeated, again.event) == (True, first.event)
+    other = next(d["doc_id"] for d in item.text["documents"] if d["doc_id"] != better_of(item))
+    with pytest.raises(StateError, match="the token was answered by event"):
+        submitted(store, item, other)
+    following = claimed(store)
+    assert submitted(store, item).event == first.event
+    assert submitted(store, item, key="mine").event.kind == "late"
+    assert submitted(store, following, key="mine too").event.kind == "preferred"
+    assert len(store.events("top", unit=item.unit)) == 1 + 2 + 2 + 1
+
+
+def test_the_answer_that_settles_a_query_is_repeated_with_it(store):
+    item = claimed(store)
+    while item.query_id == "q1":
+        last, done = item, submitted(store, item)
+        item = claimed(store)
+    assert submitted(store, last).event == done.event
+    assert settled(store)["q1"] == BEST["q1"]
+    assert sum(event.kind == "judged" and event.unit == 1 for event in store.events("top")) == 1
+
+
+def test_a_query_whose_lease_is_over_goes_to_another_judge_who_begins_anew(store, clock):
+    submitted(store, claimed(store))
+    held = claimed(store)
+    assert claimed(store, "bob").unit != held.unit
+    clock.now += 2 * LEASE_S * SECOND
+    judging.submit(store, "top", claimed(store, "bob").token, Said(kind="later"))
+    his = claimed(store, "bob")
+    assert his.unit == held.unit
+    late = submitted(store, held)
+    assert (late.event.kind, late.event.reason) == ("late", "the item had gone to another judge")
+    submitted(store, his)
+    assert compared(store, "top", "bob").n_comparisons == 1
+    assert compared(store, "top", "ann").n_comparisons == 1
+
+
+def test_a_dead_token_does_not_count(store):
+    dead, alive = claimed(store), claimed(store)
+    assert dead.text == alive.text
+    late = submitted(store, dead)
+    assert (late.event.kind, late.event.reason) == ("late", "a later claim took its place")
+    assert submitted(store, alive).event.kind == "preferred"
+
+
+def test_an_answer_renews_the_lease(store, clock):
+    item = claimed(store)
+    for _ in range(3):
+        clock.now += (LEASE_S - 10) * SECOND
+        assert submitted(store, item).event.kind == "preferred"
+        assert claimed(store, "bob").unit != item.unit
+        item = claimed(store)
+
+
+def test_a_query_is_put_off_or_cannot_be_judged(store):
+    submitted(store, claimed(store))
+    judging.submit(store, "top", claimed(store).token, Said(kind="later", reason="hard"))
+    item = claimed(store)
+    assert item.query_id == "q3"
+    done = judging.submit(store, "top", item.token, Said(kind="cannot", reason="gone"))
+    assert done.event.kind == "cannot"
+    assert (claimed(store).query_id, claimed(store).was_put_off) == ("q1", True)
+    assert compared(store, "top", "ann").n_comparisons == 1  # what was said before stands
+    while (item := claimed(store)) is not None:
+        submitted(store, item)
+    assert settled(store) == {query: BEST[query] for query in ("q1", "q2")}
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (Said(kind="judged", grade=1), "campaign top: its documents are compared, not graded"),
+        (preferred("d9"), r"documents 'd\d' and 'd\d' of query 'q1' were asked, got 'd9', expected one of them"),
+        (preferred("D1"), "expected one of them"),
+        (Said(kind="preferred", body={"what": "discarded", "document": "d9"}), "document 'd9' is none of the query"),
+        (Said(kind="preferred", body={"what": "undone"}), "there is no answer to take back"),
+        (Said(kind="preferred", body={"what": "guessed"}), "compared, discarded or undone, got 'guessed'"),
+    ],
+)
+def test_what_is_no_answer_is_refused_and_changes_nothing(store, said, problem):
+    item, before = claimed(store), store.last_seq("top")
+    with pytest.raises(InputError, match=problem):
+        judging.submit(store, "top", item.token, said)
+    assert store.last_seq("top") == before
+    assert submitted(store, item).event.kind == "preferred"
+    with pytest.raises(InputError, match="no item was given out under the token 'none'"):
+        judging.submit(store, "top", "none", preferred("d1"))
+
+
+def test_items_that_are_graded_are_not_compared(store):
+    place = PlaceRow(doc_id="d", probability=1.0)
+    unit = UnitRow(number=1, block=1, query_id="q", level=None, cost=1.0, places=(place,))
+    store.create(CampaignRow(name="grades", config={}), SampleRow(version=1, digest="x", payload=b""), [unit])
+    item = judging.claim(store, "grades", "ann")
+    with pytest.raises(InputError, match="campaign grades: its items are graded, not compared"):
+        judging.submit(store, "grades", item.token, preferred("d"))
+    assert judging.submit(store, "grades", item.token, Said(kind="judged", grade=1)).event.grade == 1
+
+
+def test_a_document_that_is_thrown_out_is_not_asked_about_again(store):
+    item = claimed(store)
+    out = item.text["documents"][0]["doc_id"]
+    judging.submit(store, "top", item.token, Said(kind="preferred", body={"what": "discarded", "document": out}))
+    while (item := claimed(store)) is not None and item.query_id == "q1":
+        assert out not in [document["doc_id"] for document in item.text["documents"]]
+        submitted(store, item)
+    truth = compared(store, "top", "ann").truths["q1"]
+    assert truth.bad == (out,)
+    best = sorted((d for q, d in VALUES if q == "q1" and d != out), key=lambda d: -VALUES["q1", d])[:K]
+    assert list(truth.top) == best
+
+
+def test_a_query_that_is_reopened_goes_on_where_it_ended(store):
+    """The one in hand is anybody's again, and what was compared stands."""
+    work = Comparing(store, "top", "ann")
+    while work.ask().query == "q1":
+        last = work.ask()
+        work.prefer(better_of(last.claimed))
+    in_hand = work.ask()
+    assert in_hand.query == "q3"
+    work.undo()
+    assert "q1" not in compared(store, "top", "ann").truths
+    question = work.ask()
+    assert (question.query, question.first, question.second) == (last.query, last.first, last.second)
+    assert claimed(store, "bob").query_id == "q3"
+    work.prefer(better_of(question.claimed))
+    assert list(compared(store, "top", "ann").truths["q1"].top) == BEST["q1"]
+    dead = judging.submit(store, "top", in_hand.claimed.token, preferred(in_hand.first))
+    assert dead.event.kind == "late"
+
+
+def test_what_was_retracted_begins_anew(store):
+    """Unlike what was reopened: nothing of the comparisons before counts."""
+    while (item := claimed(store)) is not None:
+        submitted(store, item)
+    seq = next(event.seq for event in store.events("top") if event.kind == "judged" and event.unit == 1)
+    store.retract("top", seq, "boss", "careless")
+    before = compared(store, "top", "ann")
+    assert set(before.truths) == {"q2", "q3"}
+    assert all(pair.query == "q3" for pair in before.comparisons)
+    assert claimed(store).query_id == "q1"
+    with pytest.raises(StateError, match="does not stand any more"):
+        store.reopen("top", seq, "ann")
+    other = next(event.seq for event in store.events("top") if event.kind == "judged" and event.unit == 3)
+    with pytest.raises(InputError, match="whoever takes back another's says why"):
+        store.reopen("top", other, "bob")
