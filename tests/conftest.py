@@ -11,8 +11,10 @@ from threadpoolctl import threadpool_limits
 
 from tests.databases import database_url, made_url, maker, postgresql, postgresql_url, sqlite_url  # noqa: F401
 
-hypothesis.settings.register_profile("no deadline", deadline=None)  # machines are shared: a slow second is no bug
-hypothesis.settings.load_profile("no deadline")
+# machines are shared: a slow second is no bug
+hypothesis.settings.register_profile("full", deadline=None)
+hypothesis.settings.register_profile("few", deadline=None, max_examples=30)
+hypothesis.settings.load_profile("full")
 
 
 def pytest_configure(config):
