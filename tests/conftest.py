@@ -37,6 +37,6 @@ def pytest_collection():
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread_for_small_matrices():
-    """The matrices here are small: several threads of the linear algebra only wait for each other."""
-    with threadpool_limits(1, user_api="blas"):
+    """The matrices and trees here are small: several threads of a library only wait for each other."""
+    with threadpool_limits(1):
         yield
