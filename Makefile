@@ -3,7 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-QUICK = tests/kernels tests/pool tests/measures tests/tasks/test_six_queries.py tests/test_architecture.py tests/test_assertions.py tests/test_words.py
+QUICK = tests/kernels tests/pool tests/measures tests/tasks/test_six_queries.py \
+	tests/test_architecture.py tests/test_assertions.py tests/test_words.py
+# how many examples a law is tried on: few (30) or full (100)
+EXAMPLES ?= few
 
 .PHONY: demo quick test test-all lint types nojit notebooks experiments pages readme bench figures clean
 
@@ -12,10 +15,10 @@ demo: $(VENV)/installed
 
 # the kernels, the laws of measures, pools and the house, and each task on six queries
 quick: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto -m "not slow" $(QUICK)
+	$(BIN)/python -m pytest -n auto -m "not slow" --hypothesis-profile $(EXAMPLES) $(QUICK)
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow" --hypothesis-profile $(EXAMPLES)
 
 test-all: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto tests benchmarks/tests

@@ -11,8 +11,10 @@ from threadpoolctl import threadpool_limits
 
 from tests.databases import database_url, made_url, maker, postgresql, postgresql_url, sqlite_url  # noqa: F401
 
-hypothesis.settings.register_profile("no deadline", deadline=None)  # machines are shared: a slow second is no bug
-hypothesis.settings.load_profile("no deadline")
+# machines are shared: a slow second is no bug
+hypothesis.settings.register_profile("full", deadline=None)
+hypothesis.settings.register_profile("few", deadline=None, max_examples=30)
+hypothesis.settings.load_profile("full")
 
 
 def pytest_configure(config):
@@ -35,6 +37,6 @@ def pytest_collection():
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread_for_small_matrices():
-    """The matrices here are small: several threads of the linear algebra only wait for each other."""
-    with threadpool_limits(1, user_api="blas"):
+    """The matrices and trees here are small: several threads of a library only wait for each other."""
+    with threadpool_limits(1):
         yield

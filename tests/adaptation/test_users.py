@@ -174,9 +174,14 @@ def most_wrong(n, level):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("shuffled", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize(
+    ("n_visits", "shuffled"),
+    [
+        *((60, 1.0), (2000, 0.0)),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in [(60, 0.0), (60, 0.5), (2000, 0.5), (2000, 1.0)]),
+    ],
+)
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("n_visits", [60, 2000])
 def test_position_alone_makes_no_preferences(model, n_visits, shuffled):
     """Documents that are alike: with Skip-Above at most the level of 600 pairs are wrong, a false alarm of 1e-6."""
     log = alike(model, 11, n_visits, shuffled)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -78,11 +79,11 @@ def figures(estimate):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_budget_is_never_exceeded_and_nearly_spent(method):
-    """200 seeds, unequal costs: never above; below by no more than the first unit that it could not pay."""
+    """40 seeds, unequal costs: never above; below by no more than the first unit that it could not pay."""
     design, _ = labelled(1, method)
     left = []
-    for seed in range(200):
-        budget = design.cost * (0.3 + 0.003 * seed)
+    for seed in range(40):
+        budget = design.cost * (0.3 + 0.015 * seed)
         campaign = Campaign(design, budget, rng=seed)
         while campaign.ask() is not None:
             pass
@@ -485,7 +486,7 @@ def test_what_cannot_be_judged_is_predicted_and_bounded(method):
     assert cannot.treated == ("as no gain" if method == "random" else "as predicted")
     assert any(f"3 items could not be judged, taken {cannot.treated}: between" in line_of(c) for c in estimate.cautions)
     tried = []
-    for grades in np.ndindex(5, 5, 5):
+    for grades in itertools.product((0, 2, 4), repeat=3):
         other = labels.copy()
         other[sorted(gone)] = grades
         again = judge(Campaign(design, budget, rng=2), other).estimate()

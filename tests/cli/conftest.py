@@ -22,6 +22,9 @@ class Answer:
     out: str
     err: str
 
+    def __bool__(self):
+        raise TypeError("an answer is neither true nor false: ask for its code")
+
     @property
     def rows(self):
         """JSON lines of a call that went well."""

@@ -192,19 +192,16 @@ def test_a_broken_call_of_the_library_is_one_clear_line(run, error, expected):
     assert re.fullmatch(expected, str(caught.value)), str(caught.value)
 
 
+RISE, EQUAL = "the scores rise with the ranks", "all 3 scores are equal"
 ODD_RUNS = {
-    "q1 Q0 d0 1 1 r\nq1 Q0 d1 2 2 r\nq2 Q0 d1 1 -5 r\n": "the scores rise with the ranks, and the highest counts as the "
-    "best: is it turned round?",
-    "q1 Q0 d1 2 2 r\nq1 Q0 d0 1 1 r\n": "the scores rise with the ranks, and the highest counts as the best: is it "
-    "turned round?",
-    "q1 Q0 d0 1 1 r\nq1 Q0 d1 2 1 r\nq2 Q0 d1 1 1 r\n": "all 3 scores are equal, the order of ties alone makes its lists",
+    "q1 Q0 d0 1 1 r\nq1 Q0 d1 2 2 r\nq2 Q0 d1 1 -5 r\n": RISE,
+    "q1 Q0 d1 2 2 r\nq1 Q0 d0 1 1 r\n": RISE,
+    "q1 Q0 d0 1 1 r\nq1 Q0 d1 2 1 r\nq2 Q0 d1 1 1 r\n": EQUAL,
     "q1 Q0 d0 1 1 r\nq1 Q0 d1 2 2 r\nq1 Q0 d2 3 1 r\n": "",
     "q1 Q0 d0 1 1 r\nq2 Q0 d1 2 2 r\n": "",
     "q1 Q0 d0 1 1 r\nq2 Q0 d1 1 1 r\n": "",
     "q1 Q0 d0 1 1 r\nq1 Q0 d1 1 2 r\n": "",
-    "".join(
-        f"q1 Q0 d{k} {k + 1} {k} r\n" for k in range(1500)
-    ): "the scores rise with the ranks, and the highest counts as the best: is it turned round?",
+    "".join(f"q1 Q0 d{k} {k + 1} {k} r\n" for k in range(1500)): RISE,
     "".join(f"q1 Q0 d{k} {k + 1} {k if k < 1200 else -k} r\n" for k in range(1500)): "",
 }
 
@@ -220,10 +217,12 @@ def test_scores_that_tell_no_order_or_the_wrong_one_are_said(call, folder, conte
         "coherence DCG RBP --qrels q.qrels --run x.run --versus-run y.run",
     ):
         answer = call(*line.split())
-        assert answer.code in (0, 11) if line.startswith("compare") else answer.code == 0, answer
+        is_undecided = line.startswith("compare") and content.count("q1 ") > 1
+        assert answer.code == (11 if is_undecided else 0), answer
         told = [text for text in answer.err.splitlines() if "x.run: the scores" in text or "x.run: all" in text]
         level = "note: " if line.startswith("compare") else ""  # said of the estimate that it gives
-        assert told == ([f"activeeval: {level}x.run: {expected}"] if expected else []), answer
+        assert len(told) == bool(expected)
+        assert all(text.startswith(f"activeeval: {level}x.run: {expected}") for text in told)
 
 
 def test_an_error_that_spans_lines_is_one_line(call, folder):

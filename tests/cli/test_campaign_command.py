@@ -58,7 +58,8 @@ def estimate_row(campaign, *options):
 
 @pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("nDCG@5", "random")])
 def test_the_estimate_is_that_of_the_library_called_directly(call, oracle, measure, method):
-    assert call("campaign", "create", "w", *RUN, "--measure", measure, "--method", method, "--budget", 60, "--seed", 3)
+    options = ("--measure", measure, "--method", method, "--budget", 60, "--seed", 3)
+    assert call("campaign", "create", "w", *RUN, *options).code == 0
     judged = call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle)
     direct = campaign_of(measure, method, 60, runs=("a.run",), max_grade=3, seed=3)
     expected = direct.run(answer)

@@ -306,12 +306,9 @@ def test_max_grade_opens_the_scale(simulate):
 
 def test_missing_and_ignored_queries_are_told(call):
     *notes, model = call("simulate", *RUNS, "--versus-run", "b.run", "--budget", "20%", *BRIEF).err.splitlines()
-    assert model.startswith("activeeval: no training data: the uniform grade model is used (")
-    assert notes == [
-        "activeeval: 1 of 30 queries are missing from run 'A': they score 0",
-        "activeeval: 1 queries of run 'A' have no judgments: ignored",
-        "activeeval: 1 of 30 queries are missing from run 'B': they score 0",
-    ]
+    assert model.startswith("activeeval: no training data: ")
+    expected = [("'A'", "they score 0"), ("'A'", "ignored"), ("'B'", "they score 0")]
+    assert [(note.partition("run ")[2][:3], note.rpartition(": ")[2]) for note in notes] == expected
 
 
 @pytest.mark.parametrize("method", ["items", "depth", "random"])

@@ -380,7 +380,7 @@ MEASURES = {
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("n_nodes", [1, 2])
+@pytest.mark.parametrize("n_nodes", [2, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("compare", [False, True])
 @pytest.mark.parametrize("name", MEASURES)
 def test_value_and_variance_are_unbiased_at_a_level_for_any_labels(name, compare, n_nodes):

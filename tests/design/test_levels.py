@@ -316,7 +316,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_value_and_variance_are_exactly_unbiased_under_a_hard_budget(name, seed):
     """E[R̂] = R wherever the dearest unit fits, E[V̂] = Var R̂ wherever any two do, whatever labels and model are."""
     method, measure, fields = CASES[name]
@@ -460,7 +460,7 @@ def test_many_keys_at_once_take_what_each_takes_alone(monkeypatch, limit):
     """Whatever level they look up to at first, and however little room there is for what comes."""
     for number, order in enumerate(orders()):
         monkeypatch.setattr(schemes, "_ROOM", (1.2, 0.0)[number % 2])
-        keys = np.array([key_of(seed) for seed in range(7)])
+        keys = np.array([key_of(seed) for seed in range(4)])
         budgets = np.array([0.3, 0.6]) * order.cost
         seen = []
         for which, paid in Levels().samples(order, keys, budgets, limit):
@@ -475,4 +475,4 @@ def test_many_keys_at_once_take_what_each_takes_alone(monkeypatch, limit):
                     assert set(found.levels[own].tolist()) <= {alone.level}
                     assert found.places[np.repeat(own, found.counts)].tolist() == alone.places.tolist()
                     assert found.costs[row] == alone.cost
-        assert sorted(seen) == list(range(7))
+        assert sorted(seen) == list(range(4))

@@ -71,7 +71,7 @@ def optimised(plan, budget, is_whole=False):
 
 
 @pytest.mark.parametrize(
-    "overhead", [0.0, 5.0, *(pytest.param(overhead, marks=pytest.mark.slow) for overhead in (0.1, 1.0))]
+    "overhead", [5.0, *(pytest.param(overhead, marks=pytest.mark.slow) for overhead in (0.0, 0.1, 1.0))]
 )
 @pytest.mark.parametrize(
     ("name", "measure", "versus"),
@@ -112,7 +112,7 @@ def test_of_queries_judged_whole_the_variance_of_their_values_is_left(name, vers
 @pytest.mark.parametrize("overhead", [0.0, 1.0, 5.0])
 @pytest.mark.parametrize("name", ["items", "items_plain", "depth", "depth_plain", "whole"])
 def test_no_design_plans_less_than_the_least(name, overhead):
-    for seed in range(5):
+    for seed in range(2):
         target, model = question("DCG@3", overhead, seed, sizes=(3, 6, 2, 9, 4, 1))
         for share in (0.0, 0.1, 1.0):
             plan = Plan.of(METHODS[name].design(target, **model, defensive_share=share))

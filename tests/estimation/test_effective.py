@@ -213,8 +213,10 @@ def test_each_bar_withholds_it(whole, monkeypatch, name, value):
     ("method", "bias"),
     [
         ("items", 0.01),
-        ("depth", 0.03),
-        *(pytest.param(*one, marks=pytest.mark.slow) for one in [("items_plain", 0.0), ("whole", 0.03)]),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in [("depth", 0.03), ("items_plain", 0.0), ("whole", 0.03)]
+        ),
     ],
 )
 def test_the_mean_of_many_samples_is_the_spread_of_the_pool(whole, method, bias):

@@ -32,7 +32,7 @@ from activeeval.design import Selection
 from activeeval.estimation import Evidence, estimate, evaluate, evidence_of, population_variance
 from activeeval.estimation.significance import mean_interval
 from activeeval.kernels import estimates
-from activeeval.report.words import line_of
+from activeeval.results import Caution
 from activeeval.simulation import replicate
 
 P = np.array([0.4, 0.1, 0.3, 0.2])
@@ -588,14 +588,12 @@ def said_of(degrees_of_freedom, **fields):
 def test_an_estimate_that_few_queries_decide_says_so():
     assert said_of(4.0).cautions == ()
     (caution,) = said_of(3.9).cautions
-    assert (
-        line_of(caution) == "note: few of the 100 judged queries decide the estimate (3.9 effective degrees of freedom)"
-    )
+    assert caution == Caution("note", "few decide", {"n_open": 100, "degrees_of_freedom": 3.9})
     assert said_of(math.inf, n_open=0, std_error=0.0).cautions == ()
     (caution,) = said_of(1.0, std_error=math.inf).cautions
-    assert line_of(caution) == "do not use: the judged queries show no spread: they bound nothing, judge more"
+    assert caution == Caution("do not use", "unbounded")
     (caution,) = said_of(99.0, share=0.25).cautions
-    assert line_of(caution) == "note: an early reading, of 25% of the planned budget"
+    assert caution == Caution("note", "early", {"share": 0.25})
 
 
 def test_a_sample_of_one_large_residual_is_decided_by_it():

@@ -16,6 +16,8 @@ from activeeval.report.words import line_of, text_of, worded
 from activeeval.results import Caution, Estimate, Note
 
 HOUSE = Path(activeeval.__file__).parent
+CORPUS = [json.loads(line) for line in Path(__file__).with_name("wording.jsonl").read_text().splitlines()]
+"""Every sentence with the numbers it is made of; elsewhere tests ask for codes, or for the word that matters."""
 OF_A_NOTE = {"input"}
 """Its words are those of the note that it carries."""
 
@@ -35,6 +37,13 @@ def test_every_code_has_words_and_no_words_are_of_nothing():
     assert len(made) > 40
     assert made == {*words._CAUTIONS, *words._NOTES}
     assert not set(words._CAUTIONS) & set(words._NOTES)
+    assert {one["code"] for one in CORPUS} == made | OF_A_NOTE
+
+
+@pytest.mark.parametrize("one", CORPUS, ids=lambda one: one["code"])
+def test_a_sentence_is_the_corpus_s(one):
+    numbers = {name: tuple(value) if isinstance(value, list) else value for name, value in one["numbers"].items()}
+    assert text_of(Note(one["code"], numbers)) == one["text"]
 
 
 def test_parameters_are_named_as_a_face_wants():
