@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli import output
 from activeeval.cli.inputs import POSITIVE, SHARE, seed_option
-from activeeval.cli.output import (
-    check_apart,
-    check_new,
-    emit,
-    force_option,
-    rows_options,
-    say,
-)
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
-    from activeeval.adaptation.choice import RegularizationChoice, RegularizationRow
-    from activeeval.report.rendering import Cell
+    from activeeval.adaptation.choice import RegularizationChoice
     from activeeval.tasks.adapt import Preferences
 
 
@@ -48,9 +40,9 @@ OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves", "learning_rate": "--lea
 @click.option("--click-level", type=SHARE, default=0.05, help="Of the test of two click rates.")
 @click.option("--plot", metavar="FILE", help="Draw nDCG@5, precision and B over the regularization.")
 @click.option("--out", required=True, metavar="FILE", help="The tuned ranker and its base: plain arrays, no code.")
-@force_option
+@output.force_option
 @seed_option
-@rows_options
+@output.rows_options
 @click.pass_context
 def adapt(
     context: click.Context,
@@ -80,24 +72,24 @@ def adapt(
     activeeval rank S2.txt --ranker tuned.ranker --out tuned.S2.txt
     """
     from activeeval.report import PICTURES
-    from activeeval.tasks.adapt import read_preferences
+    from activeeval.tasks.adapt import choice_rows, read_preferences
 
     _check_base(context, base)
     read = (letor, *more, *pairs, *options["pairs_letor"], *([base] if base else []))
-    check_apart({"--out": out, "--plot": plot}, read)
-    check_new(out, (), force)
+    output.check_apart({"--out": out, "--plot": plot}, read)
+    output.check_new(out, (), force)
     if plot:
-        check_new(plot, PICTURES, force)
+        output.check_new(plot, PICTURES, force)
     tell("reading the preferences")
     preferences = read_preferences(pairs, click_level)
     for note in preferences.notes:
-        say(note)
+        output.say(note)
     tell("adapting")
     choice = _adapted((letor, *more), preferences, base=base, **options)
-    emit([_row(row, choice, form) for row in (choice.base, *choice.table)], form, places)
+    output.emit(choice_rows(choice, is_exact=form == "jsonl"), form, places)
     _write(choice, out, plot)
     _say_cautions(choice, base)
-    say(f"wrote {out}: regularization {choice.regularization:g}")
+    output.say(f"wrote {out}: regularization {choice.regularization:g}")
 
 
 @click.command()
@@ -105,7 +97,7 @@ def adapt(
 @click.option("--ranker", required=True, metavar="FILE", help="What `activeeval adapt` wrote.")
 @click.option("--base", "of_base", is_flag=True, help="Score by the ranker's base, as it was before it was tuned.")
 @click.option("--out", required=True, metavar="FILE", help="Scores, a number a line.")
-@force_option
+@output.force_option
 def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
     """Score the documents of a LETOR file by a ranker, so that it can enter a comparison, as against its own base.
 
@@ -117,12 +109,12 @@ def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
     from activeeval.io.text.scores import write_scores
     from activeeval.tasks.adapt import scored
 
-    check_apart({"--out": out}, (letor, ranker))
-    check_new(out, (), force)
+    output.check_apart({"--out": out}, (letor, ranker))
+    output.check_new(out, (), force)
     tell("scoring")
     scores = scored(ranker, letor, of_base=of_base)
     write_scores(scores, out)
-    say(f"wrote {out}: {scores.size} scores")
+    output.say(f"wrote {out}: {scores.size} scores")
 
 
 def _check_base(context: click.Context, base: str | None) -> None:
@@ -163,24 +155,17 @@ def _say_cautions(choice: RegularizationChoice, base: str | None) -> None:
     """Say what the figures cannot be read without."""
     if choice.n_irrelevant:
         share = f"{choice.n_irrelevant} of {choice.n_queries} judged queries"
-        say(f"{share} have no relevant document: their nDCG@5 counts as 0")
+        output.say(f"{share} have no relevant document: their nDCG@5 counts as 0")
     if choice.n_seen:
-        say(f"{base} was tuned on {choice.n_seen} of these queries before: the figures are not held out from it")
+        output.say(f"{base} was tuned on {choice.n_seen} of these queries before: the figures are not held out from it")
     if still_open := [f"{row.regularization:g}" for row in choice.table if not row.converged]:
-        say(f"the hinge has not converged at λ = {', '.join(still_open)}: these figures are of weights on the way")
+        output.say(
+            f"the hinge has not converged at λ = {', '.join(still_open)}: these figures are of weights on the way"
+        )
     if not choice.is_better:
         values = f"B {choice.chosen.b.value:.4f} against {choice.base.b.value:.4f}"
-        say(f"no λ makes it better than its base: {values}; the ranker is written all the same")
+        output.say(f"no λ makes it better than its base: {values}; the ranker is written all the same")
     if choice.end:
-        say(f"the chosen λ = {choice.regularization:g} is the {choice.end} of the path, the best one may lie beyond it")
-
-
-def _row(row: RegularizationRow, choice: RegularizationChoice, form: str) -> dict[str, Cell]:
-    """Return a λ as a row; the base has none."""
-    # to decimal places, small ones would all be 0
-    strength = row.regularization if form == "jsonl" else f"{row.regularization:g}"
-    is_base, shown = row is choice.base, {"ndcg@5": row.measure, "precision": row.precision, "b": row.b}
-    cells: dict[str, Cell] = {"regularization": None if is_base else strength}
-    for name, figure in shown.items():
-        cells |= {name: figure.value, f"{name}_se": figure.se}
-    return cells | {"is_chosen": not is_base and row.regularization == choice.regularization}
+        output.say(
+            f"the chosen λ = {choice.regularization:g} is the {choice.end} of the path, the best one may lie beyond it"
+        )

@@ -104,7 +104,6 @@ def drawn(options: Mapping[str, Any]) -> tuple[Case, Sample]:
     """Return what the values of `drawing_options` come to, with a seed of the system's where there is none."""
     from activeeval.cases.case import check_fits
     from activeeval.design.methods import find_method
-    from activeeval.tasks.plan import budget_for
     from activeeval.tasks.samples import draw
 
     asked = {name: options[name] for name in _ASKED}
@@ -118,6 +117,8 @@ def drawn(options: Mapping[str, Any]) -> tuple[Case, Sample]:
     case = inputs.prepared(of_pool, measures, judging=judging, use_labels=False)
     tell("choosing what to judge")
     if goal is not None:
+        from activeeval.tasks.plan import budget_for  # whoever has a budget waits for no planner
+
         budget = budget_for(case, list(dict.fromkeys(measures)), goal, method, share)
         output.say(f"{goal} takes a budget of {budget}, as far as the grade model is right about how uncertain it is")
     return case, draw(case, measures, budget=budget, method=method, defensive_share=share, **asked)

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli import inputs
-from activeeval.cli.output import (
-    check_new,
-    check_out,
-    emit,
-    force_option,
-    rows_options,
-    say,
-)
+from activeeval.cli import inputs, output
 
 if TYPE_CHECKING:
     from activeeval.gains import GainDiscountLearner, ListSource
@@ -71,8 +63,8 @@ def gains() -> None:
 )
 @inputs.confidence_option
 @click.option("--out", required=True, metavar="FILE", help="File to write: .json.")
-@force_option
-@rows_options
+@output.force_option
+@output.rows_options
 def learn(
     validation: tuple[str, ...],
     margin: str,
@@ -100,21 +92,23 @@ def learn(
     from activeeval.io.gains import write_gains
     from activeeval.tasks.gains import learn_gains
 
-    check_new(out, (".json",), force)
+    output.check_new(out, (".json",), force)
     if validation and options["C"] is not None:
         raise click.UsageError("--validation chooses C: leave out --C")
     source = _source(options)
     data = load_preferences(options["prefs"], options["max_grade"], source)
     held = load_preferences(validation, data.max_grade, source) if validation else None
     if data.n_pairs > _MANY and data.n_pairs * data.depth * data.n_levels > _MUCH:
-        say(f"{data.n_pairs} pairs: cross-validation and {resamples} resamples can take minutes; see --C, --resamples")
+        output.say(
+            f"{data.n_pairs} pairs: cross-validation and {resamples} resamples can take minutes; see --C, --resamples"
+        )
     learner = _learner(options, margin=margin, tie_margin=tie_margin)
     how: dict[str, Any] = {"validation": held, "resamples": resamples, "confidence": confidence}
     fields = learn_gains(learner, data, seed=options["seed"], best_gain=best_gain, **how)
     write_gains(out, fields)
     _tell(fields)
     _emit(fields, form, places)
-    say(f"wrote {out}: use it as --measure @{out}")
+    output.say(f"wrote {out}: use it as --measure @{out}")
 
 
 def _source(options: dict[str, Any]) -> ListSource | None:
@@ -143,9 +137,11 @@ def _tell(fields: Mapping[str, Any]) -> None:
     chosen = "" if held_out is None else f"; C = {fields['C']:g} orders {held_out:.1%} of held-out preferences rightly"
     if fields["held_out_loss"] is not None and fields["C"] in (GRID[0], GRID[-1]):
         chosen += f", the {'least' if fields['C'] == GRID[0] else 'largest'} that is tried"
-    say(f"{fields['pairs']} preferences and {fields['ties']} ties, {fields['violated']} not ordered rightly{chosen}")
+    output.say(
+        f"{fields['pairs']} preferences and {fields['ties']} ties, {fields['violated']} not ordered rightly{chosen}"
+    )
     if fields["violated_by_measure"] != fields["violated"]:
-        say(f"gains and discounts alone do not order {fields['violated_by_measure']} rightly")
+        output.say(f"gains and discounts alone do not order {fields['violated_by_measure']} rightly")
     odd = {
         "duplicates": "pairs repeat another",
         "contradictory": "pairs of lists are preferred both ways",
@@ -157,30 +153,30 @@ def _tell(fields: Mapping[str, Any]) -> None:
     }
     for name, text in odd.items():
         if fields[name]:
-            say(f"{fields[name]} {text}")
+            output.say(f"{fields[name]} {text}")
     for caution in fields["cautions"]:
-        say(f"caution: {caution}")
+        output.say(f"caution: {caution}")
     resampled = fields.get("stability", {})
     if resampled and resampled["units"] < _FEW:
-        say(f"caution: {resampled['units']} {resampled['resampled']} make a rough stability band")
+        output.say(f"caution: {resampled['units']} {resampled['resampled']} make a rough stability band")
 
 
 def _emit(fields: Mapping[str, Any], form: str, places: int) -> None:
     from activeeval.report import gains_band, gains_rows
 
     by_grade, by_rank = gains_rows(fields)
-    emit(by_grade, form, places)
+    output.emit(by_grade, form, places)
     if form != "jsonl":
         click.echo()
-    emit(by_rank, form, places)
+    output.emit(by_rank, form, places)
     if band := gains_band(fields):
-        say(f"{band.columns[0]} … {band.columns[1]}: {band.meaning}")
+        output.say(f"{band.columns[0]} … {band.columns[1]}: {band.meaning}")
 
 
 @gains.command()
 @click.argument("file", metavar="FILE")
 @click.option("--plot", metavar="FILE", help="Draw gains and discounts (.png, .svg, .pdf).")
-@rows_options
+@output.rows_options
 def show(file: str, plot: str | None, places: int, form: str) -> None:
     """Show gains by grade and discounts by rank, beside the usual ones, and how far they can be believed.
 
@@ -191,17 +187,17 @@ def show(file: str, plot: str | None, places: int, form: str) -> None:
     from activeeval.report import PICTURES, plot_gains
 
     if plot:
-        check_out(plot, PICTURES)
+        output.check_out(plot, PICTURES)
     kept = read_gains(file)
     fields = {**kept.fields, "gains": kept.gains, "discounts": kept.discounts}
     _emit(fields, form, places)
     if "rank_one_share" in fields:
-        say(f"gains and discounts hold {fields['rank_one_share']:.1%} of the weights of ranks and grades")
+        output.say(f"gains and discounts hold {fields['rank_one_share']:.1%} of the weights of ranks and grades")
     for caution in fields.get("cautions", ()):
-        say(f"caution: {caution}")
+        output.say(f"caution: {caution}")
     if plot:
         plot_gains(fields, plot)
-        say(f"wrote {plot}")
+        output.say(f"wrote {plot}")
 
 
 @gains.command("next")
@@ -209,7 +205,7 @@ def show(file: str, plot: str | None, places: int, form: str) -> None:
 @click.option("--count", type=click.IntRange(1), default=1, help="How many pairs to name.")
 @click.option("--start", type=click.IntRange(1), default=20,
               help="Answers before the choice is by weights; until then it is by chance.")  # fmt: skip
-@rows_options
+@output.rows_options
 def next_pair(count: int, start: int, places: int, form: str, **options: Any) -> None:
     """Name the pair worth asking about next: the one that the answers so far are least sure of.
 
@@ -222,6 +218,6 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
 
     how = {"count": count, "start": start, "seed": options["seed"]}
     chosen = next_pairs(options["prefs"], options["max_grade"], _source(options), _learner(options), **how)
-    emit(chosen.rows, form, places)
+    output.emit(chosen.rows, form, places)
     by_chance = "; chosen by chance" if chosen.is_by_chance else ""
-    say(f"{chosen.n_answered} pairs are answered, {chosen.n_unanswered} are not{by_chance}")
+    output.say(f"{chosen.n_answered} pairs are answered, {chosen.n_unanswered} are not{by_chance}")

@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli import inputs
-from activeeval.cli.output import (
-    check_out,
-    emit,
-    rows_options,
-    say,
-    say_notes,
-    show_table,
-)
+from activeeval.cli import inputs, output
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
     from activeeval.cases.case import Case
     from activeeval.planning import MeasurePlan
+
+_GOAL = ("half_width", "difference", "power", "scope")
 
 
 @click.command()
@@ -60,16 +54,12 @@ if TYPE_CHECKING:
     "--seconds", type=inputs.POSITIVE, metavar="S", help="What judging a mean item takes: budgets in hours, too."
 )
 @click.option("--plot", metavar="FILE", help="Draw half-width over budget (.png, .svg, .pdf).")
-@rows_options
+@output.rows_options
 def plan(
     measures: tuple[str, ...],
     judging: str,
     methods: tuple[str, ...],
-    half_width: float | None,
-    difference: float | None,
-    power: float,
     budgets: tuple[Budget, ...],
-    scope: str,
     confidence: float,
     pilots: tuple[str, ...],
     sheets: tuple[str, ...],
@@ -97,22 +87,18 @@ def plan(
     """
     from activeeval.cases.case import check_fits
     from activeeval.design.methods import fitting_methods
-    from activeeval.planning import Goal
     from activeeval.report import PICTURES, plot_plans
-    from activeeval.tasks.plan import plan_measure
+    from activeeval.tasks.plan import goals_of, plan_measure
     from activeeval.tasks.samples import judged_pilots
 
-    if budgets and half_width is not None:
+    goals = goals_of(confidence=confidence, **{name: options.pop(name) for name in _GOAL})
+    if budgets and any(goal.half_width is not None for goal in goals):
         raise click.UsageError("--half-width asks which budget: give that or --budget")
     if sheets and not pilots:
         raise click.UsageError("--sheet holds the judgments of a --pilot: give the pilot's sample, too")
-    wanted: list[dict[str, Any]] = [{"half_width": half_width}, {"difference": difference, "power": power}]
-    goals = [
-        Goal(**wish, scope=scope, confidence=confidence) for wish in wanted if next(iter(wish.values())) is not None
-    ]
     check_fits(measures, [name for name in methods if name != "all"])
     if plot:
-        check_out(plot, PICTURES)
+        output.check_out(plot, PICTURES)
     judged = judged_pilots(pilots, sheets)
     case = inputs.prepared(options, measures, judging=judging, use_labels=False)
     plans: list[list[MeasurePlan]] = []
@@ -124,7 +110,7 @@ def plan(
     _show(plans, case, confidence, seconds, form, places)
     if plot:
         plot_plans([_hardest(of_measure) for of_measure in plans], confidence, plot)
-        say(f"wrote {plot}")
+        output.say(f"wrote {plot}")
 
 
 def _show(
@@ -134,7 +120,9 @@ def _show(
 
     asked: dict[str, Any] = {"confidence": confidence, "seconds": seconds}
     if form != "text":
-        emit([row for of_measure in plans for plan in of_measure for row in plan_rows(plan, **asked)], form, places)
+        output.emit(
+            [row for of_measure in plans for plan in of_measure for row in plan_rows(plan, **asked)], form, places
+        )
     for of_measure in plans:
         plan = _hardest(of_measure)
         if form == "text":
@@ -143,8 +131,8 @@ def _show(
                 what = f"the hardest of {len(of_measure)} contrasts, one sample for all (-o jsonl has each)"
             title = f"{plan.name}, {what}: {case.workload.pool.n_queries} queries, "
             title += f"budgets in {case.workload.pool.cost_unit}"
-            show_table(plain_plan_rows(plan, **asked), title)
-        say_notes(plan.notes(confidence, seconds), before=f"{plan.name}: ")
+            output.show_table(plain_plan_rows(plan, **asked), title)
+        output.say_notes(plan.notes(confidence, seconds), before=f"{plan.name}: ")
 
 
 def _hardest(plans: Sequence[MeasurePlan]) -> MeasurePlan:

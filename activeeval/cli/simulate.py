@@ -121,9 +121,10 @@ def _say_of_draws(case: Case, chosen: dict[str, list[str]], interval: str) -> No
 
 
 def _say_of_budgets(trial: Trial) -> None:
-    """Say which budgets are left out, and where one query would weigh too much."""
-    for name, refusal in trial.left_out:
+    """Say which budgets are left out, raise where all are, and say where one query would weigh too much."""
+    for name, refusal in trial.left_out[: None if trial.budgets else -1]:
         output.say(f"{trial.measure}, {name}: {complaint(refusal)}; left out")
+    trial.check_paid()
     if trial.contest is None:
         for name, design in trial.least().items():
             output.warn_of_weights(f"{name}, {trial.measure}", design)

@@ -23,6 +23,7 @@ from activeeval.io.text.letor import LetorData, feature_counts, read_letor, row_
 from activeeval.judgments import read
 from activeeval.judgments.reading import of_table
 from activeeval.pool import QueryPool
+from activeeval.report.rendering import Cell
 from activeeval.types import Floats
 
 _OF_CLICKS = {"impressions", "clicks", "position"}
@@ -154,6 +155,20 @@ def adapted(
     return choose_regularization(
         ranker, _features(judged), judged.grades, _queries(judged), pairs, lambdas=lambdas, **more, **options
     )
+
+
+def choice_rows(choice: RegularizationChoice, *, is_exact: bool) -> list[dict[str, Cell]]:
+    """Return the base, which has no λ, and each λ as a row; λ as text where it is not to be exact."""
+    rows = []
+    for row in (choice.base, *choice.table):
+        # to decimal places, small ones would all be 0
+        strength = row.regularization if is_exact else f"{row.regularization:g}"
+        is_base, shown = row is choice.base, {"ndcg@5": row.measure, "precision": row.precision, "b": row.b}
+        cells: dict[str, Cell] = {"regularization": None if is_base else strength}
+        for name, figure in shown.items():
+            cells |= {name: figure.value, f"{name}_se": figure.se}
+        rows.append(cells | {"is_chosen": not is_base and row.regularization == choice.regularization})
+    return rows
 
 
 def scored(path: str, letor: str, *, of_base: bool = False) -> Floats:

@@ -138,9 +138,8 @@ def answers(
         read = _by_segment(sample, question.target, members, scope)
         missing = tuple(name for name in members if name not in read)
         small.setdefault(missing, []).append(f"{question.target.name} ({question.title})")
-        answered += [
-            answer(question._replace(target=part), estimate, len(read), name) for name, (part, estimate) in read.items()
-        ]
+        for name, (part, estimate) in read.items():
+            answered.append(answer(question._replace(target=part), estimate, len(read), name))
     if not answered:
         raise InputError(f"{segments}: no segment has {FEWEST} judged queries: there is nothing to read")
     for missing, of in small.items():

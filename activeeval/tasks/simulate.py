@@ -79,6 +79,12 @@ class Trial:
         """Its name."""
         return self.targets[0].name
 
+    def check_paid(self) -> None:
+        """Raise InputError where no budget pays for all."""
+        if not self.budgets:
+            name, refusal = self.left_out[-1]
+            raise InputError(f"{self.measure}, {name}: {refusal}", field="budget")
+
     def least(self) -> dict[str, Design]:
         """Return the design of each method at the smallest budget."""
         return {name: _paid(design, self.budgets[0], self.expected) for name, design in self.designs.items()}
@@ -136,7 +142,7 @@ def trial_of(
     Raises
     ------
     InputError
-        Where no budget does, or no label can change the target.
+        Where no label can change a target.
     """
     contest = Contest.of(case, measure, methods, defensive_share, weights=weights) if case.systems else None
     if contest is not None:
@@ -154,9 +160,6 @@ def trial_of(
             paid.append(amount)
         except BudgetError as problem:
             left_out.append((name, by_amount[amount].refused(problem, *targets, known=case.known)))
-    if not paid:
-        name, refusal = left_out[-1]
-        raise InputError(f"{targets[0].name}, {name}: {refusal}", field="budget")
     return Trial(
         case=case,
         targets=tuple(targets),

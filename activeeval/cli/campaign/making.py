@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from activeeval.cli import drawing
-from activeeval.cli.campaign.options import check_free, of_campaign, opened, place_of, tell_made
+from activeeval.cli.campaign.options import check_free, of_campaign, opened, place_of
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP
-from activeeval.cli.output import emit, output_option, say, warn_of_weights
+from activeeval.cli.output import emit, emit_done, output_option, say, warn_of_weights
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def create(
     """
     from activeeval.campaign import Rules
     from activeeval.store import checked_name
-    from activeeval.tasks.campaigns.making import check_rules
+    from activeeval.tasks.campaigns.making import Made, check_rules
     from activeeval.tasks.campaigns.making import create as make
 
     check_free(checked_name(name), db)
@@ -96,9 +97,10 @@ def create(
     beside = {"seed": sample.seed, "half_width": options["half_width"]}
     with opened(name, db, create=True) as store:
         seq = make(store, name, sample, rules, texts=texts, beside=beside)
-    say(f"seed {sample.seed}: campaign {name} is in {place_of(name, db)}, {seq} events")
+        made = Made.of(store, name, place_of(name, db), sample, seq)
+    say(f"seed {made.seed}: campaign {name} is in {made.db}, {seq} events")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
-    tell_made(name, db, sample, seq, 1, form)
+    emit_done([asdict(made)], form)
 
 
 def _labels(other: str, db: str | None) -> KnownGrades:
@@ -127,14 +129,15 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     \b
     activeeval campaign top-up week1 --budget 100
     """
+    from activeeval.tasks.campaigns.making import Made
     from activeeval.tasks.campaigns.making import top_up as grow
 
     tell("topping up")
     with opened(name, db) as store:
         sample, seq = grow(store, name, budget, lambda grown: drawing.texts_for(grown, name, documents, queries))
-        version = store.samples(name)[-1].version
+        made = Made.of(store, name, place_of(name, db), sample, seq)
     say(f"campaign {name} is topped up as of event {seq}")
-    tell_made(name, db, sample, seq, version, form)
+    emit_done([asdict(made)], form)
 
 
 @click.command()
@@ -157,7 +160,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     \b
     activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 100
     """
-    from activeeval.tasks.campaigns.making import check_judged
+    from activeeval.tasks.campaigns.making import Made, check_judged
     from activeeval.tasks.campaigns.making import redraw as grow
     from activeeval.tasks.campaigns.standing import check_next_round, standing
 
@@ -169,9 +172,9 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     with opened(name, db) as store:
         check_next_round(standing(store, name), sample)
         seq = grow(store, name, sample, texts)
-        version = store.samples(name)[-1].version
+        made = Made.of(store, name, place_of(name, db), sample, seq)
     say(f"seed {sample.seed}: a further round of campaign {name}, as of event {seq}")
-    tell_made(name, db, sample, seq, version, form)
+    emit_done([asdict(made)], form)
 
 
 def _by_clock(store: Store, name: str, documents: str | None) -> dict[str, Any]:
@@ -179,9 +182,8 @@ def _by_clock(store: Store, name: str, documents: str | None) -> dict[str, Any]:
     from activeeval.tasks.campaigns.seconds import clocked, is_timed
 
     source = click.get_current_context().get_parameter_source
-    if any(source(option) is not click.core.ParameterSource.DEFAULT for option in ("cost", "overhead")):
-        return {}
-    if not is_timed(store.events(name)):
+    is_asked = any(source(option) is not click.core.ParameterSource.DEFAULT for option in ("cost", "overhead"))
+    if is_asked or not is_timed(store.events(name)):
         return {}
     taken = clocked(store, name, documents)
     say(f"costs by the judges' clocks: {taken.model.words}; --cost uniform leaves them out")

@@ -13,7 +13,6 @@ from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     from activeeval.store import Store
-    from activeeval.tasks.samples import Sample
 
 _URL = re.compile(r"[a-z][\w+.-]*://", re.I)
 _SECRET = re.compile(r":.*@|pass\w*\s*=", re.I | re.S)
@@ -74,25 +73,6 @@ def check_free(name: str, db: str | None) -> None:
 def of_campaign(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the name of a campaign and where it is stored."""
     return name_argument(db_option(command))
-
-
-def tell_made(name: str, db: str | None, sample: Sample, seq: int, version: int, form: str) -> None:
-    """Print what was drawn for a campaign as a row, where somebody asked for rows."""
-    from activeeval.cli.output import emit_done
-
-    units = sample.campaign.planned[sample.n_before :]
-    row = {
-        "campaign": name,
-        "db": place_of(name, db),
-        "as_of": seq,
-        "version": version,
-        "seed": sample.seed,
-        "items": sum(len(unit.items) for unit in units),
-        "queries": len({unit.query for unit in units}),
-        "budget": sample.campaign.design.budget,
-        "blocks": len(sample.campaign.design.blocks),
-    }
-    emit_done([row], form)
 
 
 def judge_of(text: str) -> str:

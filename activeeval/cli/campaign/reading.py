@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
         row = status_of(state, store)
     now, lines = [], []
     try:
-        now, lines = intervals(state, confidence), [reached(state)]
+        now, lines = [asdict(interim) for interim in intervals(state, confidence)], [reached(state)]
     except ActiveEvalError as problem:  # what is spent and what waits is known all the same
         lines = [complaint(problem, click.get_current_context().command)]
     if form == "text":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
@@ -28,8 +28,48 @@ Row = dict[str, Any]
 ANSWERS = ("judged", "cannot")
 
 
-def work_of(state: State, events: Sequence[Event]) -> list[Row]:
-    """Return a row for each judge, by name: what counts of the answers, what does not, and how long they took."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a judge did: what counts of the answers, what does not, and how long they took.
+
+    Attributes
+    ----------
+    judge : str
+    judged, cannot : int
+        Answers that stand.
+    changed, later, late : int
+        Answers that others took the place of, items put off, and answers that came too late to count.
+    timed : int
+        Answers whose time was taken.
+    seconds_median, seconds_mean : float or None
+        Of these.
+    hours : float or None
+        Of all that the judge did.
+    """
+
+    judge: str
+    judged: int
+    cannot: int
+    changed: int
+    later: int
+    late: int
+    timed: int
+    seconds_median: float | None
+    seconds_mean: float | None
+    hours: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """How many answers a judge gave on a day, UTC."""
+
+    day: str
+    judge: str
+    answers: int
+
+
+def work_of(state: State, events: Sequence[Event]) -> list[Work]:
+    """Return the work of each judge, by name."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     seconds: dict[str, list[float]] = defaultdict(list)
     spent: Counter[str] = Counter()
@@ -41,16 +81,16 @@ def work_of(state: State, events: Sequence[Event]) -> list[Row]:
                 seconds[event.judge].append(event.active_ms / 1000)
     stands = Counter((e.judge, e.kind) for e in state.standing)
     return [
-        {
-            "judge": judge,
-            "judged": stands[judge, "judged"],
-            "cannot": stands[judge, "cannot"],
-            "changed": by_kind["said"] - stands[judge, "judged"] - stands[judge, "cannot"],
-            "later": by_kind["later"],
-            "late": by_kind["late"],
+        Work(
+            judge=judge,
+            judged=stands[judge, "judged"],
+            cannot=stands[judge, "cannot"],
+            changed=by_kind["said"] - stands[judge, "judged"] - stands[judge, "cannot"],
+            later=by_kind["later"],
+            late=by_kind["late"],
             **seconds_of(seconds[judge]),
-            "hours": spent[judge] / 3.6e6 if spent[judge] else None,
-        }
+            hours=spent[judge] / 3.6e6 if spent[judge] else None,
+        )
         for judge, by_kind in sorted(counts.items())
     ]
 
@@ -61,10 +101,10 @@ def seconds_of(taken: Sequence[float]) -> Row:
     return {"timed": seconds.n, "seconds_median": seconds.median, "seconds_mean": seconds.mean}
 
 
-def days_of(events: Sequence[Event]) -> list[Row]:
+def days_of(events: Sequence[Event]) -> list[Day]:
     """Return how many answers each judge gave on each day, UTC."""
     counts = Counter((date_of(e.at)[:10], e.judge) for e in events if e.kind in ANSWERS)
-    return [{"day": day, "judge": judge, "answers": n} for (day, judge), n in sorted(counts.items())]
+    return [Day(day=day, judge=judge, answers=n) for (day, judge), n in sorted(counts.items())]
 
 
 def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> Row | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,50 @@ from activeeval.tasks.samples import Sample, unpacked_sample
 REDRAWN = "redrawn"
 """Why there is a version that is a round of its own."""
 Texts = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What was drawn for a campaign: the fields of its row.
+
+    Attributes
+    ----------
+    campaign, db : str
+        Its name and where it is stored.
+    as_of, version : int
+        The last event, and the version of the sample.
+    seed : int or None
+    items, queries : int
+        That are new on sheets.
+    budget : float or None
+    blocks : int
+    """
+
+    campaign: str
+    db: str
+    as_of: int
+    version: int
+    seed: int | None
+    items: int
+    queries: int
+    budget: float | None
+    blocks: int
+
+    @classmethod
+    def of(cls, store: Store, name: str, place: str, sample: Sample, seq: int) -> Self:
+        """Return what was drawn last, as of an event, for a campaign that is stored at a place."""
+        units, design = sample.campaign.planned[sample.n_before :], sample.campaign.design
+        return cls(
+            campaign=name,
+            db=place,
+            as_of=seq,
+            version=store.samples(name)[-1].version,
+            seed=sample.seed,
+            items=sum(len(unit.items) for unit in units),
+            queries=len({unit.query for unit in units}),
+            budget=design.budget,
+            blocks=len(design.blocks),
+        )
 
 
 def create(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,68 @@ from activeeval.errors import InputError, StateError
 from activeeval.measures import Target
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns.standing import Standing, answered, grades_of
-from activeeval.tasks.campaigns.status import progress_of
+from activeeval.tasks.campaigns.status import spent_by_block
 
 MOST_QUERIES = 15
 """Of those that matter most to an estimate."""
-Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """An estimate with its interval, and with one that holds at every look, where there is one."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    low_every_look: float | None
+    high_every_look: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """What could be read as of an event: the answers to all questions that the campaign was made for.
+
+    Attributes
+    ----------
+    as_of : int
+    date : str
+    block, blocks, rounds : int
+        Complete, planned, and read.
+    spent : float
+        In the pool's mean items.
+    answers : list of Ends
+    """
+
+    as_of: int
+    date: str
+    block: int
+    blocks: int
+    rounds: int
+    spent: float
+    answers: list[Ends]
+
+    def says_the_same(self, other: Moment) -> bool:
+        """Whether another moment gives the same estimates and intervals."""
+        return [(ends.value, ends.low) for ends in self.answers] == [(ends.value, ends.low) for ends in other.answers]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryShare:
+    """A judged query with its share of an estimate's variance, and how far it moves the estimate."""
+
+    query_id: str
+    text: str
+    items: int
+    share: float
+    shift: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Largest:
+    """The judged queries that matter most to the answer of a question, by its number."""
+
+    question: int
+    queries: list[QueryShare]
 
 
 def date_of(microseconds: int) -> str:
@@ -39,25 +96,21 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def readings_of(state: Standing, scope: str, confidence: float) -> list[Row]:
-    """Return a reading for each event at which more could be read, and one as of the last where that says another.
+def readings_of(state: Standing, scope: str, confidence: float) -> list[Moment]:
+    """Return a moment for each event at which more could be read, and one as of the last where that says another.
 
-    Each has the values of all questions the campaign was made for, in the order of `estimate_rows`.
+    Each has the values of all questions the campaign was made for, in their order.
     """
-    past, rows = state.before(), list[Row]()
+    past, moments = state.before(), list[Moment]()
     for seq in sorted({*state.state.complete_at.values(), state.as_of}):
         past.apply(state.log[past.as_of : seq])
-        row = _reading(past, scope, confidence)
-        if row is not None and not (rows and _says_the_same(rows[-1], row)):
-            rows.append(row)
-    return rows
+        moment = _moment(past, scope, confidence)
+        if moment is not None and not (moments and moments[-1].says_the_same(moment)):
+            moments.append(moment)
+    return moments
 
 
-def _says_the_same(first: Row, other: Row) -> bool:
-    return [(a["value"], a["low"]) for a in first["answers"]] == [(b["value"], b["low"]) for b in other["answers"]]
-
-
-def _reading(state: Standing, scope: str, confidence: float) -> Row | None:
+def _moment(state: Standing, scope: str, confidence: float) -> Moment | None:
     """Return what could be read as of an event; None where nothing could."""
     try:
         answers, _ = answered(state, scope=scope, confidence=confidence)
@@ -67,35 +120,28 @@ def _reading(state: Standing, scope: str, confidence: float) -> Row | None:
         always, _ = answered(state, scope=scope, confidence=confidence, kind="group-sequential")
     except InputError:  # of several rounds, and beyond the budget that the looks were planned for, there is none
         always = None
-    progress = progress_of(state)
-    return {
-        "as_of": state.as_of,
-        "date": date_of(state.log[-1].at),
-        "block": progress["block"],
-        "blocks": progress["blocks"],
-        "rounds": len(state.read),
-        "spent": progress["spent"],
-        "answers": [
-            _ends_of(answer) | _always(None if always is None else always[k]) for k, answer in enumerate(answers)
-        ],
-    }  # fmt: skip
+    return Moment(
+        as_of=state.as_of,
+        date=date_of(state.log[-1].at),
+        block=state.block,
+        blocks=state.n_blocks,
+        rounds=len(state.read),
+        spent=sum(spent_by_block(state).values()),
+        answers=[_ends(answer, None if always is None else always[k]) for k, answer in enumerate(answers)],
+    )
 
 
-def _ends_of(answer: Answer) -> Row:
-    return {
-        "value": finite(answer.estimate.value),
-        "low": finite(answer.interval.low),
-        "high": finite(answer.interval.high),
-    }
+def _ends(answer: Answer, always: Answer | None) -> Ends:
+    return Ends(
+        value=finite(answer.estimate.value),
+        low=finite(answer.interval.low),
+        high=finite(answer.interval.high),
+        low_every_look=None if always is None else finite(always.interval.low),
+        high_every_look=None if always is None else finite(always.interval.high),
+    )
 
 
-def _always(answer: Answer | None) -> Row:
-    """Return the ends of an interval that holds at every look, where there is one."""
-    low, high = (math.nan, math.nan) if answer is None else (answer.interval.low, answer.interval.high)
-    return {"low_every_look": finite(low), "high_every_look": finite(high)}
-
-
-def queries_that_matter(state: Standing, texts: dict[str, str]) -> list[Row]:
+def queries_that_matter(state: Standing, texts: dict[str, str]) -> list[Largest]:
     """Return for each question the judged queries with the largest shares of the estimate's variance, 15 at most.
 
     Parameters
@@ -108,15 +154,14 @@ def queries_that_matter(state: Standing, texts: dict[str, str]) -> list[Row]:
         n_judged[query] = n_judged.get(query, 0) + (grade >= 0)
     asked = [sample.made_for for sample in state.read]
     return [
-        {
-            "question": k,
-            "queries": _largest(state, [of_round[k].target for of_round in asked], n_judged, texts),
-        }
+        Largest(question=k, queries=_largest(state, [of_round[k].target for of_round in asked], n_judged, texts))
         for k in range(len(asked[0]))
     ]
 
 
-def _largest(state: Standing, targets: Sequence[Target], n_judged: dict[str, int], texts: dict[str, str]) -> list[Row]:
+def _largest(
+    state: Standing, targets: Sequence[Target], n_judged: dict[str, int], texts: dict[str, str]
+) -> list[QueryShare]:
     variances, shifts = _of_queries(state, targets)
     total = float(variances.sum())
     if not 0 < total < math.inf:
@@ -127,13 +172,13 @@ def _largest(state: Standing, targets: Sequence[Target], n_judged: dict[str, int
         np.flatnonzero(variances > 0).tolist(), key=lambda q: (-round(float(variances[q]) / total, 12), ids[q])
     )
     return [
-        {
-            "query_id": str(ids[q]),
-            "text": texts.get(str(ids[q]), ""),
-            "items": n_judged.get(str(ids[q]), 0),
-            "share": float(variances[q] / total),
-            "shift": float(shifts[q]),
-        }
+        QueryShare(
+            query_id=str(ids[q]),
+            text=texts.get(str(ids[q]), ""),
+            items=n_judged.get(str(ids[q]), 0),
+            share=float(variances[q] / total),
+            shift=float(shifts[q]),
+        )
         for q in order[:MOST_QUERIES]
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from activeeval.store import Store
@@ -101,23 +102,31 @@ def estimates_of(
     )
 
 
-def intervals(state: Standing, confidence: float = 0.95) -> list[dict[str, Any]]:
-    """Return the estimate of each question that the campaign was made for, now and expected at the end.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interim:
+    """The estimate of a question now, and the half-width to expect at the end."""
 
-    Nothing where no block is complete.
-    """
-    if state.block == 0:
-        return []
-    answers, _ = answered(state, confidence=confidence)
+    measure: str
+    question: str
+    value: float
+    low: float
+    high: float
+    half_width: float
+    half_width_at_end: float
+
+
+def intervals(state: Standing, confidence: float = 0.95) -> list[Interim]:
+    """Return the estimate of each question that the campaign was made for; nothing where no block is complete."""
+    answers, _ = answered(state, confidence=confidence) if state.block else ([], [])
     return [
-        {
-            "measure": answer.target.name,
-            "question": answer.question,
-            "value": answer.estimate.value,
-            "low": answer.interval.low,
-            "high": answer.interval.high,
-            "half_width": (answer.interval.high - answer.interval.low) / 2,
-            "half_width_at_end": answer.half_width_at_end,
-        }
+        Interim(
+            measure=answer.target.name,
+            question=answer.question,
+            value=answer.estimate.value,
+            low=answer.interval.low,
+            high=answer.interval.high,
+            half_width=(answer.interval.high - answer.interval.low) / 2,
+            half_width_at_end=answer.half_width_at_end,
+        )
         for answer in answers
     ]

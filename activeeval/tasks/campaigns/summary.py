@@ -63,8 +63,8 @@ def summary(
         "confidence": confidence,
         "estimates": [_estimate(answer, confidence) for answer in answers],
         "notes": [asdict(worded(note)) for note in notes],
-        "readings": readings_of(state, scope, confidence) if answers else [],
-        "queries": queries_that_matter(state, texts) if answers else [],
+        "readings": [asdict(moment) for moment in readings_of(state, scope, confidence)] if answers else [],
+        "queries": [asdict(largest) for largest in queries_that_matter(state, texts)] if answers else [],
         "cost": _cost(state, events, units),
         "calibration": calibrations(state),
         "agreement": agreement_of(state, confidence),
@@ -126,8 +126,8 @@ def _estimate(answer: Answer, confidence: float) -> Row:
 def _cost(state: Standing, events: Sequence[Event], units: Sequence[UnitRow]) -> Row:
     answers = [event for event in events if event.kind in ("judged", "cannot")]
     return {
-        "judges": work_of(state.state, events),
-        "days": days_of(events),
+        "judges": [asdict(work) for work in work_of(state.state, events)],
+        "days": [asdict(day) for day in days_of(events)],
         "all": seconds_of([e.active_ms / 1000 for e in answers if e.active_ms is not None]),
         "model": cost_model_of([unit for unit in units if unit.version <= state.version], events),
     }
