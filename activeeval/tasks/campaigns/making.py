@@ -88,8 +88,8 @@ def top_up(store: Store, name: str, budget: Budget, texts_of: Any = None) -> tup
     versions = store.samples(name)
     if len(rounds_of(versions)) > 1:
         raise StateError(f"campaign {name}: what was drawn in rounds is not topped up: redraw it, for one more round")
-    before, own = unpacked_sample(versions[-1].payload, f"campaign {name}")
-    grown = before.topped_up(budget, own)
+    before, digest = unpacked_sample(versions[-1].payload, f"campaign {name}")
+    grown = before.topped_up(budget, digest)
     return grown, _grow(store, name, grown, "topped up", {} if texts_of is None else texts_of(grown.pairs))
 
 
@@ -144,27 +144,27 @@ def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitR
 
 def rounds_of(versions: Sequence[SampleRow]) -> list[list[SampleRow]]:
     """Return the versions of each round: drawn afresh, and topped up."""
-    found: list[list[SampleRow]] = []
+    rounds: list[list[SampleRow]] = []
     for row in versions:
-        if row.reason == REDRAWN or not found:
-            found.append([])
-        found[-1].append(row)
-    return found
+        if row.reason == REDRAWN or not rounds:
+            rounds.append([])
+        rounds[-1].append(row)
+    return rounds
 
 
 def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_blocks: int = 0) -> list[UnitRow]:
     """Return the rows of the units that are new in a sample; so many units and blocks were there in earlier rounds."""
-    campaign, found, at = sample.campaign, [], 0
+    campaign, units, at = sample.campaign, [], 0
     probabilities = item_probabilities(campaign)
     is_whole = judged_k([target.measure for target in campaign.design.targets]) is not None
     for unit in campaign.planned[sample.n_before :]:
         places, query_text = [], ""
         for item, doc in zip(unit.items, unit.item_ids, strict=True):
-            told = {what: words[at] for what, words in texts.items() if words[at]}
-            query_text = told.pop("query", "")
-            places.append(PlaceRow(doc_id=doc, probability=float(probabilities[item]), text=told))
+            words_of_item = {what: words[at] for what, words in texts.items() if words[at]}
+            query_text = words_of_item.pop("query", "")
+            places.append(PlaceRow(doc_id=doc, probability=float(probabilities[item]), text=words_of_item))
             at += 1
-        found.append(
+        units.append(
             UnitRow(
                 number=n_units + unit.number,
                 block=n_blocks + unit.block,
@@ -176,7 +176,7 @@ def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_block
                 version=version,
             )
         )
-    return found
+    return units
 
 
 def whole_place(query: str, places: Sequence[PlaceRow]) -> PlaceRow:
@@ -200,12 +200,12 @@ def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArra
         The threshold; by default that of the whole sample.
     """
     design = campaign.design
-    found = np.zeros(design.pool.n_items)
+    probabilities = np.zeros(design.pool.n_items)
     selection = campaign.whole_selection
     if isinstance(design.scheme, Replacement):
         missed = (1 - design.scheme.sampling_probs) ** selection.queries.size
-        found[design.order.items] = (1 - missed)[design.order.place_queries]
+        probabilities[design.order.items] = (1 - missed)[design.order.place_queries]
     else:
-        found[design.order.items] = design.order.inclusion_probs(selection.level if level is None else level)[1]
-    found[design.known >= 0] = 1.0
-    return found
+        probabilities[design.order.items] = design.order.inclusion_probs(selection.level if level is None else level)[1]
+    probabilities[design.known >= 0] = 1.0
+    return probabilities

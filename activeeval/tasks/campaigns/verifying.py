@@ -64,16 +64,16 @@ def _since(store: Store, name: str, head: str) -> list[str]:
 
 def _differences(campaign: Campaign, stored: list[UnitRow], version: int, n_units: int, n_blocks: int) -> list[str]:
     """Return where the units that a sample gives are not those that are stored, behind those of earlier rounds."""
-    given = campaign.planned
-    if len(given) != len(stored):
-        return [f"version {version}: the sample has {len(given)} units, the store {len(stored)}"]
-    found, probs = [], item_probabilities(campaign)
-    for unit, row in zip(given, stored, strict=True):
+    planned = campaign.planned
+    if len(planned) != len(stored):
+        return [f"version {version}: the sample has {len(planned)} units, the store {len(stored)}"]
+    problems, probs = [], item_probabilities(campaign)
+    for unit, row in zip(planned, stored, strict=True):
         docs = [doc for place in row.places for doc in place.members or [place.doc_id]]
         theirs = (row.number - n_units, row.block - n_blocks, row.query_id, sorted(docs))
-        own = {place.probability for place in row.places}
+        stored_probs = {place.probability for place in row.places}
         if (unit.number, unit.block, unit.query_id, sorted(unit.item_ids)) != theirs:
-            found.append(f"version {version}: unit {row.number} is not the one that the sample gives")
-        elif row.version == version and own != set(probs[list(unit.items)].tolist()):
-            found.append(f"version {version}: unit {row.number} has other probabilities than the sample gives")
-    return found[:_MOST] + ([f"version {version}: {len(found) - _MOST} more"] if len(found) > _MOST else [])
+            problems.append(f"version {version}: unit {row.number} is not the one that the sample gives")
+        elif row.version == version and stored_probs != set(probs[list(unit.items)].tolist()):
+            problems.append(f"version {version}: unit {row.number} has other probabilities than the sample gives")
+    return problems[:_MOST] + ([f"version {version}: {len(problems) - _MOST} more"] if len(problems) > _MOST else [])
