@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -105,16 +106,19 @@ def main() -> None:
     """Run all cells of the pools that are chosen."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pool", action="append", choices=POOLS, help="repeatable; all by default")
-    parser.add_argument("--repetitions", type=int, default=40)
+    parser.add_argument("--repetitions", type=int, default=20)
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "forecasters.json")
     options = parser.parse_args()
-    parts: list[Ratios] = []
+    by_pool: dict[str, list[Ratios]] = {}
     result = describe(MODULE) | {"overall": [], "cells": []}
     for key in options.pool or POOLS:
         for question in questions(load(key), MEASURES, CASES[:2], OVERHEADS):
-            parts.append(ratios(question, options.repetitions))
-            result["cells"] += list(figures(f"{question.name}, {question.default}", parts[-1]))
-        result["overall"] = list(figures("all cells", joined(parts)))
+            of_cell = ratios(question, options.repetitions)
+            by_pool.setdefault(key, []).append(of_cell)
+            result["cells"] += list(figures(f"{question.name}, {question.default}", of_cell))
+        together = {"all cells": joined(list(chain(*by_pool.values())))}
+        together |= {pool: joined(parts) for pool, parts in by_pool.items()}
+        result["overall"] = [row for name, parts in together.items() for row in figures(name, parts)]
         store(options.out, result)
     for name in ("cells", "overall"):
         show(name, result[name])
