@@ -166,6 +166,12 @@ STEPS = (
         "benchmarks.planning",
         ("results/planning.json",),
     ),
+    Step(
+        "forecasters",
+        "two forecasts of the half-width at the end of a budget, beside what comes",
+        "benchmarks.forecasters",
+        ("results/forecasters.json",),
+    ),
     Step("grade-models", "log-loss of the grade models", "benchmarks.grade_models", ("results/grade_models.json",)),
     Step(
         "peers",

@@ -19,16 +19,16 @@ from activeeval.store.rows import CampaignRow, SampleRow, UnitRow
 
 def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow) -> list[str]:
     """Return what is wrong with a campaign, one line each; nothing where all is as it was written."""
-    found: list[str] = []
+    problems: list[str] = []
     # what is damaged in one place must not hide what is damaged in another
     for check in (_file, _guards, _orphans, _log, _units, _samples, _slots):
         try:
-            found += check(connection, campaign_id, campaign)
+            problems += check(connection, campaign_id, campaign)
         except StateError as error:
-            found.append(str(error))
+            problems.append(str(error))
         except (KeyError, TypeError, ValueError) as error:
-            found.append(f"a row cannot be read: {type(error).__name__} {error}")
-    return list(dict.fromkeys(found))
+            problems.append(f"a row cannot be read: {type(error).__name__} {error}")
+    return list(dict.fromkeys(problems))
 
 
 def rebuild(connection: Connection, campaign_id: int, campaign: CampaignRow) -> None:
@@ -91,8 +91,8 @@ def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
             yield f"{table.name} has rows of campaign {lost}, which is not there"
 
 
-def _matches(one: Any, other: Any, *columns: tuple[str, str]) -> Any:
-    return exists().where(and_(*(one.c[mine] == other.c[theirs] for mine, theirs in columns)))
+def _matches(left: Any, right: Any, *columns: tuple[str, str]) -> Any:
+    return exists().where(and_(*(left.c[mine] == right.c[theirs] for mine, theirs in columns)))
 
 
 def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:

@@ -17,7 +17,7 @@ from activeeval.store.log import append, check_text, chunks, events, lock_log, t
 from activeeval.store.rows import Acknowledged, CampaignRow, Said
 
 
-class Given(NamedTuple):
+class Line(NamedTuple):
     """What a file says of an item.
 
     Attributes
@@ -41,11 +41,11 @@ NEVER_DRAWN = "never drawn"
 ALL_DONE = "all judges asked for have judged it"
 
 
-def check_given(given: Sequence[Given], campaign: CampaignRow) -> None:
+def check_lines(lines: Sequence[Line], campaign: CampaignRow) -> None:
     """Raise InputError, or StateError for a key twice, where a line of a file says what nobody can say."""
     if campaign.by_level:
         raise InputError("this campaign goes strictly by level: answers come one at a time, by claim and submit")
-    for query_id, doc_id, said, key, _ in given:
+    for query_id, doc_id, said, key, _ in lines:
         check_text("query_id", query_id, may_be_empty=False)
         check_text("doc_id", doc_id, may_be_empty=False)
         check_key(key)
@@ -56,24 +56,24 @@ def check_given(given: Sequence[Given], campaign: CampaignRow) -> None:
 
 
 def record(
-    connection: Connection, campaign_id: int, parts: Sequence[tuple[str, Sequence[Given]]], at: int
+    connection: Connection, campaign_id: int, parts: Sequence[tuple[str, Sequence[Line]]], at: int
 ) -> list[list[Acknowledged]]:
     """Store judgments that were made elsewhere, each for a free slot of its item where there is one.
 
     The judges' rows must be locked.
     """
     # all slots before the log: whoever has that waits for nobody
-    slots = _locked_slots(connection, campaign_id, [line for _, given in parts for line in given])
+    slots = _locked_slots(connection, campaign_id, [line for _, lines in parts for line in lines])
     lock_log(connection, campaign_id)
-    return [_record(connection, campaign_id, judge, given, slots, at) for judge, given in parts]
+    return [_record(connection, campaign_id, judge, lines, slots, at) for judge, lines in parts]
 
 
 def _record(
-    connection: Connection, campaign_id: int, judge: str, given: Sequence[Given], slots: _Slots, at: int
+    connection: Connection, campaign_id: int, judge: str, lines: Sequence[Line], slots: _Slots, at: int
 ) -> list[Acknowledged]:
-    before = _Before(connection, campaign_id, judge, [line.key for line in given if line.key is not None])
+    before = _Before(connection, campaign_id, judge, [line.key for line in lines if line.key is not None])
     desk = _Desk(judge=judge, at=at, slots=slots, before=before, next_seq=tail(connection, campaign_id)[0] + 1)
-    answers = [desk.take(line) for line in given]
+    answers = [desk.take(line) for line in lines]
     stored = {event.seq: event for event in append(connection, campaign_id, desk.new)}
     for chosen in desk.done:
         values = {**FREED, "state": "done", "judge": judge}
@@ -99,9 +99,9 @@ class _Before:
     """What the log has of a judge, and under the keys of a file."""
 
     def __init__(self, connection: Connection, campaign_id: int, judge: str, keys: Sequence[str]) -> None:
-        found = events(connection, campaign_id, event.c.judge == judge, event.c.kind.in_((*ANSWERS, "late")))
-        self.answers = {(e.unit, e.doc_id, e.k): e for e in found if e.kind in ANSWERS}
-        self.late = {(e.query_id, e.doc_id): e for e in found if e.kind == "late"}
+        events_of_judge = events(connection, campaign_id, event.c.judge == judge, event.c.kind.in_((*ANSWERS, "late")))
+        self.answers = {(e.unit, e.doc_id, e.k): e for e in events_of_judge if e.kind in ANSWERS}
+        self.late = {(e.query_id, e.doc_id): e for e in events_of_judge if e.kind == "late"}
         self.keyed = {e.key: e for some in chunks(keys) for e in events(connection, campaign_id, event.c.key.in_(some))}
 
     def add(self, new: Event) -> None:
@@ -125,7 +125,7 @@ class _Desk:
     new: list[Event] = field(default_factory=list)
     done: list[int] = field(default_factory=list)
 
-    def take(self, line: Given) -> Acknowledged:
+    def take(self, line: Line) -> Acknowledged:
         query_id, doc_id, said, key, unit_number = line
         if key is not None and key in self.before.keyed:
             return self._repeated(self.before.keyed[key], line)
@@ -133,15 +133,15 @@ class _Desk:
         drawn = self.slots.get((query_id, doc_id), [])
         if unit_number is None:
             stands = (self.before.answers[p.unit, doc_id, p.k] for p in drawn if self._is_answered(p))
-            if (same := next((one for one in stands if says_the_same(one, said)), None)) is not None:
+            if (same := next((answer for answer in stands if says_the_same(answer, said)), None)) is not None:
                 return Acknowledged(event=same, is_repeated=True)
             unit_number = drawn[-1].unit if drawn else None
         places = [p for p in drawn if p.unit == unit_number]
-        own = next((p for p in places if p.judge == self.judge), None)
-        if own is not None and self._is_answered(own):
-            return self._again(self.before.answers[own.unit, doc_id, own.k], said, key)
+        held = next((p for p in places if p.judge == self.judge), None)
+        if held is not None and self._is_answered(held):
+            return self._again(self.before.answers[held.unit, doc_id, held.k], said, key)
         # nobody loses the item that he is looking at while another slot is free
-        chosen = own or next((p for state in ("free", "leased") for p in places if p.state == state), None)
+        chosen = held or next((p for state in ("free", "leased") for p in places if p.state == state), None)
         if chosen is None:
             return self._late(item, said, key, ALL_DONE if places else NEVER_DRAWN)
         chosen.state, chosen.judge = "done", self.judge
@@ -151,7 +151,7 @@ class _Desk:
     def _is_answered(self, at: _Place) -> bool:
         return at.judge == self.judge and at.state == "done"
 
-    def _repeated(self, stored: Event, line: Given) -> Acknowledged:
+    def _repeated(self, stored: Event, line: Line) -> Acknowledged:
         query_id, doc_id, said, key, _ = line
         is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (query_id, doc_id, self.judge)
         if not is_of_item or not says_the_same(stored, said):
@@ -176,11 +176,11 @@ class _Desk:
         return Acknowledged(event=new)
 
 
-def _locked_slots(connection: Connection, campaign_id: int, given: Sequence[Given]) -> _Slots:
+def _locked_slots(connection: Connection, campaign_id: int, lines: Sequence[Line]) -> _Slots:
     if connection.dialect.name == "postgresql":
         # rebuilding gives the slots new numbers: not between reading these and locking them
         connection.execute(text("LOCK TABLE slot IN ROW SHARE MODE"))
-    items = _items(connection, campaign_id, given)
+    items = _items(connection, campaign_id, lines)
     slots: _Slots = {}
     columns = (slot.c.id, slot.c.unit, slot.c.k, slot.c.state, slot.c.judge)
     for some in chunks(sorted(items)):  # in one order for everybody, so that no two imports wait for each other
@@ -192,15 +192,15 @@ def _locked_slots(connection: Connection, campaign_id: int, given: Sequence[Give
     return slots
 
 
-def _items(connection: Connection, campaign_id: int, given: Sequence[Given]) -> dict[int, tuple[str, str]]:
+def _items(connection: Connection, campaign_id: int, lines: Sequence[Line]) -> dict[int, tuple[str, str]]:
     """Return the query and document of every slot that is meant, by its id."""
-    wanted = {(query_id, doc_id) for query_id, doc_id, *_ in given}
-    found: dict[int, tuple[str, str]] = {}
+    wanted = {(query_id, doc_id) for query_id, doc_id, *_ in lines}
+    slots: dict[int, tuple[str, str]] = {}
     for some in chunks(sorted({doc_id for _, doc_id in wanted})):
         for row in connection.execute(_slots_of_documents(campaign_id, some)):
             if (row.query_id, row.doc_id) in wanted:
-                found[row.id] = (row.query_id, row.doc_id)
-    return found
+                slots[row.id] = (row.query_id, row.doc_id)
+    return slots
 
 
 def _slots_of_documents(campaign_id: int, doc_ids: Sequence[str]) -> Any:

@@ -257,7 +257,7 @@ class Store:
         Parameters
         ----------
         said : sequence of (query_id, doc_id, Said) or of these with a key, and with the number of the unit
-            See `activeeval.store.importing.Given`.
+            See `activeeval.store.importing.Line`.
 
         Returns
         -------
@@ -274,15 +274,15 @@ class Store:
         ----------
         parts : sequence of (judge, said)
         """
-        given = [(checked_judge(judge), [importing.Given(*line) for line in said]) for judge, said in parts]
+        by_judge = [(checked_judge(judge), [importing.Line(*line) for line in said]) for judge, said in parts]
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> list[list[Acknowledged]]:
-            for _, said in given:
-                importing.check_given(said, campaign)
+            for _, lines in by_judge:
+                importing.check_lines(lines, campaign)
             now = self._now(connection)
-            for judge in sorted({judge for judge, _ in given}):
+            for judge in sorted({judge for judge, _ in by_judge}):
                 lock_judge(connection, number, judge, now)
-            return importing.record(connection, number, given, now)
+            return importing.record(connection, number, by_judge, now)
 
         return self._write(name, work, is_repeatable=True)
 

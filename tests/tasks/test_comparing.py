@@ -137,13 +137,15 @@ def test_the_answer_that_settles_a_query_is_repeated_with_it(store):
 
 
 def test_a_query_whose_lease_is_over_goes_to_another_judge_who_begins_anew(store, clock):
-    submitted(store, claimed(store))
+    first = claimed(store)
+    submitted(store, first)
     held = claimed(store)
     assert claimed(store, "bob").unit != held.unit
     clock.now += 2 * LEASE_S * SECOND
     judging.submit(store, "top", claimed(store, "bob").token, Said(kind="later"))
     his = claimed(store, "bob")
-    assert his.unit == held.unit
+    assert (his.unit, his.text) == (held.unit, first.text)
+    assert held.text != first.text
     late = submitted(store, held)
     assert (late.event.kind, late.event.reason) == ("late", "the item had gone to another judge")
     submitted(store, his)
@@ -235,6 +237,8 @@ def test_a_query_that_is_reopened_goes_on_where_it_ended(store):
     in_hand = work.ask()
     assert in_hand.query == "q3"
     work.undo()
+    assert store.verify("top") == []
+    assert store.waiting("top") == {"free": 1, "leased": 1, "done": 1}
     assert "q1" not in compared(store, "top", "ann").truths
     question = work.ask()
     assert (question.query, question.first, question.second) == (last.query, last.first, last.second)

@@ -200,17 +200,17 @@ def rounds_of(versions: Sequence[SampleRow]) -> list[list[SampleRow]]:
 
 def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_blocks: int = 0) -> list[UnitRow]:
     """Return the rows of the units that are new in a sample; so many units and blocks were there in earlier rounds."""
-    campaign, rows, at = sample.campaign, [], 0
+    campaign, units, at = sample.campaign, [], 0
     probabilities = item_probabilities(campaign)
     is_whole = judged_k([target.measure for target in campaign.design.targets]) is not None
     for unit in campaign.planned[sample.n_before :]:
         places, query_text = [], ""
         for item, doc in zip(unit.items, unit.item_ids, strict=True):
-            text = {what: words[at] for what, words in texts.items() if words[at]}
-            query_text = text.pop("query", "")
-            places.append(PlaceRow(doc_id=doc, probability=float(probabilities[item]), text=text))
+            words_of_item = {what: words[at] for what, words in texts.items() if words[at]}
+            query_text = words_of_item.pop("query", "")
+            places.append(PlaceRow(doc_id=doc, probability=float(probabilities[item]), text=words_of_item))
             at += 1
-        rows.append(
+        units.append(
             UnitRow(
                 number=n_units + unit.number,
                 block=n_blocks + unit.block,
@@ -222,7 +222,7 @@ def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_block
                 version=version,
             )
         )
-    return rows
+    return units
 
 
 def whole_place(query: str, places: Sequence[PlaceRow]) -> PlaceRow:
