@@ -142,7 +142,7 @@ def _of_queries(found: Standing, targets: Sequence[Target]) -> tuple[NDArray[np.
     """Return what each query adds to the variance, and to the estimate beyond what was expected; rounds together."""
     campaigns = [sample.campaign for sample in found.read]
     weights = round_weights(campaigns, targets[0]) if len(campaigns) > 1 else np.ones(1)
-    own = [carried(one.design, one.selection, one.grades, t) for one, t in zip(campaigns, targets, strict=True)]
+    own = [carried(one.design, one.selection, one.labels, t) for one, t in zip(campaigns, targets, strict=True)]
     variances = sum(w**2 * one.variances for w, one in zip(weights, own, strict=True))
     shifts = sum(w * one.shifts for w, one in zip(weights, own, strict=True))
     return np.asarray(variances), np.asarray(shifts)
