@@ -17,6 +17,7 @@ from activeeval.grade_models import QueryFactor
 from activeeval.io.tables.draws import CANNOT
 from activeeval.kernels import items as item_kernel
 from activeeval.measures import SoftLabels
+from activeeval.planning import Planner
 
 TOP = 3
 
@@ -309,3 +310,20 @@ def test_bounds_of_what_cannot_be_judged_are_at_grades_of_the_scale(measure):
         values.append(read(design, full).estimate().value)
     own = read(design, sheets).estimate().value
     assert (bounds.low, bounds.high) == (pytest.approx(min([own, *values])), pytest.approx(max([own, *values])))
+
+
+@pytest.mark.parametrize("method", ["whole", "items_plain"])
+def test_a_pilot_of_several_judges_teaches_what_the_mean_of_their_grades_does(method):
+    """With linear gains a grade is worth as much as the one below and the one above it together, halved."""
+    one, _, probs, ann, _ = case_of(18)
+    target, middle = Target(DCG("linear"), one), np.clip(ann, 1, 2)
+    design = METHODS[method].design(target, probs, budget=40)
+    planner = Planner(targets=[target], believed=lambda _: {"grade_probs": probs}, max_grade=TOP)
+    lessons = []
+    for judges in ({"ann": middle}, {"ann": middle - 1, "bob": middle + 1}):
+        pilot = read(design, judges)
+        lessons.append(planner.lesson(pilot.design, pilot.selection, pilot.labels))
+    assert pilot.labels.is_soft
+    for name in ("of_residuals", "of_values"):
+        first, second = (getattr(lesson, name) for lesson in lessons)
+        assert (second.value, second.degrees_of_freedom) == pytest.approx((first.value, first.degrees_of_freedom))
