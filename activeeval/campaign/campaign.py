@@ -86,7 +86,7 @@ class Campaign(Record):
         below the first that was, would bias the estimate. Of draws with replacement it is the campaign itself.
         """
         strict = copy(self)
-        strict._by_level = self._plain.scheme.can_be_topped_up
+        strict._by_level = self.design.scheme.can_be_topped_up
         return strict
 
     @property
@@ -135,7 +135,7 @@ class Campaign(Record):
         """
         n_units, share = self._readable()
         cannot = self._labels.cannot
-        return read(self.design, self._drawing.selection(n_units), self.grades, cannot, target, scope, share)
+        return read(self.design, self._drawing.selection(n_units), self.labels, cannot, target, scope, share)
 
     def interval(
         self, kind: IntervalKind | str, confidence: float = 0.95, target: Target | None = None, *, scope: str = "pool"
@@ -150,7 +150,7 @@ class Campaign(Record):
                 raise InputError("group-sequential intervals are planned for the ends of blocks")
             ends, shares = [n_units], [share]
         selections = [self._drawing.selection(end) for end in ends]
-        looks = looks_at(self.design, selections, shares, self.grades, target, scope)
+        looks = looks_at(self.design, selections, shares, self.labels, target, scope)
         return kind.interval(looks, confidence)
 
     def half_width_at_end(
@@ -165,12 +165,12 @@ class Campaign(Record):
 
     def outlook(self, target: Target | None = None, *, scope: str = "pool") -> Outlook | None:
         """Return what to expect of more judgments; None of a pool in chunks, which cannot tell; as `estimate` else."""
-        return Outlook.of(self.design, self.selection, self.grades, target, scope)
+        return Outlook.of(self.design, self.selection, self.labels, target, scope)
 
     def topped_up(self, more: float) -> Campaign:
         """Return the campaign with a larger budget: the same sample, all that is known of it, and one more block."""
         log = [event for event in self._log if event.kind != "ended"]
-        return self.replay(self._plain.topped_up(more), log, key=int(self.key), rules=self.rules)
+        return self.replay(self.design.topped_up(more), log, key=int(self.key), rules=self.rules)
 
     def believing(self, design: Design) -> Self:
         """Return the campaign with other predictions: of a design of the same order, with all that was judged."""
@@ -203,7 +203,7 @@ class Campaign(Record):
 
     def _readable(self) -> tuple[int, float]:
         """Return how many units may be read, and the part of the planned budget that they are."""
-        blocks, complete = self._plain.blocks, self._complete_blocks
+        blocks, complete = self.design.blocks, self._complete_blocks
         n_units, share = 0, 0.0
         if complete:
             n_units, share = self._drawing.block_ends[complete[-1]], blocks[complete[-1]] / blocks[-1]

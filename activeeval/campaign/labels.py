@@ -15,10 +15,9 @@ from activeeval.io.comparisons import Truth
 from activeeval.io.tables.draws import CANNOT
 from activeeval.judgments.log import Event
 from activeeval.judgments.policies import Agreement, agreement_of, given_grades, one_grade
-from activeeval.measures import judged_k
+from activeeval.measures import SoftLabels, judged_k
 from activeeval.types import Ints
 
-Group = tuple[int, ...]
 WHOLE = "*"
 """The document of a query that is judged as a whole."""
 
@@ -41,16 +40,15 @@ class Labels:
     """
 
     def __init__(self, design: Design, rules: Rules) -> None:
-        self._plain, self._rules = design, rules
+        self._design, self._rules = design, rules
         self._units: list[Unit] = []
         self._unit_of: dict[int, Unit] = {}
         self._grades = np.full(design.pool.n_items, -1, dtype=np.int64)
         self._given: dict[int, Mapping[str, int]] = {}
         self._cannot: set[int] = set()
-        self._groups: dict[int, Group] = {}
+        self._differing: dict[int, tuple[int, ...]] = {}
         self._n_open = Counter[int]()
         self._n_open_of_block = Counter[int]()
-        self._averaged: tuple[tuple[Group, ...], int, Design] | None = None
 
     def add(self, unit: Unit) -> None:
         """Take in a unit that was drawn, of which every item waits."""
@@ -64,7 +62,7 @@ class Labels:
         unit, was_settled = self._unit_of[item], item in self._given
         is_settled = len(grades) >= self._rules.judges_per_item
         self._grades[item] = -1
-        for held in (self._given, self._groups):
+        for held in (self._given, self._differing):
             held.pop(item, None)
         self._cannot.discard(item)
         if is_settled:
@@ -75,13 +73,12 @@ class Labels:
             self._n_open[unit.number] += more
             self._n_open_of_block[unit.block] += more
 
-    def _settle(self, item: int, given: Group) -> None:
+    def _settle(self, item: int, given: tuple[int, ...]) -> None:
+        self._grades[item] = one_grade(given, self._rules.policy)
         if not given:
             self._cannot.add(item)
         elif self._rules.policy == "mean-gain" and len(set(given)) > 1:
-            self._groups[item] = given
-        else:
-            self._grades[item] = one_grade(given, self._rules.policy)
+            self._differing[item] = given
 
     @property
     def units(self) -> list[Unit]:
@@ -137,32 +134,18 @@ class Labels:
         return agreement_of(self._given.values())
 
     @property
-    def design(self) -> Design:
-        """The design, with a grade above its scale for each group of grades that counts by its mean gain."""
-        return self._by_mean_gain()[2] if self._groups else self._plain
+    def grades(self) -> Ints:
+        """The grade that counts of each item, shape (n_items,), −1 where none does; else as `SoftLabels.grades`."""
+        return self._grades.copy()
 
     @property
-    def grades(self) -> Ints:
-        """The grade that counts of each item, shape (n_items,), −1 where none does; for a group that of `design`."""
-        grades = self._grades.copy()
-        if self._groups:
-            groups, top, _ = self._by_mean_gain()
-            codes = {group: top + 1 + k for k, group in enumerate(groups)}
-            for item, group in self._groups.items():
-                grades[item] = codes[group]
-        return grades
-
-    def _by_mean_gain(self) -> tuple[tuple[Group, ...], int, Design]:
-        """Return the groups of grades, the largest grade that is none of a group, and the design that knows them."""
-        groups, top = tuple(sorted(set(self._groups.values()))), self._plain.max_grade
-        if top is None:  # the scale is open: no grade that somebody gave may be taken for one that stands for a group
-            given = (grade for grades in self._given.values() for grade in grades.values())
-            top = max(int(self._plain.known.max(initial=1)), *given)
-        if self._averaged is None or (self._averaged[0], self._averaged[1]) != (groups, top):
-            design = self._plain.averaging(groups, top)
-            self._averaged = groups, top, design
-        groups, _, design = self._averaged
-        return groups, design.max_grade or 0, design
+    def soft(self) -> SoftLabels:
+        """The label of each item: where grades count by their mean gain and judges differ, all that they gave."""
+        top = self._design.max_grade
+        if top is None:  # the scale is open: it reaches as far as somebody has seen
+            seen = (grade for grades in self._given.values() for grade in grades.values())
+            top = max(int(self._design.known.max(initial=1)), *seen) if self._differing else 0
+        return SoftLabels.of_judges(self.grades, self._differing, top + 1)
 
 
 def grades_by_judge(

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from activeeval.campaign.reading import of_target
 from activeeval.design import Design, Levels, Reading, Selection
 from activeeval.estimation import evaluate, evidence_of, half_widths
-from activeeval.measures import Target
-from activeeval.types import Ints
+from activeeval.measures import LabelsLike, Target
 
 _STEPS = 50
 
@@ -59,13 +58,13 @@ class Outlook:
     is_levelled: bool
 
     @classmethod
-    def of(cls, design: Design, now: Selection, grades: Ints, target: Target | None, scope: str) -> Self | None:
+    def of(cls, design: Design, now: Selection, labels: LabelsLike, target: Target | None, scope: str) -> Self | None:
         """Return the outlook of a judged selection; None of a pool that came in chunks, which does not tell."""
         if design.order.larger_pool is not None:
             return None
         reading = design.reading(target)
         own = of_target(reading, now)
-        sample = evidence_of(design, reading, reading.judge(grades), own)
+        sample = evidence_of(design, reading, reading.judge(labels), own)
         found, of_pool = evaluate(sample, scope), evaluate(sample)
         # without spread a sample does not tell how queries differ, though its interval may be finite
         of_scope = found.variance - of_pool.variance if math.isfinite(of_pool.observed) else math.inf

@@ -20,9 +20,9 @@ from activeeval.estimation import (
     looks_of,
     variance_shares,
 )
-from activeeval.measures import Target
+from activeeval.measures import LabelsLike, SoftLabels, Target
 from activeeval.results import Cannot, Caution, Estimate, Told
-from activeeval.types import Floats, Ints
+from activeeval.types import Floats
 
 MOST_OF_ONE = 0.25
 """Of what chance leaves out. On 40 queries of very unequal traffic and costs intervals of 95 % held the truth in 84 %
@@ -36,7 +36,7 @@ SHARE_OF_ONE, FEWEST_OPEN = 0.2, 10
 def read(
     design: Design,
     selection: Selection,
-    grades: Ints,
+    labels: LabelsLike,
     cannot: Sequence[int] = (),
     target: Target | None = None,
     scope: str = "pool",
@@ -46,7 +46,7 @@ def read(
 
     Parameters
     ----------
-    grades : ndarray of int64, shape (n_items,)
+    labels : ndarray of int64, shape (n_items,), or SoftLabels
         Of the selected items; −1 where one cannot be judged.
     cannot : sequence of int
         Items that cannot be judged.
@@ -55,13 +55,13 @@ def read(
     """
     reading = design.reading(target)
     selection = of_target(reading, selection)
-    sample = evidence_of(design, reading, reading.judge(grades), selection)
+    sample = evidence_of(design, reading, reading.judge(labels), selection)
     estimate_now = estimate(sample, design.name, scope)
     size, why = effective_sample_size(sample, reading, selection)
     unjudged = sorted(set(cannot) & set(reading.order.items[selection.places].tolist()))
     if unjudged:
-        extremes = extreme_grades(reading, selection, grades, unjudged, design.max_grade)
-        ends = [estimate_now.value, *(_estimate(design, reading, selection, g, scope).value for g in extremes)]
+        extremes = extreme_labels(reading, selection, SoftLabels.of(labels), unjudged, design.max_grade)
+        ends = [estimate_now.value, *(_estimate(design, reading, selection, at, scope).value for at in extremes)]
         treated = "as no gain" if reading.beliefs is None else "as predicted"
         estimate_now = replace(
             estimate_now, cannot=Cannot(n_items=len(unjudged), low=min(ends), high=max(ends), treated=treated)
@@ -140,45 +140,45 @@ class Carried(NamedTuple):
     shifts: Floats
 
 
-def carried(design: Design, selection: Selection, grades: Ints, target: Target | None = None) -> Carried:
+def carried(design: Design, selection: Selection, labels: LabelsLike, target: Target | None = None) -> Carried:
     """Return what each query does to the estimate of a target; zeros where nothing was left to chance."""
     reading = design.reading(target)
     selection = of_target(reading, selection)
-    sample = evidence_of(design, reading, reading.judge(grades), selection)
+    sample = evidence_of(design, reading, reading.judge(labels), selection)
     shares_and_parts = (variance_shares(sample), evaluate(sample).contributions)
     return Carried(*(_by_query(design, reading, selection, of_rows) for of_rows in shares_and_parts))
 
 
-def _estimate(design: Design, reading: Reading, selection: Selection, grades: Ints, scope: str) -> Estimate:
-    return estimate(evidence_of(design, reading, reading.judge(grades), selection), design.name, scope)
+def _estimate(design: Design, reading: Reading, selection: Selection, labels: SoftLabels, scope: str) -> Estimate:
+    return estimate(evidence_of(design, reading, reading.judge(labels), selection), design.name, scope)
 
 
-def extreme_grades(
-    reading: Reading, selection: Selection, grades: Ints, items: Sequence[int], top: int | None
-) -> list[Ints]:
-    """Return grades with each of some items at the grade that lowers, and that raises, most what its query brings.
+def extreme_labels(
+    reading: Reading, selection: Selection, labels: SoftLabels, items: Sequence[int], top: int | None
+) -> list[SoftLabels]:
+    """Return labels with each of some items at the grade that lowers, and that raises, most what its query brings.
 
     What a query brings is y, or y − z_1 where there are predictions, times a weight that is not negative. The items of
     a query are set one after the other, those before at their extremes: exact where the effect of each has one sign.
     """
     places = np.array(items)
-    scale = range((int(grades.max(initial=1)) if top is None else top) + 1)
+    scale = range((labels.largest if top is None else top) + 1)
     by_query = np.argsort(selection.queries, kind="stable")
     owners = reading.target.pool.item_queries[places]
     rows = by_query[np.searchsorted(selection.queries[by_query], owners)]
     first = np.searchsorted(owners, owners)
     out = []
     for sign in (1.0, -1.0):
-        chosen = grades.copy()
+        chosen = labels.grades.copy()
         for turn in range(int(np.bincount(owners).max())):
             is_turned = np.arange(places.size) - first == turn
             brought = []
             for grade in scale:
                 chosen[places[is_turned]] = grade
-                totals = reading.judge(chosen).totals(selection).totals[rows[is_turned]]
+                totals = reading.judge(replace(labels, grades=chosen)).totals(selection).totals[rows[is_turned]]
                 brought.append(sign * (totals[:, 0] - totals[:, 2]))
             chosen[places[is_turned]] = np.argmin(brought, axis=0)
-        out.append(chosen)
+        out.append(replace(labels, grades=chosen))
     return out
 
 
@@ -186,13 +186,13 @@ def looks_at(
     design: Design,
     selections: Sequence[Selection],
     shares: Sequence[float],
-    grades: Ints,
+    labels: LabelsLike,
     target: Target | None = None,
     scope: str = "pool",
 ) -> list[Look]:
     """Return a look for each of the selections that a growing sample had at the ends of its blocks."""
     reading = design.reading(target)
-    judge = reading.judge(grades)
+    judge = reading.judge(labels)
     of_target_only = [of_target(reading, selection) for selection in selections]
     samples = [evidence_of(design, reading, judge, selection) for selection in of_target_only]
     # of some of the queries an early block may hold nothing: that was no look

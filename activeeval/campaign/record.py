@@ -17,6 +17,7 @@ from activeeval.errors import InputError, StateError
 from activeeval.judgments.log import ANSWERS, Event
 from activeeval.judgments.policies import Agreement
 from activeeval.judgments.state import Place, State
+from activeeval.measures import SoftLabels
 from activeeval.types import Ints
 
 
@@ -33,18 +34,12 @@ class Record:
     """
 
     def __init__(self, design: Design, key: np.uint64, rules: Rules) -> None:
-        self.key, self.rules = key, rules
-        self._plain = design
+        self.design, self.key, self.rules = design, key, rules
         self._drawing: Drawing = drawing_of(design, key)
         self._log: list[Event] = []
         self._state = State(judges_per_item=rules.judges_per_item)
         self._n_before = 0
         self._labels = Labels(design, rules)
-
-    @property
-    def design(self) -> Design:
-        """What the sample was drawn by; where grades count by their mean gain it knows what these are worth."""
-        return self._labels.design
 
     @property
     def log(self) -> tuple[Event, ...]:
@@ -92,8 +87,13 @@ class Record:
 
     @property
     def grades(self) -> Ints:
-        """Grades that count so far, shape (n_items,); −1 where there is none."""
+        """Grades that count so far, shape (n_items,); −1 where there is none, as `SoftLabels.grades` for mean gains."""
         return self._labels.grades
+
+    @property
+    def labels(self) -> SoftLabels:
+        """What estimates are made of: `grades`, and distributions where mean gains count and judges differ."""
+        return self._labels.soft
 
     @property
     def settled(self) -> frozenset[int]:
@@ -210,7 +210,7 @@ class Record:
         """Take in what stands now of places of these units."""
         for place in places:
             unit = self._drawing.units[place[0] - self._n_before - 1]
-            for item, grades in grades_by_judge(unit, place[1], self._state.judgments[place], self._plain):
+            for item, grades in grades_by_judge(unit, place[1], self._state.judgments[place], self.design):
                 self._labels.judge(item, grades)
 
     def audit(self) -> None:
@@ -252,13 +252,13 @@ class Record:
 
     def _check_grade(self, item: int, grade: object) -> None:
         """Raise InputError where a grade is not one of the scale; None says that the item cannot be judged."""
-        top = self._plain.max_grade
+        top = self.design.max_grade
         is_number = isinstance(grade, Real) and not isinstance(grade, bool) and float(grade).is_integer()
         if grade is None or (is_number and 0 <= float(grade) <= (np.inf if top is None else top)):  # type: ignore[arg-type]
             return
         scale = "0, 1, 2 …" if top is None else f"0 … {top}"
         raise InputError(
-            f"the grade of {self._plain.pool.place(item)} must be one of {scale}, "
+            f"the grade of {self.design.pool.place(item)} must be one of {scale}, "
             f"or None where it cannot be judged, got {grade!r}"
         )
 

@@ -142,11 +142,6 @@ class GradeProbs:
         of_queries = _informed(self.query_offsets, nodes, weights, self.known)
         return replace(self, nodes=nodes, prior=weights, weights=of_queries)
 
-    def widened(self, n_grades: int) -> GradeProbs:
-        """Return beliefs that know so many more grades and give them no probability."""
-        more = ((0, 0), (0, 0), (0, n_grades))
-        return replace(self, nodes=np.pad(self.nodes, more), extra_probs=np.pad(self.extra_probs, more))
-
     @property
     def extra_models(self) -> Floats:
         """Grade probabilities of extra models, shape (n_models, n_items, n_grades); known items are certain."""

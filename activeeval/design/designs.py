@@ -16,7 +16,6 @@ from activeeval.design.stages import Stage
 from activeeval.errors import InputError
 from activeeval.measures import Target
 from activeeval.measures.checks import check_pool
-from activeeval.measures.rules import Groups
 from activeeval.pool import QueryPool
 from activeeval.results import Caution
 from activeeval.types import Floats, Ints
@@ -53,8 +52,6 @@ class Design:
         The budget before any top-up: boundaries of several looks are spread over it.
     expected : bool
         Of draws with replacement: a budget that n* draws cost on average.
-    groups : tuple of tuple of int
-        Grades that judges gave to one item and that count by their mean gain; see `averaging`.
     """
 
     name: str
@@ -70,7 +67,6 @@ class Design:
     blocks: tuple[float, ...] = ()
     planned: float | None = None
     expected: bool = False
-    groups: Groups = ()
 
     @property
     def pool(self) -> QueryPool:
@@ -98,35 +94,6 @@ class Design:
         tops = [self.scale, *(reading.max_grade for reading in self.readings)]
         return min((top for top in tops if top is not None), default=None)
 
-    @property
-    def top_grade(self) -> int | None:
-        """The largest grade that an item can have, one that stands for a group included."""
-        top = self.max_grade
-        return None if top is None else top + len(self.groups)
-
-    def averaging(self, groups: Groups, max_grade: int) -> Design:
-        """Return the design whose items may have grades above ``max_grade``, each standing for a group of others.
-
-        Grade ``max_grade + 1 + k`` is worth the mean of what the grades of group k are worth; the model does not
-        expect such grades and learns nothing from them.
-
-        A measure that knows no gain between those of grades, AP, is refused once it is asked.
-        """
-        beliefs = self.beliefs
-        if beliefs is not None:
-            max_grade = max(max_grade, beliefs.max_grade)
-            beliefs = beliefs.widened(len(groups))
-        averaged = replace(self, beliefs=beliefs, scale=max_grade, groups=groups)
-        return replace(averaged, readings=tuple(averaged._averaging(reading) for reading in self.readings))
-
-    def _averaging(self, reading: Reading) -> Reading:
-        """Return a reading that knows what groups are worth, or as it is where its measure does not."""
-        if not reading.target.measure.knows_means:
-            return reading
-        target = reading.target.averaging(self.groups, (self.scale or 0) + 1)
-        averaged = self.stage.reading(target, self.order, self.beliefs, self.known)
-        return replace(averaged, larger_pool_sums=reading.larger_pool_sums)
-
     def corrected(self, known: Ints) -> Design:
         """Return the design read with other grades of the items that were known beforehand.
 
@@ -136,9 +103,9 @@ class Design:
         Raises
         ------
         InputError
-            Where other items are known, or what their grades are worth is not.
+            Where other items are known.
         """
-        if not np.array_equal(known >= 0, self.known >= 0) or self.groups:
+        if not np.array_equal(known >= 0, self.known >= 0):
             raise InputError("grades that were known beforehand may be corrected; no item may come or go")
         beliefs, drawn_with = None, self.beliefs
         if drawn_with is not None:
@@ -208,13 +175,10 @@ class Design:
             Where an item whose label can change the target's value could not be drawn, the target is of another pool,
             or the order was gathered of a larger pool, of which nothing is known for another target.
         """
-        if target is None and not self.groups:
+        if target is None:
             return self.readings[0]
-        target = self.target if target is None else target
         if not isinstance(target, Target):
             raise InputError(f"a question is a Target, got {target!r}")
-        if self.groups and self.scale is not None:
-            target = target.averaging(self.groups, self.scale + 1)
         if not np.array_equal(target.pool.query_probs, self.pool.query_probs):
             raise InputError(f"{target.name} is of a pool whose queries have other probabilities than the sample's")
         for reading in self.readings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,13 @@ import numpy as np
 from activeeval.design.beliefs import GradeProbs
 from activeeval.kernels import reveal
 from activeeval.kernels.bundles import Lists, Model, Value
-from activeeval.measures import Target
+from activeeval.measures import LabelsLike, SoftLabels, Target
+from activeeval.measures.terms import Terms
 from activeeval.types import Floats, Ints, sealed
 
 
-def walked(target: Target, beliefs: GradeProbs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
+def walked(target: Target, terms: Terms, beliefs: GradeProbs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
     """Return what every walk over the items of a target is given: measure, lists, model and places."""
-    terms = target.terms(beliefs.max_grade + 1)
     measure = Value(terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
     lists = Lists(target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
     model = Model(sealed(beliefs.nodes), sealed(beliefs.weights))
@@ -23,18 +24,20 @@ def walked(target: Target, beliefs: GradeProbs, offsets: Ints, items: Ints) -> t
 
 
 def expectations_of(
-    target: Target, beliefs: GradeProbs, offsets: Ints, items: Ints, grades: Ints, queries: Ints | None = None
+    target: Target, beliefs: GradeProbs, offsets: Ints, items: Ints, labels: LabelsLike, queries: Ints | None = None
 ) -> tuple[Floats, Floats]:
-    """Return what is expected of every query at first, and at every place once all items up to it have their grades.
+    """Return what is expected of every query at first, and at every place once all items up to it have their labels.
 
     f_0 of every query and f_k of every place.
 
-    An item whose grade is −1 stays as the model expects it. Of some ``queries`` alone the rest is 0.
+    An item without a label stays as the model expects it. Of some ``queries`` alone the rest is 0.
     """
     f, f0 = np.zeros(items.size), np.zeros(offsets.size - 1)
-    labels, no_hashes, no_samples = sealed(grades, np.int64), np.empty(0, np.uint64), np.empty(0, np.int64)
-    arrays = walked(target, beliefs, offsets, items)
+    no_hashes, no_samples = np.empty(0, np.uint64), np.empty(0, np.int64)
+    terms = target.terms(beliefs.max_grade + 1)
+    codes, values = SoftLabels.of(labels).coded(terms.values)
+    arrays = walked(target, replace(terms, values=values), beliefs, offsets, items)
     blocks = [(0, f0.size)] if queries is None else [(q, q + 1) for q in queries.tolist()]
     for block in blocks:
-        reveal.reveal(*(*arrays, block, labels, no_hashes, no_samples, f0, f, np.empty(0)))
+        reveal.reveal(*(*arrays, block, codes, no_hashes, no_samples, f0, f, np.empty(0)))
     return f0, f

@@ -12,7 +12,8 @@ from activeeval.design.beliefs import GradeProbs
 from activeeval.design.readings import Judge, Reading, Rows, taken_of
 from activeeval.design.sums import JudgedTotals, n_products
 from activeeval.kernels import items as item_kernel
-from activeeval.types import Floats, Ints, sealed
+from activeeval.measures import LabelsLike
+from activeeval.types import Floats, sealed
 
 LEAST_LIKELIHOOD = 1e-12
 """Of a label at a node: one that no node allows then says nothing, instead of leaving no node at all."""
@@ -82,15 +83,16 @@ class ItemReading(Reading):
         item_kernel.running_sums(self.order.offsets, self.open_contrast, word)
         return word
 
-    def judge(self, grades: Ints) -> Judge:
+    def judge(self, labels: LabelsLike) -> Judge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
-        place_grades = self._all_grades(grades)[self.order.items]
+        merged, items = self._all_labels(labels), self.order.items
         # an item that cannot be judged brings NaN: the kernel leaves it as the model expects it
-        gains = np.where(place_grades >= 0, self.gains[np.maximum(place_grades, 0)], np.nan)
+        gains = merged.values(self.gains)[items]
         if not self.learns:
             return ItemJudge(self, gains, self.word)
         word = self.word.copy()
-        likelihoods = self.beliefs.nodes[:, self.order.items, np.maximum(place_grades, 0)].T
+        likelihoods = self.beliefs.nodes[:, items, np.maximum(merged.grades[items], 0)].T
+        likelihoods[np.isin(items, merged.items)] = 0.0  # where judges differ no node is the likelier
         word[:, item_kernel.LIKELIHOOD] = np.maximum(likelihoods, LEAST_LIKELIHOOD)
         return ItemJudge(self, gains, word)
 

@@ -23,7 +23,7 @@ from activeeval.design.sums import JudgedTotals, PoolSums, n_products
 from activeeval.errors import InputError
 from activeeval.kernels import prefixes
 from activeeval.kernels.bundles import Rates, Taken
-from activeeval.measures import Target
+from activeeval.measures import LabelsLike, SoftLabels, Target
 from activeeval.types import Floats, Ints
 
 Rows = Selection | Selections
@@ -214,27 +214,31 @@ class Reading:
         places = Places.of_order(self.order)
         return planned_by(self.order, places, self.stage.variances(self.target, places, beliefs), self.query_probs)
 
-    def values(self, grades: Ints) -> Floats:
-        """Return the value of every query from the grades of places and from what is known, shape (n_queries,)."""
-        return self.target.values(self._all_grades(grades))
+    def values(self, labels: LabelsLike) -> Floats:
+        """Return the value of every query from the labels of places and from what is known, shape (n_queries,)."""
+        return self.target.values(self._all_labels(labels))
 
-    def judge(self, grades: Ints) -> Judge:
+    def judge(self, labels: LabelsLike) -> Judge:
         """Return what tells of any selection what judging it shows.
 
         Parameters
         ----------
-        grades : ndarray of int64, shape (n_items,)
+        labels : ndarray of int64, shape (n_items,), or SoftLabels
             Read for the selected places alone; −1 where an item cannot be judged.
+
+        Raises
+        ------
+        InputError
+            Where judges differ and the measure knows no gain between those of grades.
         """
-        merged = self._all_grades(grades)
+        merged = self._all_labels(labels)
         return WholeJudge(self, merged, self.target.values(merged))
 
-    def _all_grades(self, grades: Ints) -> Ints:
-        """Return the grades of open places, and what is known elsewhere."""
-        merged = self.known.copy()
-        open_items = self.order.items[self.order.place_rates > 0]
-        merged[open_items] = grades[open_items]
-        return merged
+    def _all_labels(self, labels: LabelsLike) -> SoftLabels:
+        """Return the labels of open places, and what is known elsewhere."""
+        soft = SoftLabels.of(labels)
+        soft.check(self.target.measure)
+        return soft.over(self.known, self.order.items[self.order.place_rates > 0])
 
 
 def planned_by(order: Order, places: Places, variances: Variances, query_probs: Floats) -> Planned:
@@ -262,7 +266,7 @@ class WholeJudge(Judge):
     """Queries judged whole: what is seen of a query is its value."""
 
     reading: Reading
-    grades: Ints
+    labels: SoftLabels
     values: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
@@ -274,11 +278,11 @@ class WholeJudge(Judge):
     def _expected(self, selection: Rows) -> Floats:
         """Return L of the queries, as the model expects it given all other labels where an item cannot be judged."""
         reading, order = self.reading, self.reading.order
-        missing = selection.places[self.grades[order.items[selection.places]] < 0]
+        missing = selection.places[self.labels.grades[order.items[selection.places]] < 0]
         if reading.beliefs is None or missing.size == 0:
             return self.values
         queries = np.unique(order.place_queries[missing])
-        expected = expectations_of(reading.target, reading.beliefs, order.offsets, order.items, self.grades, queries)[1]
+        expected = expectations_of(reading.target, reading.beliefs, order.offsets, order.items, self.labels, queries)[1]
         values = self.values.copy()
         values[queries] = expected[order.offsets[queries + 1] - 1]
         return values
@@ -315,12 +319,10 @@ class PrefixReading(Reading):
         m = self.predictions
         return np.column_stack((np.ones_like(m), m, np.zeros_like(m), *self._extra_predictions))
 
-    def judge(self, grades: Ints) -> Judge:
+    def judge(self, labels: LabelsLike) -> Judge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
-        f = expectations_of(self.target, self.beliefs, self.order.offsets, self.order.items, self._all_grades(grades))[
-            1
-        ]
-        return PrefixJudge(self, f)
+        merged, order = self._all_labels(labels), self.order
+        return PrefixJudge(self, expectations_of(self.target, self.beliefs, order.offsets, order.items, merged)[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -177,7 +177,8 @@ class Depth:
 
     def variances(self, target: Target, places: Places, beliefs: GradeProbs) -> Variances:
         """Return how far each place should move its query's value, E[D_k²], by labels that the model draws."""
-        arrays = walked(target, beliefs, places.offsets, places.items)
+        terms = target.terms(beliefs.max_grade + 1)
+        arrays = walked(target, terms, beliefs, places.offsets, places.items)
         squares, lengths = np.zeros(places.items.size), np.maximum(np.diff(places.offsets), 1)
         powers = np.floor(np.log2(_SAMPLED_PLACES / lengths)).astype(np.int64)
         n_samples = np.clip(2 ** np.maximum(powers, 0), _FEWEST_SAMPLES, _MOST_SAMPLES)
@@ -189,7 +190,7 @@ class Depth:
         of_open = np.maximum(squares[places.matters], 0.0)
         nothing = np.zeros(places.pool.n_queries)
         least, misplaced = _least_depth_shares(target, places), 0.0
-        if not target.terms(beliefs.max_grade + 1).is_exact:
+        if not terms.is_exact:
             least, misplaced = np.full(of_open.size, LEAST_ITEM_SHARE), MISPLACED_SHARE
         return Variances(of_query=nothing, of_open=of_open, least_shares=least, misplaced=misplaced)
 

@@ -110,8 +110,8 @@ def _read_items(query, items, start, nodes, values):
         for u in range(nodes.shape[0]):
             total = 0.0
             for y in range(values.size):
-                query.p[k, u, y] = nodes[u, items[k], y]
-                total += nodes[u, items[k], y] * values[y]
+                query.p[k, u, y] = nodes[u, items[k], y] if y < nodes.shape[2] else 0.0
+                total += query.p[k, u, y] * values[y]
             query.prior[k, u] = total
 
 
@@ -309,7 +309,8 @@ def reveal(measure, lists, model, query_offsets, offsets, items, block, grades, 
     block : (int, int)
         The first query and the one behind the last.
     grades : array of int64, shape (n_items,)
-        The labels, where ``n_samples`` is empty; −1 where an item cannot be judged.
+        The labels, where ``n_samples`` is empty; −1 where an item cannot be judged. One that ``measure`` has a value
+        for and the model has no grade for, as where judges differ, takes the nodes back to what they were at first.
     hashes, n_samples : arrays of uint64 by place and of int64, shape (n_queries,)
         Else so many sets of labels, a power of two, are drawn from the model by numbers that belong to the hashes and
         are stratified (a Latin hypercube: 8 tell as much as 16 on their own).

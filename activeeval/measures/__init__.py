@@ -1,6 +1,7 @@
 """Measures as values: what a ranking is worth once its items are graded, or how that is distributed before."""
 
 from activeeval.measures.families import Additive, Cascade
+from activeeval.measures.labels import LabelsLike, SoftLabels
 from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, Success, least_relevant
 from activeeval.measures.parsing import parse_measure
 from activeeval.measures.ranked import AP, NDCG, Judged, Recall
@@ -17,10 +18,12 @@ __all__ = [
     "Additive",
     "Cascade",
     "Judged",
+    "LabelsLike",
     "Measure",
     "Precision",
     "Recall",
     "SampledMeasure",
+    "SoftLabels",
     "Success",
     "Target",
     "check_sampled",

@@ -17,19 +17,17 @@ from activeeval.errors import InputError
 from activeeval.measures.checks import (
     check_pool,
     checked_cutoff,
-    checked_grades,
     checked_nodes,
     longest_list,
     mean_over_nodes,
 )
+from activeeval.measures.labels import LabelsLike, checked_labels
 from activeeval.measures.rules import (
     Discounts,
     Exponential,
     GradeRule,
-    Groups,
     as_discounts,
     as_rule,
-    averaged,
     log_discount,
     number_text,
     reciprocal_discount,
@@ -49,7 +47,7 @@ class _Family:
     _rule_field: ClassVar[str]
     _numerator: ClassVar[int]
     needs_all_items: ClassVar[bool] = False
-    knows_means: ClassVar[bool] = True
+    no_gain_between: ClassVar[str] = ""
     is_judged_whole: ClassVar[bool] = False
 
     @property
@@ -87,12 +85,6 @@ class _Family:
         changed: Self = replace(self, **{self._rule_field: self._rule.bound_to(max_grade)})  # type: ignore[type-var]
         return changed
 
-    def averaging(self, groups: Groups, n_grades: int) -> Self:
-        """Return the measure with grades above a scale that stand for groups of its grades, by their mean gain."""
-        rule = averaged(self._rule, groups, n_grades)
-        changed: Self = replace(self, **{self._rule_field: rule})  # type: ignore[type-var]
-        return changed
-
     def discount_vector(self, longest: int) -> Floats:
         """Return the discounts of the ranks that count in lists of up to ``longest`` items.
 
@@ -108,12 +100,12 @@ class _Family:
             )
         return sealed(vector)
 
-    def score(self, pool: QueryPool, grades: ArrayLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
+    def score(self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
         """Return the value of each query, or the difference ``ranking − versus``.
 
         Parameters
         ----------
-        grades : array of int, shape (n_items,)
+        grades : array of int, shape (n_items,), or SoftLabels
             A negative grade means not judged: no gain, the rank is kept.
 
         Returns
@@ -125,14 +117,14 @@ class _Family:
         InputError
             Where a grade is above the measure's largest.
         """
-        whole, n_grades = checked_grades(pool, grades, self.max_grade)
-        values = self._values(n_grades)
+        labels, n_grades = checked_labels(pool, grades, self.max_grade)
+        codes, values = labels.coded(self._values(n_grades))
         kernel, _ = self._kernels()
         rankings = [ranking] if versus is None else [ranking, versus]
         check_pool(pool, *rankings)
         out = np.empty((2, pool.n_queries))
         for row, scored in zip(out, rankings, strict=False):
-            kernel(whole, values, self.discount_vector(longest_list(scored)), scored.offsets, scored.items, row)
+            kernel(codes, values, self.discount_vector(longest_list(scored)), scored.offsets, scored.items, row)
         scores: Floats = out[0] if versus is None else out[0] - out[1]
         return scores
 

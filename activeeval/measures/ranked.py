@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
-from activeeval.measures.checks import check_pool, checked_cutoff, checked_grades, checked_nodes, longest_list
+from activeeval.measures.checks import check_pool, checked_cutoff, checked_nodes, longest_list
 from activeeval.measures.families import Additive
+from activeeval.measures.labels import LabelsLike, SoftLabels, checked_labels
 from activeeval.measures.named import DCG, gain_rule, needed_cutoff, relevance_rule
-from activeeval.measures.rules import AtLeast, Averaged, ConstantDiscount, GradeRule, Groups, Linear, averaged
+from activeeval.measures.rules import AtLeast, ConstantDiscount, GradeRule, Linear
 from activeeval.measures.terms import ADDITIVE, PRECISION, Terms, normalised_terms
 from activeeval.pool import QueryPool, Rankings, hashed_uniforms, pool_hashes
 from activeeval.results import Moments
@@ -28,6 +29,7 @@ class _Ranked:
     """Scores one ranking or the difference of two through `_value`."""
 
     __slots__ = ()
+    no_gain_between: ClassVar[str] = ""
     cutoff: int | None
 
     @property
@@ -39,14 +41,15 @@ class _Ranked:
         """Return the measure itself, unless its grade scale was open."""
         return self
 
-    def score(self, pool: QueryPool, grades: ArrayLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
+    def score(self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
         """Return the value of each query, or the difference ``ranking − versus``, shape (n_queries,)."""
-        whole, n_grades = checked_grades(pool, grades, self.max_grade)
+        labels, n_grades = checked_labels(pool, grades, self.max_grade)
+        labels.check(self)
         check_pool(pool, ranking, *(() if versus is None else (versus,)))
-        value = self._value(pool, whole, n_grades, ranking)
-        return value if versus is None else value - self._value(pool, whole, n_grades, versus)
+        value = self._value(pool, labels, n_grades, ranking)
+        return value if versus is None else value - self._value(pool, labels, n_grades, versus)
 
-    def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
+    def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
         raise TypeError("a measure says what it is worth")
 
     def _depth(self, pool: QueryPool) -> int:
@@ -63,7 +66,6 @@ class Normalised(_Ranked):
     __slots__ = ()
     needs_max_grade: ClassVar[bool] = False
     needs_all_items: ClassVar[bool] = True
-    knows_means: ClassVar[bool] = True
     is_additive: ClassVar[bool] = False
     is_judged_whole: ClassVar[bool] = False
 
@@ -136,11 +138,6 @@ class _Ratio(Normalised):
         """The largest grade that the measure knows, None where it takes any."""
         return self._rule.max_grade
 
-    def averaging(self, groups: Groups, n_grades: int) -> Self:
-        """Return the measure with grades above a scale that stand for groups of its grades, by their mean gain."""
-        changed: Self = replace(self, **{self._rule_field: averaged(self._rule, groups, n_grades)})  # type: ignore[type-var]
-        return changed
-
     def discount_vector(self, longest: int) -> Floats:
         """Return the discounts of the ranks that count in lists of up to ``longest`` items."""
         return self.numerator.discount_vector(longest)
@@ -150,16 +147,16 @@ class _Ratio(Normalised):
         gains = sealed(self._rule.values(n_grades))
         return normalised_terms(ADDITIVE, gains, self.discount_vector(longest), self.ideal.discount_vector(widest))
 
-    def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
+    def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
         from activeeval.kernels import scores
 
-        gains = sealed(self._rule.values(n_grades))
+        codes, gains = labels.coded(sealed(self._rule.values(n_grades)))
         by_gain = np.argsort(-gains, kind="stable")
         ideal = np.empty(pool.n_queries)
         discounts = self.ideal.discount_vector(int(np.diff(pool.query_offsets).max()))
         rewarded = sealed(by_gain[gains[by_gain] > 0], np.int64)
-        scores.ideal_scores(grades, gains, rewarded, discounts, pool.query_offsets, ideal)
-        numerators = self.numerator.score(pool, grades, ranking)
+        scores.ideal_scores(codes, gains, rewarded, discounts, pool.query_offsets, ideal)
+        numerators = self.numerator.score(pool, labels, ranking)
         return np.divide(numerators, ideal, out=np.zeros_like(numerators), where=ideal > 0)
 
     def __str__(self) -> str:
@@ -220,8 +217,7 @@ class Recall(_Ratio):
     rel: Any = 1
 
     def __post_init__(self) -> None:
-        is_rule = isinstance(self.rel, AtLeast | Averaged)
-        object.__setattr__(self, "rel", self.rel if is_rule else relevance_rule(self.rel))
+        object.__setattr__(self, "rel", self.rel if isinstance(self.rel, AtLeast) else relevance_rule(self.rel))
         object.__setattr__(self, "cutoff", needed_cutoff(self.cutoff, "R"))
 
     @property
@@ -252,7 +248,7 @@ class AP(Normalised):
     array([0.8333])
     """
 
-    knows_means: ClassVar[bool] = False
+    no_gain_between: ClassVar[str] = "relevant and not"
     rel: int = 1
     cutoff: int | None = None
 
@@ -269,16 +265,12 @@ class AP(Normalised):
         relevance = sealed((np.arange(n_grades) >= self.rel).astype(np.float64))
         return normalised_terms(PRECISION, relevance, self.discount_vector(longest), np.ones(widest))
 
-    def averaging(self, groups: Groups, n_grades: int) -> Self:
-        """Refuse: an item is relevant or it is not."""
-        raise InputError(f"{self} knows no gain between relevant and not: a mean gain is for other measures")
-
-    def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
+    def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
         from activeeval.kernels import scores
 
         out = np.empty(pool.n_queries)
         scores.average_precisions(
-            grades, self.rel, self._depth(pool), pool.query_offsets, ranking.offsets, ranking.items, out
+            labels.grades, self.rel, self._depth(pool), pool.query_offsets, ranking.offsets, ranking.items, out
         )
         return out
 
@@ -302,12 +294,12 @@ class Judged(_Ranked):
     def __post_init__(self) -> None:
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
-    def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
+    def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
         from activeeval.kernels import scores
 
         out = np.empty(pool.n_queries)
         depth = min(self._depth(pool), max(longest_list(ranking), 1))
-        scores.judged_shares(grades, depth, ranking.offsets, ranking.items, out)
+        scores.judged_shares(labels.grades, depth, ranking.offsets, ranking.items, out)
         return out
 
     def __str__(self) -> str:

@@ -125,51 +125,9 @@ class LookupTable:
         return "gains={" + ",".join(f"{y}:{number_text(g)}" for y, g in enumerate(self.table)) + "}"
 
 
-Groups = tuple[tuple[int, ...], ...]
-"""Grades that several judges gave to one item, a group for each of the grades above a scale that stand for them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Averaged:
-    """A rule with further grades above its scale, each worth the mean of what a group of the scale's is worth.
-
-    It is written as the rule is: the measure is the same, of items that judges grade differently.
-    """
-
-    depends_on_scale: ClassVar[bool] = False
-    rule: GradeRule
-    groups: Groups
-    n_grades: int
-
-    @property
-    def max_grade(self) -> int | None:
-        return self.n_grades - 1 + len(self.groups)
-
-    def values(self, n_grades: int) -> Floats:
-        values = self.rule.values(self.n_grades)
-        return np.append(values, [values[list(group)].mean() for group in self.groups])[:n_grades]
-
-    def bound_to(self, max_grade: int) -> Averaged:
-        return self
-
-    def __str__(self) -> str:
-        return str(self.rule)
-
-
-def averaged(rule: GradeRule, groups: Groups, n_grades: int) -> GradeRule:
-    """Return a rule for a scale of ``n_grades`` and grades above it that stand for groups; one that has them as it is.
-
-    Examples
-    --------
-    >>> averaged(Exponential(), ((0, 2), (1, 1, 2)), 3).values(5).round(2)
-    array([0.  , 1.  , 3.  , 1.5 , 1.67])
-    """
-    return rule if isinstance(rule, Averaged) else Averaged(rule, groups, n_grades)
-
-
 def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.inf) -> GradeRule:
     """Return a rule; a vector becomes a `LookupTable` once its values are finite and within the bounds."""
-    if isinstance(values, (Exponential, Linear, AtLeast, Stop, LookupTable, Averaged)):
+    if isinstance(values, (Exponential, Linear, AtLeast, Stop, LookupTable)):
         return values
     try:
         vector = np.asarray(values, dtype=np.float64)

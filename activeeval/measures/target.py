@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
 from activeeval.measures.checks import check_pool, longest_list
-from activeeval.measures.rules import Groups
+from activeeval.measures.labels import LabelsLike
 from activeeval.measures.terms import Terms
 from activeeval.pool import QueryPool, Rankings, check_judged
 from activeeval.results import Moments
@@ -30,7 +30,7 @@ class Measure(Protocol):
     def bound_to(self, max_grade: int) -> Self: ...
 
     def score(
-        self, pool: QueryPool, grades: ArrayLike, ranking: Rankings, versus: Rankings | None = None
+        self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None
     ) -> Floats: ...
 
 
@@ -53,9 +53,7 @@ class SampledMeasure(Measure, Protocol):
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms: ...
 
     @property
-    def knows_means(self) -> bool: ...
-
-    def averaging(self, groups: Groups, n_grades: int) -> Self: ...
+    def no_gain_between(self) -> str: ...
 
     def discount_vector(self, longest: int) -> Floats: ...
 
@@ -135,13 +133,6 @@ class Target:
         discounts, of_measure = (each.discount_vector(self._longest) for each in (self.measure, measure))
         return str(self.measure) == str(measure) and np.array_equal(discounts, of_measure)
 
-    def averaging(self, groups: Groups, n_grades: int) -> Target:
-        """Return the question with grades above a scale of ``n_grades`` that stand for groups of its grades.
-
-        What such a grade is worth is the mean of its group: several judges', who do not agree.
-        """
-        return replace(self, measure=self.measure.averaging(groups, n_grades))
-
     @property
     def name(self) -> str:
         """What tables and messages call the measure."""
@@ -180,8 +171,8 @@ class Target:
         """Return what depth designs must know of the measure."""
         return self.measure.terms(n_grades, self._longest, int(np.diff(self.pool.query_offsets).max()))
 
-    def values(self, grades: ArrayLike) -> Floats:
-        """Return the value of every query, or its difference, for known grades, shape (n_queries,)."""
+    def values(self, grades: LabelsLike) -> Floats:
+        """Return the value of every query, or its difference, for known labels, shape (n_queries,)."""
         return self.measure.score(self.pool, grades, self.ranking, self.versus)
 
     def check_judged(self, grades: ArrayLike) -> None:

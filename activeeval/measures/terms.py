@@ -23,36 +23,42 @@ class Terms:
         Gain, stop probability or relevance of each grade.
     discounts : ndarray, shape (depth,)
         Weight of each rank that counts; of average precision only the length matters.
-    steps : ndarray, shape (n_levels,)
-        How much the gain of each level exceeds that of the next one; empty where the ideal is 1.
-    reaches : ndarray, shape (n_grades, n_levels)
-        1 where an item of the grade counts at the level.
     cumulative : ndarray, shape (n + 1,)
-        What the first 0, 1 … n ranks of an ideal ranking are worth at a gain of 1.
+        What the first 0, 1 … n ranks of an ideal ranking are worth at a gain of 1; the 0 alone where there is no ideal.
     """
 
     numerator: int
     values: Floats
     discounts: Floats
-    steps: Floats
-    reaches: Floats
     cumulative: Floats
+
+    @property
+    def _levels(self) -> Floats:
+        """The gains above 0 that there are, largest first; none without an ideal."""
+        levels = np.unique(self.values[self.values > 0])[::-1]
+        return levels if self.cumulative.size > 1 else levels[:0]
+
+    @property
+    def steps(self) -> Floats:
+        """How much the gain of each level exceeds that of the next one, shape (n_levels,)."""
+        return sealed(self._levels - np.append(self._levels, 0.0)[1:])
+
+    @property
+    def reaches(self) -> Floats:
+        """1 where an item of the grade counts at the level, shape (n_grades, n_levels)."""
+        return sealed(self.values[:, None] >= self._levels)
 
     @property
     def is_exact(self) -> bool:
         """Whether the expected value is exact under the model: no ideal to divide by."""
-        return self.steps.size == 0
+        return self._levels.size == 0
 
 
 def plain_terms(numerator: int, values: Floats, discounts: Floats) -> Terms:
     """Return the terms of a measure without an ideal."""
-    return Terms(numerator, values, discounts, sealed([]), sealed(np.empty((values.size, 0))), sealed([0.0]))
+    return Terms(numerator, values, discounts, sealed([0.0]))
 
 
 def normalised_terms(numerator: int, values: Floats, discounts: Floats, ideal_discounts: Floats) -> Terms:
     """Return the terms of a measure that is divided by the value of the best ranking."""
-    levels = np.unique(values[values > 0])[::-1]
-    steps = levels - np.append(levels[1:], 0.0)
-    reaches = (values[:, None] >= levels).astype(np.float64)
-    cumulative = np.concatenate(([0.0], np.cumsum(ideal_discounts)))
-    return Terms(numerator, values, discounts, sealed(steps), sealed(reaches), sealed(cumulative))
+    return Terms(numerator, values, discounts, sealed(np.concatenate(([0.0], np.cumsum(ideal_discounts)))))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,9 +18,9 @@ from activeeval.checks import whole_number
 from activeeval.errors import InputError
 from activeeval.measures.checks import checked_cutoff, longest_list
 from activeeval.measures.families import Cascade
+from activeeval.measures.labels import SoftLabels
 from activeeval.measures.named import ERR
 from activeeval.measures.ranked import NDCG, SEED, Normalised
-from activeeval.measures.rules import Groups
 from activeeval.measures.target import Measure
 from activeeval.measures.terms import Terms
 from activeeval.pool import QueryPool, Rankings, hashed_uniforms
@@ -83,7 +83,7 @@ class TopK(Normalised):
     cutoff : int, optional
     """
 
-    knows_means: ClassVar[bool] = False
+    no_gain_between: ClassVar[str] = "ranks"
     is_judged_whole: ClassVar[bool] = True
     name: str
     k: int
@@ -113,14 +113,10 @@ class TopK(Normalised):
         """Refuse: a part of a query's items has no top k."""
         raise InputError(f"{self} is of queries judged whole: a part of the items has no top {self.k}")
 
-    def averaging(self, groups: Groups, n_grades: int) -> Self:
-        """Refuse: an item has one rank or none."""
-        raise InputError(f"{self} is of ranks: a mean gain is for grades")
-
-    def _value(self, pool: QueryPool, grades: Ints, n_grades: int, ranking: Rankings) -> Floats:
+    def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
         from activeeval.kernels import scores, tied
 
-        measure = self.of_grades
+        measure, grades = self.of_grades, labels.grades
         label_values, numerators = np.zeros(pool.n_items), np.empty(pool.n_queries)
         codes = sealed(np.where(grades < 0, -1, np.arange(pool.n_items)), np.int64)
         lists = (self.discount_vector(longest_list(ranking)), ranking.offsets, ranking.items)

@@ -10,10 +10,9 @@ from activeeval.design import Design, DesignInput, GradeProbs, Levels, Places, P
 from activeeval.errors import InputError
 from activeeval.estimation import evaluate, evidence_of
 from activeeval.estimation.effective import ValueVariance, value_variance
-from activeeval.measures import Target
+from activeeval.measures import LabelsLike, Target
 from activeeval.planning.scales import Scale
 from activeeval.planning.values import Values
-from activeeval.types import Ints
 
 _FEWEST = 1.0
 PRIOR = 10.0
@@ -131,14 +130,14 @@ class Pilot:
             design=design, reading=reading, plan=Plan.of_input(design_input, order), values=Values.of(target, beliefs)
         )
 
-    def lesson(self, selection: Selection, grades: Ints) -> Lesson:
+    def lesson(self, selection: Selection, labels: LabelsLike) -> Lesson:
         """Return what a judged selection teaches.
 
         Parameters
         ----------
         selection : Selection
             What has been judged of it.
-        grades : ndarray of int64, shape (n_items,)
+        labels : ndarray of int64, shape (n_items,), or SoftLabels
 
         Raises
         ------
@@ -146,7 +145,7 @@ class Pilot:
             Where it shows no spread, or the model leaves nothing open.
         """
         name = self.reading.target.name
-        sample = evidence_of(self.design, self.reading, self.reading.judge(grades), selection)
+        sample = evidence_of(self.design, self.reading, self.reading.judge(labels), selection)
         evaluated = evaluate(sample)
         if sample.is_census or not 0 < evaluated.observed < math.inf:
             raise InputError(f"the pilot says nothing of how {name} varies: nothing in it was left to chance")

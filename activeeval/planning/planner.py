@@ -11,7 +11,7 @@ import numpy as np
 
 from activeeval.design import Design, DesignInput, GradeProbs, Order, Plan, Replacement, Scheme, Selection
 from activeeval.design.methods import METHODS, Method
-from activeeval.measures import Target
+from activeeval.measures import LabelsLike, Target
 from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast
 from activeeval.planning.held_out import HeldOut
 from activeeval.planning.pilots import Lesson, Pilot
@@ -110,7 +110,7 @@ class Planner:
         """The grade model with its query factor and what is known."""
         return self._beliefs_given(self.known)
 
-    def lesson(self, design: Design, selection: Selection, grades: Ints, which: int = 0) -> Lesson:
+    def lesson(self, design: Design, selection: Selection, labels: LabelsLike, which: int = 0) -> Lesson:
         """Return what a pilot's judged selection teaches of a target; see `activeeval.planning.pilots.Pilot`.
 
         The grade model is asked without the labels of the pilot, also where they are known by now.
@@ -118,7 +118,7 @@ class Planner:
         key = (id(design.order), which)
         if key not in self._pilots:
             self._pilots[key] = Pilot.of(design, self.targets[which], self._beliefs_given(design.known))
-        return self._pilots[key].lesson(selection, grades)
+        return self._pilots[key].lesson(selection, labels)
 
     def _beliefs_given(self, known: Ints | None) -> GradeProbs:
         return GradeProbs.of(self.targets[0].pool, **self.believed(METHODS["whole"]), known=known)

@@ -150,7 +150,7 @@ def _lessons(planner: Planner, pilots: Mapping[str, Sample]) -> list[Lesson | No
             raise InputError(f"{name}: the pilot is of another pool, of {theirs}, expected this one, of {here}")
         try:
             for k, lessons in enumerate(by_target):
-                lessons.append(planner.lesson(campaign.design, campaign.selection, campaign.grades, k))
+                lessons.append(planner.lesson(campaign.design, campaign.selection, campaign.labels, k))
         except ActiveEvalError as problem:
             raise InputError(f"{name}: {problem}") from None
     return [Lesson.together(lessons) if lessons else None for lessons in by_target]

@@ -11,8 +11,13 @@ from naive import pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, RR, Additive, Campaign, InputError, Precision, Recall, Target
 from activeeval.campaign.sheet import sheet_of, take
+from activeeval.design import GradeProbs
+from activeeval.design.expectations import expectations_of
 from activeeval.grade_models import QueryFactor
 from activeeval.io.tables.draws import CANNOT
+from activeeval.kernels import items as item_kernel
+from activeeval.measures import SoftLabels
+from activeeval.planning import Planner
 
 TOP = 3
 
@@ -97,7 +102,101 @@ def test_everything_judged_is_the_mean_gain_by_hand(method, measure, rule):
     assert (found.std_error, progress.waiting) == (0, 0)
     assert found.value == pytest.approx(mean_values(rule, target, ann, bob).mean(), rel=1e-12)
     assert 0 < agreement.alike < agreement.several == progress.judged
-    assert campaign.design.max_grade == TOP
+    assert campaign.design is design
+    median = np.minimum(ann, bob)[list(campaign.settled)]
+    assert campaign.grades[list(campaign.settled)].tolist() == median.tolist()
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(("measure", "rule"), [pair[1:] for pair in CENSUS[:6]], ids=lambda v: str(v))
+def test_a_measure_of_distributions_is_the_mean_gain_by_hand(measure, rule):
+    one, other, _, ann, bob = case_of(11, compare=True)
+    by_item = {z: sorted((ann[z], bob[z])) for z in np.flatnonzero(ann != bob).tolist()}
+    labels = SoftLabels.of_judges(np.minimum(ann, bob), by_item, TOP + 1)
+    expected = [mean_values(rule, Target(measure, ranking), ann, bob) for ranking in (one, other)]
+    tenths = replace(labels, weights=labels.weights * 0.1)
+    assert measure.score(one.pool, labels, one) == pytest.approx(expected[0], rel=1e-12)
+    assert measure.score(one.pool, tenths, one) == pytest.approx(expected[0], rel=1e-12)
+    difference = measure.score(one.pool, labels, one, other)
+    assert difference == pytest.approx(expected[0] - expected[1], rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize("measure", [DCG(), ERR(TOP), NDCG(), Recall(2), AP()], ids=str)
+def test_grades_are_labels_and_so_is_a_distribution_of_one_grade(measure):
+    one, other, _, ann, _ = case_of(12, compare=True)
+    expected = measure.score(one.pool, ann, one, other).tolist()
+    assert measure.score(one.pool, SoftLabels.of(ann), one, other).tolist() == expected
+    if measure.no_gain_between:
+        return
+    sure = SoftLabels.of_judges(np.zeros_like(ann), {z: (y, y) for z, y in enumerate(ann.tolist())}, TOP + 1)
+    assert measure.score(one.pool, sure, one, other) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+def test_a_distribution_beyond_the_measure_is_refused():
+    one, _, _, ann, _ = case_of(13)
+    labels = SoftLabels.of_judges(np.minimum(ann, 1), {7: (0, 3)}, TOP + 1)
+    with pytest.raises(InputError, match=r"grade 3 of item '4' of query 'q1' is above the measure's largest, 1"):
+        Additive([0, 1]).score(one.pool, labels, one)
+    assert DCG().score(one.pool, labels, one).sum() > 0  # an open scale
+
+
+def test_what_is_known_counts_whatever_judges_say_of_it():
+    one, _, probs, ann, bob = case_of(14)
+    known = np.where(np.arange(ann.size) % 2 == 0, ann, -1)
+    reading = METHODS["whole"].design(Target(DCG(), one), probs, judged=known).reading()
+    by_item = {z: sorted((ann[z], bob[z])) for z in np.flatnonzero(ann != bob).tolist()}
+    values = reading.values(SoftLabels.of_judges(np.minimum(ann, bob), by_item, TOP + 1))
+    second = np.where(known >= 0, ann, bob)
+    assert values == pytest.approx(mean_values("exp", Target(DCG(), one), ann, second), rel=1e-12)
+
+
+@pytest.mark.kernel
+def test_a_walk_is_taken_back_to_the_first_nodes_where_judges_differ():
+    """An additive value by plain loops: a distribution brings its mean gain, and the nodes are as at first."""
+    random = np.random.default_rng(15)
+    pool = pool_of([6])
+    target = Target(DCG(), rankings_of(pool, [random.permutation(6).tolist()]))
+    nodes, prior = np.array([random_probs(random, 6, 3) for _ in range(2)]), np.array([0.3, 0.7])
+    beliefs = GradeProbs.of(pool, nodes, prior)
+    offsets, items = target.judging_lists()
+    gains, grades = np.array([0.0, 1.0, 3.0]), random.integers(0, 3, 6)
+    labels = SoftLabels.of_judges(grades, {int(items[2]): (0, 2, 2), int(items[4]): (1, 2)}, 3)
+    weights, collected, path = prior.copy(), 0.0, []
+    for k, z in enumerate(items.tolist()):
+        is_soft = z in labels.items
+        likelihood = np.ones(2) if is_soft else beliefs.nodes[:, z, grades[z]]
+        weights = weights * likelihood / (weights @ likelihood)
+        collected += target.contrast[z] * {2: 2.0, 4: 2.0}.get(k, gains[grades[z]])
+        rest = sum(target.contrast[j] * (beliefs.nodes[:, j] @ gains) for j in items[k + 1 :])
+        path.append(collected + np.sum(weights * rest))
+        weights = prior.copy() if is_soft else weights
+    assert expectations_of(target, beliefs, offsets, items, labels)[1] == pytest.approx(path, rel=1e-12)
+
+
+def test_items_on_their_own_learn_nothing_where_judges_differ():
+    one, _, probs, ann, bob = case_of(16)
+    design = METHODS["items"].design(Target(DCG(), one), probs, factor=QueryFactor(sigma=1.0), budget=40)
+    labels = read(design, {"ann": ann, "bob": bob}).labels
+    word = design.reading().judge(labels).word[:, item_kernel.LIKELIHOOD]
+    is_soft, is_judged = np.isin(design.order.items, labels.items), labels.grades[design.order.items] >= 0
+    spread = np.ptp(word, axis=1)
+    assert not spread[is_soft].any()
+    assert spread[is_judged & ~is_soft].all()
+
+
+@pytest.mark.parametrize("method", ["passive", "whole", "depth"])
+def test_the_ends_of_a_value_are_those_of_the_scale_whatever_judges_say(method):
+    """Logit intervals by their formula, between everything at grade 0 and everything at the largest."""
+    one, _, probs, ann, bob = case_of(17)
+    target = Target(ERR(TOP, cutoff=2), one)
+    beliefs = () if method == "passive" else (probs,)
+    campaign = read(METHODS[method].design(target, *beliefs, max_grade=TOP, budget=40), {"ann": ann, "bob": bob})
+    lowest, highest = (target.values(np.full(ann.size, grade)).mean() for grade in (0, TOP))
+    estimate, logit = campaign.estimate(), campaign.interval("logit")
+    above, below = estimate.value - lowest, highest - estimate.value
+    half = np.exp((estimate.interval().high - estimate.value) * (1 / above + 1 / below))
+    odds = [(end - lowest) / (highest - end) for end in (logit.low, logit.high)]
+    assert odds == pytest.approx([above / below / half, above / below * half], rel=1e-9)
 
 
 @pytest.mark.parametrize("compare", [False, True])
@@ -211,3 +310,20 @@ def test_bounds_of_what_cannot_be_judged_are_at_grades_of_the_scale(measure):
         values.append(read(design, full).estimate().value)
     own = read(design, sheets).estimate().value
     assert (bounds.low, bounds.high) == (pytest.approx(min([own, *values])), pytest.approx(max([own, *values])))
+
+
+@pytest.mark.parametrize("method", ["whole", "items_plain"])
+def test_a_pilot_of_several_judges_teaches_what_the_mean_of_their_grades_does(method):
+    """With linear gains a grade is worth as much as the one below and the one above it together, halved."""
+    one, _, probs, ann, _ = case_of(18)
+    target, middle = Target(DCG("linear"), one), np.clip(ann, 1, 2)
+    design = METHODS[method].design(target, probs, budget=40)
+    planner = Planner(targets=[target], believed=lambda _: {"grade_probs": probs}, max_grade=TOP)
+    lessons = []
+    for judges in ({"ann": middle}, {"ann": middle - 1, "bob": middle + 1}):
+        pilot = read(design, judges)
+        lessons.append(planner.lesson(pilot.design, pilot.selection, pilot.labels))
+    assert pilot.labels.is_soft
+    for name in ("of_residuals", "of_values"):
+        first, second = (getattr(lesson, name) for lesson in lessons)
+        assert (second.value, second.degrees_of_freedom) == pytest.approx((first.value, first.degrees_of_freedom))

@@ -6,7 +6,7 @@ import json
 import math
 import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 
 import naive_agreement
 import numpy as np
@@ -268,12 +268,21 @@ def test_without_times_there_is_no_cost_model():
 # Calibration
 
 
-def test_calibration_is_that_of_a_plain_loop():
+@pytest.mark.parametrize(
+    ("rules", "judges"), [({}, ("ann",)), ({"judges_per_item": 2, "policy": "mean-gain"}, ("ann", "bob"))]
+)
+def test_calibration_is_that_of_a_plain_loop(rules, judges):
     probs = np.random.default_rng(3).dirichlet([3, 1, 1], 96)
-    case = finished(budget=60.0, probs=probs)
+    case = Case(budget=60.0, probs=probs, **rules)
+    case.judge(*judges, says=lambda judge, item: wavering(case, judge, item))
     (found,) = report_of(case)["calibration"]
     rows = []
-    events = {(e.query_id, e.doc_id): e.grade for e in case.store.events("week") if e.kind == "judged"}
+    grades = defaultdict(list)
+    for event in case.store.events("week"):
+        if event.kind == "judged":
+            grades[event.query_id, event.doc_id].append(event.grade)
+    events = {pair: sum(several) / len(several) for pair, several in grades.items()}
+    assert any(grade % 1 for grade in events.values()) is bool(rules)
     positions = {
         (case.pool.query_texts[case.pool.item_queries[z]], doc): z for z, doc in enumerate(case.pool.item_texts)
     }

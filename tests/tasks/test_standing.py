@@ -80,6 +80,30 @@ def test_rounds_go_on_too_and_follow_what_is_corrected_before_them():
     assert live.n_corrected == 1
 
 
+@pytest.mark.parametrize("policy", ["median", "mean-gain"])
+def test_a_known_grade_that_judges_no_longer_share_is_none(policy):
+    """Of the lower median it is still a grade; where all grades count it has no one that a round could know."""
+    case = Case(budget=16.0, n=12, policy=policy, judges_per_item=2)
+    case.judge("ann", "bob")
+    live = standing(case.store, "week")
+    labels, ids = labels_of(live), case.pool.query_texts[case.pool.item_queries]
+    known = [labels.get(pair, -1) for pair in zip(ids, case.pool.item_texts, strict=True)]
+    drawn = case.drawn(16.0, np.array(known))
+    redraw(case.store, "week", Sample(campaign=Campaign(drawn.campaign.design, rng=5), questions=("run",), seed=5))
+    case.judge("ann", "bob")
+    first = next(event for event in live.log if event.kind == "judged" and event.grade < 2)
+    higher = Said(kind="judged", grade=first.grade + 1)
+    case.store.record("week", first.judge, [(first.query_id, first.doc_id, higher, None, first.unit)])
+    live.refresh(case.store)
+    if policy == "median":
+        assert len(answered(live)[0]) == 1
+        return
+    with pytest.raises(StateError, match="1 items that round 2 takes for known have no one grade any more"):
+        answered(live)
+    with pytest.raises(InputError, match="items count the mean gain of grades that differ"):
+        labels_of(live)
+
+
 def test_a_log_that_was_changed_behind_a_live_campaign_is_noticed():
     case = Case(budget=16.0, n=12)
     case.judge("ann", upto=5)

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
-from activeeval.design import Design
 from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.over_time import finite
 from activeeval.tasks.campaigns.standing import Standing
@@ -55,7 +54,8 @@ def _of_round(number: int, sample: Sample) -> Row | None:
         return None
     units = [unit for unit in campaign.units if unit.block <= block]
     items = np.array([item for unit in units for item in unit.items], dtype=np.int64)
-    items = items[campaign.grades[items] >= 0] if items.size else items
+    labels = campaign.labels
+    items = items[labels.grades[items] >= 0]
     if items.size == 0:
         return None
     expected, variances = design.beliefs.expected_grades()
@@ -63,7 +63,7 @@ def _of_round(number: int, sample: Sample) -> Row | None:
         (
             expected[items],
             variances[items],
-            _observed(design, campaign.grades[items]),
+            labels.values(np.arange(labels.largest + 1.0))[items],
             1 / item_probabilities(campaign, level)[items],
         )
     )
@@ -71,13 +71,6 @@ def _of_round(number: int, sample: Sample) -> Row | None:
     bins = [_compared(columns[:, codes == k], queries[codes == k]) for k in range(int(codes.max()) + 1)]
     whole = _compared(columns, queries)
     return {"round": number, "bins": bins, "all": whole, **_judged_off([whole, *bins])}
-
-
-def _observed(design: Design, grades: Ints) -> Floats:
-    """Return grades as numbers; of one that stands for a group, their mean."""
-    top = design.max_grade or 0
-    means = [float(np.mean(design.groups[g - top - 1])) if design.groups and g > top else float(g) for g in grades]
-    return np.array(means)
 
 
 def code_of(expected: Floats) -> Ints:

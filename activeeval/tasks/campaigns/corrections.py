@@ -18,10 +18,7 @@ def known_now(design: Design, before: Sequence[Sample]) -> Ints:
     if not before:
         return design.known
     grades, _ = _said(before)
-    top = design.max_grade
     changed = (design.known >= 0) & (grades >= 0) & (grades != design.known)
-    # a grade that stands for several of different judges is none: `check_known` says so
-    changed &= True if top is None else grades <= top
     return np.where(changed, grades, design.known) if changed.any() else design.known
 
 
@@ -49,11 +46,15 @@ def asked_again(rounds: Sequence[Sample]) -> int:
 
 
 def _said(rounds: Sequence[Sample]) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the last grade that rounds give each item, −1 where none does, and which items any has settled."""
+    """Return the last grade that rounds give each item, and which items any has settled.
+
+    −1 where none does, or where judges differ and all of their grades count.
+    """
     n_items = rounds[0].campaign.design.pool.n_items
     grades, settled = np.full(n_items, -1, dtype=np.int64), np.zeros(n_items, dtype=np.bool_)
     for sample in rounds:
-        now = sample.campaign.grades
-        grades = np.where(now >= 0, now, grades)
+        labels = sample.campaign.labels
+        grades = np.where(labels.grades >= 0, labels.grades, grades)
+        grades[labels.items] = -1
         settled[list(sample.campaign.settled)] = True
     return grades, settled

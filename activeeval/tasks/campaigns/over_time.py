@@ -187,7 +187,7 @@ def _of_queries(state: Standing, targets: Sequence[Target]) -> tuple[NDArray[np.
     """Return what each query adds to the variance, and to the estimate beyond what was expected; rounds together."""
     campaigns = [sample.campaign for sample in state.read]
     weights = round_weights(campaigns, targets[0]) if len(campaigns) > 1 else np.ones(1)
-    shares = [carried(each.design, each.selection, each.grades, t) for each, t in zip(campaigns, targets, strict=True)]
+    shares = [carried(each.design, each.selection, each.labels, t) for each, t in zip(campaigns, targets, strict=True)]
     variances = sum(w**2 * each.variances for w, each in zip(weights, shares, strict=True))
     shifts = sum(w * each.shifts for w, each in zip(weights, shares, strict=True))
     return np.asarray(variances), np.asarray(shifts)

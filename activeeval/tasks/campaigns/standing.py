@@ -14,7 +14,7 @@ from activeeval.campaign.labels import Progress
 from activeeval.campaign.rounds import check_rounds
 from activeeval.errors import InputError, StateError
 from activeeval.judgments.log import Event
-from activeeval.judgments.policies import Agreement, one_grade
+from activeeval.judgments.policies import Agreement
 from activeeval.judgments.state import Place, State
 from activeeval.results import Note
 from activeeval.store import CampaignRow, SampleRow, Store
@@ -283,13 +283,8 @@ def grades_of(state: Standing) -> dict[Pair, int]:
 
 def round_grades(campaign: Campaign) -> dict[int, int]:
     """Return the grade that counts of each item that is judged in a round; −1 where it cannot be."""
-    grades, groups, top = campaign.grades, campaign.design.groups, campaign.design.max_grade or 0
-    settled = {item: int(grades[item]) for item in campaign.settled}
-    # a group has no grade of its own: its lower median
-    return {
-        item: one_grade(groups[grade - top - 1], "median") if groups and grade > top else grade
-        for item, grade in settled.items()
-    }
+    grades = campaign.grades
+    return {item: int(grades[item]) for item in campaign.settled}
 
 
 def labels_of(state: Standing) -> dict[Pair, int]:
@@ -303,7 +298,7 @@ def labels_of(state: Standing) -> dict[Pair, int]:
     name = f"campaign {state.campaign.name}"
     if state.campaign.config.get("top_k") is not None:
         raise InputError(f"{name}: holds ranks, which are no known grades")
-    if any(sample.campaign.design.groups for sample in state.rounds):
+    if any(sample.campaign.labels.is_soft for sample in state.rounds):
         raise InputError(f"{name}: items count the mean gain of grades that differ, which is no known grade")
     design = state.rounds[0].campaign.design
     queries = design.pool.query_texts[design.pool.item_queries]
