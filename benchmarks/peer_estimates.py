@@ -40,7 +40,6 @@ def uniform_sample(values: np.ndarray, predictions: np.ndarray, chosen: np.ndarr
     regressors = np.column_stack((np.ones(n_pool), predictions))
     share = np.full(n_pool, 1 / n_pool)
     return Evidence(
-        with_replacement=False,
         is_fitted=True,
         query_probs=share[chosen],
         inclusion_probs=np.full(n, n / n_pool),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from activeeval.design import Design, Levels, Reading, Selection
+from activeeval.design import Design, Reading, Selection
 from activeeval.estimation import (
     Evidence,
     Look,
@@ -85,8 +85,7 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution,
 
     Nothing is said of a pool that came in chunks, of which only some queries are at hand.
     """
-    is_known = isinstance(design.scheme, Levels) and design.order.larger_pool is None
-    left = reading.left_to_chance(level) if is_known else np.zeros(1)
+    left = reading.left_to_chance(level) if design.order.larger_pool is None else np.zeros(1)
     if left.max() <= MOST_OF_ONE * left.sum():
         return ()
     query, share = str(design.pool.query_texts[int(left.argmax())]), round(float(left.max() / left.sum()), 2)
@@ -119,9 +118,7 @@ def _carried(design: Design, reading: Reading, selection: Selection, sample: Evi
 
 def _by_query(design: Design, reading: Reading, selection: Selection, of_rows: Floats) -> Floats:
     """Return the sums by query, shape (n_queries,), of what the rows of an estimator come to."""
-    rows = selection.queries
-    if isinstance(design.scheme, Levels):
-        rows = rows[reading.chosen_by_chance(selection)]
+    rows = design.scheme.rows(reading, selection)
     return np.asarray(np.bincount(rows, of_rows, minlength=design.order.n_queries), dtype=np.float64)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from activeeval.campaign.drawing import Drawing, drawing_of
+from activeeval.campaign.drawing import drawing_of, units_of
 from activeeval.campaign.labels import Labels, Progress, grades_by_judge
 from activeeval.campaign.rules import Rules
 from activeeval.campaign.units import Unit
@@ -35,7 +36,7 @@ class Record:
 
     def __init__(self, design: Design, key: np.uint64, rules: Rules) -> None:
         self.design, self.key, self.rules = design, key, rules
-        self._drawing: Drawing = drawing_of(design, key)
+        self._drawing = drawing_of(design, key)
         self._log: list[Event] = []
         self._state = State(judges_per_item=rules.judges_per_item)
         self._n_before = 0
@@ -51,10 +52,10 @@ class Record:
         """All units drawn so far."""
         return tuple(self._labels.units)
 
-    @property
+    @cached_property
     def planned(self) -> tuple[Unit, ...]:
-        """All units of the sample, drawn or not."""
-        return self._drawing.units
+        """All units of the sample, drawn or not; made when they are first asked for."""
+        return units_of(self.design.order, self._drawing)
 
     @property
     def planned_end(self) -> str:
@@ -121,7 +122,7 @@ class Record:
         if k == self._drawing.block_ends[-1]:
             self._append(self._event("ended", reason=self._drawing.ended))
             return None
-        unit = self._drawing.units[k]
+        unit = self.planned[k]
         self._append(self._drawn(unit))
         return unit
 
@@ -202,14 +203,14 @@ class Record:
             How many units of earlier rounds the log numbers before these.
         """
         self._log, self._state, self._n_before = log, state, n_before
-        for unit in self._drawing.units[len(self._labels.units) :]:
+        for unit in self.planned[len(self._labels.units) :]:
             self._labels.add(unit)
-        self.settle(place for place in state.judgments if place[0] - n_before in range(1, len(self._drawing.units) + 1))
+        self.settle(place for place in state.judgments if place[0] - n_before in range(1, len(self.planned) + 1))
 
     def settle(self, places: Iterable[Place]) -> None:
         """Take in what stands now of places of these units."""
         for place in places:
-            unit = self._drawing.units[place[0] - self._n_before - 1]
+            unit = self.planned[place[0] - self._n_before - 1]
             for item, grades in grades_by_judge(unit, place[1], self._state.judgments[place], self.design):
                 self._labels.judge(item, grades)
 
@@ -220,7 +221,7 @@ class Record:
             self._check_unit(k, event)
 
     def _check_unit(self, k: int, event: Event) -> None:
-        unit = self._drawing.units[k] if k < len(self._drawing.units) else None
+        unit = self.planned[k] if k < len(self.planned) else None
         if unit is None or (event.query_id, list(event.body["items"])) != (unit.query_id, list(unit.item_ids)):
             raise StateError(f"the log says {event}, but this design and key give {unit}")
 
@@ -287,6 +288,6 @@ class Record:
         self._log.append(event)
         place = self._state.apply(event)
         if event.kind == "drawn":
-            self._labels.add(self._drawing.units[len(self._labels.units)])
+            self._labels.add(self.planned[len(self._labels.units)])
         elif place is not None:
             self.settle([place])

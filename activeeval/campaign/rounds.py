@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.campaign.campaign import Campaign
-from activeeval.design import Design, GradeProbs, Levels, known_grades
+from activeeval.design import Design, GradeProbs, known_grades
 from activeeval.design.methods import Method
 from activeeval.errors import InputError, StateError
 from activeeval.estimation import joint_degrees, supported
@@ -96,7 +96,7 @@ class Rounds:
     ) -> None:
         if len(budgets) == 0:
             raise InputError("rounds need a budget each, got none")
-        if method.with_replacement:
+        if not method.scheme.is_planned:
             raise InputError(f"rounds go by levels: method {method.name!r} draws with replacement")
         self.method, self.targets, self.budgets = method, targets, tuple(budgets)
         self.max_grade = max_grade
@@ -269,7 +269,7 @@ def planned_weights(design: Design, budgets: Sequence[float], target: Target | N
     ndarray, shape (n_rounds,)
         From 0 on, with the sum 1.
     """
-    if not isinstance(design.scheme, Levels):
+    if not design.scheme.is_planned:
         raise InputError(f"rounds go by levels: {design.name!r} draws with replacement")
     order = design.order
     matters = design.reading(target).target.matters[order.items]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from activeeval.campaign.campaign import Campaign
 from activeeval.campaign.gathered import gathered_arrays, with_gathered
-from activeeval.design import Design, GradeProbs, Levels, Order, Replacement
+from activeeval.design import Design, GradeProbs, Order
 from activeeval.design.methods import find_method
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.grade_models.query_factor import QueryFactor
@@ -75,11 +75,9 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
         everything = np.ones(design.pool.n_queries, dtype=np.bool_)
         segments = [everything if target.within is None else target.within for target in design.targets]
         arrays["within"] = np.array(segments)
-    if isinstance(design.scheme, Replacement):
-        arrays["sampling_probs"] = design.scheme.sampling_probs
     if design.beliefs is not None:
         arrays |= _model_arrays(design.beliefs)
-    arrays |= gathered_arrays(design)
+    arrays |= design.scheme.arrays() | gathered_arrays(design)
     arrays |= beside or {}
     return arrays | {"digest": np.array([digest_of(arrays)])}
 
@@ -183,7 +181,7 @@ def _design(arrays: Arrays) -> Design:
     budget, expected, planned = arrays["budget"].tolist()
     design = Design(
         name=name,
-        scheme=Replacement(_checked_probs(arrays["sampling_probs"], pool)) if method.with_replacement else Levels(),
+        scheme=method.scheme.of_arrays(arrays, pool.n_queries),
         stage=method.stage,
         order=order,
         readings=tuple(method.stage.reading(target, order, beliefs, known) for target in targets),
@@ -241,12 +239,6 @@ def _check_order(order: Order) -> None:
     finite = np.concatenate((order.query_probs, order.costs, order.overheads, order.place_rates))
     if not np.isfinite(finite).all() or finite.min() < 0 or not order.query_rates.min() >= 0:
         raise InputError("the sample is damaged: its rates and costs are not all numbers from 0 on")
-
-
-def _checked_probs(sampling_probs: Floats, pool: QueryPool) -> Floats:
-    if sampling_probs.shape != (pool.n_queries,) or not (sampling_probs > 0).all():
-        raise InputError("the sample is damaged: its sampling probabilities do not fit its pool")
-    return sampling_probs
 
 
 def lists_of(design: Design) -> list[Rankings]:

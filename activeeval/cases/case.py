@@ -150,7 +150,7 @@ class Case:
             max_grade=n_grades - 1,
             budget=budget,
             expected=expected,
-            judged=None if chosen.with_replacement else self.known,
+            judged=self.known if chosen.scheme.takes_known else None,
             weights={"equal": None, "sum": [1.0] * len(asked), "minimax": "minimax"}[weights],
             defensive_share=defensive_share,
         )

@@ -2,22 +2,23 @@
 
 `beliefs` hold the grade model, `stages` say what is judged of a query and turn model and targets into `orders` (places
 with the rates at which they come, by `rates`) and `readings` (targets on an order), `inputs` do so for any part of a
-pool; `schemes` go through an order unit by unit or draw with `replacement`, `selections` are what has been taken,
-`designs` put it together; `label_values` say what an item tells where values are divided by an ideal, `limits` how
-near a design comes to the best that its model and costs allow.
+pool; `schemes` say how an order is gone through, by `levels` or with `replacement`, `selections` are what has been
+taken, `designs` put it together; `label_values` say what an item tells where values are divided by an ideal, `limits`
+how near a design comes to the best that its model and costs allow.
 """
 
 from activeeval.design.beliefs import GradeProbs, known_grades
 from activeeval.design.designs import Design
 from activeeval.design.inputs import DesignInput, equal_loss_weights
+from activeeval.design.levels import Levels, Queue
 from activeeval.design.limits import Plan
 from activeeval.design.orders import LargerPool, Order, Places
 from activeeval.design.planned import Planned
 from activeeval.design.rates import RateSums, RelativeRates, defended, optimal_sampling_probs, order_of
 from activeeval.design.readings import Judge, Reading
-from activeeval.design.replacement import ReplacementDraws, check_budget
-from activeeval.design.schemes import Levels, Queue, Replacement, Scheme, ascending, whole
-from activeeval.design.selections import Selection, Selections
+from activeeval.design.replacement import Replacement, ReplacementDraws
+from activeeval.design.schemes import Drawn, Scheme, ascending, check_budget
+from activeeval.design.selections import Selection, Selections, whole
 from activeeval.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
 from activeeval.design.sums import JudgedTotals, PoolSums
 
@@ -27,6 +28,7 @@ __all__ = [
     "WHOLE",
     "Design",
     "DesignInput",
+    "Drawn",
     "GradeProbs",
     "Items",
     "Judge",

@@ -10,8 +10,7 @@ import numpy as np
 from activeeval.design.beliefs import GradeProbs
 from activeeval.design.orders import Order
 from activeeval.design.readings import Reading
-from activeeval.design.replacement import check_budget
-from activeeval.design.schemes import Levels, Replacement, Scheme, check_blocks, quarters
+from activeeval.design.schemes import Scheme, check_budget
 from activeeval.design.stages import Stage
 from activeeval.errors import InputError
 from activeeval.measures import Target
@@ -29,7 +28,7 @@ class Design:
     ----------
     name : str
         The method that made it.
-    scheme : Levels or Replacement
+    scheme : Scheme
         How the order is gone through.
     stage : Stage
         What is judged of a query.
@@ -137,19 +136,8 @@ class Design:
         InputError
             Where draws with replacement are to have blocks, or others an expected budget.
         """
-        if expected:
-            if not isinstance(self.scheme, Replacement):
-                raise InputError(f"{self.name!r} keeps its budget: an expected one is for draws with replacement")
-            self.scheme.draws_of(self.order).n_draws(budget)
-            return self._for(float(budget), (float(budget),), expected=True)
-        if blocks and not self.scheme.can_be_topped_up:
-            raise InputError(f"{self.name!r} draws with replacement to one planned end: it has no blocks before that")
-        self.scheme.check(self.order, budget)
-        planned = quarters(self.scheme, self.order, budget) if blocks is None else (*blocks, budget)
-        return self._for(float(budget), check_blocks(self.scheme, self.order, planned))
-
-    def _for(self, budget: float, blocks: tuple[float, ...], *, expected: bool = False) -> Design:
-        return replace(self, budget=budget, blocks=blocks, planned=budget, expected=expected)
+        ends = self.scheme.ends(self.name, self.order, budget, blocks, expected=expected)
+        return replace(self, budget=float(budget), blocks=ends, planned=float(budget), expected=expected)
 
     def topped_up(self, more: float) -> Design:
         """Return the design with a larger budget: the same sample and one more block.
@@ -207,9 +195,7 @@ class Design:
 
         π of every query and a of every place as they are on average; q of both with replacement.
         """
-        if isinstance(self.scheme, Replacement):
-            return self.scheme.sampling_probs, self.scheme.sampling_probs[self.order.place_queries]
-        return self.order.inclusion_probs(self.order.level_for(self.cost if self.budget is None else self.budget))
+        return self.scheme.inclusion_probs(self.order, self.cost if self.budget is None else self.budget)
 
     @property
     def largest_weight(self) -> float:
@@ -220,7 +206,5 @@ class Design:
         """
         pi, _ = self.inclusion_probs
         is_drawn = pi > 0
-        weights = self.order.query_probs[is_drawn] / pi[is_drawn]
-        if isinstance(self.scheme, Levels):
-            weights = weights * pi.sum()
+        weights = self.order.query_probs[is_drawn] / pi[is_drawn] * self.scheme.mean_size(pi)
         return float(weights.max(initial=0.0))

@@ -25,7 +25,6 @@ from activeeval.design.designs import Design
 from activeeval.design.inputs import DesignInput
 from activeeval.design.orders import Order
 from activeeval.design.rates import SIGNED, pooled, variance_terms
-from activeeval.design.schemes import Levels
 from activeeval.errors import InputError
 from activeeval.kernels import rates as kernel
 from activeeval.types import Floats, Ints
@@ -65,7 +64,7 @@ class Plan:
         InputError
             Where it draws with replacement, or has no grade model.
         """
-        if not isinstance(design.scheme, Levels) or design.beliefs is None:
+        if not design.scheme.is_planned or design.beliefs is None:
             raise InputError(f"method {design.name!r} has no plan: it needs levels and a grade model")
         stage, known = design.stage, design.known
         places = stage.places(design.targets, design.beliefs, known)

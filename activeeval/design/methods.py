@@ -15,9 +15,11 @@ from activeeval.checks import closed_share
 from activeeval.design.beliefs import Factor, GradeProbs, known_grades
 from activeeval.design.designs import Design
 from activeeval.design.inputs import DesignInput, equal_loss_weights
+from activeeval.design.levels import Levels
 from activeeval.design.orders import Order
 from activeeval.design.rates import RateSums, RelativeRates, defended, optimal_sampling_probs, order_of
-from activeeval.design.schemes import Levels, Replacement, Scheme
+from activeeval.design.replacement import Replacement
+from activeeval.design.schemes import Scheme
 from activeeval.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
 from activeeval.errors import InputError, did_you_mean
 from activeeval.measures import Measure, Target
@@ -35,11 +37,11 @@ class Method:
         One line on when to use it.
     stage : Stage
         What is judged of a query: all, a random prefix of the judging order, or items on their own.
-    with_replacement : bool
-        The paper's draws and its ratio estimator; otherwise levels and the regression estimator.
+    scheme : class of Scheme
+        How the order is gone through: by levels, or by the paper's draws with its ratio estimator.
     is_fitted : bool
-        Of levels: whether the estimator fits its regressors (no model can spoil it much) or takes the model at its
-        word (exactly unbiased).
+        Whether the estimator fits regressors to the sample (no model can spoil it much); the regression estimator takes
+        the model at its word otherwise (exactly unbiased).
     is_optimal : bool
         Sample where the model expects variance for the cost; otherwise by p.
     ignores_model : bool
@@ -55,13 +57,18 @@ class Method:
     name: str
     when: str
     stage: Stage = WHOLE
-    with_replacement: bool = False
+    scheme: type[Scheme] = Levels
     is_fitted: bool = True
     is_optimal: bool = True
     ignores_model: bool = False
     ignores_cost: bool = False
     ignores_factor: bool = False
     defensive_share: float = 0.1
+
+    @property
+    def with_replacement(self) -> bool:
+        """Whether queries are drawn with replacement."""
+        return issubclass(self.scheme, Replacement)
 
     def fits(self, measure: Measure) -> bool:
         """Whether the method can estimate a measure."""
@@ -155,11 +162,9 @@ class Method:
         p = design_input.places.pool.query_probs
         rates = self.rates(design_input, _target_weights(design_input, p, weights))
         sums = RateSums.of(design_input.places, rates.ratios, p)
-        scheme: Scheme = Levels()
-        if self.with_replacement:
-            scheme = Replacement(
-                self.draw_probs(p, design_input.draw_columns, design_input.places.cheapest, sums.unit, share)
-            )
+        scheme = self.scheme.made(
+            lambda: self.draw_probs(p, design_input.draw_columns, design_input.places.cheapest, sums.unit, share)
+        )
         return self.order(design_input, rates, p, sums, share), scheme
 
     def design_input(
@@ -182,20 +187,16 @@ class Method:
         known = known_grades(asked[0].pool, judged, _top(asked, max_grade))
         if not isinstance(bias, Real) or not 0 <= bias < math.inf:
             raise InputError(f"the bias to be guarded against must be a finite number from 0 on, got {bias!r}")
-        is_plain = len(asked) == 1 and asked[0].within is None and not (known >= 0).any()
-        if self.with_replacement and not is_plain:
-            raise InputError(f"method {self.name!r} draws with replacement: one target of all queries, no known grades")
+        self.scheme.check_asked(self.name, asked, known)
         beliefs = self._beliefs(asked, grade_probs, node_weights, factor, extra_probs, max_grade, known)
-        places = self.stage.places(asked, beliefs, known)
-        if self.with_replacement:
-            places = places.all_wanted()
+        places = self.scheme.places(self.stage.places(asked, beliefs, known))
         return DesignInput(
             stage=self.stage, targets=tuple(asked), beliefs=beliefs, known=known, places=places, bias=bias
         )
 
     def rates(self, design_input: DesignInput, weights: Sequence[float]) -> RelativeRates:
-        """Return how rates of a part compare; draws with replacement have theirs in their scheme."""
-        return design_input.rates(weights, alike=self.with_replacement or not self.is_optimal)
+        """Return how rates of a part compare."""
+        return self.scheme.rates(design_input, weights, is_optimal=self.is_optimal)
 
     def draw_probs(
         self, query_probs: Floats, columns: Sequence[Floats], cheapest: float, unit: float, share: float
@@ -268,7 +269,7 @@ class Method:
             raise InputError(
                 f"method {self.name!r} needs a grade model: give grade_probs; passive and random need none"
             )
-        fitted = extra_probs if self.is_fitted and not self.with_replacement else ()
+        fitted = extra_probs if self.is_fitted else ()
         return self.stage.model(GradeProbs.of(pool, grade_probs, node_weights, factor, known, fitted))
 
 
@@ -307,7 +308,8 @@ def _top(targets: Sequence[Target], max_grade: int | None) -> int | None:
 
 
 def _paper(name: str, when: str, **choices: Any) -> Method:
-    return Method(name=name, when=when, with_replacement=True, ignores_factor=True, defensive_share=0.0, **choices)
+    paper: dict[str, Any] = {"scheme": Replacement, "is_fitted": False, "ignores_factor": True, "defensive_share": 0.0}
+    return Method(name=name, when=when, **paper, **choices)
 
 
 def _levels(name: str, when: str, stage: Stage, **choices: Any) -> Method:
@@ -343,7 +345,7 @@ def fitting_methods(measure: Measure) -> list[str]:
 
 def robust_methods(measure: Measure) -> list[str]:
     """Return the names of the methods for a measure that a bad model cannot spoil: by levels, with a fit."""
-    return [name for name in fitting_methods(measure) if METHODS[name].is_fitted and not METHODS[name].with_replacement]
+    return [name for name in fitting_methods(measure) if METHODS[name].is_fitted]
 
 
 def find_method(name: str) -> Method:

@@ -1,29 +1,28 @@
-"""What draws with replacement are made from: the queries by the hash of their ids, and how a budget ends them."""
+"""Draws with replacement: queries by the hash of their ids, how a budget ends them, and the scheme of the paper."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from activeeval.design.inputs import DesignInput
+from activeeval.design.orders import Order, Places
+from activeeval.design.rates import RelativeRates
+from activeeval.design.readings import Reading
+from activeeval.design.schemes import ROUNDING, Drawn, Scheme, check_budget, check_pays
+from activeeval.design.selections import Selection, whole
 from activeeval.errors import BudgetError, InputError, StateError
 from activeeval.kernels import replication
+from activeeval.measures import Target
 from activeeval.types import Floats, Ints, Words
 
-ROUNDING = 1e-12
-"""Room for the rounding of a sum of costs."""
 DRAWS_PER_QUERY = 100
 """Draws with replacement after which a run ends, lest it look for the last query that the budget pays for ever."""
-
-
-def check_budget(budget: float) -> float:
-    """Return a budget that is a positive number."""
-    if not isinstance(budget, Real) or isinstance(budget, bool) or not (math.isfinite(budget) and budget > 0):
-        raise InputError(f"the budget must be a positive number, got {budget!r}")
-    return float(budget)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -144,3 +143,146 @@ class ReplacementDraws:
             is_new[query] = False
             spent += cost
         return np.array(drawn, dtype=np.int64), spent, last
+
+
+_DECK = ("queries", "cumulative", "costs")
+"""Fields of draws that a file holds as arrays of their own."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replacement(Scheme):
+    """The paper's draws: queries drawn independently with probabilities q, judged whole; one drawn again is free.
+
+    Attributes
+    ----------
+    sampling_probs : ndarray, shape (n_queries,)
+        q(x) over the whole pool.
+    draws : ReplacementDraws or None
+        What is drawn from where the order was gathered of a larger pool.
+    """
+
+    sampling_probs: Floats
+    draws: ReplacementDraws | None = None
+    can_be_topped_up: ClassVar[bool] = False
+    is_planned: ClassVar[bool] = False
+    takes_known: ClassVar[bool] = False
+
+    @classmethod
+    def made(cls, draw_probs: Callable[[], Floats]) -> Self:
+        """Return the draws of a pool."""
+        return cls(draw_probs())
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_queries: int) -> Self:
+        """Return the draws that `arrays` made arrays of."""
+        probs, draws = arrays["sampling_probs"], None
+        if probs.shape != (n_queries,) or not (probs > 0).all():
+            raise ValueError("its sampling probabilities do not fit its pool")
+        if "gathered" in arrays:
+            size, cost, expected_cost = arrays["deck"].tolist()
+            places = {name: arrays[f"deck.{name}"] for name in _DECK}
+            draws = ReplacementDraws(**places, size=int(size), cost=cost, expected_cost=expected_cost)
+        return cls(probs, draws)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return q, and what is drawn from of a larger pool."""
+        arrays: dict[str, NDArray[Any]] = {"sampling_probs": self.sampling_probs}
+        if self.draws is not None:
+            arrays |= {f"deck.{name}": getattr(self.draws, name) for name in _DECK}
+            arrays["deck"] = np.array([self.draws.size, self.draws.cost, self.draws.expected_cost])
+        return arrays
+
+    @classmethod
+    def check_asked(cls, name: str, targets: Sequence[Target], known: Ints) -> None:
+        """Raise InputError unless one target of all queries is asked, and no grade known."""
+        if len(targets) > 1 or targets[0].within is not None or (known >= 0).any():
+            raise InputError(f"method {name!r} draws with replacement: one target of all queries, no known grades")
+
+    @classmethod
+    def places(cls, places: Places) -> Places:
+        """Return places all of which are wanted: a query is judged whole."""
+        return places.all_wanted()
+
+    @classmethod
+    def rates(cls, design_input: DesignInput, weights: Sequence[float], *, is_optimal: bool) -> RelativeRates:
+        """Return rates that are all alike: q says who is drawn."""
+        return design_input.rates(weights, alike=True)
+
+    @classmethod
+    def columns(cls, design_input: DesignInput) -> tuple[Floats, ...]:
+        """Return what q follows from."""
+        return design_input.draw_columns
+
+    @classmethod
+    def questions(cls, targets: Sequence[Target]) -> list[Sequence[Target]]:
+        """Return targets one by one: each has a sample of its own."""
+        return [[target] for target in targets]
+
+    def draws_of(self, order: Order) -> ReplacementDraws:
+        """Return what is drawn from."""
+        if self.draws is not None:
+            return self.draws
+        costs = np.bincount(order.place_queries, order.costs, minlength=order.n_queries) + order.overheads
+        return ReplacementDraws.of(order.query_hashes, self.sampling_probs, costs)
+
+    def cost(self, order: Order) -> float:
+        """Return what judging every query costs, in mean items."""
+        return self.draws_of(order).cost
+
+    def least(self, order: Order) -> float:
+        """Return the smallest budget that works, in mean items: it pays for the dearest single query."""
+        return float(self.draws_of(order).costs.max())
+
+    def ends(
+        self, name: str, order: Order, budget: float, blocks: Sequence[float] | None, *, expected: bool
+    ) -> tuple[float, ...]:
+        """Return the one end that was planned, once it pays for the dearest query, or for a draw on average.
+
+        With less, the queries that can be judged at all would depend on the budget, and the estimate would be biased
+        towards cheap queries.
+        """
+        draws = self.draws_of(order)
+        if expected:
+            draws.n_draws(budget)
+        elif blocks:
+            raise InputError(f"{name!r} draws with replacement to one planned end: it has no blocks before that")
+        else:
+            check_pays(budget, self.least(order), order, draws.costs, "one query may take")
+        return (float(budget),)
+
+    def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
+        """Return q of every query, and that of the query of every place."""
+        return self.sampling_probs, self.sampling_probs[order.place_queries]
+
+    def mean_size(self, query_probs: Floats) -> float:
+        """Return the queries of one draw."""
+        return 1.0
+
+    def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> Drawn:
+        """Return the queries of a key in the order in which they come up first; they are read all together."""
+        draws = self.draws_of(order)
+        queries, spent, _ = draws.run(key, blocks[-1], expected=expected)
+        distinct, first = np.unique(queries, return_index=True)
+        new = queries[np.sort(first)]
+        new = new[np.diff(order.offsets)[new] > 0]
+        return Drawn(
+            queries=new,
+            levels=[math.nan] * new.size,
+            costs=draws.costs[new],
+            places_of=lambda unit: np.arange(order.offsets[new[unit]], order.offsets[new[unit] + 1]),
+            selection=lambda n_units: whole(order, queries, spent),
+            block_ends=(new.size,),
+            ended=f"{queries.size} draws of {distinct.size} queries are done",
+        )
+
+    def rows(self, reading: Reading, selection: Selection) -> Ints:
+        """Return the query of each draw."""
+        return selection.queries
+
+    def interval(self, kind: str) -> str:
+        """Return the t interval, the only one that draws are replayed for."""
+        return "t"
+
+    def on_average(self, expected: bool) -> bool:
+        """Return what is asked for."""
+        return expected

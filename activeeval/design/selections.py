@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.design.orders import Order
 from activeeval.types import Floats, Ints
 
 
@@ -83,3 +84,11 @@ class Selections:
             costs=np.array([selection.cost]),
             thresholds=np.array([selection.level]),
         )
+
+
+def whole(order: Order, queries: Ints, cost: float, level: float = math.inf) -> Selection:
+    """Return the selection of whole queries."""
+    counts = np.diff(order.offsets)[queries]
+    first = order.offsets[queries]
+    places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+    return Selection(queries=queries, counts=counts, places=places, level=level, cost=cost)

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from activeeval.design import Reading, Selection
-from activeeval.estimation.estimators import Evaluated, evaluate, residuals
+from activeeval.estimation.estimators import Evaluated, evaluate
 from activeeval.estimation.evidence import Evidence
 from activeeval.types import Floats
 
@@ -121,7 +121,7 @@ def _by_items(
     is_open = reading.is_open.copy()
     is_open[selection.queries[is_settled]] = False
     rows, weights = selection.queries[reading.chosen_by_chance(selection)], evidence.importance_weights
-    coefficients, e, s = residuals(evidence)
+    coefficients, e, s = evidence.residuals()
     beyond = reading.known_values + reading.regressors[:, : coefficients.size] @ coefficients - evaluated.value
     terms = weights * (2 * beyond[rows] * e + e**2 - s)
     p = np.where(is_open, reading.query_probs, 0.0)
@@ -135,8 +135,7 @@ def _noise(evidence: Evidence, weights: Floats, terms: Floats, beyond: Floats, s
 
     Were that normal, (beyond)² had the variance 4 (L − R̂)² s + 2 s²; it is never taken for more than the whole term.
     """
-    keep = 1.0 if evidence.with_replacement else 1 - evidence.inclusion_probs
-    s = np.abs(s)
+    keep, s = evidence.keep, np.abs(s)
     within = weights**2 * (4 * np.maximum(beyond**2 - s, 0.0) * s + 2 * s**2)
     return np.asarray(keep * terms**2 + (1 - keep) * np.minimum(terms**2, within))
 
@@ -144,9 +143,9 @@ def _noise(evidence: Evidence, weights: Floats, terms: Floats, beyond: Floats, s
 def _is_supported(evidence: Evidence, evaluated: Evaluated, of_values: ValueVariance) -> bool:
     """Return whether a sample tells its n."""
     terms, noise = of_values.terms / of_values.value, of_values.noise / of_values.value**2
-    if evidence.with_replacement:  # V̂ errs by the same draws: where all weigh alike n is their number
-        of_variance = evaluated.contributions**2 / evaluated.variance
-        terms = terms - (of_variance - of_variance.mean())
+    of_variance = evidence.variance_errors(evaluated.contributions, evaluated.variance)
+    if of_variance is not None:  # V̂ errs by the same rows
+        terms = terms - of_variance
         noise = terms**2
     elif evaluated.degrees_of_freedom < FEWEST_DEGREES:
         return False

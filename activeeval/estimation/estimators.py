@@ -129,17 +129,9 @@ def _evaluate(evidence: Evidence) -> Evaluated:
         )
     if evidence.n_queries == 0:
         raise StateError("nothing has been judged yet, so there is nothing to estimate from")
-    if evidence.with_replacement:
-        values = np.ascontiguousarray(evidence.values)
-        value, variance, freedom = estimates.ratio_estimate(evidence.importance_weights, values, contributions)
-        plain = variance
-    else:
-        keep = 1 - evidence.inclusion_probs
-        arrays = (evidence.importance_weights, keep, evidence.totals, evidence.within, evidence.population)
-        value, variance, freedom, plain = estimates.linear_estimate(*arrays, evidence.is_fitted, contributions)
+    value, variance, freedom, plain = evidence.solved(contributions)
     seen = (np.array([variance]), np.array([freedom]), np.array([n]))
-    reading = None if evidence.with_replacement else evidence.reading
-    (blended,), (freedom,), (observed,), (planned,) = _with_plan(*seen, np.array([evidence.level]), reading)
+    (blended,), (freedom,), (observed,), (planned,) = _with_plan(*seen, np.array([evidence.level]), evidence.reading)
     return Evaluated(
         value=float(evidence.base + value),
         variance=float(blended),
@@ -159,7 +151,7 @@ def _with_plan(
     Where several queries show no spread, or hardly any beside what all grades being equally likely would make, V̂ is
     infinite and V* what was planned, or would have been by such grades, whichever is more.
     """
-    if reading is None:
+    if reading is None or np.isinf(levels).all():  # nothing is left to chance, or levels have no say in it
         return observed, degrees, observed, np.zeros_like(observed)
     planned = stand_in = reading.planned.at(levels)
     # what all grades being equally likely would make takes as long as a design: it is asked where it can matter
@@ -177,36 +169,10 @@ def _with_plan(
     return variances, degrees, observed, planned
 
 
-def residuals(evidence: Evidence) -> tuple[Floats, Floats, Floats]:
-    """Return the fitted coefficients B, and residuals e and their variances s of each open query of a sample by levels.
-
-    See `activeeval.kernels.estimates`.
-    """
-    left = np.empty((evidence.values.size, 2))
-    arrays = (
-        evidence.importance_weights,
-        1 - evidence.inclusion_probs,
-        evidence.totals,
-        evidence.within,
-        evidence.population,
-    )
-    coefficients = estimates.residuals(*arrays, evidence.is_fitted, left)
-    return coefficients, left[:, 0], left[:, 1]
-
-
 def variance_shares(evidence: Evidence) -> Floats:
-    """Return what each open query, or draw, adds to the variance, shape (n,), never below 0.
-
-    (g ω)² (keep e² + (1 − keep) s) of V̂.
-
-    Of draws with replacement the square of what it adds to the error.
-    """
+    """Return what each open query, or draw, adds to the variance, shape (n,), never below 0."""
     contributions = _evaluate(evidence).contributions
-    if evidence.with_replacement or evidence.is_census:
-        return np.asarray(contributions**2)
-    keep, (_, e, s) = 1 - evidence.inclusion_probs, residuals(evidence)
-    lifted = np.divide(contributions, e, out=evidence.importance_weights.copy(), where=e != 0)  # g ω
-    return np.asarray(np.maximum(keep * contributions**2 + (1 - keep) * lifted**2 * s, 0.0))
+    return contributions if evidence.is_census else evidence.variance_shares(contributions)
 
 
 def evaluated(evidence: EvidenceArrays) -> Floats:
@@ -265,7 +231,7 @@ def population_variance(evidence: Evidence, result: Evaluated) -> float:
         weights = evidence.importance_weights
         known = evidence.values - evidence.totals[:, 0]
         squares = evidence.values**2 - evidence.within[:, 0] - known**2
-        are_in = not evidence.with_replacement and bool((evidence.inclusion_probs == 1).all())
+        are_in = not evidence.keep.any()
         mean += float(weights @ squares) * (1.0 if are_in else evidence.open_share / float(weights.sum()))
     spread = mean - (result.value**2 - observed)
     if evidence.is_census and spread <= NO_SPREAD * mean and mean > 0:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 
-from activeeval.design import Design, Judge, Reading, Replacement, Selection, Selections
+from activeeval.design import Design, Judge, Reading, Replacement, Scheme, Selection, Selections
 from activeeval.kernels import estimates
 from activeeval.kernels import evidence as kernel
 from activeeval.kernels.bundles import Queries, Rows, Taken
@@ -16,7 +17,7 @@ from activeeval.types import Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evidence:
-    """What judging a selection showed of a target.
+    """What judging a selection showed of a target, for the regression estimator.
 
     A query is *certain* where no chance was in its choice: nothing of it was unknown, it cannot matter, or its places
     all have probability 1 at the level of the sample. The others are *open*; estimators are for these, and
@@ -24,10 +25,8 @@ class Evidence:
 
     Attributes
     ----------
-    with_replacement : bool
-        Whether queries were drawn with replacement, else by levels.
     is_fitted : bool
-        Of levels: whether regressors are fitted to the sample.
+        Whether regressors are fitted to the sample.
     query_probs, inclusion_probs : ndarray, shape (n,)
         p of each open query of the sample, and its q (a row for each draw) or π.
     totals, within : ndarray
@@ -51,10 +50,9 @@ class Evidence:
     reading : Reading or None
         What was asked, and planned for each level; None where nobody says.
     level : float
-        T; infinite with replacement.
+        T; infinite where nothing was planned by level.
     """
 
-    with_replacement: bool
     is_fitted: bool
     query_probs: Floats
     inclusion_probs: Floats
@@ -83,6 +81,75 @@ class Evidence:
     def importance_weights(self) -> Floats:
         """How many queries of the pool each counts for relative to traffic: p/q, or p/π."""
         return self.query_probs / self.inclusion_probs
+
+    @property
+    def keep(self) -> Floats:
+        """What of each open query's square its choice adds to the variance, shape (n,): 1 − π."""
+        return 1 - self.inclusion_probs
+
+    def solved(self, contributions: Floats) -> tuple[float, float, float, float]:
+        """Return what open queries add to R̂, V̂, its degrees of freedom and the plain V̂; fill contributions (n,)."""
+        value, variance, freedom, plain = estimates.linear_estimate(*self._arrays, self.is_fitted, contributions)
+        return value, variance, freedom, plain
+
+    @property
+    def _arrays(self) -> tuple[Floats, ...]:
+        return self.importance_weights, self.keep, self.totals, self.within, self.population
+
+    def residuals(self) -> tuple[Floats, Floats, Floats]:
+        """Return the fitted coefficients B, and residuals e and their variances s of each open query.
+
+        See `activeeval.kernels.estimates`.
+        """
+        left = np.empty((self.values.size, 2))
+        coefficients = estimates.residuals(*self._arrays, self.is_fitted, left)
+        return coefficients, left[:, 0], left[:, 1]
+
+    def variance_shares(self, contributions: Floats) -> Floats:
+        """Return what each open query adds to the variance, shape (n,), never below 0.
+
+        (g ω)² (keep e² + (1 − keep) s) of V̂.
+        """
+        keep, (_, e, s) = self.keep, self.residuals()
+        lifted = np.divide(contributions, e, out=self.importance_weights.copy(), where=e != 0)  # g ω
+        return np.asarray(np.maximum(keep * contributions**2 + (1 - keep) * lifted**2 * s, 0.0))
+
+    def centred(self, contributions: Floats) -> Floats:
+        """Return contributions as they vary about what they have in common."""
+        return contributions
+
+    def variance_errors(self, contributions: Floats, variance: float) -> Floats | None:
+        """Return what each row adds to the error of V̂, as a share of it; None where degrees of freedom alone tell."""
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DrawnEvidence(Evidence):
+    """What judging queries that were drawn with replacement showed of a target, for the paper's ratio estimator."""
+
+    @property
+    def keep(self) -> Floats:
+        """All of it: draws follow each other without regard."""
+        return np.ones_like(self.inclusion_probs)
+
+    def solved(self, contributions: Floats) -> tuple[float, float, float, float]:
+        """Return R̂, V̂ twice with its degrees of freedom between them; see `Evidence.solved`."""
+        values = np.ascontiguousarray(self.values)
+        value, variance, freedom = estimates.ratio_estimate(self.importance_weights, values, contributions)
+        return value, variance, freedom, variance
+
+    def variance_shares(self, contributions: Floats) -> Floats:
+        """Return the square of what each draw adds to the error."""
+        return np.asarray(contributions**2)
+
+    def centred(self, contributions: Floats) -> Floats:
+        """Return contributions without their mean."""
+        return np.asarray(contributions - contributions.mean())
+
+    def variance_errors(self, contributions: Floats, variance: float) -> Floats | None:
+        """Return how the square of each draw differs from their mean: where all weigh alike n is their number."""
+        shares = contributions**2 / variance
+        return np.asarray(shares - shares.mean())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -121,7 +188,6 @@ class EvidenceArrays:
         """Return the evidence of one selection, counted from 0."""
         rows = Rows._make(array[self.starts[k] : self.starts[k + 1]] for array in self.rows)
         return Evidence(
-            with_replacement=False,
             is_fitted=self.is_fitted,
             query_probs=rows.probs,
             inclusion_probs=rows.inclusion_probs,
@@ -151,9 +217,7 @@ def evidence_of(design: Design, reading: Reading, judge: Judge, selection: Selec
     judge : Judge
         ``reading.judge(grades)``.
     """
-    if isinstance(design.scheme, Replacement):
-        return _drawn(design, design.scheme, reading, judge, selection)
-    return evidence_arrays(design, reading, judge, Selections.of(selection)).of_selection(0)
+    return _evidence(design.scheme, design, reading, judge, selection)
 
 
 def evidence_arrays(design: Design, reading: Reading, judge: Judge, selections: Selections) -> EvidenceArrays:
@@ -190,14 +254,20 @@ def evidence_arrays(design: Design, reading: Reading, judge: Judge, selections: 
     )
 
 
-def _drawn(design: Design, scheme: Replacement, reading: Reading, judge: Judge, selection: Selection) -> Evidence:
+@singledispatch
+def _evidence(scheme: Scheme, design: Design, reading: Reading, judge: Judge, selection: Selection) -> Evidence:
+    """Return it for whatever was selected by a level."""
+    return evidence_arrays(design, reading, judge, Selections.of(selection)).of_selection(0)
+
+
+@_evidence.register
+def _drawn(scheme: Replacement, design: Design, reading: Reading, judge: Judge, selection: Selection) -> Evidence:
     p, pool = reading.query_probs, reading.pool_sums
     queries, first = np.unique(selection.queries, return_index=True)
     shown = judge.totals(selection)
     is_census = queries.size == pool.n_queries
     values = shown.totals[:, 0]
-    return Evidence(
-        with_replacement=True,
+    return DrawnEvidence(
         is_fitted=False,
         query_probs=p[selection.queries],
         inclusion_probs=scheme.sampling_probs[selection.queries],

@@ -121,10 +121,8 @@ def _parts(evidence: Evidence, evaluated: Evaluated) -> tuple[Floats, Floats]:
 
     V̂ is Σ keep u² and what is unseen within the queries; that goes to 1 − keep in proportion to u².
     """
-    u = evaluated.contributions
-    if evidence.with_replacement:
-        return u - u.mean(), np.ones_like(u)
-    keep, squares = 1 - evidence.inclusion_probs, u**2
+    u, keep = evidence.centred(evaluated.contributions), evidence.keep
+    squares = u**2
     room = float((1 - keep) @ squares)
     within = evaluated.variance - float(keep @ squares)
     if room > 0 and within > 0:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from activeeval.design import Design, DesignInput, GradeProbs, Levels, Places, Plan, Reading, Selection
+from activeeval.design import Design, DesignInput, GradeProbs, Places, Plan, Reading, Selection
 from activeeval.errors import InputError
 from activeeval.estimation import evaluate, evidence_of
 from activeeval.estimation.effective import ValueVariance, value_variance
@@ -117,7 +117,7 @@ class Pilot:
         InputError
             Where it draws with replacement, or does not reach the target.
         """
-        if not isinstance(design.scheme, Levels):
+        if not design.scheme.is_planned:
             what = f"a pilot of method {design.name!r}, draws with replacement,"
             raise InputError(f"{what} teaches no plan: expected levels")
         order, stage, predicting = design.order, design.stage, design.stage.model(beliefs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from activeeval.design import Design, DesignInput, GradeProbs, Order, Plan, Replacement, Scheme, Selection
 from activeeval.design.methods import METHODS, Method
 from activeeval.measures import LabelsLike, Target
-from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast
+from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast, Way
 from activeeval.planning.held_out import HeldOut
 from activeeval.planning.pilots import Lesson, Pilot
 from activeeval.planning.rehearsals import MOST_ITEMS, rehearse
@@ -64,13 +64,13 @@ class Planner:
     def forecasts(self, method: Method) -> tuple[Forecast, ...]:
         """Return what to expect of a method for each target."""
         forecasts, values_of_targets = [], iter(self.values)
-        for group in self._groups(method):
+        for group in method.scheme.questions(self.targets):
             design_input = self._design_input(method, group)
             order, scheme = method.ordered(design_input, None, self.defensive_share)
             for which, values in zip(range(len(group)), values_of_targets, strict=False):
-                way = self._way(method, design_input, order, scheme, which, values)
-                cost = way.draws.cost if isinstance(way, ByDraws) else order.cost
-                common: dict[str, Any] = {"cost": cost, "least": scheme.least(order), "scale": self.scale}
+                way = _way(scheme, method, design_input, order, which, values)
+                cost, least = scheme.cost(order), scheme.least(order)
+                common: dict[str, Any] = {"cost": cost, "least": least, "scale": self.scale}
                 forecasts.append(Forecast(method=method.name, way=way, values=values, **common))
         return tuple(forecasts)
 
@@ -94,16 +94,12 @@ class Planner:
     def designs(self, method: Method) -> tuple[Design, ...]:
         """Return the design for each target: one for all by levels, each its own of draws with replacement."""
         designs: list[Design] = []
-        for group in self._groups(method):
+        for group in method.scheme.questions(self.targets):
             design_input = self._design_input(method, group)
             order, scheme = method.ordered(design_input, None, self.defensive_share)
             restaged = replace(design_input, stage=method.stage)
             designs += [method.design_of(restaged, order, scheme, self.max_grade)] * len(group)
         return tuple(designs)
-
-    def _groups(self, method: Method) -> list[Sequence[Target]]:
-        """Return which targets one sample of a method answers."""
-        return [[target] for target in self.targets] if method.with_replacement else [self.targets]
 
     @cached_property
     def beliefs(self) -> GradeProbs:
@@ -128,39 +124,13 @@ class Planner:
         """What the grade model expects of the values of each target."""
         return tuple(Values.of(target, self.beliefs) for target in self.targets)
 
-    def _way(
-        self, method: Method, design_input: DesignInput, order: Order, scheme: Scheme, which: int, values: Values
-    ) -> ByLevels | ByDraws:
-        """Return how a method spends a budget on one of the targets of a part."""
-        if isinstance(scheme, Replacement):
-            sizes = np.bincount(order.place_queries, minlength=order.n_queries).astype(np.float64)
-            probs = scheme.sampling_probs
-            return ByDraws(draws=scheme.draws_of(order), sampling_probs=probs, values=values, sizes=sizes)
-        plan = self._plan(design_input, order, which, values)
-        return ByLevels(plan=plan, is_fitted=method.is_fitted, is_predicted=design_input.beliefs is not None)
-
-    def _plan(self, design_input: DesignInput, order: Order, which: int, values: Values) -> Plan:
-        """Return the plan of a target; a method without a model predicts one value for all queries."""
-        if design_input.beliefs is not None:
-            return Plan.of_input(design_input, order, which)
-        nothing = np.zeros(design_input.places.open_costs.size)
-        return Plan(
-            order=order,
-            places=np.flatnonzero(design_input.places.matters),
-            offsets=design_input.places.open_offsets,
-            of_query=np.where(order.is_open, order.query_probs**2 * values.squares, 0.0),
-            of_open=nothing,
-            query_rates=order.query_rates,
-            place_rates=order.place_rates[design_input.places.matters],
-        )
-
     def _design_input(self, method: Method, targets: Sequence[Target]) -> DesignInput:
         """Return the part of a method, the same for all that judge the same of a query and believe the same."""
         looks = method.is_optimal or method.stage.needs_model
         believes = (looks, method.ignores_model, method.ignores_factor)
-        key = (method.stage.name, method.with_replacement, *believes, *map(id, targets))
+        key = (method.stage.name, method.scheme, *believes, *map(id, targets))
         if key not in self._design_inputs:
-            known = None if method.with_replacement else self.known
+            known = self.known if method.scheme.takes_known else None
             model = dict(self.believed(method))
             if looks and not method.ignores_model and not method.ignores_factor:
                 model = {"grade_probs": self.beliefs}
@@ -168,3 +138,33 @@ class Planner:
             self._design_inputs.clear()
             self._design_inputs[key] = method.design_input(targets, **model, max_grade=self.max_grade, judged=known)
         return self._design_inputs[key]
+
+
+@singledispatch
+def _way(scheme: Scheme, method: Method, design_input: DesignInput, order: Order, which: int, values: Values) -> Way:
+    """Return how a method spends a budget on one of the targets of a part: by levels, where nothing else is known."""
+    plan = _plan(design_input, order, which, values)
+    return ByLevels(plan=plan, is_fitted=method.is_fitted, is_predicted=design_input.beliefs is not None)
+
+
+@_way.register
+def _by_draws(
+    scheme: Replacement, method: Method, design_input: DesignInput, order: Order, which: int, values: Values
+) -> Way:
+    sizes = np.bincount(order.place_queries, minlength=order.n_queries).astype(np.float64)
+    return ByDraws(draws=scheme.draws_of(order), sampling_probs=scheme.sampling_probs, values=values, sizes=sizes)
+
+
+def _plan(design_input: DesignInput, order: Order, which: int, values: Values) -> Plan:
+    """Return the plan of a target; a method without a model predicts one value for all queries."""
+    if design_input.beliefs is not None:
+        return Plan.of_input(design_input, order, which)
+    return Plan(
+        order=order,
+        places=np.flatnonzero(design_input.places.matters),
+        offsets=design_input.places.open_offsets,
+        of_query=np.where(order.is_open, order.query_probs**2 * values.squares, 0.0),
+        of_open=np.zeros(design_input.places.open_costs.size),
+        query_rates=order.query_rates,
+        place_rates=order.place_rates[design_input.places.matters],
+    )

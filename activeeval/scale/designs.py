@@ -91,7 +91,7 @@ class Recipe:
         """Return what is left of a chunk once it has gone by."""
         design_input = self.design_input(chunk)
         sums = RateSums.of(design_input.places, self.method.rates(design_input, self.weights).ratios, chunk.weights)
-        return partition_survey(chunk, design_input, sums, with_columns=self.method.with_replacement)
+        return partition_survey(chunk, design_input, sums, self.method.scheme.columns(design_input))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -323,7 +323,7 @@ def chunked_design(
     if weights is None and not isinstance(measure, SampledMeasure):
         recipe = replace(recipe, weights=_equal_loss(recipe, chunks, n_jobs))
     survey = Survey.of(mapped(recipe.partition_survey, chunks, n_jobs))
-    drawable = Drawable.of(recipe, survey) if chosen.with_replacement else None
+    drawable = Drawable.of(recipe, survey) if survey.columns else None
     return ChunkedDesign(recipe=recipe, survey=survey.without_columns(), drawable=drawable, n_jobs=n_jobs)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from activeeval.design import Levels, Order, PoolSums
-from activeeval.design.replacement import ROUNDING
+from activeeval.design.schemes import ROUNDING
 from activeeval.scale.chunks import Chunk, joined
 from activeeval.types import Floats, Ints
 

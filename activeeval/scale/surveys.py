@@ -87,8 +87,10 @@ class PartitionSurvey:
     columns: tuple[Floats, ...]
 
 
-def partition_survey(chunk: Chunk, design_input: DesignInput, sums: RateSums, *, with_columns: bool) -> PartitionSurvey:
-    """Return what is left of a chunk."""
+def partition_survey(
+    chunk: Chunk, design_input: DesignInput, sums: RateSums, columns: tuple[Floats, ...]
+) -> PartitionSurvey:
+    """Return what is left of a chunk; ``columns`` are what its scheme wants to know of every query."""
     of_queries, of_items = pool_hashes(chunk.pool)
     weights = chunk.weights
     return PartitionSurvey(
@@ -98,7 +100,7 @@ def partition_survey(chunk: Chunk, design_input: DesignInput, sums: RateSums, *,
         digest=int(known_digest(of_items, design_input.known)),
         hashes=of_queries,
         mark=_mark(of_queries, weights),
-        columns=(weights, *design_input.draw_columns) if with_columns else (),
+        columns=(weights, *columns) if columns else (),
     )
 
 

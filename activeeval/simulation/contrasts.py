@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from activeeval.design import Design, Levels, ascending
+from activeeval.design import Design, ascending
 from activeeval.estimation import hold_at_once
 from activeeval.measures import Target
 from activeeval.pool import Seed
@@ -91,7 +91,7 @@ def simulate_contrasts(
     scaled, seeds = ascending(budgets), repetition_seeds(rng, repetitions)
 
     def run(design: Design, target: Target) -> Replications:
-        kind, on_average = (interval, False) if isinstance(design.scheme, Levels) else ("t", expected)
+        on_average, kind = design.scheme.on_average(expected), design.scheme.interval(interval)
         how: dict[str, Any] = {"target": target, "expected": on_average, "n_jobs": n_jobs, "interval": kind}
         return replicate_with(design, grades, scaled, seeds, **how)
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike
 
-from activeeval.design import Design, Levels, Reading, Replacement, ascending, whole
-from activeeval.design.replacement import DRAWS_PER_QUERY, ROUNDING
+from activeeval.design import Design, Levels, Reading, Replacement, Scheme, ascending, whole
+from activeeval.design.replacement import DRAWS_PER_QUERY
+from activeeval.design.schemes import ROUNDING
 from activeeval.errors import InputError
 from activeeval.estimation import (
     Evaluated,
+    EvidenceArrays,
     IntervalKind,
     Student,
     evaluated,
@@ -30,6 +33,7 @@ from activeeval.pool import Seed, key_of, known_digest, pool_hashes
 from activeeval.types import Floats, Ints
 
 Keys = Sequence[np.uint64]
+Run = Callable[[Keys], Floats]
 _MOST, _MOST_PLACES = 1000, 2_000_000
 """Repetitions that are run together, so that what is read of a query serves all; up to 100 MB."""
 _MOST_UNIFORMS = 20_000_000
@@ -140,13 +144,11 @@ def replicate_with(
     reading = design.reading(target)
     labels = checked_grades(design.pool, grades, design.max_grade)[0]
     kind = find_interval(interval)()
-    limit = None
-    if isinstance(design.scheme, Levels):
-        limit = design.scheme.limit(design.order, budgets[-1])
-        run = _levelled(design, design.scheme, reading, labels, budgets, limit, kind, scope)
-    else:
-        run = _drawn(design, design.scheme, reading, labels, budgets, kind, scope, expected)
-    size = min(_together(design, limit), -(-len(keys) // effective_n_jobs(n_jobs)))
+    asked = _Replayed(
+        design=design, reading=reading, labels=labels, budgets=budgets, kind=kind, scope=scope, expected=expected
+    )
+    run, most = _runner(design.scheme, asked)
+    size = min(most, -(-len(keys) // effective_n_jobs(n_jobs)))
     chunks = [keys[start : start + size] for start in range(0, len(keys), size)]
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(chunk) for chunk in chunks)
     columns = dict(zip(COLUMNS, np.moveaxis(np.concatenate(parts), 2, 0), strict=True))
@@ -164,55 +166,63 @@ def replicate_with(
     )
 
 
-def _together(design: Design, limit: float | None) -> int:
-    """Return how many repetitions are run together that look up to a level."""
-    if limit is None:
-        return _MOST
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Replayed:
+    """What is run again and again, and what is asked of each repetition: see `replicate`."""
+
+    design: Design
+    reading: Reading
+    labels: Ints
+    budgets: Floats
+    kind: IntervalKind
+    scope: str
+    expected: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether t intervals of the pool are asked for."""
+        return isinstance(self.kind, Student) and self.scope == "pool"
+
+
+@singledispatch
+def _runner(scheme: Scheme, asked: _Replayed) -> tuple[Run, int]:
+    """Return the function that runs the repetitions of some keys, and of how many together at most."""
+    raise TypeError(f"nobody has said how samples of {scheme!r} are drawn again and again")
+
+
+@_runner.register
+def _by_levels(scheme: Levels, asked: _Replayed) -> tuple[Run, int]:
+    design, budgets, judge = asked.design, asked.budgets, asked.reading.judge(asked.labels)
+    limit = scheme.limit(design.order, budgets[-1])
     n_places = float(design.order.inclusion_probs(limit)[1].sum())
-    return int(np.clip(_MOST_PLACES / max(n_places, 1.0), 1, _MOST))
-
-
-def _levelled(
-    design: Design,
-    scheme: Levels,
-    reading: Reading,
-    labels: Ints,
-    budgets: Floats,
-    limit: float,
-    kind: IntervalKind,
-    scope: str,
-) -> Callable[[Keys], Floats]:
-    """Return the function that runs the repetitions of some keys."""
-    judge = reading.judge(labels)
-    is_plain = isinstance(kind, Student) and scope == "pool"
 
     def run(keys: Keys) -> Floats:
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
         for which, paid in scheme.samples(design.order, np.array(keys), budgets, limit):
-            samples = [evidence_arrays(design, reading, judge, selections) for selections in paid]
+            samples = [evidence_arrays(design, asked.reading, judge, selections) for selections in paid]
             for k, evidence in enumerate(samples):
-                counts = (
-                    evidence.n_queries,
-                    evidence.n_queries,
-                    evidence.n_items,
-                    evidence.costs,
-                    np.diff(evidence.starts),
-                )
+                n_queries, n_open = evidence.n_queries, np.diff(evidence.starts)
+                counts = (n_queries, n_queries, evidence.n_items, evidence.costs, n_open)
                 out[which, k, _COUNTED] = np.column_stack(counts)
-                if is_plain:
+                if asked.is_plain:
                     out[which, k, _ESTIMATED] = evaluated(evidence)
-            if not is_plain:
-                shares = (budgets / budgets[-1]).tolist()
-                for row, r in enumerate(which.tolist()):
-                    looks = looks_of([evidence.of_selection(row) for evidence in samples], shares, scope)
-                    out[r, :, _ESTIMATED] = [_estimated_columns(look.evaluated) for look in looks]
-                    ends = [kind.interval(looks[: k + 1], 0.95) for k in range(len(looks))]
-                    out[r, :, _ENDS] = [(end.low, end.high) for end in ends]
-        if is_plain:
+            if not asked.is_plain:
+                _add_looks(out, which, samples, asked)
+        if asked.is_plain:
             _add_half_widths(out)
         return out
 
-    return run
+    return run, int(np.clip(_MOST_PLACES / max(n_places, 1.0), 1, _MOST))
+
+
+def _add_looks(out: Floats, which: Ints, samples: Sequence[EvidenceArrays], asked: _Replayed) -> None:
+    """Fill estimates and intervals of repetitions, sample by sample and look by look."""
+    shares = (asked.budgets / asked.budgets[-1]).tolist()
+    for row, r in enumerate(which.tolist()):
+        looks = looks_of([evidence.of_selection(row) for evidence in samples], shares, asked.scope)
+        out[r, :, _ESTIMATED] = [_estimated_columns(look.evaluated) for look in looks]
+        ends = [asked.kind.interval(looks[: k + 1], 0.95) for k in range(len(looks))]
+        out[r, :, _ENDS] = [(end.low, end.high) for end in ends]
 
 
 def _estimated_columns(estimate: Evaluated) -> tuple[float, ...]:
@@ -225,22 +235,15 @@ def _add_half_widths(out: Floats) -> None:
     out[:, :, _ENDS] = np.stack((out[:, :, 0] - half, out[:, :, 0] + half), axis=2)
 
 
-def _drawn(
-    design: Design,
-    scheme: Replacement,
-    reading: Reading,
-    labels: Ints,
-    budgets: Floats,
-    kind: IntervalKind,
-    scope: str,
-    expected: bool,
-) -> Callable[[Keys], Floats]:
-    """Return the function that runs the repetitions of some keys."""
-    order = design.order
-    if not isinstance(kind, Student) or scope != "pool":
-        raise InputError(f"draws with replacement are replayed for t intervals of the pool, not for {kind.name!r}")
+@_runner.register
+def _with_replacement(scheme: Replacement, asked: _Replayed) -> tuple[Run, int]:
+    order, budgets, expected = asked.design.order, asked.budgets, asked.expected
+    if not asked.is_plain:
+        raise InputError(
+            f"draws with replacement are replayed for t intervals of the pool, not for {asked.kind.name!r}"
+        )
     everything = whole(order, np.arange(order.n_queries), 0.0)
-    draws, values = scheme.draws_of(order), reading.judge(labels).totals(everything).totals[:, 0].copy()
+    draws, values = scheme.draws_of(order), asked.reading.judge(asked.labels).totals(everything).totals[:, 0].copy()
     by_hash, costs = draws.queries, draws.costs
     limits = np.full(budgets.size, DRAWS_PER_QUERY * order.n_queries)
     bounds = budgets * (1 + ROUNDING)
@@ -258,7 +261,7 @@ def _drawn(
     def run(keys: Keys) -> Floats:
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
         if n_sampled:
-            ran = _with_replacement(arrays, keys, n_sampled, guess)
+            ran = _runs_of_draws(arrays, keys, n_sampled, guess)
             out[:, :n_sampled, _ESTIMATED] = ran[:, :, [0, 1, 2, 1, 1]]
             out[:, :n_sampled, _COUNTED] = ran[:, :, [3, 4, 5, 6, 3]]
         n = order.n_queries
@@ -268,10 +271,10 @@ def _drawn(
         _add_half_widths(out)
         return out
 
-    return run
+    return run, _MOST
 
 
-def _with_replacement(arrays: tuple[Any, ...], keys: Keys, n_budgets: int, n_uniforms: int) -> Floats:
+def _runs_of_draws(arrays: tuple[Any, ...], keys: Keys, n_budgets: int, n_uniforms: int) -> Floats:
     """Run the repetitions of one chunk, again with longer sequences where one was too short."""
     out = np.empty((len(keys), n_budgets, 7))
     todo = np.arange(len(keys))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from activeeval.design import Design, Levels, Plan, Replacement, ascending
+from activeeval.design import Design, Plan, ascending
 from activeeval.errors import InputError
 from activeeval.kernels import estimates
 from activeeval.measures import Target
@@ -162,11 +162,11 @@ def simulate(
     scaled = ascending(budgets) * unit
     seeds = repetition_seeds(rng, repetitions)
     if isinstance(interval, str):
-        interval = {name: interval for name, design in designs.items() if isinstance(design.scheme, Levels)}
+        interval = {name: design.scheme.interval(interval) for name, design in designs.items()}
     kinds = {name: interval.get(name, "t") for name in designs}
     runs = {}
     for name, design in designs.items():
-        on_average = expected and isinstance(design.scheme, Replacement)
+        on_average = design.scheme.on_average(expected)
         runs[name] = replicate_with(
             design, grades, scaled, seeds, expected=on_average, n_jobs=n_jobs, interval=kinds[name]
         )
@@ -218,7 +218,7 @@ def summarised(
 
 def _has_plan(design: Design) -> bool:
     """Whether a limit is known: what is best for several targets at once is not."""
-    return isinstance(design.scheme, Levels) and design.beliefs is not None and len(design.targets) == 1
+    return design.scheme.is_planned and design.beliefs is not None and len(design.targets) == 1
 
 
 def mean_figure(sample: Floats) -> Figure:

@@ -31,7 +31,7 @@ from naive import (
 from scipy.stats import chi2
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, BudgetError, InputError, Target
-from activeeval.design import Levels, schemes
+from activeeval.design import Levels, levels
 from activeeval.pool import key_of
 from activeeval.report.words import text_of
 
@@ -459,7 +459,7 @@ def test_a_budget_is_a_positive_number(budget):
 def test_many_keys_at_once_take_what_each_takes_alone(monkeypatch, limit):
     """Whatever level they look up to at first, and however little room there is for what comes."""
     for number, order in enumerate(orders()):
-        monkeypatch.setattr(schemes, "_ROOM", (1.2, 0.0)[number % 2])
+        monkeypatch.setattr(levels, "_ROOM", (1.2, 0.0)[number % 2])
         keys = np.array([key_of(seed) for seed in range(4)])
         budgets = np.array([0.3, 0.6]) * order.cost
         seen = []

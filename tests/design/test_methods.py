@@ -115,7 +115,7 @@ def test_there_are_ten_methods_and_each_says_when():
     assert list(METHODS) == [*PAPER, "random", "whole", "depth_plain", "depth", "items_plain", "items"]
     assert all(name == method.name and method.when for name, method in METHODS.items())
     assert {name for name, method in METHODS.items() if method.with_replacement} == set(PAPER)
-    assert {name for name, method in METHODS.items() if not method.is_fitted} == {"depth_plain", "items_plain"}
+    assert {name for name, method in METHODS.items() if not method.is_fitted} == {*PAPER, "depth_plain", "items_plain"}
     assert [METHODS[name].defensive_share for name in METHODS] == [0.0] * 4 + [0.1] * 6
     stages = {"depth_plain": DEPTH, "depth": DEPTH, "items_plain": Items(learns=False), "items": ITEMS}
     assert all(METHODS[name].stage == stages.get(name, WHOLE) for name in METHODS)

@@ -30,6 +30,7 @@ from activeeval import (
 )
 from activeeval.design import Selection
 from activeeval.estimation import Evidence, estimate, evaluate, evidence_of, population_variance
+from activeeval.estimation.evidence import DrawnEvidence
 from activeeval.estimation.significance import mean_interval
 from activeeval.kernels import estimates
 from activeeval.results import Caution
@@ -60,8 +61,7 @@ def sample_of(queries, probs, *, p=P, values=L, means=M, certain=(), with_replac
         "n_items": drawn.size + len(certain),
         "cost": float(drawn.size),
     }
-    return Evidence(
-        with_replacement=with_replacement,
+    return (DrawnEvidence if with_replacement else Evidence)(
         is_fitted=is_fitted and not with_replacement,
         query_probs=p[drawn],
         inclusion_probs=np.asarray(probs, dtype=float),

@@ -25,6 +25,7 @@ from activeeval.estimation import (
     intervals,
     spending_boundaries,
 )
+from activeeval.estimation.evidence import DrawnEvidence
 
 
 def labelled(seed=0, n_queries=60, measure=None, compare=False):
@@ -57,8 +58,7 @@ def look(contributions, keep=None, *, with_replacement=True, share=1.0, **fields
     u = np.asarray(contributions, dtype=float)
     n = u.size
     rates = np.full(n, 0.5) if keep is None else 1 - np.asarray(keep)
-    evidence = Evidence(
-        with_replacement=with_replacement,
+    evidence = (DrawnEvidence if with_replacement else Evidence)(
         is_fitted=False,
         query_probs=np.full(n, 0.01),
         inclusion_probs=rates,

@@ -243,8 +243,8 @@ def test_uniforms_that_run_out_are_drawn_again_longer(monkeypatch):
     designs, labels = labelled()
     budgets = [0.3 * designs["active"].cost, 0.9 * designs["active"].cost]
     plenty = replicate(designs["active"], labels, budgets, 12, rng=1)
-    whole = replications._with_replacement
-    monkeypatch.setattr(replications, "_with_replacement", lambda *arguments: whole(*arguments[:-1], 1))
+    whole = replications._runs_of_draws
+    monkeypatch.setattr(replications, "_runs_of_draws", lambda *arguments: whole(*arguments[:-1], 1))
     assert_same_runs(replicate(designs["active"], labels, budgets, 12, rng=1), plenty)
 
 
@@ -254,7 +254,7 @@ def test_one_seed_gives_one_answer_whatever_the_number_of_workers(monkeypatch, m
     design = METHODS[method].design(target, **model)
     budgets = budgets_of(design)[:2]
     one = replicate(design, labels, budgets, 10, rng=5)
-    monkeypatch.setattr(replications, "_together", lambda design, budget: 3)
+    monkeypatch.setattr(replications, "_MOST", 3)
     for n_jobs in (1, 2):
         assert_same_runs(replicate(design, labels, budgets, 10, rng=5, n_jobs=n_jobs), one)
     assert not np.array_equal(replicate(design, labels, budgets, 10, rng=6).values, one.values)
