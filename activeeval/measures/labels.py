@@ -41,6 +41,12 @@ class SoftLabels:
     items: Ints
     weights: Floats
 
+    def __post_init__(self) -> None:
+        sums = self.weights.sum(axis=1)
+        if sums.shape != self.items.shape or not ((self.weights >= 0).all() and (sums > 0).all()):
+            n = self.items.size
+            raise InputError(f"weights must be ≥ 0 and not all 0 in a row, a row for each of {n} items that have any")
+
     @classmethod
     def of(cls, labels: LabelsLike) -> Self:
         """Return labels as such, of grades alone where they are an array."""

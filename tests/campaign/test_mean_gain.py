@@ -140,6 +140,12 @@ def test_a_distribution_beyond_the_measure_is_refused():
     assert DCG().score(one.pool, labels, one).sum() > 0  # an open scale
 
 
+@pytest.mark.parametrize("weights", [[[0, 0]], [[1, -1]], [[np.nan, 1]], [[1, 1], [1, 0]]])
+def test_weights_are_those_of_distributions(weights):
+    with pytest.raises(InputError, match="not all 0 in a row, a row for each of 1 items"):
+        SoftLabels(np.zeros(3, dtype=np.int64), np.array([1]), np.array(weights, dtype=np.float64))
+
+
 def test_what_is_known_counts_whatever_judges_say_of_it():
     one, _, probs, ann, bob = case_of(14)
     known = np.where(np.arange(ann.size) % 2 == 0, ann, -1)
