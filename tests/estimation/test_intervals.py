@@ -163,12 +163,18 @@ def test_what_is_unseen_within_queries_adds_to_their_share():
 # Skewed contributions
 
 
-def test_a_skewed_interval_holds_what_its_inequalities_hold():
-    """d with d² ≤ q² V̂ or d² ≤ q² (V̂ + d C/V̂), found on a grid; C = Σ keep u v with v scaled to sum to V̂."""
+@pytest.mark.parametrize("with_replacement", [False, True])
+def test_a_skewed_interval_holds_what_its_inequalities_hold(with_replacement):
+    """d with d² ≤ q² V̂ or d² ≤ q² (V̂ + d C/V̂), found on a grid; C = Σ keep u v with v scaled to sum to V̂.
+
+    Draws with replacement have u about its mean and keep all of it.
+    """
     u, keep = np.array([0.3, -0.1, 2.0, 0.2, -0.4]), np.array([0.5, 0.9, 0.7, 0.2, 1.0])
     for sign in (1, -1):
-        one = look(sign * u, keep, with_replacement=False, degrees=7.0)
+        one = look(sign * u, keep, with_replacement=with_replacement, degrees=7.0)
+        u, keep = (u - u.mean(), np.ones(5)) if with_replacement else (u, keep)
         v = one.evaluated.variance
+        assert one.evidence.keep == pytest.approx(keep)
         shares = keep * u**2 * v / (keep @ u**2)
         c, q2 = sign * float(keep @ (u * shares)), stats.t.ppf(0.975, 7.0) ** 2
         d = np.linspace(-20, 20, 400_001)
