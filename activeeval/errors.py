@@ -127,9 +127,7 @@ class SolverError(ActiveEvalError, RuntimeError):
         super().__init__(problem)
 
 
-def did_you_mean(
-    given: str, known: Iterable[str], written: Callable[[str], str] = str, *, likeness: float = 0.6
-) -> str:
+def did_you_mean(word: str, known: Iterable[str], written: Callable[[str], str] = str, *, likeness: float = 0.6) -> str:
     """Return ``"did you mean …? "`` for the known word that is closest to a given one, "" where none is close.
 
     Parameters
@@ -148,8 +146,8 @@ def did_you_mean(
     """
     from difflib import get_close_matches  # what is asked only where something is wrong need not be loaded before
 
-    by_case = {word.lower(): word for word in reversed(list(known))}
-    near = get_close_matches(given.lower(), by_case, n=1, cutoff=likeness)
+    by_case = {candidate.lower(): candidate for candidate in reversed(list(known))}
+    near = get_close_matches(word.lower(), by_case, n=1, cutoff=likeness)
     return f"did you mean {written(by_case[near[0]])}? " if near else ""
 
 

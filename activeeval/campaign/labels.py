@@ -73,12 +73,12 @@ class Labels:
             self._n_open[unit.number] += more
             self._n_open_of_block[unit.block] += more
 
-    def _settle(self, item: int, given: tuple[int, ...]) -> None:
-        self._grades[item] = one_grade(given, self._rules.policy)
-        if not given:
+    def _settle(self, item: int, grades: tuple[int, ...]) -> None:
+        self._grades[item] = one_grade(grades, self._rules.policy)
+        if not grades:
             self._cannot.add(item)
-        elif self._rules.policy == "mean-gain" and len(set(given)) > 1:
-            self._differing[item] = given
+        elif self._rules.policy == "mean-gain" and len(set(grades)) > 1:
+            self._differing[item] = grades
 
     @property
     def units(self) -> list[Unit]:

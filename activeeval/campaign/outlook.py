@@ -63,23 +63,23 @@ class Outlook:
         if design.order.larger_pool is not None:
             return None
         reading = design.reading(target)
-        own = of_target(reading, now)
-        sample = evidence_of(design, reading, reading.judge(labels), own)
-        found, of_pool = evaluate(sample, scope), evaluate(sample)
+        judged = of_target(reading, now)
+        sample = evidence_of(design, reading, reading.judge(labels), judged)
+        evaluated, of_pool = evaluate(sample, scope), evaluate(sample)
         # without spread a sample does not tell how queries differ, though its interval may be finite
-        of_scope = found.variance - of_pool.variance if math.isfinite(of_pool.observed) else math.inf
+        of_scope = evaluated.variance - of_pool.variance if math.isfinite(of_pool.observed) else math.inf
         matters = reading.target.matters[reading.order.items]
         return cls(
             reading=reading,
-            now=own,
+            now=judged,
             spent=now.cost,
             of_pool=of_pool.variance,
             of_scope=of_scope if scope != "pool" else 0.0,
-            degrees_of_freedom=found.degrees_of_freedom,
+            degrees_of_freedom=evaluated.degrees_of_freedom,
             of_census=sample.pool_size - 1.0 if scope != "pool" else math.inf,
             pool_size=sample.pool_size,
             matters=matters,
-            planned=reading.order.planned_variance(own.level, matters),
+            planned=reading.order.planned_variance(judged.level, matters),
             is_levelled=isinstance(design.scheme, Levels),
         )
 

@@ -110,8 +110,8 @@ def _kind_of(error: BaseException, text: str, is_sqlite: bool) -> tuple[type[Act
     if isinstance(error, exc.TimeoutError):
         return StateError, "all connections have been busy for {wait:g} s; " + _UNWRITTEN + ", try again"
     if is_sqlite:
-        found = (entry[1:] for entry in _SQLITE if entry[0] in text.lower())
-        return next(found, (StateError, "{text}"))
+        kinds = (entry[1:] for entry in _SQLITE if entry[0] in text.lower())
+        return next(kinds, (StateError, "{text}"))
     if isinstance(error, exc.OperationalError) and not sqlstate(error):
         return InputError, "cannot be reached: {text}"
     return _POSTGRESQL.get(sqlstate(error), (StateError, "{text}"))

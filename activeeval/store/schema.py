@@ -25,10 +25,10 @@ _migrating = threading.Lock()  # alembic keeps what it is doing in its module
 def check_schema(database: Database) -> None:
     """Raise InputError where a database is not there or has another version of the tables."""
     _check_file(database)
-    found = database.read(_found)
-    if found is None:
+    version = database.read(_stored_version)
+    if version is None:
         raise InputError(f"{database.place}: no campaigns are kept there")
-    _check_version(database, found)
+    _check_version(database, version)
 
 
 def is_made(database: Database) -> bool:
@@ -40,16 +40,16 @@ def is_made(database: Database) -> bool:
             raise InputError(f"{database.place}: nothing can be written there")
         if not is_there:
             return False
-    return database.read(_found) is not None
+    return database.read(_stored_version) is not None
 
 
 def make_tables(database: Database) -> None:
     """Make the tables where there are none; InputError where there are those of another version."""
     _check_folder(database)
     if _is_there(database):
-        found = database.read(_found)
-        if found is not None:
-            _check_version(database, found)
+        version = database.read(_stored_version)
+        if version is not None:
+            _check_version(database, version)
             database.write_ahead()  # whoever made the tables may have ended before he came to that
             return
     database.make_file()
@@ -112,23 +112,23 @@ def _check_folder(database: Database) -> None:
         _check_file(database)
 
 
-def _found(connection: Connection) -> str | None:
+def _stored_version(connection: Connection) -> str | None:
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
 
 
-def _check_version(database: Database, found: str) -> None:
-    if found != VERSION:
-        raise InputError(f"{database.place}: was written by another release of activeeval (schema {found})")
+def _check_version(database: Database, version: str) -> None:
+    if version != VERSION:
+        raise InputError(f"{database.place}: was written by another release of activeeval (schema {version})")
 
 
 def _run(connection: Connection, database: Database) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-    found = _found(connection)  # another process may have been here meanwhile
-    if found is not None:
-        _check_version(database, found)
+    version = _stored_version(connection)  # another process may have been here meanwhile
+    if version is not None:
+        _check_version(database, version)
         return
     others = set(inspect(connection).get_table_names())
     if others if database.is_sqlite else others & set(metadata.tables):
