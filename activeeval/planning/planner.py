@@ -48,7 +48,7 @@ class Planner:
     >>> target = Target(DCG([0, 1]), Rankings.from_scores(pool, [2, 1, 2, 1, 2, 1]))
     >>> planner = Planner(targets=[target], believed=lambda method: {"grade_probs": np.full((6, 2), 0.5)}, max_grade=1)
     >>> [round(planner.forecasts(METHODS["items_plain"])[0].at(budget).half_width(), 2) for budget in (2, 4, 6)]
-    [4.09, 1.96, 0.0]
+    [4.22, 2.02, 0.0]
     """
 
     targets: Sequence[Target]
