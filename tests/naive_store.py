@@ -42,7 +42,7 @@ class NaiveStore:
 
     def __init__(self, campaign, units, clock, ended=""):
         self.campaign, self.clock = campaign, clock
-        self.slots, self.log = [], []
+        self.assignments, self.log = [], []
         self.draw(units, ended)
 
     # log
@@ -62,7 +62,7 @@ class NaiveStore:
             self.add(kind="drawn", unit=unit.number, query_id=unit.query_id, body=body)
             for position, place in enumerate(unit.places):
                 for k in range(1, self.campaign.judges_per_item + 1):
-                    self.slots.append(Slot(unit, position, place.doc_id, k))
+                    self.assignments.append(Slot(unit, position, place.doc_id, k))
         if ended:
             self.add(kind="ended", reason=ended, body={"sample": sample, "version": version})
 
@@ -73,7 +73,9 @@ class NaiveStore:
 
     def claim(self, judge, token):
         now = self.clock()
-        own = [slot for slot in self.slots if slot.state == "leased" and slot.judge == judge]
+        own = [
+            assignment for assignment in self.assignments if assignment.state == "leased" and assignment.judge == judge
+        ]
         chosen = own[0] if own else self.best(judge, now)
         if chosen is None:
             return None
@@ -103,37 +105,47 @@ class NaiveStore:
         )
 
     def best(self, judge, now):
-        his = {slot.item for slot in self.slots if slot.judge == judge}
-        may = [slot for slot in self.slots if self.is_takeable(slot, now) and slot.item not in his]
+        his = {assignment.item for assignment in self.assignments if assignment.judge == judge}
+        may = [
+            assignment
+            for assignment in self.assignments
+            if self.is_takeable(assignment, now) and assignment.item not in his
+        ]
         if not may:
             return None
-        block = min(slot.unit.block for slot in may)
-        may = [slot for slot in may if slot.unit.block == block]
+        block = min(assignment.unit.block for assignment in may)
+        may = [assignment for assignment in may if assignment.unit.block == block]
         last = [event.unit for event in self.log if event.judge == judge and event.kind in (*ANSWERS, "later")]
         others = {
-            (slot.unit.number, slot.k) for slot in self.slots if slot.state == "leased" and slot.lease_until >= now
+            (assignment.unit.number, assignment.k)
+            for assignment in self.assignments
+            if assignment.state == "leased" and assignment.lease_until >= now
         }
 
-        if self.campaign.by_level:
-            return min(may, key=lambda slot: slot.order)
+        if self.campaign.strict_order:
+            return min(may, key=lambda assignment: assignment.order)
 
-        def rank(slot):
-            laters = self.laters(judge, slot)
+        def rank(assignment):
+            laters = self.laters(judge, assignment)
             if laters:
-                return 1, max(laters), slot.k
-            place = 0 if last and slot.unit.number == last[-1] else 1 + ((slot.unit.number, slot.k) in others)
-            return 0, place, *slot.order
+                return 1, max(laters), assignment.k
+            place = (
+                0
+                if last and assignment.unit.number == last[-1]
+                else 1 + ((assignment.unit.number, assignment.k) in others)
+            )
+            return 0, place, *assignment.order
 
         return min(may, key=rank)
 
-    def is_takeable(self, slot, now):
-        return slot.state == "free" or (slot.state == "leased" and slot.lease_until < now)
+    def is_takeable(self, assignment, now):
+        return assignment.state == "free" or (assignment.state == "leased" and assignment.lease_until < now)
 
-    def laters(self, judge, slot):
+    def laters(self, judge, assignment):
         return [
             event.seq
             for event in self.log
-            if event.kind == "later" and event.judge == judge and (event.unit, event.doc_id) == slot.item
+            if event.kind == "later" and event.judge == judge and (event.unit, event.doc_id) == assignment.item
         ]
 
     # answers
@@ -142,22 +154,29 @@ class NaiveStore:
         shown = self.event_of("shown:" + hashed(token))
         if shown is None:
             raise InputError("unknown token")
-        if said.kind == "later" and self.campaign.by_level:
+        if said.kind == "later" and self.campaign.strict_order:
             raise InputError("nothing is put off")
         key = key or "token:" + hashed(token)
         stored = self.event_of(key)
         item = {name: getattr(shown, name) for name in ("judge", "query_id", "doc_id", "unit", "k", "shown_at")}
         if stored is not None:
             return self.repeated(stored, said, item)
-        slot = next((slot for slot in self.slots if slot.state == "leased" and slot.token == token), None)
-        if slot is None:
+        assignment = next(
+            (
+                assignment
+                for assignment in self.assignments
+                if assignment.state == "leased" and assignment.token == token
+            ),
+            None,
+        )
+        if assignment is None:
             return self.late(said, self.why_late(shown), key=key, **item)
-        self.put(slot, "free" if said.kind == "later" else "done")
+        self.put(assignment, "free" if said.kind == "later" else "done")
         return Acknowledged(event=self.add(**spoken(said), **item, key=key))
 
-    def put(self, slot, state, judge=None):
-        slot.state, slot.token = state, None
-        slot.judge = None if state == "free" else judge or slot.judge
+    def put(self, assignment, state, judge=None):
+        assignment.state, assignment.token = state, None
+        assignment.judge = None if state == "free" else judge or assignment.judge
 
     def repeated(self, stored, said, item):
         same = (stored.judge, stored.query_id, stored.doc_id) == (item["judge"], item["query_id"], item["doc_id"])
@@ -182,14 +201,14 @@ class NaiveStore:
         return "the item had been answered already"
 
     def record(self, judge, lines):
-        if self.campaign.by_level:
+        if self.campaign.strict_order:
             raise InputError("one at a time")
-        kept = len(self.log), [replace(slot) for slot in self.slots]
+        kept = len(self.log), [replace(assignment) for assignment in self.assignments]
         try:
             return [self.record_line(judge, *line) for line in lines]
         except StateError:
             del self.log[kept[0] :]
-            self.slots = kept[1]
+            self.assignments = kept[1]
             raise
 
     def record_line(self, judge, query_id, doc_id, said, key):
@@ -197,24 +216,32 @@ class NaiveStore:
         stored = self.event_of(key)
         if stored is not None:
             return self.repeated(stored, said, item)
-        slots = sorted(
-            (slot for slot in self.slots if (slot.unit.query_id, slot.doc_id) == (query_id, doc_id)),
-            key=lambda slot: (slot.unit.number, slot.k),
+        assignments = sorted(
+            (
+                assignment
+                for assignment in self.assignments
+                if (assignment.unit.query_id, assignment.doc_id) == (query_id, doc_id)
+            ),
+            key=lambda assignment: (assignment.unit.number, assignment.k),
         )
-        for slot in slots:
-            if slot.judge == judge and slot.state == "done":
-                before = self.stands(judge, doc_id, slot.unit.number, slot.k)
+        for assignment in assignments:
+            if assignment.judge == judge and assignment.state == "done":
+                before = self.stands(judge, doc_id, assignment.unit.number, assignment.k)
                 if says(before, said):
                     return Acknowledged(event=before, is_repeated=True)
-        slots = [slot for slot in slots if slot.unit.number == slots[-1].unit.number]
-        own = [slot for slot in slots if slot.judge == judge]
+        assignments = [
+            assignment for assignment in assignments if assignment.unit.number == assignments[-1].unit.number
+        ]
+        own = [assignment for assignment in assignments if assignment.judge == judge]
         if own and own[0].state == "done":
             place = {"unit": own[0].unit.number, "k": own[0].k}
             before = self.stands(judge, doc_id, **place)
             if says(before, said):
                 return Acknowledged(event=before, is_repeated=True)
             return Acknowledged(event=self.add(**spoken(said), **item, **place, key=key, supersedes=before.seq))
-        open_slots = [slot for state in ("free", "leased") for slot in slots if slot.state == state]
+        open_slots = [
+            assignment for state in ("free", "leased") for assignment in assignments if assignment.state == state
+        ]
         if not own and not open_slots:
             for event in reversed(self.log):
                 mine = (event.judge, event.query_id, event.doc_id) == (judge, query_id, doc_id)
@@ -222,11 +249,13 @@ class NaiveStore:
                     if says(event, said):
                         return Acknowledged(event=event, is_repeated=True)
                     break
-            why = "all judges asked for have judged it" if slots else "never drawn"
+            why = "all judges asked for have judged it" if assignments else "never drawn"
             return self.late(said, why, key=key, **item)
-        slot = (own or open_slots)[0]
-        self.put(slot, "done", judge)
-        return Acknowledged(event=self.add(**spoken(said), **item, unit=slot.unit.number, k=slot.k, key=key))
+        assignment = (own or open_slots)[0]
+        self.put(assignment, "done", judge)
+        return Acknowledged(
+            event=self.add(**spoken(said), **item, unit=assignment.unit.number, k=assignment.k, key=key)
+        )
 
     def stands(self, judge, doc_id, unit, k):
         return [
@@ -240,16 +269,16 @@ class NaiveStore:
         if event is None or event.kind not in ANSWERS or any(other.supersedes == seq for other in self.log):
             raise StateError("does not stand")
         item = {name: getattr(event, name) for name in ("query_id", "doc_id", "unit", "k")}
-        for slot in self.slots:
-            if (*slot.item, slot.k) == (event.unit, event.doc_id, event.k):
-                self.put(slot, "free")
+        for assignment in self.assignments:
+            if (*assignment.item, assignment.k) == (event.unit, event.doc_id, event.k):
+                self.put(assignment, "free")
         return Acknowledged(event=self.add(kind="retracted", judge=judge, reason=reason, supersedes=seq, **item))
 
     def waiting(self):
         now = self.clock()
-        free = sum(self.is_takeable(slot, now) for slot in self.slots)
-        done = sum(slot.state == "done" for slot in self.slots)
-        return {"free": free, "leased": len(self.slots) - free - done, "done": done}
+        free = sum(self.is_takeable(assignment, now) for assignment in self.assignments)
+        done = sum(assignment.state == "done" for assignment in self.assignments)
+        return {"free": free, "leased": len(self.assignments) - free - done, "done": done}
 
 
 def hashed(token):

@@ -77,16 +77,16 @@ class Campaign(Record):
             design = design.with_budget(paid, blocks, expected=design.expected)
         digest = known_digest(pool_hashes(design.pool)[1], design.known)
         super().__init__(design, key_of(rng, digest) if key is None else checked_key(key), rules or Rules())
-        self._by_level = False
+        self._is_strict = False
 
-    def by_level(self) -> Self:
+    def in_strict_order(self) -> Self:
         """Return the same campaign, read up to the lowest unit that waits and not at ends of blocks alone.
 
         Only where units are judged strictly in the order they are asked for: to pass over some of them, and to read
         below the first that was, would bias the estimate. Of draws with replacement it is the campaign itself.
         """
         strict = copy(self)
-        strict._by_level = self.design.scheme.can_be_topped_up
+        strict._is_strict = self.design.scheme.can_be_topped_up
         return strict
 
     @property
@@ -106,7 +106,7 @@ class Campaign(Record):
         Read by level, the threshold is that of the lowest unit that waits.
         """
         complete = self._complete_blocks
-        if not complete and not self._n_by_level():
+        if not complete and not self._n_in_order():
             return 0, 0.0
         return max(complete, default=-1) + 1, self.selection.level
 
@@ -207,18 +207,18 @@ class Campaign(Record):
         n_units, share = 0, 0.0
         if complete:
             n_units, share = self._drawing.block_ends[complete[-1]], blocks[complete[-1]] / blocks[-1]
-        if (n_by_level := self._n_by_level()) and n_units < self._drawing.block_ends[-1]:
-            n_units, share = n_by_level, self._drawing.selection(n_by_level).cost / blocks[-1]
+        if (n_in_order := self._n_in_order()) and n_units < self._drawing.block_ends[-1]:
+            n_units, share = n_in_order, self._drawing.selection(n_in_order).cost / blocks[-1]
         if n_units == 0 and self._drawing.block_ends[-1] > 0:
             raise StateError(self._incomplete())
         return n_units, share
 
-    def _n_by_level(self) -> int:
+    def _n_in_order(self) -> int:
         """Return how many units lie below the lowest that waits; 0 where blocks alone may be read."""
-        return self._labels.n_below_lowest if self._by_level else 0
+        return self._labels.n_below_lowest if self._is_strict else 0
 
     def _incomplete(self) -> str:
-        if self._by_level:
+        if self._is_strict:
             return "the lowest unit waits for grades, so there is nothing that may be read"
         end, units = self._drawing.block_ends[0], self._labels.units
         n_asked = min(len(units), end)

@@ -21,7 +21,7 @@ class Rules:
         What their grades count as; see `activeeval.judgments.policies`.
     lease_s : int
         Seconds for which an item belongs to the judge who has it.
-    by_level : bool
+    strict_order : bool
         Items go out strictly in their order and nobody passes one over, so that the sample may be read at any time,
         below the lowest that waits; otherwise in any order within a block, and it is read at the ends of blocks.
     """
@@ -29,7 +29,7 @@ class Rules:
     judges_per_item: int = 1
     policy: str = "majority"
     lease_s: int = 900
-    by_level: bool = False
+    strict_order: bool = False
 
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:

@@ -29,9 +29,9 @@ from activeeval.store.log import (
 )
 from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, Said
 
-slot, event = tables.slot, tables.event
+assignment, event = tables.assignment, tables.event
 
-_HELD = select(slot.c.id).where(slot.c.token_hash == bindparam("of_hash")).with_for_update()
+_HELD = select(assignment.c.id).where(assignment.c.token_hash == bindparam("of_hash")).with_for_update()
 GONE = "the item had gone to another judge"
 RECLAIMED = "a later claim took its place"
 ANSWERED = "the item had been answered already"
@@ -48,7 +48,7 @@ def check_said(said: Said, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWE
     """Raise InputError where nobody can say that."""
     if said.kind not in tuple(kinds):
         raise InputError(f"a judge says {', '.join(kinds)}, got {shown(str(said.kind))}")
-    if said.kind == "later" and campaign.by_level:
+    if said.kind == "later" and campaign.strict_order:
         raise InputError("this campaign goes strictly by level: no item is put off; judge it, or say why it cannot be")
     check_text("reason", said.reason, most=MOST_OF_A_REASON)
     canonical([dict(said.body), dict(said.settles)])
@@ -94,7 +94,7 @@ def submit(
     goes_on = {"token_hash": None, "lease_until": at + lease_s * MICROSECONDS}
     becomes: dict[str, dict[str, Any]] = {"preferred": goes_on, "later": FREED}
     values = becomes.get(happened[-1].kind, {**FREED, "state": "done", "judge": claimed.judge})
-    connection.execute(update(slot).where(slot.c.id == held).values(values))
+    connection.execute(update(assignment).where(assignment.c.id == held).values(values))
     return _acknowledged(connection, campaign_id, *happened)
 
 
@@ -147,12 +147,12 @@ def retract(
     answer = _answer_of(connection, campaign_id, seq)
     if judge != answer.judge and not reason:
         raise InputError(f"event {seq} is what {shown(answer.judge)} says: whoever takes back another's says why")
-    held = _slot_of(connection, campaign_id, answer)
+    held = _assignment_of(connection, campaign_id, answer)
     lock_log(connection, campaign_id)
     by = events(connection, campaign_id, event.c.supersedes == seq)
     if by:
         raise StateError(f"event {seq} does not stand any more: event {by[0].seq} took its place")
-    connection.execute(update(slot).where(slot.c.id == held).values(FREED))
+    connection.execute(update(assignment).where(assignment.c.id == held).values(FREED))
     names = ("query_id", "doc_id", "unit", "k")
     item = {name: getattr(answer, name) for name in names}
     body = {"what": what} if what else {}
@@ -166,7 +166,7 @@ def reopen(connection: Connection, asked: Claim, seq: int) -> Claimed:
     The judge and what he has must be locked; what he has is anybody's again.
     """
     retract(connection, asked.campaign_id, seq, asked.judge, "", asked.now, REOPENED)
-    held = _slot_of(connection, asked.campaign_id, _answer_of(connection, asked.campaign_id, seq))
+    held = _assignment_of(connection, asked.campaign_id, _answer_of(connection, asked.campaign_id, seq))
     return hand_over(connection, asked, held)
 
 
@@ -206,10 +206,10 @@ def _why_late(connection: Connection, campaign_id: int, claimed: Event) -> str:
     return RECLAIMED if after[0].judge == claimed.judge else GONE
 
 
-def _slot_of(connection: Connection, campaign_id: int, answer: Event) -> int:
+def _assignment_of(connection: Connection, campaign_id: int, answer: Event) -> int:
     place = tables.place
     of_item = (place.c.campaign_id == campaign_id, place.c.unit == answer.unit, place.c.doc_id == answer.doc_id)
     position = select(place.c.position).where(*of_item).scalar_subquery()
-    its = (slot.c.campaign_id == campaign_id, slot.c.unit == answer.unit, slot.c.k == answer.k)
-    chosen = select(slot.c.id).where(*its, slot.c.position == position)
+    its = (assignment.c.campaign_id == campaign_id, assignment.c.unit == answer.unit, assignment.c.k == answer.k)
+    chosen = select(assignment.c.id).where(*its, assignment.c.position == position)
     return int(connection.execute(chosen.with_for_update()).scalar_one())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, and_, delete, exists, select, text
@@ -11,7 +11,7 @@ from activeeval.errors import StateError
 from activeeval.judgments.log import ANSWERS, Event
 from activeeval.judgments.state import Assignment, State
 from activeeval.store import tables
-from activeeval.store.drawing import drawn, insert_slots
+from activeeval.store.drawing import drawn, insert_assignments
 from activeeval.store.log import breaks_of, digest_of, events, genesis, lock_log
 from activeeval.store.queries import samples_of, units_of
 from activeeval.store.rows import CampaignRow, SampleRow, UnitRow
@@ -21,7 +21,7 @@ def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow)
     """Return what is wrong with a campaign, one line each; nothing where all is as it was written."""
     problems: list[str] = []
     # what is damaged in one place must not hide what is damaged in another
-    for check in (_file, _guards, _orphans, _log, _units, _samples, _slots):
+    for check in (_file, _guards, _orphans, _log, _units, _samples, _assignments):
         try:
             problems += check(connection, campaign_id, campaign)
         except StateError as error:
@@ -32,18 +32,18 @@ def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow)
 
 
 def rebuild(connection: Connection, campaign_id: int, campaign: CampaignRow) -> None:
-    """Make the slots again from the log alone."""
+    """Make the assignments again from the log alone."""
     if connection.dialect.name == "postgresql":
-        # whoever has a slot must have ended before, and nobody may take one meanwhile
-        connection.execute(text("LOCK TABLE slot IN EXCLUSIVE MODE"))
+        # whoever has an assignment must have ended before, and nobody may take one meanwhile
+        connection.execute(text("LOCK TABLE assignment IN EXCLUSIVE MODE"))
     lock_log(connection, campaign_id)
     log = events(connection, campaign_id)
     state = _state_of(campaign, log)
     problems = [*breaks_of(log, genesis(connection, campaign_id)), *state.problems]
     if problems:
         raise StateError(f"the log is not whole: {problems[0]}")
-    connection.execute(delete(tables.slot).where(tables.slot.c.campaign_id == campaign_id))
-    insert_slots(connection, campaign_id, state.assigned)
+    connection.execute(delete(tables.assignment).where(tables.assignment.c.campaign_id == campaign_id))
+    insert_assignments(connection, campaign_id, state.assigned)
 
 
 def _state_of(campaign: CampaignRow, log: Sequence[Event]) -> State:
@@ -75,13 +75,13 @@ def _guards(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
 
 
 def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
-    place, unit, slot = tables.place, tables.unit, tables.slot
+    place, unit, assignment = tables.place, tables.unit, tables.assignment
     in_unit = _matches(place, unit, ("campaign_id", "campaign_id"), ("unit", "number"))
     for row in connection.execute(select(place.c.unit, place.c.doc_id).where(~in_unit)):
         yield f"document {row.doc_id!r} is in unit {row.unit}, which is not there"
-    at_place = _matches(slot, place, *((name, name) for name in ("campaign_id", "unit", "position")))
-    for row in connection.execute(select(slot.c.unit, slot.c.position).where(~at_place)):
-        yield f"a slot is of place {row.position} of unit {row.unit}, which is not there"
+    at_place = _matches(assignment, place, *((name, name) for name in ("campaign_id", "unit", "position")))
+    for row in connection.execute(select(assignment.c.unit, assignment.c.position).where(~at_place)):
+        yield f"an assignment is of place {row.position} of unit {row.unit}, which is not there"
     of_query = _matches(unit, tables.query, *((name, name) for name in ("campaign_id", "query_id")))
     for row in connection.execute(select(unit.c.number, unit.c.query_id).where(~of_query)):
         yield f"query {row.query_id!r} of unit {row.number} is not there"
@@ -158,15 +158,15 @@ def _documents(campaign_id: int) -> Any:
     return select(document.c.digest, document.c.content).where(document.c.digest.in_(used))
 
 
-def _slots(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Iterator[str]:
+def _assignments(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Iterator[str]:
     state = _state_of(campaign, events(connection, campaign_id))
     yield from state.problems
-    table = tables.slot
+    table = tables.assignment
     columns = [table.c[name] for name in Assignment.__slots__]
     rows = connection.execute(select(*columns).where(table.c.campaign_id == campaign_id))
-    key: Callable[[Assignment], tuple[int, int, int]] = lambda slot: (slot.unit, slot.position, slot.k)  # noqa: E731
-    there = {key(slot): slot for slot in (Assignment(**row._mapping) for row in rows)}
-    for slot in state.assigned:
-        if there.pop(key(slot), None) != slot:
-            yield f"slot {slot.k} of place {slot.position} of unit {slot.unit} is not what the log comes to"
-    yield from (f"slot {k} of place {position} of unit {unit} is of nothing drawn" for unit, position, k in there)
+    there = {(row.unit, row.position, row.k): Assignment(**row._mapping) for row in rows}
+    for assignment in state.assigned:
+        unit, position, k = assignment.unit, assignment.position, assignment.k
+        if there.pop((unit, position, k), None) != assignment:
+            yield f"assignment {k} of place {position} of unit {unit} is not what the log comes to"
+    yield from (f"assignment {k} of place {position} of unit {unit} is of nothing drawn" for unit, position, k in there)

@@ -1,7 +1,8 @@
-"""Who gets which item: the order in which slots are given out, and how no two judges get the same one.
+"""Who gets which item: the order in which assignments are given out, and how no two judges get the same one.
 
-The lease is in the slot's own row and is taken by one statement that asks once more whether the slot is still
-there to be taken. With leases in another table two judges both find a slot without one, and both write one.
+The lease is in the assignment's own row and is taken by one statement that asks once more whether the assignment is
+still there to be taken. With leases in another table two judges both find an assignment without one, and both write
+one.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from activeeval.store.drawing import insert_missing
 from activeeval.store.log import append, lock_log, parsed
 from activeeval.store.rows import CampaignRow, Claimed
 
-slot, event, place = tables.slot, tables.event, tables.place
-_CANDIDATE, _OTHER = slot.alias("candidate"), slot.alias("other")
+assignment, event, place = tables.assignment, tables.event, tables.place
+_CANDIDATE, _OTHER = assignment.alias("candidate"), assignment.alias("other")
 # statements are built once: building one takes longer than running it
 _CAMPAIGN: Any = bindparam("of_campaign")
 _JUDGE: Any = bindparam("of_judge")
@@ -63,7 +64,7 @@ def claim(connection: Connection, asked: Claim) -> Claimed | None:
         "of_judge": asked.judge,
         "as_of": asked.now,
         "new_hash": hashed(token),
-        "by_level": asked.campaign.by_level,
+        "strict_order": asked.campaign.strict_order,
         "new_lease": asked.now + asked.campaign.lease_s * MICROSECONDS,
     }
     taken = connection.execute(_taking("held"), values).scalar() or _next(connection, values)
@@ -71,13 +72,17 @@ def claim(connection: Connection, asked: Claim) -> Claimed | None:
 
 
 def hand_over(connection: Connection, asked: Claim, chosen: int) -> Claimed:
-    """Give a judge a slot that is free in place of what he has, which is anybody's again; both must be locked."""
+    """Give a judge an assignment that is free in place of what he has, which is anybody's again; both must be locked."""
     token = secrets.token_urlsafe(16)
-    is_held = (slot.c.campaign_id == asked.campaign_id, slot.c.judge == asked.judge, slot.c.state == "leased")
-    connection.execute(update(slot).where(*is_held).values(FREED))
+    is_held = (
+        assignment.c.campaign_id == asked.campaign_id,
+        assignment.c.judge == asked.judge,
+        assignment.c.state == "leased",
+    )
+    connection.execute(update(assignment).where(*is_held).values(FREED))
     lease_until = asked.now + asked.campaign.lease_s * MICROSECONDS
     values = {"state": "leased", "judge": asked.judge, "token_hash": hashed(token), "lease_until": lease_until}
-    connection.execute(update(slot).where(slot.c.id == chosen).values(values))
+    connection.execute(update(assignment).where(assignment.c.id == chosen).values(values))
     return _shown(connection, asked, chosen, token)
 
 
@@ -97,24 +102,24 @@ def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -
 def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
     """Let nobody take the item that a judge has.
 
-    This comes before the lock of the log: whoever has that waits for nobody. Files lock their slots by number and
+    This comes before the lock of the log: whoever has that waits for nobody. Files lock their assignments by number and
     must not hold this one before.
     """
     connection.execute(_places()["held"].with_for_update(), {"of_campaign": campaign_id, "of_judge": judge})
 
 
-def is_takeable(slots: Any, now: Any) -> ColumnElement[bool]:
-    """Return the condition that nobody has a slot; it names the states as the index of open slots does."""
-    is_over = and_(slots.c.state == "leased", slots.c.lease_until < now)
-    return and_(_is_open(slots), or_(slots.c.state == "free", is_over))
+def is_takeable(assignments: Any, now: Any) -> ColumnElement[bool]:
+    """Return the condition that nobody has an assignment; it names the states as the index of open assignments does."""
+    is_over = and_(assignments.c.state == "leased", assignments.c.lease_until < now)
+    return and_(_is_open(assignments), or_(assignments.c.state == "free", is_over))
 
 
 def _next(connection: Connection, values: Mapping[str, Any]) -> int | None:
-    """Take the best slot of the lowest block that has one, and of a higher one where others are quicker."""
+    """Take the best assignment of the lowest block that has one, and of a higher one where others are quicker."""
     has_put_off = connection.execute(_laters().limit(1), values).first() is not None
     unit = connection.execute(_last_unit(), values).scalar()
     places = ["unit", "alone", "any"] if unit is not None else ["alone", "any"]
-    places = ["any"] if values["by_level"] else places
+    places = ["any"] if values["strict_order"] else places
     block = 0
     while (lowest := connection.execute(_lowest_block(), {**values, "above": block}).scalar()) is not None:
         block = lowest
@@ -128,21 +133,21 @@ def _next(connection: Connection, values: Mapping[str, Any]) -> int | None:
 
 @cache
 def _taking(where: str) -> Update:
-    """Return the statement that takes the first slot of a place, where it is still there to be taken."""
+    """Return the statement that takes the first assignment of a place, where it is still there to be taken."""
     first = _places()[where].limit(1).with_for_update(skip_locked=True, of=_CANDIDATE).scalar_subquery()
-    still = slot.c.state == "leased" if where == "held" else is_takeable(slot, _NOW)
+    still = assignment.c.state == "leased" if where == "held" else is_takeable(assignment, _NOW)
     values = {
         "state": "leased",
         "judge": _JUDGE,
         "token_hash": bindparam("new_hash"),
         "lease_until": bindparam("new_lease"),
     }
-    return update(slot).where(slot.c.id == first, still).values(values).returning(slot.c.id)
+    return update(assignment).where(assignment.c.id == first, still).values(values).returning(assignment.c.id)
 
 
 @cache
 def _places() -> dict[str, Select[Any]]:
-    """Return where to look for a slot: the judge's own, and those of a block."""
+    """Return where to look for an assignment: the judge's own, and those of a block."""
     s = _CANDIDATE
     is_leased = literal_column("candidate.state") == literal_column("'leased'")
     held = select(s.c.id).where(s.c.campaign_id == _CAMPAIGN, s.c.judge == _JUDGE, is_leased)
@@ -185,8 +190,8 @@ def _judge() -> Select[Any]:
     return select(table.c.name).where(table.c.campaign_id == _CAMPAIGN, table.c.name == _JUDGE).with_for_update()
 
 
-def _is_open(slots: Any) -> ColumnElement[bool]:
-    return literal_column(f"{slots.name}.state") != literal_column("'done'")
+def _is_open(assignments: Any) -> ColumnElement[bool]:
+    return literal_column(f"{assignments.name}.state") != literal_column("'done'")
 
 
 def _can_take() -> ColumnElement[bool]:
@@ -194,7 +199,7 @@ def _can_take() -> ColumnElement[bool]:
     has_judged = select(o.c.id).where(
         o.c.campaign_id == _CAMPAIGN, o.c.unit == s.c.unit, o.c.position == s.c.position, o.c.judge == _JUDGE
     )
-    # not NOT EXISTS: PostgreSQL makes a join of all open slots of that, 2 s instead of 1 ms with 16,000 of them
+    # not NOT EXISTS: PostgreSQL makes a join of all open assignments of that, 2 s instead of 1 ms with 16,000 of them
     return and_(s.c.campaign_id == _CAMPAIGN, is_takeable(s, _NOW), has_judged.scalar_subquery().is_(None))
 
 
@@ -220,15 +225,22 @@ def _is_in_no_hands() -> ColumnElement[bool]:
 
 @cache
 def _item() -> Select[Any]:
-    """Return the statement that reads what a judge is shown of a slot."""
+    """Return the statement that reads what a judge is shown of an assignment."""
     unit, query, document = tables.unit, tables.query, tables.document
-    of_slot = slot.join(place, _same(slot, place, ("unit", "unit"), ("position", "position")))
-    of_slot = of_slot.join(unit, _same(slot, unit, ("unit", "number")))
-    of_slot = of_slot.join(query, _same(unit, query, ("query_id", "query_id")))
-    of_slot = of_slot.join(document, place.c.document == document.c.digest)
-    columns = (slot.c.unit, slot.c.block, slot.c.k, slot.c.lease_until, place.c.doc_id, unit.c.query_id)
-    chosen = select(*columns, query.c.text, document.c.content).select_from(of_slot)
-    return chosen.where(slot.c.id == bindparam("of_slot"))
+    of_assignment = assignment.join(place, _same(assignment, place, ("unit", "unit"), ("position", "position")))
+    of_assignment = of_assignment.join(unit, _same(assignment, unit, ("unit", "number")))
+    of_assignment = of_assignment.join(query, _same(unit, query, ("query_id", "query_id")))
+    of_assignment = of_assignment.join(document, place.c.document == document.c.digest)
+    columns = (
+        assignment.c.unit,
+        assignment.c.block,
+        assignment.c.k,
+        assignment.c.lease_until,
+        place.c.doc_id,
+        unit.c.query_id,
+    )
+    chosen = select(*columns, query.c.text, document.c.content).select_from(of_assignment)
+    return chosen.where(assignment.c.id == bindparam("of_assignment"))
 
 
 @cache
@@ -244,7 +256,7 @@ def _same(left: Any, right: Any, *columns: tuple[str, str]) -> ColumnElement[boo
 
 def _shown(connection: Connection, asked: Claim, taken: int, token: str) -> Claimed:
     """Write down who was shown what, and say it."""
-    row = connection.execute(_item(), {"of_slot": taken}).one()
+    row = connection.execute(_item(), {"of_assignment": taken}).one()
     lock_log(connection, asked.campaign_id)
     of_item = {"of_campaign": asked.campaign_id, "of_judge": asked.judge}
     of_item |= {"of_unit": row.unit, "of_document": row.doc_id}

@@ -1,4 +1,4 @@
-"""Samples going in: units with their items, a slot for each judge of each item, and the events that say so."""
+"""Samples going in: units with their items, an assignment for each judge of each item, and the events that say so."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def create(
     table = tables.campaign
     if connection.execute(select(table.c.id).where(table.c.name == campaign.name)).first():
         raise InputError(f"there is a campaign {shown(campaign.name)} already")
-    values = {name: getattr(campaign, name) for name in ("name", "judges_per_item", "lease_s", "max_grade", "by_level")}
+    values = {
+        name: getattr(campaign, name) for name in ("name", "judges_per_item", "lease_s", "max_grade", "strict_order")
+    }
     values |= {"config": canonical(dict(campaign.config)), "created_at": campaign.created_at}
     # two processes may both have found that there is none
     made = connection.execute(_insert(connection, table).values(values).on_conflict_do_nothing().returning(table.c.id))
@@ -70,11 +72,14 @@ def insert_missing(connection: Connection, table: Table, rows: Iterable[dict[str
             connection.execute(_insert(connection, table).on_conflict_do_nothing(), missing)
 
 
-def insert_slots(connection: Connection, campaign_id: int, slots: Iterable[Assignment]) -> None:
+def insert_assignments(connection: Connection, campaign_id: int, assignments: Iterable[Assignment]) -> None:
     names = Assignment.__slots__
-    rows = [{"campaign_id": campaign_id, **{name: getattr(slot, name) for name in names}} for slot in slots]
+    rows = [
+        {"campaign_id": campaign_id, **{name: getattr(assignment, name) for name in names}}
+        for assignment in assignments
+    ]
     if rows:
-        connection.execute(insert(tables.slot), rows)
+        connection.execute(insert(tables.assignment), rows)
 
 
 def drawn(unit: UnitRow, at: int, sample: str) -> Event:
@@ -115,9 +120,11 @@ def _add(
     stored = append(connection, campaign_id, new)
     state = State(judges_per_item=campaign.judges_per_item)
     state.apply_all(stored)
-    insert_slots(connection, campaign_id, state.assigned)
+    insert_assignments(connection, campaign_id, state.assigned)
     if connection.dialect.name == "postgresql":
-        connection.execute(text("ANALYZE slot"))  # or it sorts all open slots for each claim until it has counted them
+        connection.execute(
+            text("ANALYZE assignment")
+        )  # or it sorts all open assignments for each claim until it has counted them
     return stored[-1].seq if stored else before
 
 

@@ -36,14 +36,14 @@ class Line(NamedTuple):
     unit: int | None = None
 
 
-slot, event, place, unit = tables.slot, tables.event, tables.place, tables.unit
+assignment, event, place, unit = tables.assignment, tables.event, tables.place, tables.unit
 NEVER_DRAWN = "never drawn"
 ALL_DONE = "all judges asked for have judged it"
 
 
 def check_lines(lines: Sequence[Line], campaign: CampaignRow) -> None:
     """Raise InputError, or StateError for a key twice, where a line of a file says what nobody can say."""
-    if campaign.by_level:
+    if campaign.strict_order:
         raise InputError("this campaign goes strictly by level: answers come one at a time, by claim and submit")
     for query_id, doc_id, said, key, _ in lines:
         check_text("query_id", query_id, may_be_empty=False)
@@ -58,32 +58,34 @@ def check_lines(lines: Sequence[Line], campaign: CampaignRow) -> None:
 def record(
     connection: Connection, campaign_id: int, parts: Sequence[tuple[str, Sequence[Line]]], at: int
 ) -> list[list[Acknowledged]]:
-    """Store judgments that were made elsewhere, each for a free slot of its item where there is one.
+    """Store judgments that were made elsewhere, each for a free assignment of its item where there is one.
 
     The judges' rows must be locked.
     """
-    # all slots before the log: whoever has that waits for nobody
-    slots = _locked_slots(connection, campaign_id, [line for _, lines in parts for line in lines])
+    # all assignments before the log: whoever has that waits for nobody
+    assignments = _locked_assignments(connection, campaign_id, [line for _, lines in parts for line in lines])
     lock_log(connection, campaign_id)
-    return [_record(connection, campaign_id, judge, lines, slots, at) for judge, lines in parts]
+    return [_record(connection, campaign_id, judge, lines, assignments, at) for judge, lines in parts]
 
 
 def _record(
-    connection: Connection, campaign_id: int, judge: str, lines: Sequence[Line], slots: _Slots, at: int
+    connection: Connection, campaign_id: int, judge: str, lines: Sequence[Line], assignments: _Assignments, at: int
 ) -> list[Acknowledged]:
     before = _Before(connection, campaign_id, judge, [line.key for line in lines if line.key is not None])
-    desk = _Desk(judge=judge, at=at, slots=slots, before=before, next_seq=tail(connection, campaign_id)[0] + 1)
+    desk = _Desk(
+        judge=judge, at=at, assignments=assignments, before=before, next_seq=tail(connection, campaign_id)[0] + 1
+    )
     answers = [desk.take(line) for line in lines]
     stored = {event.seq: event for event in append(connection, campaign_id, desk.new)}
     for chosen in desk.done:
         values = {**FREED, "state": "done", "judge": judge}
-        connection.execute(update(slot).where(slot.c.id == chosen).values(values))
+        connection.execute(update(assignment).where(assignment.c.id == chosen).values(values))
     return [replace(answer, event=stored.get(answer.event.seq, answer.event)) for answer in answers]
 
 
 @dataclass(slots=True)
 class _Place:
-    """A slot as it is while a file is read."""
+    """An assignment as it is while a file is read."""
 
     id: int
     unit: int
@@ -92,7 +94,7 @@ class _Place:
     judge: str | None
 
 
-_Slots = dict[tuple[str, str], list[_Place]]
+_Assignments = dict[tuple[str, str], list[_Place]]
 
 
 class _Before:
@@ -119,7 +121,7 @@ class _Desk:
 
     judge: str
     at: int
-    slots: _Slots
+    assignments: _Assignments
     before: _Before
     next_seq: int
     new: list[Event] = field(default_factory=list)
@@ -130,7 +132,7 @@ class _Desk:
         if key is not None and key in self.before.keyed:
             return self._repeated(self.before.keyed[key], line)
         item = Event(seq=0, kind="", at=self.at, judge=self.judge, query_id=query_id, doc_id=doc_id)
-        drawn = self.slots.get((query_id, doc_id), [])
+        drawn = self.assignments.get((query_id, doc_id), [])
         if unit_number is None:
             stands = (self.before.answers[p.unit, doc_id, p.k] for p in drawn if self._is_answered(p))
             if (same := next((answer for answer in stands if says_the_same(answer, said)), None)) is not None:
@@ -140,7 +142,7 @@ class _Desk:
         held = next((p for p in places if p.judge == self.judge), None)
         if held is not None and self._is_answered(held):
             return self._again(self.before.answers[held.unit, doc_id, held.k], said, key)
-        # nobody loses the item that he is looking at while another slot is free
+        # nobody loses the item that he is looking at while another assignment is free
         chosen = held or next((p for state in ("free", "leased") for p in places if p.state == state), None)
         if chosen is None:
             return self._late(item, said, key, ALL_DONE if places else NEVER_DRAWN)
@@ -176,40 +178,40 @@ class _Desk:
         return Acknowledged(event=new)
 
 
-def _locked_slots(connection: Connection, campaign_id: int, lines: Sequence[Line]) -> _Slots:
+def _locked_assignments(connection: Connection, campaign_id: int, lines: Sequence[Line]) -> _Assignments:
     if connection.dialect.name == "postgresql":
-        # rebuilding gives the slots new numbers: not between reading these and locking them
-        connection.execute(text("LOCK TABLE slot IN ROW SHARE MODE"))
+        # rebuilding gives the assignments new numbers: not between reading these and locking them
+        connection.execute(text("LOCK TABLE assignment IN ROW SHARE MODE"))
     items = _items(connection, campaign_id, lines)
-    slots: _Slots = {}
-    columns = (slot.c.id, slot.c.unit, slot.c.k, slot.c.state, slot.c.judge)
+    assignments: _Assignments = {}
+    columns = (assignment.c.id, assignment.c.unit, assignment.c.k, assignment.c.state, assignment.c.judge)
     for some in chunks(sorted(items)):  # in one order for everybody, so that no two imports wait for each other
-        chosen = select(*columns).where(slot.c.id.in_(some)).order_by(slot.c.id).with_for_update()
+        chosen = select(*columns).where(assignment.c.id.in_(some)).order_by(assignment.c.id).with_for_update()
         for row in connection.execute(chosen):
-            slots.setdefault(items[row.id], []).append(_Place(*row))
-    for places in slots.values():
+            assignments.setdefault(items[row.id], []).append(_Place(*row))
+    for places in assignments.values():
         places.sort(key=lambda p: (p.unit, p.k))
-    return slots
+    return assignments
 
 
 def _items(connection: Connection, campaign_id: int, lines: Sequence[Line]) -> dict[int, tuple[str, str]]:
-    """Return the query and document of every slot that is meant, by its id."""
+    """Return the query and document of every assignment that is meant, by its id."""
     wanted = {(query_id, doc_id) for query_id, doc_id, *_ in lines}
-    slots: dict[int, tuple[str, str]] = {}
+    assignments: dict[int, tuple[str, str]] = {}
     for some in chunks(sorted({doc_id for _, doc_id in wanted})):
-        for row in connection.execute(_slots_of_documents(campaign_id, some)):
+        for row in connection.execute(_assignment_of_documents(campaign_id, some)):
             if (row.query_id, row.doc_id) in wanted:
-                slots[row.id] = (row.query_id, row.doc_id)
-    return slots
+                assignments[row.id] = (row.query_id, row.doc_id)
+    return assignments
 
 
-def _slots_of_documents(campaign_id: int, doc_ids: Sequence[str]) -> Any:
-    at_place = slot.join(
+def _assignment_of_documents(campaign_id: int, doc_ids: Sequence[str]) -> Any:
+    at_place = assignment.join(
         place,
-        (slot.c.campaign_id == place.c.campaign_id)
-        & (slot.c.unit == place.c.unit)
-        & (slot.c.position == place.c.position),
+        (assignment.c.campaign_id == place.c.campaign_id)
+        & (assignment.c.unit == place.c.unit)
+        & (assignment.c.position == place.c.position),
     )
     of_unit = at_place.join(unit, (unit.c.campaign_id == place.c.campaign_id) & (unit.c.number == place.c.unit))
-    columns = select(slot.c.id, unit.c.query_id, place.c.doc_id).select_from(of_unit)
+    columns = select(assignment.c.id, unit.c.query_id, place.c.doc_id).select_from(of_unit)
     return columns.where(place.c.campaign_id == campaign_id, place.c.doc_id.in_(doc_ids))

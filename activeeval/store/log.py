@@ -137,7 +137,7 @@ def append(connection: Connection, campaign_id: int, events: Iterable[Event]) ->
 def lock_log(connection: Connection, campaign_id: int) -> None:
     """Let nobody else append until the commit: a number given is a number kept.
 
-    Whoever holds this waits for no other lock: slots and judges are locked before, or passed over where they are.
+    Whoever holds this waits for no other lock: assignments and judges are locked before, or passed over where they are.
     """
     # SQLite has a single writer anyway, and its SELECT knows no FOR UPDATE
     connection.execute(_LOCKED, {"of_campaign": campaign_id})
@@ -153,7 +153,7 @@ def genesis(connection: Connection, campaign_id: int) -> str:
     """Return what the chain starts with: the digest of the campaign as it was set up."""
     row = connection.execute(select(tables.campaign).where(tables.campaign.c.id == campaign_id)).one()
     # a column that is added later counts where it is set, so that the digests of before stay what they are
-    said = {name: getattr(row, name) for name in _SETUP} | ({"by_level": True} if row.by_level else {})
+    said = {name: getattr(row, name) for name in _SETUP} | ({"strict_order": True} if row.strict_order else {})
     return digest_of(canonical(said))
 
 

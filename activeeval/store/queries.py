@@ -59,8 +59,8 @@ def units_of(connection: Connection, campaign_id: int) -> list[UnitRow]:
 
 
 def waiting_of(connection: Connection, campaign_id: int, now: int) -> dict[str, int]:
-    """Return how many slots are free, leased and done; one whose lease is over is free."""
-    table = tables.slot
+    """Return how many assignments are free, leased and done; one whose lease is over is free."""
+    table = tables.assignment
     is_free = is_takeable(table, now)
     counted = select(is_free, table.c.state, func.count()).where(table.c.campaign_id == campaign_id)
     counts = {"free": 0, "leased": 0, "done": 0}

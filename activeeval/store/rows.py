@@ -24,7 +24,7 @@ class CampaignRow:
         Seconds for which an item belongs to the judge who has it.
     max_grade : int or None
         The largest grade that is taken; None takes any.
-    by_level : bool
+    strict_order : bool
         Items go out strictly in the order of their units, and nobody passes one over: below the lowest that waits
         the sample may be read.
     created_at : int
@@ -36,7 +36,7 @@ class CampaignRow:
     judges_per_item: int = 1
     lease_s: int = 900
     max_grade: int | None = None
-    by_level: bool = False
+    strict_order: bool = False
     created_at: int = 0
 
 

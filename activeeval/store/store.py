@@ -112,7 +112,7 @@ class Store:
         return self._database.read(reading.campaign_names)
 
     def create(self, campaign: CampaignRow, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
-        """Store a new campaign with its sample, units and slots.
+        """Store a new campaign with its sample, units and assignments.
 
         Parameters
         ----------
@@ -317,7 +317,7 @@ class Store:
         return self._write(name, work)
 
     def waiting(self, name: str) -> dict[str, int]:
-        """Return how many slots are ``free``, ``leased`` (and the lease is not over) and ``done``."""
+        """Return how many assignments are ``free``, ``leased`` (and the lease is not over) and ``done``."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> dict[str, int]:
             return reading.waiting_of(connection, number, self._now(connection))
@@ -325,11 +325,11 @@ class Store:
         return self._read(name, work)
 
     def rebuild(self, name: str) -> None:
-        """Throw the slots away and make them again from the log; StateError where that is not whole."""
+        """Throw the assignments away and make them again from the log; StateError where that is not whole."""
         self._write(name, checking.rebuild, is_repeatable=True)
 
     def verify(self, name: str) -> list[str]:
-        """Return what is wrong with a campaign, one line each: its log, units and slots; empty where all is well."""
+        """Return what is wrong with a campaign, one line each: its log, units, assignments; empty where all is well."""
         return self._read(name, checking.problems_of)
 
     def _answer(

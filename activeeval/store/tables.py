@@ -1,6 +1,6 @@
 """The tables of the store.
 
-Only `slot` is ever changed: who has an item now, and until when. All else is written once; triggers of the
+Only `assignment` is ever changed: who has an item now, and until when. All else is written once; triggers of the
 migration refuse to update or delete it. Times are UTC integer microseconds, bodies are canonical JSON as text,
 so that both databases give the same bytes back.
 """
@@ -53,7 +53,7 @@ campaign = Table(
     Column("judges_per_item", Integer, nullable=False),
     Column("lease_s", Integer, nullable=False),
     Column("max_grade", Integer),
-    Column("by_level", Boolean, nullable=False),
+    Column("strict_order", Boolean, nullable=False),
     Column("created_at", BigInteger, nullable=False),
 )
 
@@ -111,8 +111,8 @@ place = Table(
     Index(None, "campaign_id", "doc_id"),
 )
 
-slot = Table(
-    "slot",
+assignment = Table(
+    "assignment",
     metadata,
     Column("id", _ID, primary_key=True),
     _campaign(primary_key=False),
@@ -171,14 +171,20 @@ def _only(table: Table, column: str, comparison: str) -> dict[str, Any]:
     return {"sqlite_where": condition, "postgresql_where": condition}
 
 
-# a claim looks at open slots alone, in the order in which they are given out
+# a claim looks at open assignments alone, in the order in which they are given out
 Index(
-    "ix_slot_open",
-    *(slot.c[name] for name in ("campaign_id", "block", "unit", "position", "k")),
-    **_only(slot, "state", "<> 'done'"),
+    "ix_assignment_open",
+    *(assignment.c[name] for name in ("campaign_id", "block", "unit", "position", "k")),
+    **_only(assignment, "state", "<> 'done'"),
 )
 # nobody has two items at a time, whatever races
-Index("uq_slot_lease", slot.c.campaign_id, slot.c.judge, unique=True, **_only(slot, "state", "= 'leased'"))
+Index(
+    "uq_assignment_lease",
+    assignment.c.campaign_id,
+    assignment.c.judge,
+    unique=True,
+    **_only(assignment, "state", "= 'leased'"),
+)
 Index(
     "ix_event_later",
     *(event.c[name] for name in ("campaign_id", "judge", "unit", "doc_id", "seq")),

@@ -329,13 +329,13 @@ def test_strictly_by_level_the_lowest_waiting_unit_is_a_threshold_too():
         spent += unit.cost
         if spent > design.order.dearest_units.max() and k > 5:
             own = judge(Campaign(design, spent * (1 + 1e-9), rng=6, blocks=[]), labels).estimate()
-            early = campaign.by_level().estimate()
+            early = campaign.in_strict_order().estimate()
             assert figures(early) == own
             assert early.share == pytest.approx(spent / (0.6 * design.cost))
     campaign.retract(units[2].items[0])
     with pytest.raises(StateError):
         campaign.estimate()
-    assert campaign.by_level().estimate().n_items == sum(len(unit.items) for unit in units[:2])
+    assert campaign.in_strict_order().estimate().n_items == sum(len(unit.items) for unit in units[:2])
 
 
 def test_looks_at_the_ends_of_blocks_are_the_looks_of_a_group_sequential_interval():
@@ -365,7 +365,7 @@ def test_the_papers_draws_are_a_weighted_ratio(method):
     assert (estimate.n_draws, estimate.n_queries) == (drawn.size, len(set(drawn.tolist())))
     assert {unit.query for unit in campaign.units} == set(drawn.tolist())
     with pytest.raises(StateError, match="the first block is not complete"):
-        judge(Campaign(design, 0.5 * design.cost, rng=6), labels, len(campaign.units) - 1).by_level().estimate()
+        judge(Campaign(design, 0.5 * design.cost, rng=6), labels, len(campaign.units) - 1).in_strict_order().estimate()
 
 
 def test_redraws_are_free_and_still_count():

@@ -687,35 +687,35 @@ def test_a_round_that_is_told_its_costs_asks_no_clock(call, oracle):
 
 
 def test_strictly_by_level_the_sample_is_read_at_any_time(call, oracle):
-    assert call("campaign", "create", "w", *MADE, "--by-level").code == 0
+    assert call("campaign", "create", "w", *MADE, "--strict-order").code == 0
     judged = call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle, "--limit", 20).rows
     direct = campaign_of("DCG@5", "items", 60, **OPTIONS)
     units = [direct.ask() for _ in range(60)]
     assert [(row["query_id"], row["doc_id"]) for row in judged] == [(u.query_id, u.item_ids[0]) for u in units[:20]]
     for unit in units[:20]:
         direct.tell(unit, answer(unit.query_id, unit.item_ids))
-    expected = direct.by_level().estimate()
-    told = call("campaign", "estimate", "w", "--by-level", "-o", "jsonl", "-p", -1)
+    expected = direct.in_strict_order().estimate()
+    told = call("campaign", "estimate", "w", "--strict-order", "-o", "jsonl", "-p", -1)
     row = told.rows[0]
     assert (row["value"], row["std_error"], row["items"]) == (expected.value, expected.std_error, 20)
-    assert row["threshold"] == direct.by_level().selection.level
+    assert row["threshold"] == direct.in_strict_order().selection.level
     interval = expected.interval(0.95)
     assert (row["low"], row["high"]) == (interval.low, interval.high)
     assert call("campaign", "estimate", "w", "-o", "jsonl").rows[0]["items"] == 15
-    refused = call("campaign", "estimate", "w", "--by-level", "--interval", "group-sequential").err
+    refused = call("campaign", "estimate", "w", "--strict-order", "--interval", "group-sequential").err
     assert "planned for the ends of blocks" in refused
 
 
 def test_strictly_by_level_nothing_is_passed_over(call, oracle, folder):
-    call("campaign", "create", "w", *MADE, "--by-level")
+    call("campaign", "create", "w", *MADE, "--strict-order")
     got = call("campaign", "claim", "w", "--judge", "ann").rows[0]
     assert "no item is put off" in call("campaign", "submit", "w", "--token", got["token"], "--later").err
     assert "not by sheets" in call("campaign", "next", "w", "--out", "b.csv").err
     assert "by claim and submit" in call("campaign", "import", "w", oracle, "--judge", "bob").err
     assert call("campaign", "create", "v", *MADE).code == 0
-    assert "one made with --by-level" in call("campaign", "estimate", "v", "--by-level").err
+    assert "one made with --strict-order" in call("campaign", "estimate", "v", "--strict-order").err
     levels = ("--measure", "DCG@5", "--budget", "60", "--method", "active")
-    assert "it has no levels to go by" in call("campaign", "create", "u", *RUN, *levels, "--by-level").err
+    assert "it has no levels to go by" in call("campaign", "create", "u", *RUN, *levels, "--strict-order").err
     assert not Path("u.activeeval").exists()
 
 
@@ -1019,8 +1019,8 @@ def test_every_step_says_what_it_did_as_json(call, campaign, oracle, command, na
 
 
 def test_by_level_a_reading_below_nothing_is_refused(campaign, call, oracle):
-    call("campaign", "create", "v", *MADE, "--by-level")
-    assert "the lowest unit waits" in call("campaign", "estimate", "v", "--by-level").err
+    call("campaign", "create", "v", *MADE, "--strict-order")
+    assert "the lowest unit waits" in call("campaign", "estimate", "v", "--strict-order").err
     usage = call("campaign", "submit", "v", "--token", "x", "--cannot", " ")
     assert usage.code == 2
     assert "--cannot says why" in usage.err

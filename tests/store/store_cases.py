@@ -39,14 +39,14 @@ def make_units(n_units=4, n_items=2, per_block=2, first=1, version=1):
     ]
 
 
-def make_campaign(store, units=None, *, k=1, lease_s=900, name="night", max_grade=4, by_level=False, ended=""):
+def make_campaign(store, units=None, *, k=1, lease_s=900, name="night", max_grade=4, strict_order=False, ended=""):
     campaign = CampaignRow(
         name=name,
         config={"b": [1, 0.5], "a": None},
         judges_per_item=k,
         lease_s=lease_s,
         max_grade=max_grade,
-        by_level=by_level,
+        strict_order=strict_order,
     )
     sample = SampleRow(version=1, digest="abc", payload=b"\x00\xffsample")
     return store.create(campaign, sample, make_units() if units is None else units, ended)

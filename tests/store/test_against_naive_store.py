@@ -34,17 +34,17 @@ COMMANDS = st.one_of(
     st.tuples(st.just("grow")),
     st.tuples(st.just("rebuild")),
 )
-BY_LEVEL = st.sampled_from([False, False, True])
+STRICT = st.sampled_from([False, False, True])
 NAMES = (f"campaign {i}" for i in itertools.count())
 
 
 class Pair:
     """A campaign in the store and in plain lists, asked the same."""
 
-    def __init__(self, store, clock, k, by_level):
+    def __init__(self, store, clock, k, strict_order):
         self.store, self.clock, self.name = store, clock, next(NAMES)
         units = make_units(4, 2)
-        make_campaign(store, units, k=k, name=self.name, by_level=by_level)
+        make_campaign(store, units, k=k, name=self.name, strict_order=strict_order)
         self.naive = NaiveStore(store.campaign(self.name), units, clock)
         self.tokens = []
         self.versions = 1
@@ -135,13 +135,13 @@ few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scop
 
 
 @few
-@given(k=st.integers(1, 3), by_level=BY_LEVEL, commands=st.lists(COMMANDS, max_size=25))
-def test_the_store_is_its_naive_form(store, clock, k, by_level, commands):
-    follow(Pair(store, clock, k, by_level), commands)
+@given(k=st.integers(1, 3), strict_order=STRICT, commands=st.lists(COMMANDS, max_size=25))
+def test_the_store_is_its_naive_form(store, clock, k, strict_order, commands):
+    follow(Pair(store, clock, k, strict_order), commands)
 
 
 @pytest.mark.slow
 @settings(few, max_examples=250)
-@given(k=st.integers(1, 3), by_level=BY_LEVEL, commands=st.lists(COMMANDS, min_size=20, max_size=80))
-def test_the_store_is_its_naive_form_for_long(store, clock, k, by_level, commands):
-    follow(Pair(store, clock, k, by_level), commands)
+@given(k=st.integers(1, 3), strict_order=STRICT, commands=st.lists(COMMANDS, min_size=20, max_size=80))
+def test_the_store_is_its_naive_form_for_long(store, clock, k, strict_order, commands):
+    follow(Pair(store, clock, k, strict_order), commands)

@@ -31,26 +31,26 @@ def in_threads(work, n_threads=N_THREADS):
 
 
 def over_assigned(claimed):
-    """Return how many claims got a slot that somebody had got before."""
+    """Return how many claims got an assignment that somebody had got before."""
     return sum(n - 1 for n in Counter(claimed).values())
 
 
 def taken_by_threads(store):
     def judge_all(i):
-        slots, got = [], store.claim("night", f"judge {i}")
+        assignments, got = [], store.claim("night", f"judge {i}")
         while got is not None:
-            slots.append((got.unit, got.doc_id, got.k))
+            assignments.append((got.unit, got.doc_id, got.k))
             _, got = store.submit_and_claim("night", got.token, grade())
-        return slots
+        return assignments
 
-    return [slot for slots in in_threads(judge_all) for slot in slots]
+    return [assignment for assignments in in_threads(judge_all) for assignment in assignments]
 
 
 @pytest.mark.parametrize(
     ("k", "n_units"),
     [(1, 15), (2, 15), (3, 15), *(pytest.param(k, -(-5000 // k), marks=pytest.mark.slow) for k in (1, 2, 3))],
 )
-def test_no_slot_goes_to_two(store, k, n_units, record_property):
+def test_no_assignment_goes_to_two(store, k, n_units, record_property):
     """The slow ones are of 20,000 claims each, of 20,004 for k = 3: four items a unit."""
     make_campaign(store, make_units(n_units, 4, per_block=5 if n_units < 100 else 100), k=k)
     claimed = taken_by_threads(store)
@@ -64,27 +64,30 @@ def test_no_slot_goes_to_two(store, k, n_units, record_property):
 
 
 def test_leases_in_another_table_are_given_twice(postgresql_url, record_property):
-    """The mutant: who has a slot stands elsewhere, so that two find it free and both write that they have it.
+    """The mutant: who has an assignment stands elsewhere, so that two find it free and both write that they have it.
 
-    In 20 runs between 1,360 and 1,858 of the claims of these 240 slots were of one that somebody had.
+    In 20 runs between 1,360 and 1,858 of the claims of these 240 assignments were of one that somebody had.
     """
     with open_store(postgresql_url, create=True) as store:
         make_campaign(store, make_units(60, 4))
         write = store._database.write
-        write(lambda connection: connection.execute(text("CREATE TABLE lease (slot_id BIGINT, judge TEXT)")))
-        free = "SELECT id FROM slot WHERE id NOT IN (SELECT slot_id FROM lease) ORDER BY unit, position, k LIMIT 1"
+        write(lambda connection: connection.execute(text("CREATE TABLE lease (assignment_id BIGINT, judge TEXT)")))
+        leased = "SELECT assignment_id FROM lease"
+        free = f"SELECT id FROM assignment WHERE id NOT IN ({leased}) ORDER BY unit, position, k LIMIT 1"
 
         def claim(connection, judge):
-            slot = connection.execute(text(free)).scalar()
-            if slot is not None:
-                values = {"slot": slot, "judge": judge}
-                connection.execute(text("INSERT INTO lease (slot_id, judge) VALUES (:slot, :judge)"), values)
-            return slot
+            assignment = connection.execute(text(free)).scalar()
+            if assignment is not None:
+                values = {"assignment": assignment, "judge": judge}
+                connection.execute(
+                    text("INSERT INTO lease (assignment_id, judge) VALUES (:assignment, :judge)"), values
+                )
+            return assignment
 
         def claim_all(i):
             return list(iter(lambda: write(lambda connection: claim(connection, f"judge {i}")), None))
 
-        claimed = [slot for slots in in_threads(claim_all) for slot in slots]
+        claimed = [assignment for assignments in in_threads(claim_all) for assignment in assignments]
     assert over_assigned(claimed) > 0
     record_property("shown", f"the mutant: {over_assigned(claimed)} of {len(claimed)} claims given twice")
 

@@ -178,12 +178,12 @@ def test_several_judges_take_other_units_and_nobody_an_item_twice(store):
     for judge in ("ann", "bob"):
         done = work_off(store, judge)
         assert len({(c.unit, c.doc_id) for c in done}) == len(done)
-    # of cyd's item one more slot was left, and ann was quicker
+    # of cyd's item one more assignment was left, and ann was quicker
     assert store.waiting("night") == {"free": 0, "leased": 1, "done": 11}
 
 
 def test_strictly_by_level_judges_take_what_is_next_whoever_is_in_the_unit(store):
-    make_campaign(store, make_units(2, 3), by_level=True)
+    make_campaign(store, make_units(2, 3), strict_order=True)
     ann, bob = store.claim("night", "ann"), store.claim("night", "bob")
     assert items([ann, bob]) == [(1, "d1-0", 1), (1, "d1-1", 1)]
     store.claim("night", "cyd")
@@ -429,7 +429,7 @@ def busy(store, clock):
     return ann
 
 
-def test_slots_rebuilt_from_the_log_are_the_same(store, clock):
+def test_assignment_rebuilt_from_the_log_are_the_same(store, clock):
     busy(store, clock)
     before, waiting = dump(store), store.waiting("night")
     store.rebuild("night")

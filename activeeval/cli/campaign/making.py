@@ -54,9 +54,9 @@ _MINUTES = 60
     help="For so long an item belongs to the judge who has it; then another may get it.",
 )
 @click.option(
-    "--by-level",
+    "--strict-order",
     is_flag=True,
-    help="Items are claimed strictly in their order and none is put off: `estimate --by-level` may then read at any "
+    help="Items are claimed strictly in their order and none is put off: `estimate --strict-order` may then read at any "
     "time. Default: any order within a block, sheets too; read at the ends of blocks.",
 )
 @output_option
@@ -87,7 +87,9 @@ def create(
 
     check_free(checked_name(name), db)
     seconds = max(1, math.ceil(lease * _MINUTES))
-    rules = Rules(lease_s=seconds, **{rule: options.pop(rule) for rule in ("judges_per_item", "policy", "by_level")})
+    rules = Rules(
+        lease_s=seconds, **{rule: options.pop(rule) for rule in ("judges_per_item", "policy", "strict_order")}
+    )
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
     options["judged"] = (*options["judged"], *(_labels(other, db) for other in dict.fromkeys(judged_from)))

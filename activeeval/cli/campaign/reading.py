@@ -82,13 +82,13 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
 )
 @confidence_option
 @click.option(
-    "--by-level",
+    "--strict-order",
     is_flag=True,
-    help="Read up to the lowest item that waits, not at ends of blocks alone: of a campaign made with --by-level.",
+    help="Read up to the lowest item that waits, not at ends of blocks alone: of a campaign made with --strict-order.",
 )
 @output.rows_options
 def estimate(
-    name: str, db: str | None, as_of: int | None, by_level: bool, places: int, form: str, **asked: Any
+    name: str, db: str | None, as_of: int | None, strict_order: bool, places: int, form: str, **asked: Any
 ) -> None:
     """Estimate from the highest complete block; any measure and pair that the sample reaches.
 
@@ -102,9 +102,9 @@ def estimate(
     tell("reading the log")
     with opened(name, db) as store:
         state = standing(store, name, as_of)
-    state = state.by_level() if by_level else state
+    state = state.in_strict_order() if strict_order else state
     tell("estimating")
-    where = f"up to level {state.level:.4g}" if by_level else f"block {state.block} of {state.n_blocks}"
+    where = f"up to level {state.level:.4g}" if strict_order else f"block {state.block} of {state.n_blocks}"
     beside: dict[str, Cell] = {"as_of": state.as_of, "block": state.block, "threshold": state.level}
     beside |= {"policy": state.policy} if state.campaign.judges_per_item > 1 else {}
     show_estimates(estimates_of(state, **asked), form, places, f"as of event {state.as_of}, {where}", beside)

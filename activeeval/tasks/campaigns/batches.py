@@ -56,7 +56,7 @@ def _check_takes_sheets(state: Standing, judge: str | None) -> None:
         raise InputError(
             f"campaign {row.name}: documents are compared, two at a time: `campaign label` asks, or claim them"
         )
-    if row.by_level:
+    if row.strict_order:
         raise InputError(f"campaign {row.name}: goes strictly by level: items are claimed one at a time, not by sheets")
     if judge is None and row.judges_per_item > 1:
         raise InputError(

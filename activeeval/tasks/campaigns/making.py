@@ -101,7 +101,7 @@ def create(
         judges_per_item=rules.judges_per_item,
         lease_s=rules.lease_s,
         max_grade=design.max_grade,
-        by_level=rules.by_level,
+        strict_order=rules.strict_order,
     )
     units = _units(sample, 1, texts or {})
     ended = sample.campaign.planned_end
@@ -116,7 +116,7 @@ def check_rules(sample: Sample, rules: Rules) -> int | None:
         raise InputError("several judges of a campaign may differ: the policy must say what counts, got 'refuse'")
     if k is not None and rules.judges_per_item > 1:
         raise InputError("of ranks one judge's count: a query of top-k judging has one judge, not several")
-    if rules.by_level and not design.scheme.can_be_topped_up:
+    if rules.strict_order and not design.scheme.can_be_topped_up:
         raise InputError(f"method {design.name!r} draws with replacement: it has no levels to go by")
     return k
 

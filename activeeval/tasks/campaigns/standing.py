@@ -198,7 +198,7 @@ class Standing:
         """The threshold of what is read in the last round that is."""
         return self.read[-1].campaign.complete_block[1]
 
-    def by_level(self) -> Standing:
+    def in_strict_order(self) -> Standing:
         """Return the same standing, read up to the lowest unit that waits.
 
         Raises
@@ -207,16 +207,16 @@ class Standing:
             Where items may be passed over.
         """
         name = f"campaign {self.campaign.name}"
-        if not self.campaign.by_level:
+        if not self.campaign.strict_order:
             raise InputError(
                 f"{name}: judges may pass items over, so that it is read at the ends of blocks; one made with "
-                "`by_level` may be read below the lowest item that waits",
-                field="by_level",
+                "`strict_order` may be read below the lowest item that waits",
+                field="strict_order",
             )
         if len(self.rounds) > 1:
             raise InputError(f"{name}: rounds are read once they are judged to their ends")
         strict = copy(self)
-        strict.rounds = [replace(self.sample, campaign=self.sample.campaign.by_level())]
+        strict.rounds = [replace(self.sample, campaign=self.sample.campaign.in_strict_order())]
         return strict
 
     @property

@@ -17,10 +17,10 @@ def status(state: Standing, store: Store) -> dict[str, Any]:
 
     These count answers, several an item where it has several judges; of top-k judging queries, as they are called.
     """
-    slots, row = store.waiting(state.campaign.name), list(progress_of(state).items())
+    assignments, row = store.waiting(state.campaign.name), list(progress_of(state).items())
     middle = [name for name, _ in row].index("late")
     prefix = "" if state.campaign.config.get("top_k") is None else "queries_"
-    now = [(prefix + "free", slots["free"]), (prefix + "in_hand", slots["leased"])]
+    now = [(prefix + "free", assignments["free"]), (prefix + "in_hand", assignments["leased"])]
     return dict([*row[:middle], *now, *row[middle:]])
 
 

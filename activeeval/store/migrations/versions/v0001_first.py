@@ -47,7 +47,7 @@ def _campaigns() -> None:
         sa.Column("judges_per_item", sa.Integer(), nullable=False),
         sa.Column("lease_s", sa.Integer(), nullable=False),
         sa.Column("max_grade", sa.Integer()),
-        sa.Column("by_level", sa.Boolean(), nullable=False),
+        sa.Column("strict_order", sa.Boolean(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_campaign"),
         sa.UniqueConstraint("name", name="uq_campaign_name"),
@@ -121,7 +121,7 @@ def _units() -> None:
 
 def _work() -> None:
     op.create_table(
-        "slot",
+        "assignment",
         sa.Column("id", ID, nullable=False),
         _campaign_id(),
         sa.Column("block", sa.Integer(), nullable=False),
@@ -132,16 +132,18 @@ def _work() -> None:
         sa.Column("judge", sa.Text()),
         sa.Column("token_hash", sa.Text()),
         sa.Column("lease_until", sa.BigInteger()),
-        sa.PrimaryKeyConstraint("id", name="pk_slot"),
-        sa.UniqueConstraint("campaign_id", "unit", "position", "k", name="uq_slot_campaign_id_unit_position_k"),
-        sa.UniqueConstraint("campaign_id", "unit", "position", "judge", name="uq_slot_campaign_id_unit_position_judge"),
-        sa.UniqueConstraint("token_hash", name="uq_slot_token_hash"),
-        sa.CheckConstraint("state IN ('free', 'leased', 'done')", name="ck_slot_state"),
-        _of_campaign("slot"),
-        _reference("slot", "place", "campaign_id, unit, position", "campaign_id, unit, position"),
+        sa.PrimaryKeyConstraint("id", name="pk_assignment"),
+        sa.UniqueConstraint("campaign_id", "unit", "position", "k", name="uq_assignment_campaign_id_unit_position_k"),
+        sa.UniqueConstraint(
+            "campaign_id", "unit", "position", "judge", name="uq_assignment_campaign_id_unit_position_judge"
+        ),
+        sa.UniqueConstraint("token_hash", name="uq_assignment_token_hash"),
+        sa.CheckConstraint("state IN ('free', 'leased', 'done')", name="ck_assignment_state"),
+        _of_campaign("assignment"),
+        _reference("assignment", "place", "campaign_id, unit, position", "campaign_id, unit, position"),
     )
-    _index("ix_slot_open", "slot", ["campaign_id", "block", "unit", "position", "k"], "state <> 'done'")
-    _index("uq_slot_lease", "slot", ["campaign_id", "judge"], "state = 'leased'", unique=True)
+    _index("ix_assignment_open", "assignment", ["campaign_id", "block", "unit", "position", "k"], "state <> 'done'")
+    _index("uq_assignment_lease", "assignment", ["campaign_id", "judge"], "state = 'leased'", unique=True)
 
 
 def _log() -> None:
