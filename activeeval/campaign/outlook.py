@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.campaign.reading import of_target
-from activeeval.design import Design, Levels, Reading, Selection
+from activeeval.design import Design, Reading, Selection
 from activeeval.estimation import evaluate, evidence_of, half_widths
 from activeeval.measures import LabelsLike, Target
 
@@ -41,7 +41,7 @@ class Outlook:
         Of the order's items, whether one's label can change the value.
     planned : float
         The pool's variance planned for the level of now.
-    is_levelled : bool
+    can_grow : bool
         Whether a larger sample holds this one.
     """
 
@@ -55,7 +55,7 @@ class Outlook:
     pool_size: float
     matters: NDArray[np.bool_]
     planned: float
-    is_levelled: bool
+    can_grow: bool
 
     @classmethod
     def of(cls, design: Design, now: Selection, labels: LabelsLike, target: Target | None, scope: str) -> Self | None:
@@ -80,7 +80,7 @@ class Outlook:
             pool_size=sample.pool_size,
             matters=matters,
             planned=reading.order.planned_variance(judged.level, matters),
-            is_levelled=isinstance(design.scheme, Levels),
+            can_grow=design.scheme.can_be_topped_up,
         )
 
     @property
@@ -102,7 +102,7 @@ class Outlook:
         order = self.reading.order
         if self._half_width(0.0, self.of_census, confidence) > half_width:
             return math.inf
-        if not self.is_levelled:
+        if not self.can_grow:
             return self._budget_of_draws(half_width, confidence)
         lowest, highest = self.spent, max(order.cost, self.spent)
         for _ in range(_STEPS):

@@ -72,7 +72,7 @@ def claim(connection: Connection, asked: Claim) -> Claimed | None:
 
 
 def hand_over(connection: Connection, asked: Claim, chosen: int) -> Claimed:
-    """Give a judge an assignment that is free in place of what he has, which is anybody's again; both must be locked."""
+    """Give a judge an assignment that is free in place of what he has, now anybody's again; both must be locked."""
     token = secrets.token_urlsafe(16)
     is_held = (
         assignment.c.campaign_id == asked.campaign_id,

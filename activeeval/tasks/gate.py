@@ -237,7 +237,7 @@ def _with_budget(decision: Decision, sample: Sample, target: Target) -> Decision
     needed = outlook.budget_for(wanted, confidence)
     if math.isfinite(needed):
         more = max(needed - float(sample.campaign.design.budget or 0.0), 0.0)
-        return replace(decision, more_budget=more, unit=target.pool.cost_unit, can_grow=outlook.is_levelled)
+        return replace(decision, more_budget=more, unit=target.pool.cost_unit, can_grow=outlook.can_grow)
     queries = outlook.queries_for(wanted, confidence)
     return replace(decision, more_queries=math.ceil(queries)) if math.isfinite(queries) else decision
 

@@ -253,7 +253,7 @@ def draw(
     """
     asked = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
     targets = [question.target for question in asked]
-    if case.known is not None and find_method(method or "items").with_replacement:
+    if case.known is not None and not find_method(method or "items").scheme.takes_known:
         raise InputError(f"method {method!r} draws with replacement: it takes no known grades")
     check_differ(asked)
     check_open(*targets)

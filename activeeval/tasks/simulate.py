@@ -97,7 +97,7 @@ class Trial:
                 self.budgets, repetitions, interval=interval, progress=advance, **how
             )
             return Panel(measure=self.measure, contrasts=tuple(contrasts), at_once=tuple(at_once))
-        kinds = {name: "t" if METHODS[name].with_replacement else interval for name in self.designs}
+        kinds = {name: design.scheme.interval(interval) for name, design in self.designs.items()}
         how |= {"interval": kinds, "progress": lambda name: advance(f"{self.measure}, {name}")}
         summaries = simulate(self.designs, self.case.workload.grades, self.budgets, repetitions, **how)
         return Panel(measure=self.measure, summaries=tuple(summaries))

@@ -56,8 +56,8 @@ _MINUTES = 60
 @click.option(
     "--strict-order",
     is_flag=True,
-    help="Items are claimed strictly in their order and none is put off: `estimate --strict-order` may then read at any "
-    "time. Default: any order within a block, sheets too; read at the ends of blocks.",
+    help="Items are claimed strictly in their order and none is put off: `estimate --strict-order` may then read at "
+    "any time. Default: any order within a block, sheets too; read at the ends of blocks.",
 )
 @output_option
 def create(
